@@ -1,0 +1,132 @@
+"""Edit a pod without touching the input, and record each edit as a JSON Patch operation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from webhook.model import Object
+
+Path: TypeAlias = tuple[str | int, ...]
+
+
+class Draft:
+    """Hold a pod being changed: ``pod`` is the result so far, ``operations`` lead from the input to it.
+
+    Only the nodes on the way to an edit are copied. A value that the draft itself added is edited in place, inside the operation
+    that added it, so that a new map or list costs one operation however many entries it gets.
+    """
+
+    __slots__ = ("_copied", "_fresh", "operations", "pod")
+
+    def __init__(self, pod: Object) -> None:
+        self.pod = dict(pod)
+        self.operations: list[Object] = []
+        self._copied: dict[int, Any] = {id(self.pod): self.pod}
+        self._fresh: dict[int, Any] = {}
+
+    def get(self, *path: str | int) -> Any:
+        """Read the value at *path*; ``None`` where a key on the way is missing or null."""
+        node: Any = self.pod
+        for key in path:
+            if isinstance(node, dict):
+                node = node.get(key)
+            elif isinstance(node, list) and isinstance(key, int) and key < len(node):
+                node = node[key]
+            else:
+                return None
+        return node
+
+    def set_key(self, path: Sequence[str | int], key: str, value: Any) -> bool:
+        """Set *key* of the map at *path*, making the map where it is missing; False where it already holds *value*."""
+        node, fresh = self._own(path, dict)
+        present = key in node
+        if present and node[key] == value:
+            return False
+        node[key] = value
+        if not fresh:
+            self._record("replace" if present else "add", (*path, key), value)
+        self._adopt(value)
+        return True
+
+    def remove_key(self, path: Sequence[str | int], key: str) -> bool:
+        """Remove *key* from the map at *path*; False where it is not there."""
+        current = self.get(*path)
+        if not isinstance(current, dict) or key not in current:
+            return False
+        node, fresh = self._own(path, dict)
+        del node[key]
+        if not fresh:
+            self.operations.append({"op": "remove", "path": pointer((*path, key))})
+        return True
+
+    def append(self, path: Sequence[str | int], value: Any) -> None:
+        """Append *value* to the list at *path*, making the list where it is missing."""
+        node, fresh = self._own(path, list)
+        node.append(value)
+        if not fresh:
+            self._record("add", (*path, "-"), value)
+        self._adopt(value)
+
+    def insert(self, path: Sequence[str | int], index: int, value: Any) -> None:
+        """Insert *value* before *index* of the list at *path*, making the list where it is missing."""
+        node, fresh = self._own(path, list)
+        if index >= len(node):
+            self.append(path, value)
+            return
+        node.insert(index, value)
+        if not fresh:
+            self._record("add", (*path, index), value)
+        self._adopt(value)
+
+    def replace(self, path: Sequence[str | int], index: int, value: Any) -> bool:
+        """Replace item *index* of the list at *path*; False where it already equals *value*."""
+        current = self.get(*path)
+        if current[index] == value:
+            return False
+        node, fresh = self._own(path, list)
+        node[index] = value
+        if not fresh:
+            self._record("replace", (*path, index), value)
+        self._adopt(value)
+        return True
+
+    def _record(self, op: str, path: Sequence[str | int], value: Any) -> None:
+        self.operations.append({"op": op, "path": pointer(path), "value": value})
+
+    def _adopt(self, value: Any) -> None:
+        if isinstance(value, dict | list):
+            self._fresh[id(value)] = value
+            for child in value.values() if isinstance(value, dict) else value:
+                self._adopt(child)
+
+    def _own(self, path: Sequence[str | int], kind: type) -> tuple[Any, bool]:
+        """Return the node at *path* as our own to change, and whether the draft itself added it."""
+        node: Any = self.pod
+        fresh = False
+        last = len(path) - 1
+        for depth, key in enumerate(path):
+            child = node.get(key) if isinstance(node, dict) else node[key]
+            if child is None:
+                child = kind() if depth == last else {}
+                if not fresh:
+                    self._record("add" if isinstance(node, dict) else "replace", path[: depth + 1], child)
+                node[key] = child
+                self._fresh[id(child)] = child
+                fresh = True
+            elif id(child) in self._fresh:
+                fresh = True
+            elif id(child) not in self._copied:
+                child = child.copy()
+                self._copied[id(child)] = child
+                node[key] = child
+            node = child
+        return node, fresh
+
+
+def pointer(path: Sequence[str | int]) -> str:
+    """Write a JSON Pointer: ``("metadata", "annotations", "a/b")`` becomes ``/metadata/annotations/a~1b``.
+
+    Source: RFC 6901.
+    """
+    return "".join(["/" + (str(key) if isinstance(key, int) else key.replace("~", "~0").replace("/", "~1")) for key in path])

@@ -1,0 +1,53 @@
+"""Hold what was decided about a pod, so that each step only has to carry it out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from webhook.model import Decision, MasterAddress, Namespace, NetworkDefinition
+from webhook.profiles import Profile
+from webhook.workloads.member import Member
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """Describe one interface of the pod as Multus will make it.
+
+    *interface*: the name that it gets, ``net1``. *resources*: device resource to count of this attachment, from the profile, else from
+    the network. *added*: by us. *default*: from the default-network annotation, so it is eth0.
+    """
+
+    network: NetworkDefinition
+    interface: str
+    resources: tuple[tuple[str, int], ...] = ()
+    added: bool = False
+    default: bool = False
+
+    @property
+    def key(self) -> str:
+        """Return ``namespace/name``."""
+        return f"{self.network.namespace}/{self.network.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Hold the decisions that all steps of one pod share.
+
+    *container*: index of the training container in ``spec.containers``. *networks*: the resulting value of the networks annotation,
+    ``None`` where it stays as it is. *attachments*: of the resulting annotations, in Multus' order; empty with hostNetwork.
+    *rendezvous*: the attachment whose address counts: the profile's rendezvous network, else its first network with IPAM (with no
+    networks in the profile: the first attachment with IPAM). *member* is None for a pod of no known system.
+    """
+
+    profile: Profile
+    namespace: Namespace
+    pod_name: str
+    container: int
+    container_name: str
+    host_network: bool = False
+    networks: str | None = None
+    attachments: tuple[Attachment, ...] = ()
+    rendezvous: Attachment | None = None
+    member: Member | None = None
+    master: MasterAddress | None = None
+    notes: tuple[Decision, ...] = ()

@@ -1,0 +1,129 @@
+"""Give the types that all parts share: Kubernetes objects, decisions, and what is known of the cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Protocol, TypeAlias
+
+Object: TypeAlias = dict[str, Any]
+"""A Kubernetes object, or a part of one, as parsed from JSON."""
+
+
+class Outcome(StrEnum):
+    """Say what became of one step."""
+
+    INJECTED = "injected"
+    KEPT = "kept"
+    SKIPPED = "skipped"
+    WARNED = "warned"
+    DENIED = "denied"
+
+
+class Reason(StrEnum):
+    """Code each reason of a decision: a metric label and a log field, so the set is closed."""
+
+    ADDED = "added"
+    RAISED = "raised"
+    ALREADY_THERE = "already-there"
+    NOT_ASKED = "not-asked"
+    USER_VALUE = "user-value"
+    DISAGREES = "disagrees"
+    INVALID_POD = "invalid-pod"
+
+    NO_PROFILE = "no-profile"
+    UNKNOWN_PROFILE = "unknown-profile"
+    OPTED_OUT = "opted-out"
+    NAMESPACE_NOT_ALLOWED = "namespace-not-allowed"
+    NOT_TRAINING = "not-training"
+    ROLE = "role"
+    NOT_A_POD = "not-a-pod"
+
+    BAD_NETWORKS = "bad-networks"
+    NETWORK_ABSENT = "network-absent"
+    NETWORK_ISOLATED = "network-isolated"
+    INTERFACE_CONFLICT = "interface-conflict"
+    HOST_NETWORK = "host-network"
+
+    BAD_RESOURCE = "bad-resource"
+    DRA_CLAIM = "dra-claim"
+    POD_SECURITY = "pod-security"
+    NOT_ROOT = "not-root"
+    USER_NAMESPACE = "user-namespace"
+    PRIVILEGED = "privileged"
+    OVERSIZED = "oversized"
+    NODE_SELECTOR_CONFLICT = "node-selector-conflict"
+
+    UNKNOWN_SYSTEM = "unknown-system"
+    NO_PROCESS_GROUP = "no-process-group"
+    SINGLE_NODE = "single-node"
+    NO_MASTER = "no-master"
+    NO_IPAM = "no-ipam"
+    DISABLED = "disabled"
+    KEEPS_NAME = "keeps-name"
+    STALE_MANIFEST = "stale-manifest"
+
+    NO_SIDECAR = "no-sidecar"
+    ISTIO_INIT = "istio-init"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """State what one step did to the pod and why: *step* is a file name of ``injection/``, *message* one sentence."""
+
+    step: str
+    outcome: Outcome
+    reason: Reason
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    """Hold what is known of a namespace."""
+
+    name: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkDefinition:
+    """Hold what is kept of a NetworkAttachmentDefinition.
+
+    *resources*: the resourceName annotation, comma list split, ``("nvidia.com/hostdev",)``. *node_selector*: its nodeSelector
+    annotation as a map. *has_ipam*: the CNI configuration gives addresses. *ipv6_only*: its IPAM names IPv6 ranges and no IPv4.
+    *problem*: why an annotation of it cannot be used, else empty.
+    """
+
+    namespace: str
+    name: str
+    resources: tuple[str, ...] = ()
+    node_selector: Mapping[str, str] = field(default_factory=dict)
+    has_ipam: bool = False
+    ipv6_only: bool = False
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MasterAddress:
+    """Hold a published address of a job's rank 0: *addr* bare, *host* bracketed if IPv6."""
+
+    addr: str
+    host: str
+
+
+class World(Protocol):
+    """Answer what the cluster looks like now; ``None`` means that it does not exist.
+
+    Each method raises Unavailable where the answer cannot be known: "absent" and "cannot ask" are different answers.
+    """
+
+    def namespace(self, name: str) -> Namespace | None:
+        """Look a namespace up by name."""
+
+    def network(self, namespace: str, name: str) -> NetworkDefinition | None:
+        """Look a NetworkAttachmentDefinition up."""
+
+    def master(self, namespace: str, job: str) -> MasterAddress | None:
+        """Look up the published address of the newest live rank 0 of the job with this key."""

@@ -1,0 +1,1 @@
+"""Describe fabrics: what an admin writes in profiles.yaml."""
