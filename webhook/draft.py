@@ -129,4 +129,6 @@ def pointer(path: Sequence[str | int]) -> str:
 
     Source: RFC 6901.
     """
-    return "".join(["/" + (str(key) if isinstance(key, int) else key.replace("~", "~0").replace("/", "~1")) for key in path])
+    return "".join(
+        ["/" + (str(key) if isinstance(key, int) else key.replace("~", "~0").replace("/", "~1")) for key in path]
+    )

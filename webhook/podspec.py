@@ -1,7 +1,5 @@
 """Read a pod: containers, variables, mounts, annotations; every reader takes missing and null as empty."""
 
-from __future__ import annotations
-
 import posixpath
 from collections.abc import Iterator, Mapping
 from typing import Any

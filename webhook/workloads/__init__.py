@@ -1,0 +1,1 @@
+"""Recognise the pods of training systems: one file for each system."""
