@@ -1,0 +1,199 @@
+"""The programs of a Kubernetes control plane, built once from Go modules and kept in the user's cache.
+
+``KUBEBUILDER_ASSETS`` is used instead where it names a folder that holds kube-apiserver and etcd.
+Build ahead of the tests with ``python -m tests.apiserver.assets``, which prints the folder.
+"""
+
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+TOOLS = Path(__file__).parent / "tools"
+NEEDED = ("etcd", "kube-apiserver")
+SECONDS_BETWEEN_REPORTS = 30
+
+
+class AssetsUnavailable(Exception):
+    """The control-plane programs are neither given nor can they be built here; the message says why."""
+
+
+class Program(NamedTuple):
+    """One Go program: the module folder under tools/ that pins it, its package, and its usual first build time."""
+
+    module: str
+    package: str
+    duration: str
+
+
+PROGRAMS: Mapping[str, Program] = {
+    "etcd": Program("etcd", "go.etcd.io/etcd/server/v3", "about 1 minute on 2 cores"),
+    "kube-apiserver": Program("kubernetes", "k8s.io/kubernetes/cmd/kube-apiserver", "about 6 minutes on 2 cores"),
+    "kube-controller-manager": Program(
+        "kubernetes", "k8s.io/kubernetes/cmd/kube-controller-manager", "about 2 minutes on 2 cores"
+    ),
+    "kubectl": Program("kubernetes", "k8s.io/kubernetes/cmd/kubectl", "about 1 minute on 2 cores"),
+}
+
+
+def assets() -> Path:
+    """Give the folder that holds the programs, building those that the cache lacks.
+
+    A folder named by KUBEBUILDER_ASSETS is given as it is: only kube-apiserver and etcd are sure to be in it.
+    """
+    given = _given_folder()
+    if given is not None:
+        return given
+    return _built(*PROGRAMS)
+
+
+def binary(name: str) -> Path:
+    """Give the path of one program; one that KUBEBUILDER_ASSETS lacks comes from the cache, built if need be."""
+    given = _given_folder()
+    if given is not None and (given / name).is_file():
+        return given / name
+    return _built(name) / name
+
+
+def _given_folder() -> Path | None:
+    value = os.environ.get("KUBEBUILDER_ASSETS")
+    if not value:
+        return None
+    folder = Path(value).resolve()
+    missing = [name for name in NEEDED if not (folder / name).is_file()]
+    if missing:
+        _say(f"KUBEBUILDER_ASSETS={value} holds no {' and no '.join(missing)}: not used")
+        return None
+    return folder
+
+
+def _built(*names: str) -> Path:
+    go, version = _go()
+    root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = root / "fabric-injector" / "assets" / _key(version)
+    if all((folder / name).is_file() for name in names):
+        return folder
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise AssetsUnavailable(f"the cache folder cannot be made: {error}") from error
+    with _locked(folder / "lock"):
+        for name in names:
+            if not (folder / name).is_file():
+                _build(go, name, folder / name)
+    return folder
+
+
+def _go() -> tuple[str, str]:
+    """Find Go and its version, which must be at least the one that the module files name."""
+    go = shutil.which("go")
+    if go is None:
+        raise AssetsUnavailable("no Go on PATH to build kube-apiserver and etcd with, and no KUBEBUILDER_ASSETS")
+    module = TOOLS / "kubernetes"
+    answer = subprocess.run([go, "env", "GOVERSION"], cwd=module, env=_environment(), capture_output=True, text=True)
+    version = answer.stdout.strip()
+    wanted = _find(r"^go ([\d.]+)$", (module / "go.mod").read_text())
+    found = re.search(r"\d+(\.\d+)+", version)
+    if answer.returncode != 0 or found is None:
+        raise AssetsUnavailable(f"`go env GOVERSION` failed: {answer.stderr.strip() or version}")
+    if _numbers(found.group()) < _numbers(wanted):
+        raise AssetsUnavailable(f"building the control plane needs Go {wanted} or later, found {version}")
+    return go, version
+
+
+def _build(go: str, name: str, target: Path) -> None:
+    program = PROGRAMS[name]
+    started = time.monotonic()
+    partial = target.with_name(f".{name}.{os.getpid()}")
+    log = target.with_name(f"{name}.log")
+    _say(f"building {name} into {target.parent} ({program.duration}, once)")
+    command = [go, "build", *_flags(), "-o", str(partial), program.package]
+    try:
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                command, cwd=TOOLS / program.module, env=_environment(), stdout=output, stderr=output
+            )
+            _wait(process, name, started)
+        if process.returncode != 0:
+            tail = "\n".join(log.read_text(errors="replace").splitlines()[-5:])
+            raise AssetsUnavailable(f"building {name} failed (all of it in {log}):\n{tail}")
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
+    log.unlink()
+    _say(f"built {name} in {time.monotonic() - started:.0f} s")
+
+
+def _wait(process: subprocess.Popen[bytes], name: str, started: float) -> None:
+    try:
+        while True:
+            try:
+                process.wait(SECONDS_BETWEEN_REPORTS)
+                return
+            except subprocess.TimeoutExpired:
+                _say(f"still building {name}, {time.monotonic() - started:.0f} s so far")
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            process.wait()
+
+
+def _flags() -> list[str]:
+    """Give the build flags; clients complain about an API server that was linked without its version."""
+    version = _find(r"k8s\.io/kubernetes (v[\d.]+)", (TOOLS / "kubernetes" / "go.mod").read_text())
+    major, minor, _ = version.removeprefix("v").split(".")
+    fields = {"gitVersion": version, "gitMajor": major, "gitMinor": minor}
+    settings = " ".join(f"-X k8s.io/component-base/version.{field}={value}" for field, value in fields.items())
+    return ["-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags", f"-s -w {settings}"]
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, "CGO_ENABLED": "0", "GOWORK": "off"}
+
+
+def _key(go_version: str) -> str:
+    digest = hashlib.sha256(f"{go_version} {_flags()}".encode())
+    for file in sorted(TOOLS.glob("*/go.*")):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with path.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            _say(f"waiting for another build ({path})")
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _find(pattern: str, text: str) -> str:
+    found = re.search(pattern, text, re.MULTILINE)
+    if found is None:
+        raise AssetsUnavailable(f"the module files hold no {pattern!r}")
+    return found.group(1)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split("."))
+
+
+def _say(line: str) -> None:
+    print(f"tests.apiserver.assets: {line}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    try:
+        print(assets())
+    except AssetsUnavailable as problem:
+        sys.exit(f"tests.apiserver.assets: {problem}")
