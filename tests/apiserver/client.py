@@ -1,0 +1,107 @@
+"""A small client for the Kubernetes API: kept-alive connections, plain values, no retries."""
+
+import json
+import re
+import ssl
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import urllib3
+
+
+class Response(NamedTuple):
+    """Status code, headers, and the decoded body (text where it is not JSON)."""
+
+    status: int
+    headers: urllib3.HTTPHeaderDict
+    json: Any
+
+    @property
+    def message(self) -> str:
+        """Give the message of a Status object, which an error is answered with."""
+        return str(self.json.get("message", "")) if isinstance(self.json, dict) else str(self.json)
+
+    @property
+    def warnings(self) -> list[str]:
+        """Give the texts of the Warning headers, in order."""
+        texts = (re.search(r'"((?:[^"\\]|\\.)*)"', value) for value in self.headers.getlist("Warning"))
+        return [re.sub(r"\\(.)", r"\1", found.group(1)) for found in texts if found]
+
+
+class RequestFailed(Exception):
+    """The API server answered with an error where success was needed; `response` is the answer."""
+
+    def __init__(self, method: str, path: str, response: Response) -> None:
+        super().__init__(f"{method} {path}: {response.status} {response.message}")
+        self.response = response
+
+
+class Client:
+    """Requests to one API server as one user. Safe to share between threads."""
+
+    def __init__(self, url: str, ca: Path, token: str | None) -> None:
+        """Prepare connections to the URL, whose certificate must come from the authority in the file `ca`."""
+        self._pool = urllib3.PoolManager(
+            maxsize=16, retries=False, timeout=30, ssl_context=ssl.create_default_context(cafile=ca)
+        )
+        self._url = url
+        self._headers = {"Accept": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
+        self._resources: dict[str, dict[str, dict[str, Any]]] = {}
+
+    def request(
+        self, method: str, path: str, body: object = None, headers: Mapping[str, str] | None = None
+    ) -> Response:
+        """Send one request and give the answer, whatever its status.
+
+        A body of str or bytes is sent as it is, any other as JSON. Without a Content-Type a PATCH is a merge patch.
+        """
+        sent = {**self._headers, "Content-Type": _content_type(method), **(headers or {})}
+        data = body if isinstance(body, str | bytes) or body is None else json.dumps(body)
+        answer = self._pool.request(method, self._url + path, body=data, headers=sent)
+        is_json = answer.headers.get("Content-Type", "").startswith("application/json")
+        return Response(answer.status, answer.headers, json.loads(answer.data) if is_json else answer.data.decode())
+
+    def expect(self, method: str, path: str, body: object = None, headers: Mapping[str, str] | None = None) -> Any:
+        """Send one request and give the decoded body; raise RequestFailed unless the status is 2xx."""
+        response = self.request(method, path, body, headers)
+        if not 200 <= response.status < 300:
+            raise RequestFailed(method, path, response)
+        return response.json
+
+    def answers(self, path: str) -> bool:
+        """Tell whether a GET of the path is answered with 200."""
+        try:
+            return self.request("GET", path).status == 200
+        except (urllib3.exceptions.HTTPError, json.JSONDecodeError):
+            return False
+
+    def create(self, manifest: Mapping[str, Any], namespace: str | None = None, *, dry_run: bool = False) -> Response:
+        """Create the object and give the answer, whatever its status.
+
+        `namespace` overrides the manifest's own. An object may have generateName in place of a name.
+        """
+        return self.request("POST", self.path(manifest, namespace) + ("?dryRun=All" if dry_run else ""), manifest)
+
+    def ensure(self, manifest: Mapping[str, Any], namespace: str | None = None) -> None:
+        """Create the object unless one of its name exists; raise RequestFailed on any other refusal."""
+        response = self.create(manifest, namespace)
+        if response.status not in (201, 409):
+            raise RequestFailed("POST", self.path(manifest, namespace), response)
+
+    def path(self, manifest: Mapping[str, Any], namespace: str | None = None) -> str:
+        """Give the path of the collection that an object with this apiVersion and kind belongs to."""
+        version, kind = manifest["apiVersion"], manifest["kind"]
+        root = f"/apis/{version}" if "/" in version else f"/api/{version}"
+        if kind not in self._resources.get(root, {}):
+            found = self.expect("GET", root)["resources"]
+            self._resources[root] = {resource["kind"]: resource for resource in found if "/" not in resource["name"]}
+        resource = self._resources[root][kind]
+        if not resource["namespaced"]:
+            return f"{root}/{resource['name']}"
+        namespace = namespace or manifest["metadata"].get("namespace", "default")
+        return f"{root}/namespaces/{namespace}/{resource['name']}"
+
+
+def _content_type(method: str) -> str:
+    return "application/merge-patch+json" if method == "PATCH" else "application/json"

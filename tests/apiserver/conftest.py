@@ -1,0 +1,129 @@
+"""Fixtures for tests against a real API server.
+
+    def test_pod(api, namespace, webhook):
+        name = namespace({"fabric-injector.io/profile": "rdma-shared"})
+        assert api.create(pod, name).status == 201
+
+A module chooses its own profiles, or another server, by overriding `webhook_profiles` or `webhook_command`.
+"""
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NoReturn, Protocol
+from uuid import uuid4
+
+import pytest
+
+from .assets import AssetsUnavailable, assets
+from .client import Client
+from .controlplane import ControlPlane
+from .webhook import Webhook, installed_command
+
+FOLDER = Path(__file__).parent
+PROFILES = """\
+profiles:
+  rdma-shared:
+    networks:
+      - network: default/rdma-net-ipam
+        resource: rdma/rdma_shared_device_a
+"""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of this folder, and let only their own time count: the first fixture may build for minutes."""
+    for item in items:
+        if item.path.is_relative_to(FOLDER):
+            item.add_marker(pytest.mark.apiserver)
+            item.add_marker(pytest.mark.timeout(func_only=True))
+
+
+class NamespaceFactory(Protocol):
+    """Creates a namespace with the labels, and its ServiceAccount; gives its name."""
+
+    def __call__(self, labels: dict[str, str] | None = None, name: str | None = None) -> str:
+        """Create it; without a name, under a new one."""
+
+
+@pytest.fixture(scope="session")
+def control_plane(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """Run etcd and kube-apiserver for all tests; without them skip with the reason, under CI=true fail."""
+    capture = pytestconfig.pluginmanager.getplugin("capturemanager")
+    try:
+        if capture is None:
+            assets()
+        else:
+            with capture.global_and_fixture_disabled():
+                assets()
+    except AssetsUnavailable as problem:
+        unavailable(str(problem))
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with ControlPlane(tmp_path_factory.mktemp("control-plane")) as running:
+            yield running
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@pytest.fixture(scope="session")
+def namespace(control_plane: ControlPlane) -> NamespaceFactory:
+    """Give a function that creates a namespace, with labels and a ServiceAccount; it stays until the end."""
+
+    def create(labels: dict[str, str] | None = None, name: str | None = None) -> str:
+        return control_plane.create_namespace(name or f"test-{uuid4().hex[:8]}", labels)
+
+    return create
+
+
+@pytest.fixture(scope="session")
+def api(control_plane: ControlPlane) -> Client:
+    """Give the administrator's client."""
+    return control_plane.api
+
+
+@pytest.fixture(scope="module")
+def controller_manager(control_plane: ControlPlane) -> Iterator[ControlPlane]:
+    """Run kube-controller-manager for the tests of one module."""
+    try:
+        control_plane.start_controller_manager()
+    except AssetsUnavailable as problem:
+        unavailable(str(problem))
+    yield control_plane
+    control_plane.stop_controller_manager()
+
+
+@pytest.fixture(scope="module")
+def webhook_profiles(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give the profiles file that `webhook` serves."""
+    path = tmp_path_factory.mktemp("profiles") / "profiles.yaml"
+    path.write_text(PROFILES)
+    return path
+
+
+@pytest.fixture(scope="module")
+def webhook_command() -> list[str]:
+    """Give the command that `webhook` starts, to which `serve` and its options are added."""
+    command = installed_command()
+    if command is None:
+        unavailable("fabric-injector is not installed in this Python environment")
+    return command
+
+
+@pytest.fixture(scope="module")
+def webhook(
+    control_plane: ControlPlane,
+    webhook_profiles: Path,
+    webhook_command: list[str],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Webhook]:
+    """Run the real server for the tests of one module, registered, with the privileges of its own account."""
+    with Webhook(control_plane, tmp_path_factory.mktemp("webhook"), webhook_profiles, webhook_command) as running:
+        yield running
+
+
+def unavailable(reason: str) -> NoReturn:
+    """Skip with the reason, but fail under CI=true, where nothing may go untested."""
+    if os.environ.get("CI") == "true":
+        pytest.fail(reason)
+    pytest.skip(reason)

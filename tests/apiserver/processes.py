@@ -1,0 +1,101 @@
+"""Server processes on loopback: started in a group of their own, waited for, and stopped."""
+
+import os
+import random
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+PORTS = range(20000, 32000)
+
+
+class NotReady(Exception):
+    """A process ended, or did not become ready in time; the message holds the end of its log."""
+
+
+def free_port() -> int:
+    """Give a port that nobody listens on, below those that the kernel hands to outgoing connections."""
+    for port in random.sample(PORTS, 100):
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise NotReady("no free port on 127.0.0.1")
+
+
+def wait_until(condition: Callable[[], bool], seconds: float, what: str, interval: float = 0.1) -> None:
+    """Wait until the condition holds; raise NotReady with `what` when the time is over."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise NotReady(f"waited {seconds:.0f} s for {what}")
+        time.sleep(interval)
+
+
+class Server:
+    """A process that runs in the background, with its output in a file."""
+
+    def __init__(self, command: Sequence[str], log: Path, environment: Mapping[str, str] | None = None) -> None:
+        """Start the command; its output is added to the log."""
+        self.name = Path(command[0]).name
+        self.log = log
+        self._ended = False
+        self._logged_before = log.stat().st_size if log.exists() else 0
+        with log.open("ab") as output:
+            self.process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                env=None if environment is None else dict(environment),
+                start_new_session=True,
+            )
+
+    def running(self) -> bool:
+        """Tell whether the process still lives."""
+        return self.process.poll() is None
+
+    def output(self) -> str:
+        """Give what this process has written so far."""
+        return self.log.read_bytes()[self._logged_before :].decode(errors="replace")
+
+    def wait_ready(self, ready: Callable[[], bool], seconds: float) -> None:
+        """Wait until `ready` holds; raise NotReady with the end of the log if the process ends or time is over."""
+
+        def ready_or_ended() -> bool:
+            return not self.running() or ready()
+
+        try:
+            wait_until(ready_or_ended, seconds, f"{self.name} to be ready")
+        except NotReady as error:
+            raise NotReady(f"{error}\n{self._tail()}") from None
+        if not self.running():
+            raise NotReady(f"{self.name} ended with status {self.process.returncode}\n{self._tail()}")
+
+    def stop(self, grace: float = 15) -> int:
+        """End the process group, by force after the grace period; give the exit status."""
+        if self.running():
+            self._signal(signal.SIGTERM)
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(grace)
+        return self.kill()
+
+    def kill(self) -> int:
+        """End the process group at once, without a chance to tidy up; give the exit status."""
+        if not self._ended:
+            self._signal(signal.SIGKILL)
+            self._ended = True
+        return self.process.wait()
+
+    def _signal(self, number: signal.Signals) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, number)
+
+    def _tail(self) -> str:
+        return "\n".join(self.output().splitlines()[-25:])

@@ -1,0 +1,167 @@
+"""The webhook's server process, run against a real API server with the privileges that it will have in a cluster."""
+
+import base64
+import os
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import urllib3
+import yaml
+
+from .controlplane import MANIFESTS, ControlPlane
+from .pki import Authority
+from .processes import Server, free_port, wait_until
+
+CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+ACCOUNT = ("fabric-injector", "fabric-injector-webhook")
+PROBE_NAMESPACE = "fabric-injector-probe"
+
+
+def installed_command() -> list[str] | None:
+    """Give the `fabric-injector` of this Python environment, else the one on PATH, else None."""
+    beside = Path(sys.executable).with_name("fabric-injector")
+    found = str(beside) if beside.is_file() else shutil.which("fabric-injector")
+    return [found] if found else None
+
+
+def default_configuration() -> dict[str, Any]:
+    """Give the MutatingWebhookConfiguration that tests use, without a clientConfig."""
+    configuration: dict[str, Any] = yaml.safe_load((MANIFESTS / "webhook-configuration.yaml").read_text())
+    return configuration
+
+
+class Webhook:
+    """The server and its registration, from entering the `with` block until it is left.
+
+    On entry the API server is known to call the webhook, on exit to call it no more. Two at a
+    time need configurations with different names. `configuration` may be one of the caller's, which must
+    reach pods in namespaces with a profile label; every entry of it gets the server's URL and caBundle.
+    """
+
+    def __init__(
+        self,
+        control_plane: ControlPlane,
+        folder: Path,
+        profiles: Path,
+        command: Sequence[str],
+        configuration: Mapping[str, Any] | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """Prepare a server that keeps certificate, kubeconfig and log in the folder and reads the profiles file."""
+        self.control_plane = control_plane
+        self.tls_dir = folder / "tls"
+        self.log = folder / "webhook.log"
+        self.profiles = profiles
+        self.configuration = {**(configuration or default_configuration())}
+        self.name = str(self.configuration["metadata"]["name"])
+        self.authority = Authority("webhook of the tests")
+        admission, dry_run, metrics = (free_port() for _ in range(3))
+        self.url = f"https://127.0.0.1:{admission}"
+        self.dry_run_url = f"http://127.0.0.1:{dry_run}"
+        self.metrics_url = f"http://127.0.0.1:{metrics}"
+        self._folder = folder
+        self._environment = environment or {}
+        self._command = [
+            *command,
+            "serve",
+            f"--profiles={profiles}",
+            f"--tls-dir={self.tls_dir}",
+            f"--listen=127.0.0.1:{admission}",
+            f"--dry-run-listen=127.0.0.1:{dry_run}",
+            f"--metrics-listen=127.0.0.1:{metrics}",
+        ]
+        self._server: Server | None = None
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        """Register the webhook, start its server, and return once the API server calls it."""
+        with self._stack:
+            self._write_files()
+            self._stack.callback(self.stop)
+            self._stack.callback(self._unregister)
+            self._register()
+            self.start()
+            wait_until(self._is_called, 15, "the API server to call the webhook", interval=0.05)
+            self._stack = self._stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Remove the registration, then stop the server."""
+        self._stack.close()
+
+    def start(self) -> None:
+        """Start the server and wait until it is ready; after `stop` it has the same ports again."""
+        self._server = Server(self._command, self.log, self._server_environment())
+        self._server.wait_ready(lambda: self.status("/readyz") == 200, 30)
+
+    def stop(self, *, force: bool = False) -> int | None:
+        """Stop the server by SIGTERM, or with force by SIGKILL; give its exit status, None if it was not running."""
+        if self._server is None:
+            return None
+        server, self._server = self._server, None
+        return server.kill() if force else server.stop()
+
+    def status(self, path: str) -> int | None:
+        """Give the status of a GET on the metrics port, such as /readyz; None if nothing answers."""
+        try:
+            return urllib3.request("GET", self.metrics_url + path, retries=False, timeout=5).status
+        except urllib3.exceptions.HTTPError:
+            return None
+
+    def metrics(self) -> str:
+        """Give the server's own metrics as text."""
+        return urllib3.request("GET", self.metrics_url + "/metrics", retries=False, timeout=5).data.decode()
+
+    def output(self) -> str:
+        """Give all that the server has logged, over restarts too."""
+        return self.log.read_text(errors="replace") if self.log.exists() else ""
+
+    def calls(self) -> float:
+        """Give how often the API server has called this webhook, readiness probes of these fixtures included."""
+        entries = [entry["name"] for entry in self.configuration["webhooks"]]
+        metric = "apiserver_admission_webhook_request_total"
+        return sum(self.control_plane.metric(metric, name=entry) for entry in entries)
+
+    def _write_files(self) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self.authority.write(self.tls_dir)
+        for manifest in yaml.safe_load_all((MANIFESTS / "webhook-access.yaml").read_text()):
+            self.control_plane.api.ensure(manifest)
+        self.control_plane.kubeconfig(self._folder / "kubeconfig", self.control_plane.service_account_token(*ACCOUNT))
+        probe = {"name": PROBE_NAMESPACE, "labels": {"fabric-injector.io/profile": "probe"}}
+        self.control_plane.api.ensure({"apiVersion": "v1", "kind": "Namespace", "metadata": probe})
+        account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}
+        self.control_plane.api.ensure(account, PROBE_NAMESPACE)
+
+    def _register(self) -> None:
+        client = {"url": f"{self.url}/mutate", "caBundle": base64.b64encode(self.authority.pem).decode()}
+        entries = [{**entry, "clientConfig": client} for entry in self.configuration["webhooks"]]
+        self.control_plane.api.expect("POST", CONFIGURATIONS, {**self.configuration, "webhooks": entries})
+
+    def _unregister(self) -> None:
+        self.control_plane.api.request("DELETE", f"{CONFIGURATIONS}/{self.name}")
+        wait_until(lambda: not self._is_called(), 15, "the API server to forget the webhook", interval=0.05)
+
+    def _is_called(self) -> bool:
+        before = self.calls()
+        container = {"name": "probe", "image": "probe"}
+        pod = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"generateName": "probe-", "annotations": {"probe": "true"}},
+            "spec": {"containers": [container]},
+        }
+        self.control_plane.api.create(pod, PROBE_NAMESPACE, dry_run=True)
+        return self.calls() > before
+
+    def _server_environment(self) -> dict[str, str]:
+        dropped = ("KUBE", "FABRIC_INJECTOR_")
+        kept = {key: value for key, value in os.environ.items() if not key.startswith(dropped)}
+        return {**kept, "KUBECONFIG": str(self._folder / "kubeconfig"), **self._environment}
