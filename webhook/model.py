@@ -122,6 +122,9 @@ class World(Protocol):
     def namespace(self, name: str) -> Namespace | None:
         """Look a namespace up by name."""
 
+    def fresh_namespace(self, name: str) -> Namespace | None:
+        """Look a namespace up live, where the cached labels contradict the API server's selector."""
+
     def network(self, namespace: str, name: str) -> NetworkDefinition | None:
         """Look a NetworkAttachmentDefinition up."""
 
