@@ -53,6 +53,9 @@ class Reason(StrEnum):
     USER_NAMESPACE = "user-namespace"
     PRIVILEGED = "privileged"
     OVERSIZED = "oversized"
+    HOST_IPC = "host-ipc"
+    HUGEPAGES = "hugepages"
+    WINDOWS = "windows"
     NODE_SELECTOR_CONFLICT = "node-selector-conflict"
 
     UNKNOWN_SYSTEM = "unknown-system"
