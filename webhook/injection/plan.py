@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from webhook.model import Decision, MasterAddress, Namespace, NetworkDefinition
 from webhook.profiles import Profile
-from webhook.workloads.member import Member
+from webhook.workloads.member import Member, Rendezvous
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,9 @@ class Plan:
     *container*: index of the training container in ``spec.containers``. *networks*: the resulting value of the networks annotation,
     ``None`` where it stays as it is. *attachments*: of the resulting annotations, in Multus' order; empty with hostNetwork.
     *rendezvous*: the attachment whose address counts: the profile's rendezvous network, else its first network with IPAM (with no
-    networks in the profile: the first attachment with IPAM). *member* is None for a pod of no known system.
+    networks in the profile: the first attachment with IPAM). *member* is None for a pod of no known system. *meets* is the member's
+    rendezvous where it is moved to the secondary network, else None and *stays* says why. *local_address_everywhere*: c10d would
+    order the ranks differently unless every member gives its own address.
     """
 
     profile: Profile
@@ -49,5 +51,7 @@ class Plan:
     attachments: tuple[Attachment, ...] = ()
     rendezvous: Attachment | None = None
     member: Member | None = None
+    meets: Rendezvous | None = None
+    stays: Decision | None = None
+    local_address_everywhere: bool = False
     master: MasterAddress | None = None
-    notes: tuple[Decision, ...] = ()

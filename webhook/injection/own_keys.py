@@ -1,0 +1,79 @@
+"""Set or remove fabric-injector's own labels and annotations; none that came with the pod is ever trusted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from webhook import names, podspec
+from webhook.draft import Draft
+from webhook.injection.plan import Plan
+from webhook.model import Decision, Outcome
+
+_LABELS = ("metadata", "labels")
+_ANNOTATIONS = ("metadata", "annotations")
+
+
+def write(draft: Draft, plan: Plan, decisions: Iterable[Decision], version: str) -> None:
+    """Write what the controller, later passes and people read about this pod, and remove what is not ours to keep."""
+    labels: dict[str, str] = {}
+    annotations = {names.CONTAINER: plan.container_name}
+    meets = plan.meets
+    if meets is not None and plan.rendezvous is not None:
+        labels[names.JOB] = meets.job
+        labels[names.RENDEZVOUS] = meets.role
+        family = plan.profile.rendezvous.ip_family
+        annotations[names.RENDEZVOUS_NETWORK] = f"{plan.rendezvous.key}@{plan.rendezvous.interface}/{family}"
+        if plan.master is not None and meets.role == "worker":
+            annotations[names.MASTER_ADDR] = plan.master.addr
+            annotations[names.MASTER_HOST] = plan.master.host
+    earlier = podspec.annotations(draft.pod).get(names.STATUS)
+    annotations[names.STATUS] = _status(plan.profile.name, version, decisions, earlier)
+    for key, value in labels.items():
+        draft.set_key(_LABELS, key, value)
+    for key, value in annotations.items():
+        draft.set_key(_ANNOTATIONS, key, value)
+    remove(draft, keep=labels.keys() | annotations.keys())
+
+
+def remove(draft: Draft, keep: Iterable[str] = ()) -> None:
+    """Remove our own keys but those in *keep*, and the network status that a manifest saved from a live pod carries."""
+    for path, keys, present in (
+        (_LABELS, names.OWN_LABELS, podspec.labels(draft.pod)),
+        (_ANNOTATIONS, names.OWN_ANNOTATIONS + names.FOREIGN_STALE_ANNOTATIONS, podspec.annotations(draft.pod)),
+    ):
+        for key in keys:
+            if key in present and key not in keep:
+                draft.remove_key(path, key)
+
+
+def _status(profile: str, version: str, decisions: Iterable[Decision], earlier: str | None) -> str:
+    """Write one line of JSON for people.
+
+    What an earlier pass over the same pod injected is found as kept by this one: it is still told as injected.
+    """
+    outcomes: dict[str, set[Outcome]] = {}
+    skipped: dict[str, str] = {}
+    for decision in decisions:
+        outcomes.setdefault(decision.step, set()).add(decision.outcome)
+        if decision.outcome is Outcome.SKIPPED:
+            skipped.setdefault(decision.step, decision.message)
+    before = _injected_earlier(earlier)
+    injected = [
+        step
+        for step, found in outcomes.items()
+        if Outcome.INJECTED in found or (Outcome.KEPT in found and step in before)
+    ]
+    kept = [step for step, found in outcomes.items() if Outcome.KEPT in found and step not in injected]
+    status = {"profile": profile, "version": version, "injected": injected, "kept": kept, "skipped": skipped}
+    return json.dumps(status, separators=(",", ":"))
+
+
+def _injected_earlier(status: str | None) -> frozenset[str]:
+    if not status:
+        return frozenset()
+    try:
+        injected = json.loads(status)["injected"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return frozenset()
+    return frozenset(step for step in injected if isinstance(step, str)) if isinstance(injected, list) else frozenset()

@@ -1,0 +1,209 @@
+"""Move the rendezvous to the secondary network: variables that take the addresses which the controller will publish.
+
+The addresses do not exist yet at admission. A fieldRef to an annotation is read when the container starts, and the wait container holds
+that back until the annotation is there. Source: reference of torchrun's variables, ``torch/distributed/run.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from webhook import names, podspec
+from webhook.draft import Draft
+from webhook.errors import Denied
+from webhook.injection import wait
+from webhook.injection.plan import Plan
+from webhook.model import Decision, Object, Outcome, Reason
+from webhook.workloads.addresses import expand, is_rendezvous_variable, rewrite_flags, split_endpoint
+from webhook.workloads.consumption import is_consumed_before_port, refers_to
+from webhook.workloads.member import Rendezvous
+
+STEP = "rendezvous"
+_HELPER = f"$({names.ENV_MASTER_HOST})"
+
+
+def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
+    """Point the pod's address variables at rank 0's secondary address, and make the pod wait for it.
+
+    Raises Denied for a pod whose variables an earlier injection bound to addresses that nobody will publish now.
+    """
+    meets, stays = plan.meets, plan.stays
+    if meets is None or plan.rendezvous is None:
+        _refuse_stale(draft, plan)
+        return (stays,) if stays is not None else ()
+    before = len(draft.operations)
+    keeps_name = _why_rank_zero_keeps_its_name(draft, plan, meets)
+    uses_master = False
+    if not keeps_name:
+        for index in range(len(draft.pod["spec"]["containers"])):
+            uses_master |= _rewrite(draft, index, meets, is_training=index == plan.container)
+    _remember_name(draft, plan, meets, moved=uses_master)
+    if meets.role == "master" and not keeps_name:
+        _host_the_store(draft, plan)
+    uses_local = (meets.role == "master" or plan.local_address_everywhere) and _set_local_address(draft, plan)
+    own = ":own" if meets.role == "master" else ""
+    needs = ((f"master-addr{own}",) if uses_master else ()) + (("local-addr:own",) if uses_local else ())
+    if needs:
+        wait.ensure(draft, plan, meets, needs)
+    who = "rank 0" if meets.role == "master" else "a worker"
+    where = f"{plan.rendezvous.interface} of {plan.rendezvous.key}"
+    outcome, reason = (Outcome.INJECTED, Reason.ADDED)
+    if len(draft.operations) == before:
+        outcome, reason = (Outcome.KEPT, Reason.ALREADY_THERE)
+    message = f"{who} of job {meets.job}: its addresses come from {where} once Multus has given them"
+    decisions = [Decision(STEP, outcome, reason, message)]
+    if keeps_name:
+        decisions.append(
+            Decision(STEP, Outcome.KEPT, Reason.KEEPS_NAME, f"rank 0 keeps its address variables: {keeps_name}")
+        )
+    return decisions
+
+
+def field_entry(variable: str, annotation: str) -> Object:
+    """Write an environment entry that takes its value from one of the pod's annotations."""
+    path = f"metadata.annotations['{annotation}']"
+    return {"name": variable, "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": path}}}
+
+
+def is_published(entry: Object) -> bool:
+    """Tell an entry whose value fabric-injector publishes."""
+    path = ((entry.get("valueFrom") or {}).get("fieldRef") or {}).get("fieldPath") or ""
+    return path.startswith(f"metadata.annotations['{names.PREFIX}")
+
+
+def _refuse_stale(draft: Draft, plan: Plan) -> None:
+    for container in podspec.containers(draft.pod):
+        for entry in podspec.env(container):
+            if is_published(entry):
+                raise Denied(
+                    STEP,
+                    Reason.STALE_MANIFEST,
+                    f"pod {plan.pod_name}: container {container.get('name')}: variable {entry.get('name')} waits for an address that "
+                    f"is not published here ({plan.stays.message if plan.stays else 'no rendezvous'}): the manifest was saved from a "
+                    "running pod; apply the manifest that it was made from",
+                )
+
+
+def _why_rank_zero_keeps_its_name(draft: Draft, plan: Plan, meets: Rendezvous) -> str:
+    if meets.role != "master":
+        return ""
+    if plan.profile.rendezvous.rank_zero == "name":
+        return f"profile {plan.profile.name} says rankZero: name"
+    container = draft.pod["spec"]["containers"][plan.container]
+    entries = [entry for entry in podspec.env(container) if entry.get("name") in ("MASTER_ADDR", "PET_RDZV_CONF")]
+    if any(is_published(entry) for entry in entries):
+        return ""
+    if any("--rdzv_conf" in text or "--rdzv-conf" in text for text in podspec.argv(container)):
+        return "its command holds --rdzv_conf, so that torchrun reads no PET_RDZV_CONF"
+    for entry in entries:
+        if entry.get("name") != "PET_RDZV_CONF":
+            continue
+        if entry.get("valueFrom"):
+            return "its PET_RDZV_CONF is not known here"
+        if "is_host" in (entry.get("value") or ""):
+            return "its PET_RDZV_CONF says is_host"
+    return ""
+
+
+def _rewrite(draft: Draft, index: int, meets: Rendezvous, *, is_training: bool) -> bool:
+    """Rewrite one container; True where it takes the master's address in any form."""
+    path = ("spec", "containers", index)
+    container = draft.pod["spec"]["containers"][index]
+    kept = meets.kept_on_master if meets.role == "master" else frozenset()
+    wanted: list[tuple[int, Object]] = []
+    needs_helper = uses = False
+    present = set()
+    for position, entry in enumerate(podspec.env(container)):
+        name = entry["name"]
+        present.add(name)
+        if name in kept or not (name in meets.variables or is_rendezvous_variable(name)):
+            continue
+        form = _form(draft.pod, container, entry, meets)
+        if form is None:
+            continue
+        uses = True
+        if form == "":
+            wanted.append((position, _address_entry(container, name)))
+        elif form != entry.get("value"):
+            wanted.append((position, {"name": name, "value": form}))
+        needs_helper |= form != ""
+    for position, replacement in wanted:
+        draft.replace((*path, "env"), position, replacement)
+    for key in ("command", "args"):
+        arguments = container.get(key) or []
+        for position, text in rewrite_flags(arguments, meets.hosts, _HELPER).items() if meets.hosts else ():
+            draft.replace((*path, key), position, text)
+            needs_helper = uses = True
+        needs_helper |= any(_HELPER in text for text in arguments)
+    first = []
+    if is_training:
+        first = [_address_entry(container, name) for name in ("MASTER_ADDR", *meets.variables) if name not in present]
+        uses = uses or bool(first)
+    if needs_helper and names.ENV_MASTER_HOST not in present:
+        first.insert(0, field_entry(names.ENV_MASTER_HOST, names.MASTER_HOST))
+    for position, entry in enumerate(first):
+        draft.insert((*path, "env"), position, entry)
+    return uses or needs_helper
+
+
+def _form(pod: Object, container: Object, entry: Object, meets: Rendezvous) -> str | None:
+    """Return what the entry becomes: ``""`` for the address itself, a value around the helper, None where it stays."""
+    if entry["name"] in meets.variables or is_published(entry):
+        return ""
+    value = entry.get("value") or ""
+    if _HELPER in value:
+        return value
+    if "$(" in value and any(
+        refers_to(value, other["name"]) and is_rendezvous_variable(other["name"]) for other in podspec.env(container)
+    ):
+        return None
+    endpoint = split_endpoint(expand(pod, container, entry) or "")
+    if endpoint is None or endpoint.host not in meets.hosts:
+        return None
+    if not endpoint.scheme and not endpoint.rest:
+        return ""
+    return f"{endpoint.scheme}{_HELPER}{endpoint.rest}"
+
+
+def _address_entry(container: Object, variable: str) -> Object:
+    return field_entry(
+        variable, names.MASTER_HOST if is_consumed_before_port(container, variable) else names.MASTER_ADDR
+    )
+
+
+def _remember_name(draft: Draft, plan: Plan, meets: Rendezvous, *, moved: bool) -> None:
+    """Keep rank 0's name, which the rewritten variables no longer tell, for a later pass and for people."""
+    container = draft.pod["spec"]["containers"][plan.container]
+    if moved and meets.hosts and not podspec.has_env(container, names.ENV_MASTER_NAME):
+        entry = {"name": names.ENV_MASTER_NAME, "value": min(meets.hosts, key=len)}
+        draft.insert(("spec", "containers", plan.container, "env"), 0, entry)
+
+
+def _host_the_store(draft: Draft, plan: Plan) -> None:
+    """Tell torchrun on rank 0 to host the store: it does not know a secondary address for its own.
+
+    Source: torch/distributed/elastic/rendezvous/c10d_rendezvous_backend.py, utils.py _matches_machine_hostname.
+    """
+    path = ("spec", "containers", plan.container, "env")
+    found = False
+    for position, entry in enumerate(podspec.env(draft.pod["spec"]["containers"][plan.container])):
+        if entry.get("name") != "PET_RDZV_CONF":
+            continue
+        found = True
+        value = entry.get("value") or ""
+        if "is_host" not in value:
+            draft.replace(path, position, {"name": "PET_RDZV_CONF", "value": f"{value},is_host=1".lstrip(",")})
+    if not found:
+        draft.append(path, {"name": "PET_RDZV_CONF", "value": "is_host=1"})
+
+
+def _set_local_address(draft: Draft, plan: Plan) -> bool:
+    """Give torchrun the pod's own secondary address, unless the user has; True where the pod takes it from us."""
+    container = draft.pod["spec"]["containers"][plan.container]
+    for entry in podspec.env(container):
+        if entry.get("name") == "PET_LOCAL_ADDR":
+            return is_published(entry)
+    if any("--local-addr" in text or "--local_addr" in text for text in podspec.argv(container)):
+        return False
+    draft.append(("spec", "containers", plan.container, "env"), field_entry("PET_LOCAL_ADDR", names.LOCAL_ADDR))
+    return True

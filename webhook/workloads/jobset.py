@@ -1,0 +1,60 @@
+"""Recognise JobSets whose user wrote the address of rank 0.
+
+JobSet itself sets no rendezvous variable; its pods are Jobs' pods, so that the ownerReference is not the JobSet's.
+Source: kubernetes-sigs/jobset api/jobset/v1alpha2/jobset_types.go, pkg/controllers/jobset_controller.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from webhook import podspec
+from webhook.model import Object, Reason
+from webhook.workloads.addresses import Address, find_addresses, first_label, is_local
+from webhook.workloads.meeting import meet, names_rank_zero, numbered
+from webhook.workloads.member import Member, NotTraining
+
+SYSTEM = "jobset"
+PREFIX = "jobset.sigs.k8s.io/"
+
+
+def recognise(pod: Object, labels: Mapping[str, str]) -> Member | NotTraining | None:
+    """Describe a pod of a JobSet; None for other pods."""
+    jobset = labels.get(PREFIX + "jobset-name")
+    if jobset is None:
+        return None
+    addresses = find_addresses(pod)
+    belongs = numbered(jobset)
+    coordinator = first_label(labels.get(PREFIX + "coordinator", ""))
+    is_coordinator = coordinator != "" and coordinator == podspec.own_name(pod)
+    named = names_rank_zero(pod, addresses, belongs) or (
+        is_coordinator and (not addresses or is_local(addresses[0].host))
+    )
+    if not named:
+        message = f"no variable or argument of this JobSet's pod names a pod of {jobset} as rank 0"
+        return NotTraining(Reason.NOT_TRAINING, message, SYSTEM)
+    return describe(pod, labels, SYSTEM, None, addresses, is_coordinator)
+
+
+def describe(
+    pod: Object,
+    labels: Mapping[str, str],
+    system: str,
+    container: str | None,
+    addresses: list[Address],
+    is_rank_zero: bool,
+) -> Member:
+    """Describe a member of a JobSet, also of one that another controller made."""
+    jobset = labels[PREFIX + "jobset-name"]
+    return meet(
+        pod,
+        system=system,
+        name=jobset,
+        job_id=labels.get(PREFIX + "jobset-uid") or jobset,
+        attempt=labels.get(PREFIX + "restart-attempt", ""),
+        container=container,
+        rank_zero=first_label(labels.get(PREFIX + "coordinator", "")) or None,
+        is_rank_zero=is_rank_zero,
+        belongs=numbered(jobset),
+        addresses=addresses,
+    )

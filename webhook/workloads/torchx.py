@@ -1,0 +1,70 @@
+"""Recognise TorchX apps, on Volcano and on MCAD.
+
+Each replica is a Volcano task of its own, so that ``volcano.sh/task-index`` is always 0: the rank comes from TorchX's own labels.
+Source: torchx schedulers/kubernetes_scheduler.py, kubernetes_mcad_scheduler.py, components/dist.py (0.7.0 to 2026.10.26).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from webhook import podspec
+from webhook.job_key import job_key
+from webhook.model import Object, Reason
+from webhook.workloads.addresses import command_text, is_single_node
+from webhook.workloads.member import Member, Rendezvous
+
+SYSTEM = "torchx"
+_PREFIX = "torchx.pytorch.org/"
+_RANK_ZERO_VARIABLE = "TORCHX_RANK0_HOST"
+_RANK_ZERO = "role 0 replica 0"
+_DEFAULTED = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_-]*):=localhost\}")
+_NAMED = re.compile(r"(?<![\w{$(])(TORCHX_RANK0_HOST|(?:VC|TORCHX_MCAD)_[A-Z0-9_]+_0_HOSTS)(?!\w)")
+
+
+def recognise(pod: Object, labels: Mapping[str, str]) -> Member | None:
+    """Describe a TorchX replica; None for other pods."""
+    if _PREFIX + "version" not in labels and _PREFIX + "app-name" not in labels:
+        return None
+    role, replica = labels.get(_PREFIX + "role-index", ""), labels.get(_PREFIX + "replica-id", "")
+    text = command_text(pod)
+    container = labels.get("volcano.sh/task-spec") or podspec.display_name(pod)
+    if is_single_node(pod, text):
+        return Member(
+            SYSTEM, container, None, Reason.SINGLE_NODE, "the app runs on one node: its ranks need no network to meet"
+        )
+    variables = tuple(dict.fromkeys(_DEFAULTED.findall(text)))
+    if not variables and role == "0":
+        variables = tuple(dict.fromkeys(_NAMED.findall(text)))
+    if not variables:
+        message = f"the command of role {labels.get(_PREFIX + 'role-name', role)} does not name the address of rank 0"
+        return Member(SYSTEM, container, None, Reason.NO_PROCESS_GROUP, message)
+    is_master = (role, replica) == ("0", "0")
+    app = (
+        labels.get("app.kubernetes.io/instance")
+        or labels.get("volcano.sh/job-name")
+        or labels.get(_PREFIX + "app-name", "")
+    )
+    attempt = podspec.annotations(pod).get("volcano.sh/job-version", "")
+    job_id = f"{app}/{podspec.controller(pod).get('uid', '')}"
+    return Member(
+        SYSTEM,
+        container,
+        Rendezvous(
+            job=job_key(app, SYSTEM, job_id, attempt, _RANK_ZERO),
+            role="master" if is_master else "worker",
+            rank_zero=_RANK_ZERO,
+            variables=() if is_master else tuple(dict.fromkeys(_settable(name) for name in variables)),
+            kept_on_master=frozenset((_RANK_ZERO_VARIABLE,)),
+        ),
+    )
+
+
+def _settable(name: str) -> str:
+    """Return the variable that decides what ``${NAME:=localhost}`` yields.
+
+    TorchX writes a role's hyphen into NAME; a shell then reads ``${VC_TRAIN-LLM_0_HOSTS:=localhost}`` as "VC_TRAIN, or else the word",
+    so that setting VC_TRAIN cures it.
+    """
+    return name.partition("-")[0]

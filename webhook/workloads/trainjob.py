@@ -1,0 +1,55 @@
+"""Recognise the TrainJobs of Kubeflow Trainer v2.
+
+A TrainJob becomes a JobSet of its name; none of its own labels reaches the pods, so it is known by the names that Trainer reserves.
+Source: kubeflow/trainer pkg/constants/constants.go, pkg/runtime/framework/plugins/torch/torch.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from webhook import podspec
+from webhook.accelerators import asks_for_accelerator
+from webhook.model import Object, Reason
+from webhook.workloads import jobset
+from webhook.workloads.addresses import command_text, find_addresses
+from webhook.workloads.member import Member, NotTraining
+
+SYSTEM = "trainjob"
+_NODE = "node"
+_INITIALIZERS = frozenset(("dataset-initializer", "model-initializer"))
+
+
+def recognise(pod: Object, labels: Mapping[str, str]) -> Member | NotTraining | None:
+    """Describe a pod of a TrainJob; None for other JobSets and other pods."""
+    role = labels.get(jobset.PREFIX + "replicatedjob-name")
+    if role is None or jobset.PREFIX + "jobset-name" not in labels:
+        return None
+    containers = podspec.containers(pod)
+    if not any(container.get("name") == role for container in containers):
+        return None
+    if role in _INITIALIZERS:
+        return NotTraining(Reason.ROLE, f"the {role} prepares files and is no rank of the job", SYSTEM)
+    if role == "launcher":
+        if not any(asks_for_accelerator(container) for container in containers):
+            return NotTraining(
+                Reason.ROLE, "the MPI launcher asks for no accelerator: it only starts the nodes", SYSTEM
+            )
+    elif role != _NODE:
+        return None
+    addresses = find_addresses(pod)
+    name = labels[jobset.PREFIX + "jobset-name"]
+    if not addresses and not _is_torch(pod):
+        message = "the TrainJob's runtime names no torch address of rank 0"
+        return Member(SYSTEM, role, None, Reason.NO_PROCESS_GROUP, message)
+    index = labels.get("batch.kubernetes.io/job-completion-index", "")
+    member = jobset.describe(pod, labels, SYSTEM, _NODE, addresses, index == "0")
+    if member.rendezvous is None and member.reason is Reason.NO_MASTER:
+        return Member(SYSTEM, _NODE, None, Reason.NO_MASTER, f"no variable or argument names {name}'s rank 0")
+    return member
+
+
+def _is_torch(pod: Object) -> bool:
+    return "torchrun" in command_text(pod) or any(
+        podspec.has_env(container, "PET_NNODES") for container in podspec.containers(pod)
+    )
