@@ -1,0 +1,172 @@
+"""Build pods, profiles and plans: a plain one, with the one thing changed that a test is about."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import jsonpatch
+
+from webhook.draft import Draft
+from webhook.injection.plan import Attachment, Plan
+from webhook.model import Decision, Namespace, NetworkDefinition, Object, Outcome, Reason
+from webhook.podspec import containers, is_host_network
+from webhook.profiles import PodInfo, Profile, ProfileNetwork, Rendezvous, SharedMemory
+from webhook.workloads.member import Member
+
+Step = Callable[[Draft, Plan], Iterable[Decision]]
+
+
+def minimal_container(name: str = "trainer", **tweaks: Any) -> Object:
+    """Return a container with nothing but name and image, and *tweaks* as further fields."""
+    return {"name": name, "image": "registry.example.com/train:1", **copy.deepcopy(tweaks)}
+
+
+def minimal_pod(*containers_of_pod: Object, metadata: Object | None = None, **tweaks: Any) -> Object:
+    """Return a pod of one container ``trainer``, or of the given ones; *tweaks* are fields of its spec."""
+    spec = {"containers": list(copy.deepcopy(containers_of_pod)) or [minimal_container()], **copy.deepcopy(tweaks)}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "train-0", "namespace": "research", **copy.deepcopy(metadata or {})},
+        "spec": spec,
+    }
+
+
+def network(name: str = "default/rail-0", **tweaks: Any) -> NetworkDefinition:
+    """Return a network with IPAM and nothing else; *name* is ``namespace/name``."""
+    namespace, _, short = name.partition("/")
+    return NetworkDefinition(namespace, short, **{"has_ipam": True, **tweaks})
+
+
+def attachment(
+    name: str = "default/rail-0", interface: str = "net1", *, default: bool = False, resource: str = "", **tweaks: Any
+) -> Attachment:
+    """Return an attachment of ``network(name, **tweaks)`` that counts one of *resource*."""
+    resources = ((resource, 1),) if resource else ()
+    return Attachment(network(name, **tweaks), interface, resources, added=True, default=default)
+
+
+def profile(**tweaks: Any) -> Profile:
+    """Return the profile that an empty entry of the profiles file gives, with *tweaks*."""
+    fields: dict[str, Any] = {
+        "name": "rdma",
+        "pods": "training",
+        "networks": (),
+        "resources": {},
+        "ipc_lock": True,
+        "pod_security": "deny",
+        "shared_memory": shared_memory(),
+        "env": {},
+        "container": None,
+        "node_selector": {},
+        "pod_info": pod_info(),
+        "rendezvous": rendezvous(),
+        "allowed_namespaces": None,
+    }
+    return Profile(**{**fields, **tweaks})
+
+
+def shared_memory(*, enabled: bool = True, size_limit: str | None = None, limit_existing: bool = False) -> SharedMemory:
+    """Return a profile's sharedMemory."""
+    return SharedMemory(enabled=enabled, size_limit=size_limit, limit_existing=limit_existing)
+
+
+def pod_info(*, hugepages: bool = False, labels: bool = False, annotations: bool = False) -> PodInfo:
+    """Return a profile's podInfo."""
+    return PodInfo(hugepages=hugepages, labels=labels, annotations=annotations)
+
+
+def rendezvous(**tweaks: Any) -> Rendezvous:
+    """Return a profile's rendezvous."""
+    fields: dict[str, Any] = {
+        "enabled": True,
+        "network": None,
+        "ip_family": "any",
+        "timeout_seconds": 1800,
+        "wait_image": None,
+        "rank_zero": "address",
+    }
+    return Rendezvous(**{**fields, **tweaks})
+
+
+def profile_network(name: str = "default/rail-0", **tweaks: Any) -> ProfileNetwork:
+    """Return an entry of a profile's networks; *name* is ``namespace/name`` or ``name``."""
+    namespace, _, short = name.rpartition("/")
+    fields: dict[str, Any] = {
+        "namespace": namespace or None,
+        "name": short,
+        "interface": None,
+        "resources": (),
+        "count": 1,
+    }
+    return ProfileNetwork(**{**fields, **tweaks})
+
+
+def plan(
+    pod: Object,
+    *attachments: Attachment,
+    profile: Profile = profile(),  # noqa: B008  # frozen
+    container: int = 0,
+    labels: Mapping[str, str] | None = None,
+    member: Member | None = None,
+    **tweaks: Any,
+) -> Plan:
+    """Return the plan of *pod* in namespace ``research`` with *labels*; its first non-default attachment is the rendezvous."""
+    meeting = next((one for one in attachments if one.network.has_ipam and not one.default), None)
+    fields: dict[str, Any] = {
+        "profile": profile,
+        "namespace": Namespace("research", labels or {}),
+        "pod_name": "train-0",
+        "container": container,
+        "container_name": containers(pod)[container]["name"],
+        "host_network": is_host_network(pod),
+        "attachments": attachments,
+        "rendezvous": meeting,
+        "member": member,
+    }
+    return Plan(**{**fields, **tweaks})
+
+
+def carry_out(step: Step, pod: Object, plan_of_pod: Plan) -> tuple[Object, list[Decision]]:
+    """Return what *step* makes of *pod*, and its decisions, having checked what every step promises.
+
+    The input is untouched, the operations lead from it to the result, and a second pass changes nothing.
+    """
+    before = json.dumps(pod)
+    draft = Draft(pod)
+    decisions = list(step(draft, plan_of_pod))
+    assert json.dumps(pod) == before, "the input is touched"
+    operations = json.loads(json.dumps(draft.operations))
+    assert jsonpatch.apply_patch(json.loads(before), operations) == draft.pod
+    again = Draft(json.loads(json.dumps(draft.pod)))
+    repeated = list(step(again, plan_of_pod))
+    assert again.operations == []
+    assert again.pod == draft.pod
+    assert not [one for one in repeated if one.outcome is Outcome.INJECTED]
+    assert decisions, "a step says what it did"
+    assert len({one.step for one in decisions}) == 1
+    for one in decisions:
+        assert one.message.isprintable(), one.message
+        assert not one.message.endswith("."), one.message
+    return draft.pod, decisions
+
+
+def outcomes(decisions: Iterable[Decision]) -> list[tuple[Outcome, Reason]]:
+    """Return outcome and reason of each decision."""
+    return [(one.outcome, one.reason) for one in decisions]
+
+
+def message(decisions: Iterable[Decision], outcome: Outcome) -> str:
+    """Return the message of the one decision with this outcome."""
+    [found] = [one.message for one in decisions if one.outcome is outcome]
+    return found
+
+
+def volume_at(pod: Object, path: str, container: int = 0) -> Object:
+    """Return the volume that the container mounts at exactly *path*."""
+    [name] = [one["name"] for one in pod["spec"]["containers"][container]["volumeMounts"] if one["mountPath"] == path]
+    [volume] = [one for one in pod["spec"]["volumes"] if one["name"] == name]
+    return dict(volume)
