@@ -13,7 +13,7 @@ from webhook.draft import Draft
 from webhook.injection.plan import Attachment, Plan
 from webhook.model import Decision, Namespace, NetworkDefinition, Object, Outcome, Reason
 from webhook.podspec import containers, is_host_network
-from webhook.profiles import PodInfo, Profile, ProfileNetwork, Rendezvous, SharedMemory
+from webhook.profiles import Profile
 from webhook.workloads.member import Member
 
 Step = Callable[[Draft, Plan], Iterable[Decision]]
@@ -51,64 +51,16 @@ def attachment(
 
 def profile(**tweaks: Any) -> Profile:
     """Return the profile that an empty entry of the profiles file gives, with *tweaks*."""
-    fields: dict[str, Any] = {
-        "name": "rdma",
-        "pods": "training",
-        "networks": (),
-        "resources": {},
-        "ipc_lock": True,
-        "pod_security": "deny",
-        "shared_memory": shared_memory(),
-        "env": {},
-        "container": None,
-        "node_selector": {},
-        "pod_info": pod_info(),
-        "rendezvous": rendezvous(),
-        "allowed_namespaces": None,
-    }
-    return Profile(**{**fields, **tweaks})
+    return Profile(**{"name": "rdma", **tweaks})
 
 
-def shared_memory(*, enabled: bool = True, size_limit: str | None = None, limit_existing: bool = False) -> SharedMemory:
-    """Return a profile's sharedMemory."""
-    return SharedMemory(enabled=enabled, size_limit=size_limit, limit_existing=limit_existing)
-
-
-def pod_info(*, hugepages: bool = False, labels: bool = False, annotations: bool = False) -> PodInfo:
-    """Return a profile's podInfo."""
-    return PodInfo(hugepages=hugepages, labels=labels, annotations=annotations)
-
-
-def rendezvous(**tweaks: Any) -> Rendezvous:
-    """Return a profile's rendezvous."""
-    fields: dict[str, Any] = {
-        "enabled": True,
-        "network": None,
-        "ip_family": "any",
-        "timeout_seconds": 1800,
-        "wait_image": None,
-        "rank_zero": "address",
-    }
-    return Rendezvous(**{**fields, **tweaks})
-
-
-def profile_network(name: str = "default/rail-0", **tweaks: Any) -> ProfileNetwork:
-    """Return an entry of a profile's networks; *name* is ``namespace/name`` or ``name``."""
-    namespace, _, short = name.rpartition("/")
-    fields: dict[str, Any] = {
-        "namespace": namespace or None,
-        "name": short,
-        "interface": None,
-        "resources": (),
-        "count": 1,
-    }
-    return ProfileNetwork(**{**fields, **tweaks})
+_PLAIN = profile()
 
 
 def plan(
     pod: Object,
     *attachments: Attachment,
-    profile: Profile = profile(),  # noqa: B008  # frozen
+    profile: Profile = _PLAIN,
     container: int = 0,
     labels: Mapping[str, str] | None = None,
     member: Member | None = None,
