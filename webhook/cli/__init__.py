@@ -1,0 +1,40 @@
+"""Offer the command line: one module of this folder for each command, imported when it is called."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+from webhook import __version__
+
+_COMMANDS = {
+    "serve": "Answer admission reviews over HTTPS.",
+    "dry-run": "Show what would be injected into any workload, and why.",
+    "schema": "Print the JSON Schema of profiles.yaml.",
+    "demo": "Send a real TorchX job through a real webhook, and show what it becomes.",
+}
+_ENVIRONMENT_PREFIX = "FABRIC_INJECTOR"
+
+
+class _Commands(click.Group):
+    """Import a command's module only when the command is called: ``serve`` must stay small."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in _COMMANDS:
+            return None
+        module = import_module(f"webhook.cli.{cmd_name.replace('-', '_')}")
+        command: click.Command = module.command
+        return command
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": _ENVIRONMENT_PREFIX})
+@click.version_option(__version__, prog_name="fabric-injector")
+def main() -> None:
+    """Join distributed-training pods to a cluster's RDMA fabric, without a change to the job.
+
+    Every option is also an environment variable: serve's --profiles is FABRIC_INJECTOR_SERVE_PROFILES.
+    """

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Protocol
+
 from webhook.draft import Draft
 from webhook.injection import (
     devices,
@@ -18,7 +21,25 @@ from webhook.injection import (
 from webhook.injection.plan import Plan
 from webhook.model import Decision
 
-STEPS = (networks, devices, ipc_lock, shared_memory, rendezvous, environment, node_selector, pod_info, istio)
+
+class Step(Protocol):
+    """Describe what each row's file offers."""
+
+    def inject(self, draft: Draft, plan: Plan) -> Iterable[Decision]:
+        """Carry the row out and say what became of it."""
+
+
+STEPS: tuple[Step, ...] = (
+    networks,
+    devices,
+    ipc_lock,
+    shared_memory,
+    rendezvous,
+    environment,
+    node_selector,
+    pod_info,
+    istio,
+)
 """The rows of the injection table."""
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Protocol
+
 from webhook import podspec
 from webhook.model import Object, Reason
 from webhook.workloads import (
@@ -24,7 +27,15 @@ from webhook.workloads.member import Member, NotTraining, Rendezvous
 
 __all__ = ["SYSTEMS", "Member", "NotTraining", "Rendezvous", "recognise"]
 
-SYSTEMS = (
+
+class System(Protocol):
+    """Describe what each file of this folder offers."""
+
+    def recognise(self, pod: Object, labels: Mapping[str, str]) -> Member | NotTraining | None:
+        """Say what part the pod plays, None where it is not one of this system's."""
+
+
+SYSTEMS: tuple[System, ...] = (
     torchx,  # its replicas are Volcano tasks
     leaderworkerset,  # its pods are StatefulSets' pods
     trainjob,  # its pods are JobSets' pods

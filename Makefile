@@ -1,0 +1,45 @@
+# Everything runs in .venv, which is made here; PYTHON chooses the interpreter (3.11 or newer).
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: help run test check format lint types layers core sockets apiserver bench clean
+help: ## show this list
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(STAMP): pyproject.toml
+	@echo "making $(VENV): about a minute the first time" >&2
+	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, not " + sys.version if sys.version_info < (3, 11) else 0)'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
+	@touch $@
+
+run: $(STAMP) ## a real webhook on sample data, and a TorchX job sent through it (ONCE=1: end after the print)
+	@$(BIN)/fabric-injector demo $(if $(ONCE),--once)
+
+test: check sockets apiserver ## everything: format, lint, types, layers, all test tiers
+
+check: format lint types layers core ## the fast part: needs Python only
+
+format: $(STAMP) ## check the formatting
+	@$(BIN)/ruff format --check .
+lint: $(STAMP) ## lint
+	@$(BIN)/ruff check .
+types: $(STAMP) ## check the types
+	@$(BIN)/mypy
+layers: $(STAMP) ## check the import contracts
+	@$(BIN)/lint-imports
+core: $(STAMP) ## tests that need nothing
+	@$(BIN)/pytest -q -m "not sockets and not apiserver"
+sockets: $(STAMP) ## tests with real server processes on loopback
+	@$(BIN)/pytest -q -m sockets
+apiserver: $(STAMP) ## tests behind a real kube-apiserver (built once with Go, about 7 minutes)
+	@$(BIN)/pytest -q -m apiserver
+
+bench: $(STAMP) ## measure the webhook beside a floor (needs Go)
+	@$(BIN)/python -m tests.bench.admission
+
+clean: ## remove the virtual environment and caches
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,86 @@
+"""Drafts: the recorded operations lead from the input to the result, and the input stays as it was."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import jsonpatch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from webhook.draft import Draft, pointer
+
+KEYS = st.sampled_from(["a", "b", "a/b", "c~d", "", "e"])
+VALUES = st.one_of(
+    st.text(max_size=3), st.dictionaries(KEYS, st.text(max_size=2), max_size=2), st.lists(st.integers(), max_size=2)
+)
+MAPS = [("m",), ("m", "n"), ("spec", "x", "y")]
+LISTS = [("l",), ("spec", "list"), ("spec", "items", 0, "env")]
+EDITS = st.lists(
+    st.one_of(
+        st.tuples(st.just("set"), st.sampled_from(MAPS), KEYS, VALUES),
+        st.tuples(st.just("remove"), st.sampled_from(MAPS), KEYS, st.none()),
+        st.tuples(st.just("append"), st.sampled_from(LISTS), st.none(), VALUES),
+        st.tuples(st.just("insert"), st.sampled_from(LISTS), st.integers(0, 3), VALUES),
+        st.tuples(st.just("replace"), st.sampled_from(LISTS), st.integers(0, 3), VALUES),
+    ),
+    max_size=12,
+)
+PODS = st.fixed_dictionaries(
+    {"spec": st.fixed_dictionaries({"items": st.just([{"env": [{"name": "A"}]}, {"name": "b"}])})},
+    optional={
+        "m": st.one_of(st.none(), st.dictionaries(KEYS, st.text(max_size=2), max_size=3)),
+        "l": st.one_of(st.none(), st.lists(st.integers(), max_size=3)),
+    },
+).filter(lambda pod: not (isinstance(pod.get("m"), dict) and isinstance(pod["m"].get("n"), str)))
+
+
+@given(PODS, EDITS)
+def test_operations_lead_from_the_input_to_the_result(pod: dict[str, Any], edits: list[tuple[Any, ...]]) -> None:
+    before = copy.deepcopy(pod)
+    draft = Draft(pod)
+    for kind, path, key, value in edits:
+        new = copy.deepcopy(value)
+        if kind == "set":
+            draft.set_key(path, key, new)
+        elif kind == "remove":
+            draft.remove_key(path, key)
+        elif kind == "append":
+            draft.append(path, new)
+        elif kind == "insert":
+            draft.insert(path, key, new)
+        elif key < len(draft.get(*path) or ()):
+            draft.replace(path, key, new)
+    assert pod == before
+    operations = json.loads(json.dumps(draft.operations))
+    assert jsonpatch.apply_patch(pod, operations) == draft.pod
+
+
+def test_a_new_map_costs_one_operation() -> None:
+    draft = Draft({"metadata": {"name": "x"}})
+    for number in range(5):
+        draft.set_key(("metadata", "annotations"), f"k{number}", "v")
+    assert draft.operations == [
+        {"op": "add", "path": "/metadata/annotations", "value": {f"k{number}": "v" for number in range(5)}}
+    ]
+
+
+def test_setting_what_is_there_changes_nothing() -> None:
+    draft = Draft({"a": {"b": "c"}, "l": [1]})
+    assert not draft.set_key(("a",), "b", "c")
+    assert not draft.replace(("l",), 0, 1)
+    assert not draft.remove_key(("a",), "z")
+    assert draft.operations == []
+
+
+def test_a_null_parent_is_replaced() -> None:
+    pod = {"items": [None], "m": None}
+    draft = Draft(pod)
+    draft.set_key(("m",), "k", "v")
+    assert jsonpatch.apply_patch(pod, draft.operations) == draft.pod == {"items": [None], "m": {"k": "v"}}
+
+
+def test_pointer_escapes_slash_and_tilde() -> None:
+    assert pointer(("metadata", "annotations", "a/b~c", 0)) == "/metadata/annotations/a~1b~0c/0"
