@@ -7,10 +7,10 @@ from base64 import b64encode
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
-from webhook import __version__, injection, names
+from webhook import __version__, names
 from webhook.draft import Draft
 from webhook.errors import Denied, MalformedReview, Unavailable
-from webhook.injection import own_keys
+from webhook.injection import own_keys, steps
 from webhook.model import Decision, Namespace, Object, Outcome, World
 from webhook.plan import Skip, make_plan
 from webhook.pod_check import check_pod
@@ -78,7 +78,7 @@ def decide(pod: Object, namespace: str, profiles: Profiles, world: World, *, pro
                 profile=plan.profile,
             )
         else:
-            decisions = tuple(injection.apply(draft, plan, __version__))
+            decisions = tuple(steps.apply(draft, plan, __version__))
             verdict = Verdict(
                 True,
                 draft.pod,

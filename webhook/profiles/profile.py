@@ -10,6 +10,10 @@ from typing import Literal
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
+def _nothing() -> Mapping[str, str]:
+    return _NOTHING
+
+
 @dataclass(frozen=True, slots=True)
 class ProfileNetwork:
     """Name a network that each pod gets, ``default/rdma-net-ipam``.
@@ -69,13 +73,13 @@ class Profile:
     name: str
     pods: Literal["training", "all"] = "training"
     networks: tuple[ProfileNetwork, ...] = ()
-    resources: Mapping[str, str] = _NOTHING
+    resources: Mapping[str, str] = field(default_factory=_nothing)
     ipc_lock: bool = True
     pod_security: Literal["deny", "skip", "ignore"] = "deny"
     shared_memory: SharedMemory = SharedMemory()
-    env: Mapping[str, str] = _NOTHING
+    env: Mapping[str, str] = field(default_factory=_nothing)
     container: str | None = None
-    node_selector: Mapping[str, str] = _NOTHING
+    node_selector: Mapping[str, str] = field(default_factory=_nothing)
     pod_info: PodInfo = PodInfo()
     rendezvous: Rendezvous = Rendezvous()
     allowed_namespaces: frozenset[str] | None = None
