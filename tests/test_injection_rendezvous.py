@@ -1,0 +1,343 @@
+"""Rendezvous: which variables and arguments move, on whom, and what the wait container waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests import pods
+from tests.builders import attachment, carry_out, outcomes, plan, profile
+from tests.pods import add_env, drop_env, set_command
+from webhook import names
+from webhook.errors import Denied
+from webhook.injection import rendezvous, wait
+from webhook.injection.plan import Plan
+from webhook.model import Decision, Object, Outcome, Reason
+from webhook.profiles import Rendezvous as Settings
+from webhook.workloads import Member, recognise
+
+C10D = "torchrun --rdzv_backend=c10d --rdzv_endpoint=$(MASTER_ADDR):29500 --nnodes=2 train.py"
+
+
+def plan_for(pod: Object, container: int = 0, **tweaks: Any) -> Plan:
+    found = recognise(pod)
+    assert isinstance(found, Member)
+    stays = None if found.rendezvous else Decision("rendezvous", Outcome.SKIPPED, found.reason, found.message)
+    settings = {"member": found, "meets": found.rendezvous, "stays": stays, **tweaks}
+    return plan(pod, attachment("default/rdma-net"), container=container, **settings)
+
+
+def meet(pod: Object, **tweaks: Any) -> tuple[Object, list[Decision]]:
+    return carry_out(rendezvous.inject, pod, plan_for(pod, **tweaks))
+
+
+def environment(pod: Object, container: int = 0) -> dict[str, str]:
+    """Return each variable as text; a published one as ``@master-addr``."""
+    found = {}
+    for entry in pod["spec"]["containers"][container].get("env") or []:
+        path = entry.get("valueFrom", {}).get("fieldRef", {}).get("fieldPath", "")
+        assert not ("value" in entry and "valueFrom" in entry)
+        found[entry["name"]] = f"@{path.split('/')[1][:-2]}" if names.PREFIX in path else entry.get("value", "?")
+    return found
+
+
+def waits_for(pod: Object) -> list[str]:
+    found = [one for one in pod["spec"].get("initContainers") or [] if one["name"] == names.WAIT_CONTAINER]
+    assert len(found) <= 1
+    return found[0]["command"][4:] if found else []
+
+
+def test_torchx_rank_zero_keeps_its_endpoint_and_gives_its_own_address() -> None:
+    pod, decisions = meet(pods.load("pods/volcano-pod-0.yaml"))
+    found = environment(pod)
+    assert found["TORCHX_RANK0_HOST"] == "localhost"
+    assert found["PET_LOCAL_ADDR"] == "@local-addr"
+    assert found["MASTER_ADDR"] == "@master-addr"
+    assert found["PET_RDZV_CONF"] == "is_host=1"
+    assert found["VC_TRAIN_0_HOSTS"] == "?"
+    assert waits_for(pod) == ["master-addr:own", "local-addr:own"]
+    assert outcomes(decisions) == [(Outcome.INJECTED, Reason.ADDED)]
+
+
+def test_a_torchx_worker_takes_the_address_where_its_command_reads_it() -> None:
+    before = pods.load("pods/volcano-pod-1.yaml")
+    pod, _ = meet(before)
+    found = environment(pod)
+    assert found["VC_TRAIN_0_HOSTS"] == "@master-host"
+    assert found["VC_TRAIN_1_HOSTS"] == "?"
+    assert found["MASTER_ADDR"] == "@master-addr"
+    assert "PET_LOCAL_ADDR" not in found
+    assert "PET_RDZV_CONF" not in found
+    assert waits_for(pod) == ["master-addr"]
+    order = [entry["name"] for entry in pod["spec"]["containers"][0]["env"]]
+    assert [name for name in order if name.startswith("VC_")] == [
+        entry["name"] for entry in before["spec"]["containers"][0]["env"] if entry["name"].startswith("VC_")
+    ]
+
+
+def test_a_hyphen_in_a_torchx_role_is_cured() -> None:
+    before = pods.load("pods/volcano-pod-1.yaml")
+    set_command(
+        before, "bash", "-c", "torchrun --rdzv_endpoint ${VC_TRAIN-LLM_0_HOSTS:=localhost}:29500 --nnodes 2 train.py"
+    )
+    pod, _ = meet(before)
+    assert environment(pod)["VC_TRAIN"] == "@master-host"
+
+
+SAME_ON_ALL = [
+    ("pods/kubeflow-pytorchjob-{}.yaml", ["MASTER_ADDR", "PET_MASTER_ADDR"]),
+    ("pods/kubeflow-trainer-{}.yaml", ["PET_MASTER_ADDR", "MASTER_ADDR"]),
+    ("pods/jobset-{}.yaml", ["MASTER_ADDR"]),
+    ("pods/indexed-job-{}.yaml", ["MASTER_ADDR"]),
+    ("pods/statefulset-{}.yaml", ["MASTER_ADDR"]),
+    ("pods/lws-{}.yaml", ["LWS_LEADER_ADDRESS", "MASTER_ADDR"]),
+    ("pods/kubedl-pytorchjob-{}.yaml", ["MASTER_ADDR"]),
+    ("pods/torch-on-k8s-{}.yaml", ["MASTER_ADDR"]),
+    ("pods/volcano-pytorch-{}.yaml", ["MASTER_ADDR"]),
+]
+
+
+@pytest.mark.parametrize(("pattern", "variables"), SAME_ON_ALL, ids=[row[0] for row in SAME_ON_ALL])
+def test_the_address_variables_are_the_same_on_all_ranks(pattern: str, variables: list[str]) -> None:
+    master, _ = meet(pods.load(pattern.format(0)))
+    worker, _ = meet(pods.load(pattern.format(1)))
+    for variable in variables:
+        assert environment(master)[variable] == environment(worker)[variable] == "@master-addr"
+    assert environment(master)["PET_RDZV_CONF"] == "is_host=1"
+    assert environment(master)["PET_LOCAL_ADDR"] == "@local-addr"
+    assert "PET_RDZV_CONF" not in environment(worker)
+    assert "PET_LOCAL_ADDR" not in environment(worker)
+    assert waits_for(worker) == ["master-addr"]
+
+
+C10D_PODS = ["pods/kubeflow-pytorchjob-{}.yaml", "pods/volcano-pytorch-{}.yaml", "pods/indexed-job-{}.yaml"]
+
+
+@pytest.mark.parametrize("in_shell", [False, True], ids=["plain", "sh-c"])
+@pytest.mark.parametrize("pattern", C10D_PODS)
+def test_a_c10d_endpoint_of_the_users_own_is_hosted_by_rank_zero(pattern: str, in_shell: bool) -> None:
+    command = ("sh", "-c", C10D.replace("$(MASTER_ADDR)", "$MASTER_ADDR")) if in_shell else tuple(C10D.split())
+    master, _ = meet(set_command(pods.load(pattern.format(0)), *command))
+    worker, _ = meet(set_command(pods.load(pattern.format(1)), *command))
+    assert environment(master)["MASTER_ADDR"] == environment(worker)["MASTER_ADDR"] == "@master-host"
+    assert environment(master)["PET_RDZV_CONF"] == "is_host=1"
+    assert environment(master)["PET_LOCAL_ADDR"] == "@local-addr"
+    assert master["spec"]["containers"][0]["command"] == list(command)
+
+
+KEEPS: dict[str, Callable[[Object], Object]] = {
+    "command-holds-rdzv-conf": lambda pod: set_command(pod, *C10D.split(), "--rdzv_conf=timeout=900"),
+    "command-holds-rdzv-conf-with-dash": lambda pod: set_command(pod, "sh", "-c", C10D + " --rdzv-conf is_host=true"),
+    "variable-says-is-host": lambda pod: add_env(pod, "PET_RDZV_CONF", "timeout=900,is_host=0"),
+}
+
+
+@pytest.mark.parametrize("change", KEEPS.values(), ids=KEEPS)
+def test_rank_zero_keeps_its_name_where_nobody_would_host_the_store(change: Callable[[Object], Object]) -> None:
+    pod, decisions = meet(change(pods.load("pods/kubeflow-pytorchjob-0.yaml")))
+    found = environment(pod)
+    assert (found["MASTER_ADDR"], found["PET_MASTER_ADDR"]) == ("bert-master-0", "bert-master-0")
+    assert found.get("PET_RDZV_CONF") in (None, "timeout=900,is_host=0")
+    assert found["PET_LOCAL_ADDR"] == "@local-addr"
+    assert waits_for(pod) == ["local-addr:own"]
+    assert (Outcome.KEPT, Reason.KEEPS_NAME) in outcomes(decisions)
+
+
+def test_rank_zero_keeps_its_name_where_the_profile_says_so() -> None:
+    by_name = profile(rendezvous=Settings(rank_zero="name"))
+    pod, _ = meet(pods.load("pods/kubeflow-pytorchjob-0.yaml"), profile=by_name)
+    worker, _ = meet(pods.load("pods/kubeflow-pytorchjob-1.yaml"), profile=by_name)
+    assert environment(pod)["MASTER_ADDR"] == "bert-master-0"
+    assert environment(worker)["MASTER_ADDR"] == "@master-addr"
+
+
+def test_is_host_joins_a_configuration_that_is_there() -> None:
+    pod, _ = meet(add_env(pods.load("pods/kubeflow-pytorchjob-0.yaml"), "PET_RDZV_CONF", "timeout=900"))
+    assert environment(pod)["PET_RDZV_CONF"] == "timeout=900,is_host=1"
+
+
+OWN_LOCAL: dict[str, Callable[[Object], Object]] = {
+    "variable": lambda pod: add_env(pod, "PET_LOCAL_ADDR", "192.168.7.7"),
+    "flag": lambda pod: set_command(pod, "torchrun", "--local-addr", "192.168.7.7", "train.py"),
+    "flag-with-underscore": lambda pod: set_command(pod, "sh", "-c", "torchrun --local_addr=192.168.7.7 train.py"),
+}
+
+
+@pytest.mark.parametrize("change", OWN_LOCAL.values(), ids=OWN_LOCAL)
+def test_a_users_own_local_address_is_respected(change: Callable[[Object], Object]) -> None:
+    pod, _ = meet(change(pods.load("pods/kubeflow-pytorchjob-0.yaml")))
+    assert environment(pod).get("PET_LOCAL_ADDR") in (None, "192.168.7.7")
+    assert waits_for(pod) == ["master-addr:own"]
+
+
+def elastic(number: int) -> Object:
+    pod = drop_env(pods.load("pods/kubeflow-pytorchjob-1.yaml"), "MASTER_ADDR", "PET_MASTER_ADDR", "PET_NNODES")
+    pod["metadata"]["name"] = f"bert-worker-{number}"
+    if number == 0:
+        pod["metadata"]["labels"]["training.kubeflow.org/job-role"] = "master"
+    add_env(pod, "PET_NNODES", "1:3")
+    return add_env(pod, "PET_RDZV_ENDPOINT", "bert-worker-0:29400")
+
+
+def test_an_elastic_pytorchjob_moves_the_host_of_the_endpoint_on_the_others_only() -> None:
+    zero, one = meet(elastic(0))[0], meet(elastic(1))[0]
+    assert environment(zero)["PET_RDZV_ENDPOINT"] == "bert-worker-0:29400"
+    assert environment(zero)["PET_LOCAL_ADDR"] == "@local-addr"
+    assert environment(one)["PET_RDZV_ENDPOINT"] == f"$({names.ENV_MASTER_HOST}):29400"
+    assert environment(one)[names.ENV_MASTER_HOST] == "@master-host"
+    order = [entry["name"] for entry in one["spec"]["containers"][0]["env"]]
+    assert order.index(names.ENV_MASTER_HOST) < order.index("PET_RDZV_ENDPOINT")
+
+
+def test_with_a_master_and_elastic_policy_the_other_address_stays() -> None:
+    pod = add_env(pods.load("pods/kubeflow-pytorchjob-1.yaml"), "PET_RDZV_ENDPOINT", "bert-worker-0:29400")
+    pod["metadata"]["name"] = "bert-worker-1"
+    found = environment(meet(pod)[0])
+    assert found["MASTER_ADDR"] == found["PET_MASTER_ADDR"] == "bert-master-0"
+    assert found["PET_RDZV_ENDPOINT"] == f"$({names.ENV_MASTER_HOST}):29400"
+
+
+ARGUMENTS = [
+    ("joined", ["tune", "run", "--rdzv_endpoint=llama-node-0-0.llama:29500", "x"], 2, "--rdzv_endpoint=$(H):29500"),
+    ("apart", ["tune", "--rdzv-endpoint", "llama-node-0-0.llama:29500", "x"], 2, "$(H):29500"),
+    ("shell", ["sh", "-c", "torchrun --master_addr llama-node-0-0.llama x"], 2, "torchrun --master_addr $(H) x"),
+    ("scheme", ["python", "x.py", "--dist-url=tcp://llama-node-0-0.llama:2"], 2, "--dist-url=tcp://$(H):2"),
+    (
+        "quoted",
+        ["sh", "-c", "torchrun --rdzv_endpoint='llama-node-0-0.llama:1' x"],
+        2,
+        "torchrun --rdzv_endpoint='$(H):1' x",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("command", "index", "expected"), [row[1:] for row in ARGUMENTS], ids=[row[0] for row in ARGUMENTS]
+)
+def test_an_address_in_an_argument_moves(command: list[str], index: int, expected: str) -> None:
+    before = set_command(drop_env(pods.load("pods/kubeflow-trainer-1.yaml"), "PET_MASTER_ADDR"), *command)
+    pod, _ = meet(before)
+    assert pod["spec"]["containers"][0]["command"][index] == expected.replace("$(H)", f"$({names.ENV_MASTER_HOST})")
+    assert environment(pod)[names.ENV_MASTER_HOST] == "@master-host"
+    assert waits_for(pod) == ["master-addr"]
+
+
+def test_every_occurrence_in_every_container_moves() -> None:
+    before = add_env(pods.load("pods/kubeflow-pytorchjob-1.yaml"), "MASTER_ADDR", "bert-master-0")
+    sidecar = {
+        "name": "monitor",
+        "image": "registry.example.com/monitor:1",
+        "env": [{"name": "MASTER_ADDR", "value": "bert-master-0"}],
+    }
+    before["spec"]["containers"].append(sidecar)
+    pod, _ = meet(before)
+    entries = [entry for one in pod["spec"]["containers"] for entry in one["env"] if entry["name"] == "MASTER_ADDR"]
+    assert len(entries) == 3
+    assert all("valueFrom" in entry and "value" not in entry for entry in entries)
+    assert pod["spec"]["initContainers"][0] == before["spec"]["initContainers"][0]
+
+
+def test_a_variable_made_of_the_address_follows_by_itself() -> None:
+    before = add_env(pods.load("pods/lws-1.yaml"), "MASTER_ADDR", "$(LWS_LEADER_ADDRESS)")
+    add_env(before, "ENDPOINT", "$(MASTER_ADDR):29500")
+    found = environment(meet(before)[0])
+    assert found["MASTER_ADDR"] == "$(LWS_LEADER_ADDRESS)"
+    assert found["LWS_LEADER_ADDRESS"] == "@master-host"
+
+
+def test_every_member_gives_its_own_address_where_names_could_sort_first() -> None:
+    pod, _ = meet(pods.load("pods/kubeflow-pytorchjob-1.yaml"), local_address_everywhere=True)
+    assert environment(pod)["PET_LOCAL_ADDR"] == "@local-addr"
+    assert waits_for(pod) == ["master-addr", "local-addr:own"]
+
+
+def test_the_wait_container_is_last_once_and_never_moved() -> None:
+    pod, _ = meet(pods.load("pods/kubeflow-pytorchjob-1.yaml"))
+    assert [one["name"] for one in pod["spec"]["initContainers"]] == ["init-pytorch", names.WAIT_CONTAINER]
+    pod["spec"]["initContainers"].append({"name": "late", "image": "registry.example.com/late:1"})
+    again, decisions = meet(pod)
+    assert [one["name"] for one in again["spec"]["initContainers"]] == ["init-pytorch", names.WAIT_CONTAINER, "late"]
+    assert outcomes(decisions) == [(Outcome.KEPT, Reason.ALREADY_THERE)]
+
+
+def test_another_injectors_container_is_served_on_the_second_pass() -> None:
+    pod, _ = meet(pods.load("pods/jobset-1.yaml"))
+    env = [{"name": "MASTER_ADDR", "value": "ddp-workers-0-0.ddp"}]
+    pod["spec"]["containers"].insert(0, {"name": "proxy", "image": "registry.example.com/proxy:1", "env": env})
+    again, _ = meet(pod, container=1)
+    assert environment(again, 0)["MASTER_ADDR"] == "@master-addr"
+    assert [one["name"] for one in again["spec"]["initContainers"]] == [names.WAIT_CONTAINER]
+
+
+def wait_container(before: Object, **tweaks: Any) -> Object:
+    pod, _ = meet(before, **tweaks)
+    [found] = [one for one in pod["spec"]["initContainers"] if one["name"] == names.WAIT_CONTAINER]
+    return dict(found)
+
+
+def test_the_wait_container_asks_for_no_device_and_pins_no_cpu() -> None:
+    before = pods.load("pods/kubeflow-pytorchjob-1.yaml")
+    same = {"cpu": "64", "memory": "256Gi", "nvidia.com/gpu": "8", "rdma/hca": "1"}
+    before["spec"]["containers"][0]["resources"] = {"limits": same, "requests": dict(same)}
+    found = wait_container(before)
+    expected = {"cpu": "63999m", "memory": "256Gi"}
+    assert found["resources"] == {"limits": expected, "requests": expected}
+    assert {"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"} in found["env"]
+    assert found["image"] == before["spec"]["containers"][0]["image"]
+    assert found["imagePullPolicy"] == "IfNotPresent"
+
+
+def test_a_part_of_a_cpu_is_copied_as_it_is() -> None:
+    before = pods.load("pods/kubeflow-pytorchjob-1.yaml")
+    before["spec"]["containers"][0]["resources"] = {"limits": {"cpu": "1500m"}}
+    assert wait_container(before)["resources"] == {"limits": {"cpu": "1500m"}}
+
+
+def test_the_wait_container_passes_restricted_where_the_training_container_does() -> None:
+    before = pods.load("pods/kubeflow-pytorchjob-1.yaml")
+    before["spec"]["containers"][0]["securityContext"] = {
+        "runAsUser": 1000,
+        "runAsNonRoot": True,
+        "privileged": True,
+        "seccompProfile": {"type": "RuntimeDefault"},
+        "capabilities": {"add": ["IPC_LOCK"]},
+    }
+    assert wait_container(before)["securityContext"] == {
+        "runAsUser": 1000,
+        "runAsNonRoot": True,
+        "seccompProfile": {"type": "RuntimeDefault"},
+        "privileged": False,
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+
+
+def test_a_profile_may_give_the_wait_an_image_of_its_own() -> None:
+    settings = Settings(wait_image="registry.example.com/busybox:1", timeout_seconds=90)
+    found = wait_container(pods.load("pods/kubeflow-pytorchjob-1.yaml"), profile=profile(rendezvous=settings))
+    assert found["image"] == "registry.example.com/busybox:1"
+    assert "imagePullPolicy" not in found
+    assert {"name": "FABRIC_INJECTOR_TIMEOUT", "value": "90"} in found["env"]
+
+
+def test_the_script_travels_whole() -> None:
+    found = wait_container(pods.load("pods/kubeflow-pytorchjob-1.yaml"))
+    assert found["command"][:4] == ["sh", "-c", wait.script(), names.WAIT_CONTAINER]
+
+
+def test_without_rendezvous_nothing_changes_and_the_reason_is_told() -> None:
+    before = pods.load("pods/mpijob-worker-0.yaml")
+    pod, decisions = meet(before)
+    assert pod == before
+    assert outcomes(decisions) == [(Outcome.SKIPPED, Reason.NO_PROCESS_GROUP)]
+
+
+def test_refuses_a_manifest_saved_from_a_running_pod_where_nobody_would_publish() -> None:
+    pod, _ = meet(pods.load("pods/jobset-1.yaml"))
+    stays = Decision("rendezvous", Outcome.SKIPPED, Reason.DISABLED, "the profile says so")
+    with pytest.raises(Denied, match=r"MASTER_ADDR.*saved from a running pod") as refused:
+        meet(pod, meets=None, stays=stays)
+    assert refused.value.reason is Reason.STALE_MANIFEST
