@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from webhook.model import Object
@@ -14,7 +14,7 @@ class Draft:
     """Hold a pod being changed: ``pod`` is the result so far, ``operations`` lead from the input to it.
 
     Only the nodes on the way to an edit are copied. A value that the draft itself added is edited in place, inside the operation
-    that added it, so that a new map or list costs one operation however many entries it gets.
+    that added it, so that a new map or list costs one operation however many entries it gets: values must be new objects.
     """
 
     __slots__ = ("_copied", "_fresh", "operations", "pod")
@@ -37,7 +37,7 @@ class Draft:
                 return None
         return node
 
-    def set_key(self, path: Sequence[str | int], key: str, value: Any) -> bool:
+    def set_key(self, path: Path, key: str, value: Any) -> bool:
         """Set *key* of the map at *path*, making the map where it is missing; False where it already holds *value*."""
         node, fresh = self._own(path, dict)
         present = key in node
@@ -49,7 +49,7 @@ class Draft:
         self._adopt(value)
         return True
 
-    def remove_key(self, path: Sequence[str | int], key: str) -> bool:
+    def remove_key(self, path: Path, key: str) -> bool:
         """Remove *key* from the map at *path*; False where it is not there."""
         current = self.get(*path)
         if not isinstance(current, dict) or key not in current:
@@ -60,7 +60,7 @@ class Draft:
             self.operations.append({"op": "remove", "path": pointer((*path, key))})
         return True
 
-    def append(self, path: Sequence[str | int], value: Any) -> None:
+    def append(self, path: Path, value: Any) -> None:
         """Append *value* to the list at *path*, making the list where it is missing."""
         node, fresh = self._own(path, list)
         node.append(value)
@@ -68,7 +68,7 @@ class Draft:
             self._record("add", (*path, "-"), value)
         self._adopt(value)
 
-    def insert(self, path: Sequence[str | int], index: int, value: Any) -> None:
+    def insert(self, path: Path, index: int, value: Any) -> None:
         """Insert *value* before *index* of the list at *path*, making the list where it is missing."""
         node, fresh = self._own(path, list)
         if index >= len(node):
@@ -79,7 +79,7 @@ class Draft:
             self._record("add", (*path, index), value)
         self._adopt(value)
 
-    def replace(self, path: Sequence[str | int], index: int, value: Any) -> bool:
+    def replace(self, path: Path, index: int, value: Any) -> bool:
         """Replace item *index* of the list at *path*; False where it already equals *value*."""
         current = self.get(*path)
         if current[index] == value:
@@ -91,16 +91,14 @@ class Draft:
         self._adopt(value)
         return True
 
-    def _record(self, op: str, path: Sequence[str | int], value: Any) -> None:
+    def _record(self, op: str, path: Path, value: Any) -> None:
         self.operations.append({"op": op, "path": pointer(path), "value": value})
 
     def _adopt(self, value: Any) -> None:
-        if isinstance(value, dict | list):
+        if value.__class__ is dict or value.__class__ is list:
             self._fresh[id(value)] = value
-            for child in value.values() if isinstance(value, dict) else value:
-                self._adopt(child)
 
-    def _own(self, path: Sequence[str | int], kind: type) -> tuple[Any, bool]:
+    def _own(self, path: Path, kind: type) -> tuple[Any, bool]:
         """Return the node at *path* as our own to change, and whether the draft itself added it."""
         node: Any = self.pod
         fresh = False
@@ -114,6 +112,8 @@ class Draft:
                 node[key] = child
                 self._fresh[id(child)] = child
                 fresh = True
+            elif fresh:
+                pass
             elif id(child) in self._fresh:
                 fresh = True
             elif id(child) not in self._copied:
@@ -124,7 +124,8 @@ class Draft:
         return node, fresh
 
 
-def pointer(path: Sequence[str | int]) -> str:
+@lru_cache(4096)
+def pointer(path: Path) -> str:
     """Write a JSON Pointer: ``("metadata", "annotations", "a/b")`` becomes ``/metadata/annotations/a~1b``.
 
     Source: RFC 6901.

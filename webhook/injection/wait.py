@@ -95,6 +95,8 @@ def _less_than_whole(name: str, source: Mapping[str, Any]) -> Any:
     value = source[name]
     if name != "cpu":
         return value
+    if value.__class__ is str and value.isdecimal() and value != "0":
+        return f"{int(value) * 1000 - 1}m"
     try:
         cpus = parse_quantity(value)
     except ValueError:
