@@ -28,6 +28,10 @@ class ProfileNetwork:
     resources: tuple[str, ...] = ()
     count: int = 1
 
+    def __str__(self) -> str:
+        named = f"{self.namespace}/{self.name}" if self.namespace else self.name
+        return f"{named}@{self.interface}" if self.interface else named
+
 
 @dataclass(frozen=True, slots=True)
 class SharedMemory:
@@ -51,8 +55,8 @@ class PodInfo:
 class Rendezvous:
     """Say how the ranks meet.
 
-    *network* None: the profile's first with IPAM; otherwise only its namespace and name count. *wait_image* None: the training
-    container's own.
+    *network* None: the profile's first with IPAM; otherwise its namespace and name count, and its interface where it has one.
+    *wait_image* None: the training container's own.
     """
 
     enabled: bool = True
