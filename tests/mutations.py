@@ -1,0 +1,87 @@
+"""Break objects at random: types changed, fields missing, odd strings, deep nesting."""
+
+from __future__ import annotations
+
+import copy
+from random import Random
+from typing import Any
+
+ODD: list[Any] = [
+    None,
+    True,
+    False,
+    0,
+    -1,
+    1.5,
+    10**30,
+    "",
+    "x" * 100_000,
+    "\x00\n\x1b[31m",
+    "\U0001f4a9é",
+    "$(A)$(B)",
+    "${A:=localhost}:29500",
+    "[{",
+    "[null]",
+    "a/b/c@d",
+    "localhost:0",
+    [],
+    {},
+    [None],
+    [[]],
+    [{}],
+    {"": None},
+    {"name": {}},
+    ["x"],
+]
+
+
+def deep(depth: int) -> Any:
+    """Return lists and maps nested *depth* levels."""
+    value: Any = "bottom"
+    for level in range(depth):
+        value = [value] if level % 2 else {"a": value}
+    return value
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """List the paths of all nodes of a JSON value but the root."""
+    found = []
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, child in items:
+        found.append((*path, key))
+        found += places(child, (*path, key))
+    return found
+
+
+def broken(value: Any, random: Random, changes: int = 1) -> Any:
+    """Return a copy of *value* with some nodes replaced, removed, repeated or nested."""
+    result = copy.deepcopy(value)
+    for _ in range(changes):
+        where = places(result)
+        if not where:
+            break
+        *path, key = random.choice(where)
+        parent = result
+        for step in path:
+            parent = parent[step]
+        action = random.random()
+        if action < 0.2:
+            del parent[key]
+        elif action < 0.3 and isinstance(parent, list):
+            parent.insert(key, copy.deepcopy(parent[key]))
+        elif action < 0.35:
+            parent[key] = deep(random.choice([3, 50, 200]))
+        elif action < 0.45:
+            parent[key] = copy.deepcopy(_node(result, random.choice(where)))
+        else:
+            parent[key] = copy.deepcopy(random.choice(ODD))
+    return result
+
+
+def _node(value: Any, path: tuple[Any, ...]) -> Any:
+    for step in path:
+        try:
+            value = value[step]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return value
