@@ -1,0 +1,1 @@
+"""Know the cluster: its API server by watches and bounded look-ups, or files that stand for it."""

@@ -1,0 +1,125 @@
+"""Read kubeconfig files: which cluster and which user the current context names.
+
+Several files merge as kubectl merges them: whichever file names a thing first, wins.
+Source: kubernetes.io/docs/concepts/configuration/organize-cluster-access-kubeconfig, "Merging kubeconfig files".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from webhook.errors import InputError
+from webhook.model import Object
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Hold the body of one named entry: *field* as ``users[alice].user``, with the *file* that it stands in."""
+
+    file: Path
+    field: str
+    values: Object
+
+    def text(self, key: str) -> str:
+        """Read a text; empty where it is missing."""
+        value = self.values.get(key)
+        if value is None:
+            return ""
+        if not isinstance(value, str):
+            raise self.wrong(key, f"expected text, found {type(value).__name__}", "put it in quotes")
+        return value
+
+    def flag(self, key: str) -> bool:
+        """Read a boolean; false where it is missing."""
+        value = self.values.get(key)
+        if value is not None and not isinstance(value, bool):
+            raise self.wrong(key, f"expected true or false, found {type(value).__name__}", "write true or false")
+        return bool(value)
+
+    def path(self, value: str) -> Path:
+        """Resolve a path as kubectl does: relative to the file that names it."""
+        return self.file.absolute().parent / value
+
+    def wrong(self, key: str, found: str, cure: str) -> InputError:
+        """Make the error for one field of this entry; its value is not shown, it may be secret."""
+        return InputError(f"kubeconfig {self.file}: {self.field}.{key}: {found}; {cure}")
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Hold the current context: its name, the file that chose it, and the cluster and user that it names."""
+
+    name: str
+    file: Path
+    cluster: Entry
+    user: Entry
+
+
+def read_context(files: Iterable[Path]) -> Context:
+    """Read the current context of the merged files.
+
+    Raises InputError naming file and field, also where the context names a cluster or user that is not there.
+    """
+    name, chosen_in, last = "", Path(), Path()
+    found: dict[tuple[str, str], Entry] = {}
+    for file in files:
+        document = _load(file)
+        chosen = document.get("current-context")
+        if isinstance(chosen, str) and chosen and not name:
+            name, chosen_in = chosen, file
+        for section, body in (("clusters", "cluster"), ("contexts", "context"), ("users", "user")):
+            for key, entry in _entries(file, document, section, body):
+                found.setdefault((section, key), entry)
+        last = file
+    if not name:
+        raise InputError(f"kubeconfig {last}: current-context: not set; run `kubectl config use-context NAME`")
+    context = found.get(("contexts", name))
+    if context is None:
+        raise InputError(
+            f"kubeconfig {chosen_in}: current-context: {name!r} is not among contexts; correct one of them"
+        )
+    cluster = found.get(("clusters", context.text("cluster")))
+    if cluster is None:
+        raise context.wrong("cluster", f"{context.text('cluster')!r} is not among clusters", "correct one of them")
+    user = found.get(("users", context.text("user")))
+    if user is None and context.text("user"):
+        raise context.wrong("user", f"{context.text('user')!r} is not among users", "correct one of them")
+    return Context(name, chosen_in, cluster, user or Entry(context.file, f"{context.field}.user", {}))
+
+
+def _load(file: Path) -> Object:
+    try:
+        document = yaml.safe_load(file.read_bytes())
+    except OSError as error:
+        raise InputError(
+            f"kubeconfig {file}: cannot be read ({error.strerror}); check its mode or KUBECONFIG"
+        ) from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        raise InputError(
+            f"kubeconfig {file}: {place}not YAML ({getattr(error, 'problem', error)}); correct it"
+        ) from None
+    if document is not None and not isinstance(document, dict):
+        raise InputError(
+            f"kubeconfig {file}: expected a map, found {type(document).__name__}; see `kubectl config view`"
+        )
+    return document or {}
+
+
+def _entries(file: Path, document: Object, section: str, body: str) -> Iterable[tuple[str, Entry]]:
+    listed: Any = document.get(section) or []
+    if not isinstance(listed, list):
+        raise InputError(f"kubeconfig {file}: {section}: expected a list, found {type(listed).__name__}; correct it")
+    for number, item in enumerate(listed):
+        if not isinstance(item, dict) or not isinstance(item.get("name"), str):
+            raise InputError(f"kubeconfig {file}: {section}[{number}]: has no name; give it one")
+        values = item.get(body) or {}
+        if not isinstance(values, dict):
+            raise InputError(f"kubeconfig {file}: {section}[{item['name']}].{body}: expected a map; correct it")
+        yield item["name"], Entry(file, f"{section}[{item['name']}].{body}", values)

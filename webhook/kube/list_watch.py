@@ -1,0 +1,178 @@
+"""Speak the API server's list and watch: pages, bookmarks, expired versions, broken streams.
+
+Source: kubernetes.io/docs/reference/using-api/api-concepts, "Efficient detection of changes".
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from webhook.kube.connection import Connection, RequestFailed, Response, Stream
+from webhook.kube.resource import Resource
+from webhook.model import Object
+
+PAGE_SIZE = "500"
+LIST_SECONDS = 60.0
+WATCH_SECONDS = (240.0, 360.0)
+"""How long a watch is asked to last, chosen anew each time so that replicas do not reconnect together."""
+SILENCE_SECONDS = 30.0
+"""How much longer than asked a connection may stay silent before it counts as dead."""
+NOT_INSTALLED_SECONDS = 15.0
+MOST_RETRY_AFTER_SECONDS = 60.0
+
+
+class Restart(StrEnum):
+    """Say why a watch begins anew: a metric label, so the set is closed.
+
+    ended: it lasted as long as asked. broken: no connection, or one that broke or fell silent. expired: 410, the version is too
+    old. throttled: 429. refused: any other status. not-installed: 404 of a resource that need not exist. invalid: what came
+    is not what a list or a watch holds.
+    """
+
+    ENDED = "ended"
+    BROKEN = "broken"
+    EXPIRED = "expired"
+    THROTTLED = "throttled"
+    REFUSED = "refused"
+    NOT_INSTALLED = "not-installed"
+    INVALID = "invalid"
+
+
+class WatchError(Exception):
+    """End a list or a watch before its time; *relist*: what was listed can no longer be trusted to be followed."""
+
+    def __init__(self, restart: Restart, message: str, *, relist: bool = True, after_seconds: float = 0.0) -> None:
+        super().__init__(message)
+        self.restart = restart
+        self.relist = relist
+        self.after_seconds = after_seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Hold one page of a list, and the version that the whole list is of."""
+
+    version: str
+    objects: list[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Hold one event: *kind* ``ADDED``, ``MODIFIED``, ``DELETED``, ``BOOKMARK``, or ``OPENED`` where the watch now stands.
+
+    *version* is where a later watch may go on, empty where the event names none.
+    """
+
+    kind: str
+    version: str
+    object: Object
+
+
+class ListWatch:
+    """List and watch one resource. One thread lists and watches; any may stop it."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        resource: Resource,
+        uniform: Callable[[float, float], float],
+        silence_seconds: float = SILENCE_SECONDS,
+    ) -> None:
+        self._connection = connection
+        self._resource = resource
+        self._uniform = uniform
+        self._silence_seconds = silence_seconds
+        self._page_size = PAGE_SIZE
+        self._stopped = threading.Event()
+        self._stream: Stream | None = None
+
+    def pages(self) -> Iterator[Page]:
+        """List all objects, page by page; raise WatchError where a page cannot be had."""
+        token = ""
+        while True:
+            query = self._resource.query(limit=self._page_size, **{"continue": token})
+            headers = self._resource.headers("PartialObjectMetadataList")
+            with _translated():
+                path = self._resource.path
+                response = self._connection.request("GET", path, query=query, headers=headers, timeout=LIST_SECONDS)
+                if response.status == 410:
+                    self._page_size = ""  # the pages outlived their version: ask for all in one piece
+                self._require_success(response)
+                page, token = _read_page(response.json())
+            yield page
+            if not token:
+                self._page_size = PAGE_SIZE
+                return
+
+    def events(self, version: str) -> Iterator[Event]:
+        """Watch from *version* until the time asked for is over; raise WatchError where it ends otherwise."""
+        seconds = int(self._uniform(*WATCH_SECONDS))
+        query = self._resource.query(
+            watch="true", allowWatchBookmarks="true", resourceVersion=version, timeoutSeconds=str(seconds)
+        )
+        headers = self._resource.headers("PartialObjectMetadata")
+        limit = seconds + self._silence_seconds
+        with (
+            _translated(),
+            self._connection.stream(self._resource.path, query=query, headers=headers, read_timeout=limit) as stream,
+        ):
+            if isinstance(stream, Response):
+                self._require_success(stream)
+                return
+            self._stream = stream
+            yield Event("OPENED", version, {})
+            if not self._stopped.is_set():
+                yield from map(_read_event, filter(None, stream.lines()))
+
+    def stop(self) -> None:
+        """End a watch that waits for events, and any that begins later."""
+        self._stopped.set()
+        if stream := self._stream:
+            stream.shut()
+
+    def _require_success(self, response: Response) -> None:
+        if response.status == 410:
+            raise WatchError(Restart.EXPIRED, response.problem)
+        if response.status == 404 and self._resource.optional:
+            raise WatchError(Restart.NOT_INSTALLED, response.problem, after_seconds=NOT_INSTALLED_SECONDS)
+        if response.status != 200:
+            raise WatchError(Restart.REFUSED, response.problem)
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except RequestFailed as error:
+        restart = {0: Restart.BROKEN, 429: Restart.THROTTLED}.get(error.status, Restart.REFUSED)
+        wait = min(error.retry_after_seconds, MOST_RETRY_AFTER_SECONDS)
+        raise WatchError(restart, str(error), relist=False, after_seconds=wait) from error
+
+
+def _read_page(page: Object) -> tuple[Page, str]:
+    """Read a list's body: the page, and the token of the next one."""
+    metadata, objects = page.get("metadata"), page.get("items") or []
+    if not isinstance(metadata, dict) or not isinstance(objects, list) or not metadata.get("resourceVersion"):
+        raise WatchError(Restart.INVALID, "a page of the list lacks metadata.resourceVersion or items")
+    return Page(metadata["resourceVersion"], objects), metadata.get("continue") or ""
+
+
+def _read_event(line: bytes) -> Event:
+    try:
+        event = json.loads(line)
+        kind, obj = event["type"], event["object"]
+        if kind != "ERROR":
+            return Event(kind, obj["metadata"].get("resourceVersion") or "", obj)
+        code, message = obj.get("code"), obj.get("message")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise WatchError(
+            Restart.INVALID, f"a line of {len(line)} bytes is no watch event ({type(error).__name__})"
+        ) from None
+    restart = Restart.EXPIRED if code == 410 else Restart.REFUSED
+    raise WatchError(restart, f"the watch was ended with {code}: {message}")

@@ -1,0 +1,173 @@
+"""Keep what is needed of all objects of one resource, whatever happens to the watch."""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+from webhook.kube.connection import Connection
+from webhook.kube.list_watch import SILENCE_SECONDS, ListWatch, Restart, WatchError
+from webhook.kube.resource import Key, Resource, key_text, object_key
+from webhook.model import Object
+
+T = TypeVar("T")
+
+LEAST_BACKOFF_SECONDS = 0.5
+MOST_BACKOFF_SECONDS = 30.0
+HEALTHY_SECONDS = 30.0
+"""How long a watch must have lasted for the backoff to begin anew."""
+STOP_SECONDS = 1.0
+_log = logging.getLogger(__name__)
+
+
+class Reflector(Generic[T]):
+    """Hold in ``items`` what *transform* keeps of each object (None: nothing). Any thread may read; one writes.
+
+    *on_change* is called by that thread after ``items`` changed, with the key and the value, None for one that is gone.
+    *on_restart* gets the resource's name and the reason, a Restart. ``synced``: all was listed once. ``last_contact``:
+    monotonic time of the last answer. ``problem``: why the last turn failed, else empty.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        resource: Resource,
+        transform: Callable[[Object], T | None],
+        *,
+        on_change: Callable[[Key, T | None], None] = lambda _key, _value: None,
+        on_restart: Callable[[str, str], None] = lambda _resource, _reason: None,
+        monotonic: Callable[[], float] = time.monotonic,
+        uniform: Callable[[float, float], float] = random.uniform,
+        pause: Callable[[float], object] | None = None,
+        silence_seconds: float = SILENCE_SECONDS,
+    ) -> None:
+        self.resource = resource
+        self.items: dict[Key, T] = {}
+        self.synced = False
+        self.last_contact = monotonic()
+        self.problem = ""
+        self._transform = transform
+        self._on_change = on_change
+        self._on_restart = on_restart
+        self._monotonic = monotonic
+        self._uniform = uniform
+        self._stopped = threading.Event()
+        self._pause = pause or self._stopped.wait
+        self._source = ListWatch(connection, resource, uniform, silence_seconds)
+        self._thread = threading.Thread(target=self.run, name=f"watch-{resource.name}", daemon=True)
+        self._version = ""
+
+    def start(self) -> None:
+        """Begin, in a thread of its own."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End within seconds; the thread is a daemon, so that one which hangs holds nothing up."""
+        self._stopped.set()
+        self._source.stop()
+        if self._thread.is_alive():
+            self._thread.join(STOP_SECONDS)
+
+    def run(self) -> None:
+        """List and watch until stopped, with a growing pause after each turn that failed or was short."""
+        failures = 0
+        while not self._stopped.is_set():
+            began = self._monotonic()
+            end = self._turn()
+            if self._stopped.is_set():
+                return
+            healthy = self._monotonic() - began >= HEALTHY_SECONDS
+            failures = 0 if healthy else failures + 1
+            self._report(end)
+            if end or not healthy:
+                most = min(MOST_BACKOFF_SECONDS, LEAST_BACKOFF_SECONDS * 2 ** min(failures, 10))
+                self._pause(self._uniform(0.0, most) + (end.after_seconds if end else 0.0))
+
+    def _turn(self) -> WatchError | None:
+        """List where need be, then watch; give the error that ended it, None where the watch lasted as long as asked."""
+        try:
+            if not self._version:
+                self._version = self._list()
+            self._watch()
+        except WatchError as error:
+            if error.restart is Restart.NOT_INSTALLED:
+                self._contact()
+                self._replace({})
+            if error.relist:
+                self._version = ""
+            return error
+        except (
+            Exception
+        ) as error:  # whatever it is, the next turn may go better; without this thread nothing is seen any more
+            _log.exception("watch of %s: unexpected failure", self.resource.name)
+            self._version = ""
+            return WatchError(Restart.INVALID, repr(error))
+        return None
+
+    def _report(self, error: WatchError | None) -> None:
+        problem = str(error or "")
+        if problem and problem != self.problem:
+            _log.warning("watch of %s: %s; trying again", self.resource.name, problem)
+        self.problem = problem
+        self._on_restart(self.resource.name, error.restart if error else Restart.ENDED)
+
+    def _list(self) -> str:
+        """Bring ``items`` to what is there now; give the version to watch from."""
+        found: dict[Key, T] = {}
+        version = ""
+        for page in self._source.pages():
+            self._contact()
+            version = version or page.version
+            for obj in page.objects:
+                key, value = self._read(obj)
+                if value is not None:
+                    found[key] = value
+        self._replace(found)
+        return version
+
+    def _watch(self) -> None:
+        for event in self._source.events(self._version):
+            if self._stopped.is_set():
+                return
+            self._contact()
+            if event.kind in ("ADDED", "MODIFIED"):
+                self._set(*self._read(event.object))
+            elif event.kind == "DELETED":
+                self._set(self._read(event.object)[0], None)
+            self._version = event.version or self._version
+
+    def _contact(self) -> None:
+        self.last_contact = self._monotonic()
+
+    def _read(self, obj: Any) -> tuple[Key, T | None]:
+        """Read key and value; of an object that cannot be read, what was known of it stays."""
+        key: Key = ("", "")
+        try:
+            key = object_key(obj)
+            return key, self._transform(obj)
+        except Exception as error:  # one broken object must not hide the others
+            _log.warning("%s %s: cannot be read, ignored (%r)", self.resource.name, key_text(key), error)
+            return key, self.items.get(key)
+
+    def _replace(self, found: dict[Key, T]) -> None:
+        for key in self.items.keys() - found.keys():
+            self._set(key, None)
+        for key, value in found.items():
+            self._set(key, value)
+        self.synced = True
+
+    def _set(self, key: Key, value: T | None) -> None:
+        if self.items.get(key) == value:
+            return
+        if value is None:
+            del self.items[key]
+        else:
+            self.items[key] = value
+        try:
+            self._on_change(key, value)
+        except Exception:  # as above
+            _log.exception("%s %s: change not handled", self.resource.name, key_text(key))
