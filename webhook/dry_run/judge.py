@@ -1,0 +1,148 @@
+"""Decide about each pod of an input, with the code that admission uses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from webhook import podspec
+from webhook.model import Decision, Object, World
+from webhook.profiles import Profiles
+from webhook.review import decide
+from webhook.templates import Ignored, Template, Templates, find_templates, parse_documents
+
+
+@dataclass(frozen=True, slots=True)
+class PodResult:
+    """Hold the answer about one pod: *before* as it reaches admission, *after* as it leaves, *patch* from one to the other.
+
+    *rendezvous*: ``master``, ``worker`` or empty.
+    """
+
+    source: str
+    namespace: str
+    before: Object
+    after: Object
+    allowed: bool
+    message: str = ""
+    system: str = ""
+    job: str = ""
+    rendezvous: str = ""
+    profile: str = ""
+    decisions: tuple[Decision, ...] = ()
+    warnings: tuple[str, ...] = ()
+    patch: tuple[Object, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Return the pod's name, or its generateName with a star."""
+        return podspec.display_name(self.before)
+
+    def as_json(self) -> Object:
+        """Return the entry of the document."""
+        return {
+            "source": self.source,
+            "namespace": self.namespace,
+            "name": self.name,
+            "system": self.system,
+            "job": self.job,
+            "rendezvous": self.rendezvous,
+            "profile": self.profile,
+            "allowed": self.allowed,
+            "message": self.message,
+            "decisions": [
+                {
+                    "step": decision.step,
+                    "outcome": str(decision.outcome),
+                    "reason": str(decision.reason),
+                    "message": decision.message,
+                }
+                for decision in self.decisions
+            ],
+            "warnings": list(self.warnings),
+            "patch": list(self.patch),
+            "pod": self.after,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """Hold the answers about an input, in its order."""
+
+    pods: tuple[PodResult, ...]
+    ignored: tuple[Ignored, ...]
+
+    @property
+    def is_broken(self) -> bool:
+        """Tell whether a part of the input is of a structure that no cluster would take."""
+        return any(part.broken for part in self.ignored)
+
+    @property
+    def is_allowed(self) -> bool:
+        """Tell whether every pod is allowed."""
+        return all(pod.allowed for pod in self.pods)
+
+    def as_json(self) -> Object:
+        """Return the document that ``POST /dry-run`` and ``dry-run -o json`` answer."""
+        return {
+            "pods": [pod.as_json() for pod in self.pods],
+            "ignored": [{"source": part.source, "message": part.message} for part in self.ignored],
+        }
+
+
+def dry_run(text: str, *, namespace: str | None, profile: str | None, profiles: Profiles, world: World) -> DryRun:
+    """Judge every pod that the manifest *text* would make.
+
+    *namespace*: of objects that name none, else ``default``. *profile*: in place of the labels. Raises InputError with line and
+    column for text that does not parse, Unavailable where the cluster cannot be asked.
+    """
+    templates = find_templates(parse_documents(text), namespace)
+    return judge(templates, profile=profile, profiles=profiles, world=world)
+
+
+def dry_run_document(
+    text: str, *, namespace: str | None, profile: str | None, profiles: Profiles, world: World
+) -> Object:
+    """Do as ``dry_run`` does, and return the document."""
+    return dry_run(text, namespace=namespace, profile=profile, profiles=profiles, world=world).as_json()
+
+
+def judge(templates: Templates, *, profile: str | None, profiles: Profiles, world: World) -> DryRun:
+    """Judge the pods that were found in an input; raises Unavailable where the cluster cannot be asked."""
+    present = {
+        namespace: profile is not None or _exists(world, namespace)
+        for namespace in dict.fromkeys(template.namespace for template in templates.pods)
+    }
+    results = [
+        _judge(template, profile, profiles, world) if present[template.namespace] else _in_no_namespace(template)
+        for template in templates.pods
+    ]
+    return DryRun(tuple(results), templates.ignored)
+
+
+def _exists(world: World, namespace: str) -> bool:
+    return world.namespace(namespace) is not None or world.fresh_namespace(namespace) is not None
+
+
+def _judge(template: Template, profile: str | None, profiles: Profiles, world: World) -> PodResult:
+    verdict = decide(template.pod, template.namespace, profiles, world, profile=profile)
+    return PodResult(
+        template.source,
+        template.namespace,
+        template.pod,
+        verdict.pod,
+        verdict.allowed,
+        verdict.message,
+        verdict.system,
+        verdict.job,
+        verdict.rendezvous,
+        verdict.profile,
+        verdict.decisions,
+        verdict.warnings,
+        tuple(verdict.operations),
+    )
+
+
+def _in_no_namespace(template: Template) -> PodResult:
+    name = podspec.display_name(template.pod)
+    message = f"pod {name}: namespace {template.namespace} does not exist; create it, or name another"
+    return PodResult(template.source, template.namespace, template.pod, template.pod, False, message)

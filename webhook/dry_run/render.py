@@ -1,0 +1,97 @@
+"""Write a dry run for people and programs: the document, a diff, the patches, the resulting pods."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Callable, Mapping
+
+from webhook.dry_run.judge import DryRun, PodResult
+from webhook.dry_run.yaml_text import yaml_lines, yaml_text
+from webhook.review import printable
+
+
+def render_json(run: DryRun) -> str:
+    """Write the document."""
+    return json.dumps(run.as_json(), indent=2, ensure_ascii=False) + "\n"
+
+
+def render_patch(run: DryRun) -> str:
+    """Write a JSON list with an entry for each pod, whose ``patch`` is what ``kubectl patch --type=json`` takes."""
+    entries = [
+        {
+            "source": pod.source,
+            "namespace": pod.namespace,
+            "name": pod.name,
+            "allowed": pod.allowed,
+            "patch": list(pod.patch),
+        }
+        for pod in run.pods
+    ]
+    return json.dumps(entries, indent=2, ensure_ascii=False) + "\n"
+
+
+def render_pod(run: DryRun) -> str:
+    """Write a YAML stream of the pods as they leave admission; of a denied pod a comment."""
+    parts = []
+    for pod in run.pods:
+        if pod.allowed:
+            parts.append(f"# {heading(pod)}\n{yaml_text(pod.after)}")
+        else:
+            parts.append(f"# {heading(pod)}\n# {printable(pod.message, limit=None)}\n")
+    return "---\n".join(parts)
+
+
+def render_diff(run: DryRun) -> str:
+    """Write for each pod a heading, a unified diff of its YAML, the decisions and the warnings."""
+    parts = ["\n".join(_diff_part(pod)) for pod in run.pods]
+    if run.ignored:
+        parts.append("\n".join(f"{printable(part.source)}: {printable(part.message)}" for part in run.ignored))
+    return "\n\n".join(parts) + "\n"
+
+
+def _diff_part(pod: PodResult) -> list[str]:
+    lines = [heading(pod), summary(pod)]
+    lines += diff_lines(pod) or ["  nothing is changed"]
+    width = max((len(decision.step) for decision in pod.decisions), default=0)
+    for decision in pod.decisions:
+        lines.append(f"  {decision.step:<{width}}  {decision.outcome:<8}  {printable(decision.message, limit=None)}")
+    lines += [f"warning: {printable(warning)}" for warning in pod.warnings]
+    return lines
+
+
+def heading(pod: PodResult) -> str:
+    """Name a pod and where it came from in one line."""
+    return printable(f"{pod.source}: pod {pod.namespace}/{pod.name}", limit=None)
+
+
+def summary(pod: PodResult) -> str:
+    """Say in one line what was decided: ``allowed, profile rdma-shared, torchx, master of train-x-3f9a01c2de``."""
+    if not pod.allowed:
+        return f"denied: {printable(pod.message, limit=None)}"
+    facts = ["allowed"]
+    if pod.profile:
+        facts.append(f"profile {pod.profile}")
+    if pod.system:
+        facts.append(pod.system)
+    if pod.rendezvous:
+        facts.append(f"{pod.rendezvous} of {pod.job}")
+    return printable(", ".join(facts), limit=None)
+
+
+def diff_lines(pod: PodResult) -> list[str]:
+    """Return the unified diff of a pod's YAML, without line ends; empty where nothing is changed."""
+    if pod.after is pod.before or pod.after == pod.before:
+        return []
+    name = printable(f"{pod.namespace}/{pod.name}", limit=None)
+    before, after = yaml_lines(pod.before), yaml_lines(pod.after)
+    return list(difflib.unified_diff(before, after, f"{name} (as submitted)", f"{name} (as admitted)", lineterm=""))
+
+
+RENDERERS: Mapping[str, tuple[str, Callable[[DryRun], str]]] = {
+    "json": ("application/json", render_json),
+    "diff": ("text/plain; charset=utf-8", render_diff),
+    "patch": ("application/json", render_patch),
+    "pod": ("application/yaml", render_pod),
+}
+"""The forms of output, by name: content type and function."""
