@@ -1,6 +1,8 @@
 """A small API server on loopback: lists in pages, watches from a version on, and misbehaves as it is told to."""
 
 import json
+import socket
+import ssl
 import threading
 import time
 from collections import defaultdict, deque
@@ -20,14 +22,18 @@ NOT_INSTALLED = "404 page not found\n"
 
 @dataclass(frozen=True)
 class Request:
-    """One request that came in; `kind` is list, watch or get."""
+    """One request that came in; `kind` is list, watch or get, for other methods their name."""
 
+    method: str
     path: str
     query: dict[str, str]
     headers: dict[str, str]
+    body: bytes
 
     @property
     def kind(self) -> str:
+        if self.method != "GET":
+            return self.method
         return "watch" if "watch" in self.query else "list" if self.path in (NAMESPACES, PODS, NETWORKS) else "get"
 
 
@@ -126,8 +132,10 @@ class _Collection:
 class FakeApiServer:
     """Serve while the `with` block lasts. `requests` are all that came; `misbehave` changes the next answers of a kind."""
 
-    def __init__(self) -> None:
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.requests: list[Request] = []
+        self.connections = 0
+        self._tls = tls
         self.closing = threading.Event()
         self._collections: defaultdict[str, _Collection] = defaultdict(_Collection)
         self._version = 100
@@ -140,7 +148,7 @@ class FakeApiServer:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_port}"
+        return f"{'https' if self._tls else 'http'}://127.0.0.1:{self._server.server_port}"
 
     def __enter__(self) -> Self:
         threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
@@ -222,12 +230,20 @@ class FakeApiServer:
 
             def do_GET(self) -> None:
                 url = urlsplit(self.path)
-                request = Request(unquote(url.path), dict(parse_qsl(url.query)), dict(self.headers))
+                body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+                headers = {key.title(): value for key, value in self.headers.items()}
+                request = Request(self.command, unquote(url.path), dict(parse_qsl(url.query)), headers, body)
                 with suppress(ConnectionError):
                     fake._serve(Exchange(fake, self, request))
 
+            do_POST = do_PATCH = do_GET  # noqa: N815  # as the base class calls them
+
+            def setup(self) -> None:
+                fake.connections += 1
+                super().setup()
+
             def handle(self) -> None:
-                with suppress(ConnectionError):
+                with suppress(ConnectionError, ssl.SSLError):
                     super().handle()
 
             def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # as the base class calls it
@@ -235,13 +251,20 @@ class FakeApiServer:
 
         class Server(ThreadingHTTPServer):
             daemon_threads = True
+            request_queue_size = 64
             block_on_close = False
+
+            def get_request(self) -> tuple[socket.socket, object]:
+                connection, address = super().get_request()
+                if fake._tls is None:
+                    return connection, address
+                return fake._tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False), address
 
         return Server(("127.0.0.1", 0), Handler)
 
     def _serve(self, exchange: Exchange) -> None:
         request = exchange.request
-        usual = {"list": self._list, "watch": self._watch, "get": self._get}[request.kind]
+        usual = {"list": self._list, "watch": self._watch, "get": self._get}.get(request.kind, self._get)
         with self._changed:
             waiting = self._next[request.kind, request.path]
             behaviour = waiting.popleft() if waiting else usual
