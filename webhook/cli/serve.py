@@ -1,0 +1,118 @@
+"""Serve admission reviews: ``fabric-injector serve``."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from webhook.errors import InputError, ProfilesError
+from webhook.server.listener import Address
+from webhook.server.run import Settings, run
+
+QUIET_SECONDS_IN_CLUSTER = 5.0
+"""A Service sends new connections for a moment longer than its pod is ready; nothing else does."""
+
+
+class _AddressType(click.ParamType[Address]):
+    name = "HOST:PORT"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Address:
+        try:
+            return value if isinstance(value, Address) else Address.parse(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+class _Failure(click.ClickException):
+    exit_code = 2
+
+
+@click.command("serve")
+@click.option(
+    "--profiles",
+    type=click.Path(path_type=Path),
+    required=True,
+    show_envvar=True,
+    help="YAML file of the profiles; read again when it changes.",
+)
+@click.option(
+    "--objects",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    show_envvar=True,
+    help="YAML or JSON file of Namespaces, NetworkAttachmentDefinitions and Pods in place of a cluster, which is then not "
+    "contacted. Repeatable; in the environment variable, separate files with ':'.",
+)
+@click.option(
+    "--tls-dir",
+    type=click.Path(path_type=Path),
+    show_envvar=True,
+    help="Directory of tls.crt and tls.key, and of ca.crt if there is one; read again when they change. Without it, and only "
+    "with --objects, a throw-away CA is made.",
+)
+@click.option(
+    "--listen",
+    type=_AddressType(),
+    default="0.0.0.0:8443",
+    show_default=True,
+    show_envvar=True,
+    help="Where to answer admission reviews, over HTTPS. Port 0 takes a free one.",
+)
+@click.option(
+    "--dry-run-listen",
+    type=_AddressType(),
+    default="127.0.0.1:8081",
+    show_default=True,
+    show_envvar=True,
+    help="Where to answer dry runs, over HTTP; keep it on a loopback address.",
+)
+@click.option(
+    "--metrics-listen",
+    type=_AddressType(),
+    default="0.0.0.0:8080",
+    show_default=True,
+    show_envvar=True,
+    help="Where to answer /metrics, /livez and /readyz, over HTTP.",
+)
+def command(
+    profiles: Path,
+    objects: tuple[Path, ...],
+    tls_dir: Path | None,
+    listen: Address,
+    dry_run_listen: Address,
+    metrics_listen: Address,
+) -> None:
+    """Answer admission reviews until SIGTERM.
+
+    Without --objects the cluster is the one of the service account, else of the kubeconfig. The line "serving" of the log says
+    where it listens. Exit status 2: something that was given here cannot be used.
+
+    \b
+    Examples:
+      fabric-injector serve --profiles profiles.yaml --tls-dir /etc/fabric-injector/tls
+      fabric-injector serve --profiles profiles.yaml --objects networks.yaml --listen 127.0.0.1:0
+    """  # noqa: D301  # \\b is click's own mark
+    if not tls_dir and not objects:
+        raise _Failure(
+            "give --tls-dir: a throw-away certificate is made only with --objects, where no API server calls"
+        )
+    in_cluster = not objects and "KUBERNETES_SERVICE_HOST" in os.environ
+    settings = Settings(
+        profiles=profiles,
+        objects=objects,
+        tls_dir=tls_dir,
+        listen=listen,
+        dry_run_listen=dry_run_listen,
+        metrics_listen=metrics_listen,
+        quiet_seconds=QUIET_SECONDS_IN_CLUSTER if in_cluster else 0.0,
+    )
+    try:
+        run(settings)
+    except ProfilesError as error:
+        faults = "\n".join(f"{profiles}: {problem}" for problem in error.problems)
+        raise _Failure(f"the profiles cannot be used\n{faults}") from None
+    except InputError as error:
+        raise _Failure(str(error)) from None

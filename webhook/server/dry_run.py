@@ -1,0 +1,86 @@
+"""Answer dry runs on a loopback port, with the code and the live state that admission uses."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable, Mapping
+
+from flask import Flask, Response, request
+
+from webhook.dry_run import RENDERERS, DryRun
+from webhook.server.app import make_app
+from webhook.server.refusal import Refused
+
+CONTENT_TYPES = frozenset(
+    {
+        "",
+        "application/json",
+        "application/yaml",
+        "application/x-yaml",
+        "text/yaml",
+        "text/x-yaml",
+        "text/plain",
+        "application/x-www-form-urlencoded",  # what `curl --data-binary @file` says of every file
+    }
+)
+USAGE = """fabric-injector: see what would be injected into your pods.
+
+  curl --data-binary @job.yaml 'http://{host}/dry-run?output=diff'
+
+Parameters: namespace=NS    namespace of objects that name none
+            profile=NAME    instead of the labels
+            output=json|diff|patch|pod
+The body is YAML or JSON: pods, or anything that holds pod templates.
+"""
+
+
+def make_dry_run_app(
+    judge: Callable[[str, str | None, str | None], DryRun],
+    renderers: Mapping[str, tuple[str, Callable[[DryRun], str]]] = RENDERERS,
+) -> Flask:
+    """Make the application: *judge* takes a manifest, a namespace and a profile.
+
+    *renderers* hold for each ``output`` its content type and how it is written.
+    """
+    app = make_app(__name__)
+
+    @app.before_request
+    def refuse_other_hosts() -> None:
+        if not is_loopback(request.headers.get("Host", "")):
+            raise Refused(
+                421, "host", "this port answers only http://localhost: a web page under another name must not read it"
+            )
+
+    @app.get("/")
+    def usage() -> Response:
+        return Response(USAGE.format(host=request.headers["Host"]), content_type="text/plain; charset=utf-8")
+
+    @app.post("/dry-run")
+    def dry_run() -> Response:
+        if request.mimetype not in CONTENT_TYPES:
+            raise Refused(
+                415, "content-type", f"content type {request.mimetype}: send application/yaml or application/json"
+            )
+        output = request.args.get("output", "json")
+        if output not in renderers:
+            raise Refused(400, "output", f"output={output}: choose one of {', '.join(renderers)}")
+        try:
+            text = request.get_data(cache=False).decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise Refused(400, "encoding", f"byte {error.start} of the body is not UTF-8") from None
+        run = judge(text, request.args.get("namespace"), request.args.get("profile"))
+        content_type, render = renderers[output]
+        return Response(render(run), content_type=content_type)
+
+    return app
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether a Host header names this machine: ``localhost``, ``127.0.0.1:8081``, ``[::1]:8081``."""
+    name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
+    if name.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(name.removeprefix("[").removesuffix("]")).is_loopback
+    except ValueError:
+        return False

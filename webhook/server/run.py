@@ -1,0 +1,135 @@
+"""Wire a webhook server from its settings: files, cluster, certificate, sockets."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+from certs.serving import CertificateError, ServingCertificate
+from webhook.dry_run import DryRun, dry_run
+from webhook.errors import InputError
+from webhook.model import World
+from webhook.review import Answer, answer_review
+from webhook.server import logs
+from webhook.server.dry_run import make_dry_run_app
+from webhook.server.health import Readiness
+from webhook.server.listener import Address, bind
+from webhook.server.metrics import Metrics
+from webhook.server.process import Service, Sockets, serve
+from webhook.server.watch import ProfilesFile, Watched
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Hold what ``fabric-injector serve`` was asked for.
+
+    *objects*: files in place of a cluster. *tls_dir* None: a throw-away certificate, for tests and demos. *quiet_seconds*: as in
+    ``process.Service``.
+    """
+
+    profiles: Path
+    listen: Address
+    dry_run_listen: Address
+    metrics_listen: Address
+    objects: tuple[Path, ...] = ()
+    tls_dir: Path | None = None
+    quiet_seconds: float = 0.0
+
+
+class CheckedWorld(World, Protocol):
+    """Answer what the cluster looks like, and how far the answers can be trusted."""
+
+    def checks(self) -> Mapping[str, str]:
+        """Return each check's problem, empty if there is none."""
+
+
+def run(settings: Settings) -> None:
+    """Serve until SIGTERM or SIGINT.
+
+    Raises ProfilesError with all faults of the profiles, InputError for anything else that keeps the server from starting.
+    """
+    logs.configure()
+    metrics = Metrics()
+    profiles = ProfilesFile(settings.profiles)
+    with ExitStack() as stack:
+        sockets = Sockets(
+            *(
+                stack.enter_context(contextlib.closing(bind(address)))
+                for address in (settings.listen, settings.dry_run_listen, settings.metrics_listen)
+            )
+        )
+        directory = settings.tls_dir or stack.enter_context(_throwaway())
+        certificate = _load_certificate(directory)
+        metrics.certificate_ends(certificate.not_after)
+        world = stack.enter_context(_world(settings, metrics))
+
+        def admit(body: bytes) -> Answer:
+            return answer_review(body, profiles.current, world)
+
+        def judge(text: str, namespace: str | None, profile: str | None) -> DryRun:
+            return dry_run(text, namespace=namespace, profile=profile, profiles=profiles.current, world=world)
+
+        def checks() -> Mapping[str, str]:
+            return {"profiles": "", "certificate": certificate.problem(datetime.now(UTC)), **world.checks()}
+
+        def poll_certificate() -> bool:
+            changed = certificate.poll(datetime.now(UTC))
+            metrics.certificate_ends(certificate.not_after)
+            return changed
+
+        service = Service(
+            admit=admit,
+            dry_run=make_dry_run_app(judge),
+            readiness=Readiness(checks),
+            certificate=certificate,
+            metrics=metrics,
+            watched=(
+                Watched("profiles", profiles.poll, metrics.profiles_reloaded),
+                Watched("certificate", poll_certificate, metrics.certificate_reloaded),
+            ),
+            quiet_seconds=settings.quiet_seconds,
+            announcement={} if settings.tls_dir else {"ca": str(directory / "ca.crt")},
+        )
+        serve(service, sockets)
+
+
+def _load_certificate(directory: Path) -> ServingCertificate:
+    try:
+        return ServingCertificate(directory)
+    except CertificateError as error:
+        raise InputError(str(error)) from None
+
+
+@contextlib.contextmanager
+def _throwaway() -> Iterator[Path]:
+    """Make a certificate in another process: the cryptography library costs 8 MB, and is needed this once."""
+    with tempfile.TemporaryDirectory(prefix="fabric-injector-") as directory:
+        subprocess.run([sys.executable, "-m", "certs.throwaway", directory], check=True)
+        yield Path(directory)
+
+
+@contextlib.contextmanager
+def _world(settings: Settings, metrics: Metrics) -> Iterator[CheckedWorld]:
+    """Give the files that stand for a cluster, else the cluster, watched from now on."""
+    if settings.objects:
+        from webhook.kube.objects import ObjectsWorld, load_objects
+
+        yield ObjectsWorld(load_objects(settings.objects))
+        return
+    from webhook.kube.cluster import Cluster
+    from webhook.kube.connection import connect
+
+    cluster = Cluster(connect(), on_restart=metrics.watch_restarted)
+    cluster.start()
+    try:
+        yield cluster
+    finally:
+        cluster.stop()
