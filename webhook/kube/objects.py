@@ -97,7 +97,7 @@ def _documents(path: Path) -> Iterator[tuple[str, Any]]:
             pass  # YAML in flow style, or broken: the YAML parser will say
     loader = _Loader(text)
     try:
-        while (node := loader.get_node()) is not None:
+        while loader.check_node() and (node := loader.get_node()):
             yield f"{path}, line {node.start_mark.line + 1}", loader.construct_document(node)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
