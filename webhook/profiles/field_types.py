@@ -14,7 +14,7 @@ _DNS_LABEL = {"type": "string", "pattern": f"^{DNS_LABEL}$", "maxLength": 63}
 _SIGNLESS = r"[+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][-+]?[0-9]+)?"
 
 ProfileName = Annotated[
-    str, AfterValidator(checks.check_profile_name), WithJsonSchema({**_LABEL, "not": {"const": "none"}})
+    str, AfterValidator(checks.check_profile_name), WithJsonSchema({**_LABEL, "minLength": 1, "not": {"const": "none"}})
 ]
 Name = Annotated[str, AfterValidator(checks.check_dns_label), WithJsonSchema(_DNS_LABEL)]
 NetworkText = Annotated[
@@ -36,13 +36,13 @@ Quantity = Annotated[
     str,
     BeforeValidator(checks.number_as_text),
     AfterValidator(checks.check_quantity),
-    WithJsonSchema({"type": ["string", "number"], "pattern": f"^{_SIGNLESS}$"}),
+    WithJsonSchema({"type": ["string", "number"], "minimum": 0, "pattern": f"^{_SIGNLESS}$"}),
 ]
 Size = Annotated[
     str,
     BeforeValidator(checks.number_as_text),
     AfterValidator(checks.check_size),
-    WithJsonSchema({"type": ["string", "number"], "pattern": f"^(none|{_SIGNLESS})$"}),
+    WithJsonSchema({"type": ["string", "number"], "minimum": 1, "pattern": f"^(none|{_SIGNLESS})$"}),
 ]
 Duration = Annotated[
     str,
