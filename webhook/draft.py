@@ -17,13 +17,14 @@ class Draft:
     that added it, so that a new map or list costs one operation however many entries it gets: values must be new objects.
     """
 
-    __slots__ = ("_copied", "_fresh", "operations", "pod")
+    __slots__ = ("_copied", "_fresh", "_nodes", "operations", "pod")
 
     def __init__(self, pod: Object) -> None:
         self.pod = dict(pod)
         self.operations: list[Object] = []
         self._copied: dict[int, Any] = {id(self.pod): self.pod}
         self._fresh: dict[int, Any] = {}
+        self._nodes: dict[Path, tuple[Any, bool]] = {}
 
     def get(self, *path: str | int) -> Any:
         """Read the value at *path*; ``None`` where a key on the way is missing or null."""
@@ -44,6 +45,7 @@ class Draft:
         if present and node[key] == value:
             return False
         node[key] = value
+        self._forget(path)
         if not fresh:
             self._record("replace" if present else "add", (*path, key), value)
         self._adopt(value)
@@ -56,6 +58,7 @@ class Draft:
             return False
         node, fresh = self._own(path, dict)
         del node[key]
+        self._forget(path)
         if not fresh:
             self.operations.append({"op": "remove", "path": pointer((*path, key))})
         return True
@@ -75,6 +78,7 @@ class Draft:
             self.append(path, value)
             return
         node.insert(index, value)
+        self._forget(path)
         if not fresh:
             self._record("add", (*path, index), value)
         self._adopt(value)
@@ -86,6 +90,7 @@ class Draft:
             return False
         node, fresh = self._own(path, list)
         node[index] = value
+        self._forget(path)
         if not fresh:
             self._record("replace", (*path, index), value)
         self._adopt(value)
@@ -98,8 +103,17 @@ class Draft:
         if value.__class__ is dict or value.__class__ is list:
             self._fresh[id(value)] = value
 
+    def _forget(self, path: Path) -> None:
+        """Drop what is remembered of the nodes below *path*, which have moved or gone."""
+        length = len(path)
+        for known in [known for known in self._nodes if len(known) > length and known[:length] == path]:
+            del self._nodes[known]
+
     def _own(self, path: Path, kind: type) -> tuple[Any, bool]:
         """Return the node at *path* as our own to change, and whether the draft itself added it."""
+        known = self._nodes.get(path)
+        if known is not None:
+            return known
         node: Any = self.pod
         fresh = False
         last = len(path) - 1
@@ -121,6 +135,7 @@ class Draft:
                 self._copied[id(child)] = child
                 node[key] = child
             node = child
+        self._nodes[path] = node, fresh
         return node, fresh
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from base64 import b64encode
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import Any
+
+import orjson
 
 from webhook import __version__, names
 from webhook.draft import Draft
@@ -108,7 +109,7 @@ def answer_review(body: bytes, profiles: Profiles, world: World) -> Answer:
     subject = request["object"]
     if request.get("operation") != "CREATE" or request.get("resource") != _POD or request.get("subResource"):
         return Answer(
-            _respond(uid, {"allowed": True}),
+            _respond(uid, {"allowed": True}, []),
             None,
             uid,
             namespace,
@@ -117,9 +118,6 @@ def answer_review(body: bytes, profiles: Profiles, world: World) -> Answer:
         )
     verdict = decide(subject, namespace, profiles, world)
     response: Object = {"allowed": verdict.allowed}
-    if verdict.operations:
-        patch = json.dumps(verdict.operations, separators=(",", ":"))
-        response |= {"patchType": "JSONPatch", "patch": b64encode(patch.encode()).decode()}
     if not verdict.allowed:
         response["status"] = {
             "code": verdict.code,
@@ -131,7 +129,9 @@ def answer_review(body: bytes, profiles: Profiles, world: World) -> Answer:
         response["warnings"] = list(verdict.warnings)
     metadata = subject.get("metadata") or {}
     name = request.get("name") or metadata.get("name") or metadata.get("generateName") or ""
-    return Answer(_respond(uid, response), verdict, uid, namespace, name, bool(request.get("dryRun")))
+    return Answer(
+        _respond(uid, response, verdict.operations), verdict, uid, namespace, name, bool(request.get("dryRun"))
+    )
 
 
 def parse_review(body: bytes) -> Object:
@@ -196,22 +196,16 @@ def _observe(verdict: Verdict, pod: Object) -> Verdict:
     )
 
 
-def _respond(uid: str, response: Object) -> bytes:
-    response["uid"] = uid
-    review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}
-    return json.dumps(review, separators=(",", ":")).encode()
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON value")
+def _respond(uid: str, response: Object, operations: list[Object]) -> bytes:
+    """Write the answer; base64 needs no escaping, so that the patch is put in as it is."""
+    head = b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":' + orjson.dumps(uid)
+    if operations:
+        head += b',"patchType":"JSONPatch","patch":"' + b64encode(orjson.dumps(operations)) + b'"'
+    return head + b"," + orjson.dumps(response)[1:] + b"}"
 
 
 def _parse_json(body: bytes) -> Any:
     try:
-        text = body.decode()
-        parsed = json.loads(text, parse_constant=_refuse_constant)
-        if "\\u" in text and ("\\ud" in text or "\\uD" in text):
-            json.dumps(parsed, ensure_ascii=False).encode()
-    except (ValueError, RecursionError) as error:
+        return orjson.loads(body)
+    except ValueError as error:
         raise MalformedReview(f"the body is no JSON text: {printable(str(error))}") from None
-    return parsed

@@ -10,6 +10,7 @@ from webhook.draft import Draft
 from webhook.injection.plan import Plan
 from webhook.model import Decision, Outcome
 
+_encode = json.JSONEncoder(separators=(",", ":")).encode
 _LABELS = ("metadata", "labels")
 _ANNOTATIONS = ("metadata", "annotations")
 
@@ -66,7 +67,7 @@ def _status(profile: str, version: str, decisions: Iterable[Decision], earlier: 
     ]
     kept = [step for step, found in outcomes.items() if Outcome.KEPT in found and step not in injected]
     status = {"profile": profile, "version": version, "injected": injected, "kept": kept, "skipped": skipped}
-    return json.dumps(status, separators=(",", ":"))
+    return _encode(status)
 
 
 def _injected_earlier(status: str | None) -> frozenset[str]:
