@@ -19,7 +19,7 @@ from webhook.workloads.member import Member
 Step = Callable[[Draft, Plan], Iterable[Decision]]
 
 
-def minimal_container(name: str = "trainer", **tweaks: Any) -> Object:
+def minimal_container(name: str = "trainer", /, **tweaks: Any) -> Object:
     """Return a container with nothing but name and image, and *tweaks* as further fields."""
     return {"name": name, "image": "registry.example.com/train:1", **copy.deepcopy(tweaks)}
 

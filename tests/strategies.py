@@ -1,0 +1,158 @@
+"""Draw pods and plans for property tests: odd but well-formed, as a user, an operator or another injector may have left them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from tests.builders import Step, attachment, carry_out, minimal_container, minimal_pod, plan, profile
+from webhook import names
+from webhook.errors import Denied
+from webhook.injection.plan import Plan
+from webhook.model import Object
+from webhook.profiles import PodInfo, SharedMemory
+
+RESOURCES = ("rdma/ib", "nvidia.com/hostdev", "nvidia.com/gpu", "hugepages-2Mi", "memory")
+INTERFACES = ("net1", "net2", "rail0")
+
+_quantities = st.sampled_from(["0", "1", "2", "8", "1k", "1000m", "4Gi", 1, 3, 2.0, "1500m", "x", "-1", ""])
+_amounts = st.dictionaries(st.sampled_from(RESOURCES), _quantities, max_size=3)
+_paths = st.sampled_from(["/dev/shm", "//dev/shm/", "/dev/./shm", "/etc/podnetinfo", "/etc/podnetinfo/", "/data"])
+_volume_names = st.sampled_from(["dshm", names.SHM_VOLUME, names.POD_INFO_VOLUME, "data"])
+_sources = st.sampled_from(
+    [
+        {"emptyDir": {"medium": "Memory"}},
+        {"emptyDir": {"medium": "Memory", "sizeLimit": "4Gi"}},
+        {"emptyDir": {}},
+        {"hostPath": {"path": "/dev/shm"}},
+        {"downwardAPI": {}},
+        {"downwardAPI": {"items": [{"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}}]}},
+        {"downwardAPI": {"items": None, "defaultMode": 420}},
+    ]
+)
+_variables = st.sampled_from(
+    [
+        {"name": "NCCL_SOCKET_IFNAME", "value": "=net1"},
+        {"name": "NCCL_SOCKET_IFNAME", "value": "^net"},
+        {"name": "NCCL_SOCKET_IFNAME"},
+        {"name": "NCCL_SOCKET_IFNAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+        {"name": "GLOO_SOCKET_IFNAME", "value": "eth0"},
+        {"name": "NCCL_IB_HCA", "value": "mlx5"},
+        {"name": "CONTAINER_NAME", "value": "mine"},
+    ]
+)
+
+
+def _optional(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[Object]:
+    """Draw a map in which any field may be missing or null."""
+    return st.fixed_dictionaries({}, optional={key: st.none() | value for key, value in fields.items()})
+
+
+_resources = _optional(limits=_amounts, requests=_amounts, claims=st.just([{"name": "gpu"}]))
+_capabilities = _optional(
+    add=st.lists(st.sampled_from(["IPC_LOCK", "ALL", "SYS_PTRACE"]), max_size=2),
+    drop=st.lists(st.sampled_from(["IPC_LOCK", "ALL"]), max_size=2),
+)
+_security = _optional(
+    privileged=st.booleans(),
+    runAsUser=st.sampled_from([0, 1000]),
+    runAsNonRoot=st.booleans(),
+    capabilities=_capabilities,
+)
+_mounts = st.lists(st.fixed_dictionaries({"name": _volume_names, "mountPath": _paths}), max_size=2)
+
+
+@st.composite
+def containers(draw: st.DrawFn, name: str) -> Object:
+    fields = draw(
+        _optional(
+            resources=_resources, securityContext=_security, volumeMounts=_mounts, env=st.lists(_variables, max_size=3)
+        )
+    )
+    return minimal_container(name, **fields)
+
+
+@st.composite
+def pods(draw: st.DrawFn) -> Object:
+    """Draw a pod of one to three containers."""
+    found = [draw(containers(name)) for name in draw(st.sampled_from([("trainer",), ("side", "trainer", "log")]))]
+    init = st.lists(containers("early") | containers(names.ISTIO_INIT_CONTAINER), max_size=2)
+    volumes = st.lists(st.builds(lambda name, source: {"name": name, **source}, _volume_names, _sources), max_size=3)
+    spec = draw(
+        _optional(
+            initContainers=init,
+            volumes=volumes,
+            securityContext=_security,
+            nodeSelector=st.dictionaries(st.sampled_from(["rack", "fabric"]), st.sampled_from(["a", "b"])),
+            hostIPC=st.booleans(),
+            hostUsers=st.booleans(),
+            os=st.sampled_from([{"name": "windows"}, {"name": "linux"}]),
+            resourceClaims=st.just([{"name": "gpu"}]),
+        )
+    )
+    metadata = draw(
+        _optional(
+            annotations=st.dictionaries(
+                st.sampled_from([names.ISTIO_EXCLUDE_INTERFACES, names.ISTIO_INJECT]),
+                st.sampled_from(["", "true", "false", "net1", "eth9, net1,"]),
+            ),
+            labels=st.dictionaries(st.just(names.ISTIO_INJECT), st.sampled_from(["true", "false"])),
+        )
+    )
+    return minimal_pod(*found, metadata=metadata, **spec)
+
+
+@st.composite
+def plans(draw: st.DrawFn, pod: Object) -> Plan:
+    """Draw a plan of *pod*: zero to two attachments, a profile, a namespace."""
+    attachments = [
+        attachment(
+            f"default/{name}",
+            interface,
+            resource=draw(st.sampled_from(["", "rdma/ib", "nvidia.com/hostdev"])),
+            has_ipam=draw(st.booleans()),
+            node_selector=draw(st.sampled_from([{}, {"rack": "a"}, {"fabric": "b"}])),
+        )
+        for name, interface in zip(("rail-0", "rail-1"), draw(st.permutations(INTERFACES)), strict=False)
+    ][: draw(st.integers(0, 2))]
+    limit = draw(st.sampled_from([None, "1Gi", "16Gi"]))
+    chosen = profile(
+        resources=draw(
+            st.dictionaries(st.sampled_from(RESOURCES), st.sampled_from(["1", "2", "1k", "2Gi", "1500M"]), max_size=2)
+        ),
+        ipc_lock=draw(st.booleans()),
+        pod_security=draw(st.sampled_from(["deny", "skip", "ignore"])),
+        shared_memory=SharedMemory(draw(st.booleans()), limit, draw(st.booleans())),
+        env=draw(
+            st.dictionaries(st.sampled_from(["NCCL_IB_HCA", "NCCL_SOCKET_IFNAME"]), st.sampled_from(["mlx5", "eth0"]))
+        ),
+        node_selector=draw(st.dictionaries(st.just("rack"), st.sampled_from(["a", "b"]))),
+        pod_info=PodInfo(draw(st.booleans()), draw(st.booleans()), draw(st.booleans())),
+    )
+    labels = draw(
+        st.dictionaries(
+            st.sampled_from([names.POD_SECURITY_ENFORCE, names.ISTIO_INJECTION]),
+            st.sampled_from(["baseline", "restricted", "enabled", "privileged"]),
+        )
+    )
+    names_there = [container["name"] for container in pod["spec"]["containers"]]
+    return plan(pod, *attachments, profile=chosen, container=names_there.index("trainer"), labels=labels)
+
+
+def planned_pods() -> st.SearchStrategy[tuple[Object, Plan]]:
+    """Draw a pod and a plan for it."""
+    return pods().flatmap(lambda pod: st.tuples(st.just(pod), plans(pod)))
+
+
+def check_promises(step: Step, case: tuple[Object, Plan]) -> None:
+    """Carry *step* out and check what every step promises; a denial names the pod and leaves it as it is."""
+    pod, drawn = case
+    before = repr(pod)
+    refused = ""
+    try:
+        carry_out(step, pod, drawn)
+    except Denied as denied:
+        refused = denied.message
+    assert repr(pod) == before
+    assert not refused or (refused.startswith("pod train-0: ") and refused.isprintable())
