@@ -1,0 +1,102 @@
+"""Set the profile's variables, and point NCCL's and Gloo's sockets at the interface on which the job meets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from webhook import names
+from webhook.draft import Draft
+from webhook.injection.plan import Plan
+from webhook.model import Decision, Object, Outcome, Reason
+from webhook.podspec import containers, env
+
+STEP = "environment"
+
+
+def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
+    """Append the variables that the training container lacks; the user's own value wins, and is judged where it can be."""
+    container = containers(draft.pod)[plan.container]
+    there = {entry["name"]: entry for entry in env(container)}
+    wanted = dict(plan.profile.env)
+    decisions = []
+    interface = plan.rendezvous.interface if plan.rendezvous else ""
+    if interface:
+        for name, prefix, means in _SOCKETS:
+            ours = wanted.setdefault(name, prefix + interface)
+            entry = there.get(name) or {"value": ours}
+            if not _may_mean(entry, interface, means):
+                decisions.append(_disagrees(plan, name, prefix + interface, is_ours=entry.get("value") == ours))
+    elif plan.host_network:
+        decisions.append(_no_interface(Reason.HOST_NETWORK, "the pod is on the host network"))
+    else:
+        decisions.append(_no_interface(Reason.NO_IPAM, "no network with IPAM is attached"))
+    added = [name for name in wanted if name not in there]
+    for name in added:
+        draft.append(("spec", "containers", plan.container, "env"), {"name": name, "value": wanted[name]})
+    kept = [name for name in wanted if name in there]
+    return [*_outcome(plan, container, there, added, kept, wanted), *decisions]
+
+
+def nccl_may_use(value: str, interface: str) -> bool:
+    """Tell whether ``NCCL_SOCKET_IFNAME=value`` lets NCCL use *interface*.
+
+    A comma list of prefixes; a leading ``^`` excludes, ``=`` compares whole names, ``^=`` excludes whole names; up to one
+    character is no choice. Source: NCCL src/misc/socket.cc ncclFindInterfaces.
+    """
+    if len(value) < 2:
+        return True
+    excludes = value.startswith("^")
+    rest = value[1:] if excludes else value
+    exact = rest.startswith("=")
+    listed = [part.partition(":")[0] for part in (rest[1:] if exact else rest).split(",") if part]
+    matches = interface in listed if exact else interface.startswith(tuple(listed))
+    return (matches or not listed) is not excludes
+
+
+def gloo_may_use(value: str, interface: str) -> bool:
+    """Tell whether ``GLOO_SOCKET_IFNAME=value``, a comma list of whole names, lets Gloo use *interface*.
+
+    Source: pytorch torch/csrc/distributed/c10d/init.cpp; up to one character is no choice.
+    """
+    return len(value) < 2 or interface in value.split(",")
+
+
+_SOCKETS: tuple[tuple[str, str, Callable[[str, str], bool]], ...] = (
+    (names.ENV_NCCL_SOCKET_IFNAME, "=", nccl_may_use),  # without "=" net1 is a prefix, and takes net10 too
+    (names.ENV_GLOO_SOCKET_IFNAME, "", gloo_may_use),
+)
+
+
+def _may_mean(entry: Object, interface: str, means: Callable[[str, str], bool]) -> bool:
+    """Judge a literal value; one by reference cannot be known here."""
+    if entry.get("valueFrom"):
+        return True
+    value = entry.get("value") or ""
+    return "$(" in value or means(value, interface)
+
+
+def _disagrees(plan: Plan, name: str, wanted: str, *, is_ours: bool) -> Decision:
+    where = f"profile {plan.profile.name}" if is_ours else f"container {plan.container_name}"
+    message = f"pod {plan.pod_name}: {name} of {where} rules out the rendezvous network's interface; write {wanted} or remove it"
+    return Decision(STEP, Outcome.WARNED, Reason.DISAGREES, message)
+
+
+def _no_interface(reason: Reason, why: str) -> Decision:
+    return Decision(STEP, Outcome.SKIPPED, reason, f"no interface is named to NCCL and Gloo: {why}")
+
+
+def _outcome(
+    plan: Plan, container: Object, there: dict[str, Object], added: list[str], kept: list[str], wanted: dict[str, str]
+) -> list[Decision]:
+    decisions = []
+    if added:
+        message = f"container {plan.container_name} gets {', '.join(added)}"
+        if container.get("envFrom"):
+            message += ", which outweigh any values of theirs in envFrom"
+        decisions.append(Decision(STEP, Outcome.INJECTED, Reason.ADDED, message))
+    if kept:
+        same = all(there[name].get("value") == wanted[name] for name in kept)
+        reason = Reason.ALREADY_THERE if same else Reason.USER_VALUE
+        message = f"container {plan.container_name} sets {', '.join(kept)} itself"
+        decisions.append(Decision(STEP, Outcome.KEPT, reason, message))
+    return decisions
