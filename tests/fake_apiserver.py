@@ -286,7 +286,7 @@ class FakeApiServer:
             limit = int(query.get("limit", "0")) or len(objects)
             metadata: dict[str, str] = {"resourceVersion": version}
             if objects[limit:]:
-                metadata["continue"] = f"{version}-{len(objects)}"
+                metadata["continue"] = f"{version}-{len(objects)}-{exchange.request.path}"
                 self._pages[metadata["continue"]] = objects[limit:]
         items = [_trimmed(obj, exchange.request) for obj in objects[:limit]]
         exchange.answer(200, {"metadata": metadata, "items": items})

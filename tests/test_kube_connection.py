@@ -318,3 +318,9 @@ def test_goes_through_a_proxy(server: FakeApiServer) -> None:
     assert Connection(credentials).request("GET", NAMESPACES).status == 200
     assert server.requests[0].headers["Host"] == "api.example:6443"
     assert server.requests[0].headers["Proxy-Authorization"] == "Basic bWU6cGFzcw=="
+
+
+def test_drops_managed_fields_as_it_decodes(server: FakeApiServer, connection: Connection) -> None:
+    server.put(NAMESPACES, "ml")
+    (obj,) = connection.request("GET", NAMESPACES).json()["items"]
+    assert obj == {"metadata": {"name": "ml", "resourceVersion": "101"}}

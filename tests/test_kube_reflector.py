@@ -246,6 +246,19 @@ def test_goes_on_past_objects_that_cannot_be_read(server: FakeApiServer, caplog:
         assert "namespaces bad: cannot be read" in caplog.text
 
 
+def test_does_not_fill_the_log_where_no_object_can_be_read(
+    server: FakeApiServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(obj: Object) -> dict[str, str]:
+        raise ValueError("bad")
+
+    for number in range(50):
+        server.put(NAMESPACES, f"n{number}")
+    with watching(server, transform=fail), caplog.at_level(logging.WARNING):
+        wait_until(lambda: watches(server), "the watch")
+    assert caplog.text.count("cannot be read") == 5
+
+
 def test_survives_a_listener_that_fails(server: FakeApiServer) -> None:
     def fail(*_: object) -> None:
         raise RuntimeError("listener")

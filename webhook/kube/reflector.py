@@ -7,6 +7,7 @@ import random
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from webhook.kube.connection import Connection
@@ -21,7 +22,18 @@ MOST_BACKOFF_SECONDS = 30.0
 HEALTHY_SECONDS = 30.0
 """How long a watch must have lasted for the backoff to begin anew."""
 STOP_SECONDS = 1.0
+MOST_COMPLAINTS = 5
+"""How many unreadable objects are logged each time that all are listed."""
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """Say what ended a turn: the error's text and not the error, which would hold on to all that was in hand."""
+
+    restart: Restart
+    problem: str = ""
+    after_seconds: float = 0.0
 
 
 class Reflector(Generic[T]):
@@ -29,7 +41,7 @@ class Reflector(Generic[T]):
 
     *on_change* is called by that thread after ``items`` changed, with the key and the value, None for one that is gone.
     *on_restart* gets the resource's name and the reason, a Restart. ``synced``: all was listed once. ``last_contact``:
-    monotonic time of the last answer. ``problem``: why the last turn failed, else empty.
+    monotonic time of the last answer. ``problem``: what ended the last turn before its time.
     """
 
     def __init__(
@@ -60,6 +72,7 @@ class Reflector(Generic[T]):
         self._source = ListWatch(connection, resource, uniform, silence_seconds)
         self._thread = threading.Thread(target=self.run, name=f"watch-{resource.name}", daemon=True)
         self._version = ""
+        self._unreadable = 0
 
     def start(self) -> None:
         """Begin, in a thread of its own."""
@@ -83,12 +96,13 @@ class Reflector(Generic[T]):
             healthy = self._monotonic() - began >= HEALTHY_SECONDS
             failures = 0 if healthy else failures + 1
             self._report(end)
-            if end or not healthy:
+            if end.problem or not healthy:
                 most = min(MOST_BACKOFF_SECONDS, LEAST_BACKOFF_SECONDS * 2 ** min(failures, 10))
-                self._pause(self._uniform(0.0, most) + (end.after_seconds if end else 0.0))
+                self._pause(end.after_seconds + self._uniform(0.0, most))
 
-    def _turn(self) -> WatchError | None:
-        """List where need be, then watch; give the error that ended it, None where the watch lasted as long as asked."""
+    def _turn(self) -> _End:
+        """List where need be, then watch; say what ended it."""
+        self._unreadable = 0
         try:
             if not self._version:
                 self._version = self._list()
@@ -99,21 +113,20 @@ class Reflector(Generic[T]):
                 self._replace({})
             if error.relist:
                 self._version = ""
-            return error
+            return _End(error.restart, str(error), error.after_seconds)
         except (
             Exception
         ) as error:  # whatever it is, the next turn may go better; without this thread nothing is seen any more
             _log.exception("watch of %s: unexpected failure", self.resource.name)
             self._version = ""
-            return WatchError(Restart.INVALID, repr(error))
-        return None
+            return _End(Restart.INVALID, repr(error))
+        return _End(Restart.ENDED)
 
-    def _report(self, error: WatchError | None) -> None:
-        problem = str(error or "")
-        if problem and problem != self.problem:
-            _log.warning("watch of %s: %s; trying again", self.resource.name, problem)
-        self.problem = problem
-        self._on_restart(self.resource.name, error.restart if error else Restart.ENDED)
+    def _report(self, end: _End) -> None:
+        if end.problem and end.problem != self.problem:
+            _log.warning("watch of %s: %s; trying again", self.resource.name, end.problem)
+        self.problem = end.problem
+        self._on_restart(self.resource.name, end.restart)
 
     def _list(self) -> str:
         """Bring ``items`` to what is there now; give the version to watch from."""
@@ -150,7 +163,9 @@ class Reflector(Generic[T]):
             key = object_key(obj)
             return key, self._transform(obj)
         except Exception as error:  # one broken object must not hide the others
-            _log.warning("%s %s: cannot be read, ignored (%r)", self.resource.name, key_text(key), error)
+            self._unreadable += 1
+            if self._unreadable <= MOST_COMPLAINTS:
+                _log.warning("%s %s: cannot be read, ignored (%r)", self.resource.name, key_text(key), error)
             return key, self.items.get(key)
 
     def _replace(self, found: dict[Key, T]) -> None:
