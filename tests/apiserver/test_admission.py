@@ -1,0 +1,308 @@
+"""Pods of every training system, created through a real API server with our webhook registered, and read back."""
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import urllib3
+
+from tests import pods
+from tests.worlds import network
+from webhook import names
+
+from .client import Client
+from .conftest import NamespaceFactory
+from .controlplane import ControlPlane
+from .injector import late_injector
+from .processes import wait_until
+from .webhook import Webhook
+
+PROFILES = """
+profiles:
+  shared:
+    networks: [{network: default/rdma-net, resource: rdma/hca}]
+    sharedMemory: {sizeLimit: 16Gi}
+  rails:
+    networks: [{network: default/rail-0}, {network: default/rail-1}]
+    podInfo: {labels: true, annotations: true, hugepages: true}
+  anything:
+    pods: all
+    networks: [{network: default/rdma-net, resource: rdma/hca}]
+  careful:
+    networks: [{network: default/rdma-net, resource: rdma/hca}]
+    podSecurity: skip
+  exempt:
+    networks: [{network: default/rdma-net, resource: rdma/hca}]
+    podSecurity: ignore
+"""
+
+
+@pytest.fixture(scope="module")
+def webhook_profiles(api: Client, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make the networks of the profiles before the webhook starts."""
+    api.ensure({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}})
+    for manifest in (
+        network("default/rdma-net"),
+        network("default/rail-0", "nvidia.com/r0"),
+        network("default/rail-1", "nvidia.com/r1"),
+    ):
+        api.ensure(manifest)
+    path = tmp_path_factory.mktemp("profiles") / "profiles.yaml"
+    path.write_text(PROFILES)
+    return path
+
+
+def manifest(name: str) -> dict[str, Any]:
+    """Give a fixture's pod as its creator sends it."""
+    pod = pods.load(name)
+    pod |= {"apiVersion": "v1", "kind": "Pod"}
+    pod.pop("status", None)
+    metadata = pod["metadata"]
+    metadata.pop("namespace", None)
+    metadata.pop("managedFields", None)
+    return pod
+
+
+def create(api: Client, pod: dict[str, Any], namespace: str, *, dry_run: bool = False) -> dict[str, Any]:
+    answer = api.create(pod, namespace, dry_run=dry_run)
+    assert answer.status == 201, answer.message
+    created: dict[str, Any] = answer.json
+    return created
+
+
+def is_within(part: Any, whole: Any) -> bool:
+    """Tell whether all of *part* is in *whole*; lists item by item."""
+    if isinstance(part, dict) and isinstance(whole, dict):
+        return all(key in whole and is_within(value, whole[key]) for key, value in part.items())
+    if isinstance(part, list) and isinstance(whole, list):
+        return len(part) == len(whole) and all(map(is_within, part, whole))
+    return bool(part == whole)
+
+
+def ask(webhook: Webhook, pod: dict[str, Any], namespace: str) -> dict[str, Any]:
+    """Give the dry run's answer about one pod."""
+    url = f"{webhook.dry_run_url}/dry-run?namespace={namespace}"
+    answer = urllib3.request("POST", url, body=json.dumps(pod), retries=False)
+    assert answer.status == 200, answer.data
+    [told] = answer.json()["pods"]
+    found: dict[str, Any] = told
+    return found
+
+
+def without_token(spec: dict[str, Any]) -> dict[str, Any]:
+    """Drop the ServiceAccount's token volume, whose name is made anew for each pod."""
+    found = copy.deepcopy(spec)
+    found["volumes"] = [one for one in found.get("volumes", []) if not one["name"].startswith("kube-api-access")]
+    for container in found["containers"] + found.get("initContainers", []):
+        container["volumeMounts"] = [
+            one for one in container.get("volumeMounts", []) if not one["name"].startswith("kube-api-access")
+        ]
+    return found
+
+
+@pytest.mark.parametrize("name", pods.all_names())
+@pytest.mark.parametrize("profile", ["shared", "rails"])
+def test_every_pod_is_created_and_holds_what_was_decided(
+    api: Client, namespace: NamespaceFactory, webhook: Webhook, name: str, profile: str
+) -> None:
+    """What the API server keeps is what the dry run tells: no field is lost in decoding, none is changed by defaulting."""
+    where = namespace({names.PROFILE: profile})
+    wait_until(lambda: is_known(webhook, where), 10, "the webhook to see the namespace")
+    told = ask(webhook, manifest(name), where)
+    created = create(api, manifest(name), where)
+    read = api.expect("GET", f"/api/v1/namespaces/{where}/pods/{created['metadata']['name']}")
+    assert read["spec"] == created["spec"]
+    assert is_within(without_token(told["pod"]["spec"]), without_token(read["spec"]))
+    for part in ("labels", "annotations"):
+        assert read["metadata"].get(part, {}) == told["pod"]["metadata"].get(part, {})
+    assert read["metadata"].get("labels", {}).get(names.JOB, "") == told["job"]
+
+
+def is_known(webhook: Webhook, namespace: str) -> bool:
+    return ask(webhook, manifest("pods/volcano-pod-0.yaml"), namespace)["profile"] != ""
+
+
+def test_pods_are_injected_from_the_first_moment_of_a_label(
+    api: Client, namespace: NamespaceFactory, webhook: Webhook
+) -> None:
+    """A namespace that is younger than the webhook's cache is asked for, not skipped."""
+    for _ in range(10):
+        where = namespace({names.PROFILE: "shared"})
+        created = create(api, manifest("pods/jobset-1.yaml"), where)
+        assert created["metadata"]["annotations"][names.NETWORKS] == "default/rdma-net"
+
+
+def test_a_network_younger_than_the_cache_is_asked_for(
+    api: Client, namespace: NamespaceFactory, webhook: Webhook
+) -> None:
+    where = namespace({names.PROFILE: "shared"})
+    api.ensure(network(f"{where}/mine", "nvidia.com/mine"))
+    pod = manifest("pods/jobset-1.yaml")
+    pod["metadata"]["annotations"][names.NETWORKS] = "mine"
+    created = create(api, pod, where)
+    assert created["metadata"]["annotations"][names.NETWORKS] == "mine,default/rdma-net"
+    limits = created["spec"]["containers"][0]["resources"]["limits"]
+    assert (limits["nvidia.com/mine"], limits["rdma/hca"]) == ("1", "1")
+
+
+def test_a_dry_run_create_shows_the_change_and_makes_nothing(
+    api: Client, control_plane: ControlPlane, namespace: NamespaceFactory, webhook: Webhook
+) -> None:
+    where = namespace({names.PROFILE: "shared"})
+    pod = manifest("pods/kubeflow-pytorchjob-1.yaml")
+    shown = create(api, pod, where, dry_run=True)
+    assert shown["spec"]["initContainers"][-1]["name"] == names.WAIT_CONTAINER
+    assert api.request("GET", f"/api/v1/namespaces/{where}/pods/bert-worker-0").status == 404
+    printed = control_plane.kubectl(
+        "create", "-n", where, "--dry-run=server", "-o", "json", "-f", "-", input=json.dumps(pod)
+    ).stdout
+    assert json.loads(printed)["metadata"]["labels"][names.RENDEZVOUS] == "worker"
+
+
+def test_a_denied_pod_tells_the_user_what_to_do(
+    api: Client, control_plane: ControlPlane, namespace: NamespaceFactory, webhook: Webhook
+) -> None:
+    where = namespace({names.PROFILE: "shared"})
+    pod = manifest("pods/statefulset-1.yaml")
+    pod["metadata"]["annotations"] = {names.NETWORKS: "default/rdma-net,rail-9"}
+    answer = api.create(pod, where)
+    assert answer.status == 422
+    for part in ("pods.fabric-injector.io", "denied the request", "ddp-1", names.NETWORKS, "rail-9", where):
+        assert part in answer.message
+    printed = control_plane.kubectl("create", "-n", where, "-f", "-", input=json.dumps(pod), check=False)
+    assert printed.returncode != 0
+    assert "rail-9" in printed.stderr
+
+
+def test_an_unknown_profile_is_refused_with_the_known_ones(
+    api: Client, namespace: NamespaceFactory, webhook: Webhook
+) -> None:
+    where = namespace({names.PROFILE: "sharde"})
+    answer = api.create(manifest("pods/statefulset-1.yaml"), where)
+    assert answer.status == 422
+    assert "'sharde'" in answer.message
+    assert "anything, careful, exempt, rails, shared" in answer.message
+
+
+def test_warnings_reach_the_user(
+    api: Client, control_plane: ControlPlane, namespace: NamespaceFactory, webhook: Webhook
+) -> None:
+    where = namespace({names.PROFILE: "shared"})
+    pod = manifest("pods/statefulset-1.yaml")
+    pod["spec"]["containers"][0]["securityContext"] = {"runAsUser": 1000}
+    answer = api.create(pod, where, dry_run=True)
+    assert answer.status == 201
+    assert any("IPC_LOCK" in warning for warning in answer.warnings)
+    printed = control_plane.kubectl("create", "-n", where, "--dry-run=server", "-f", "-", input=json.dumps(pod))
+    assert "Warning: " in printed.stderr
+    assert "IPC_LOCK" in printed.stderr
+
+
+def test_generated_names_are_judged_by_hostname(api: Client, namespace: NamespaceFactory, webhook: Webhook) -> None:
+    where = namespace({names.PROFILE: "shared"})
+    found = [create(api, manifest(f"pods/kubeflow-trainer-{index}.yaml"), where)["metadata"] for index in (0, 1)]
+    assert all(metadata["name"].startswith(f"llama-node-0-{index}-") for index, metadata in enumerate(found))
+    assert [metadata["labels"][names.RENDEZVOUS] for metadata in found] == ["master", "worker"]
+    assert found[0]["labels"][names.JOB] == found[1]["labels"][names.JOB]
+
+
+PSA = {"pod-security.kubernetes.io/enforce": "baseline"}
+
+
+def test_podsecurity_baseline_is_told_before_it_refuses(
+    api: Client, namespace: NamespaceFactory, webhook: Webhook
+) -> None:
+    pod = manifest("pods/statefulset-1.yaml")
+    denied = api.create(pod, namespace({names.PROFILE: "shared", **PSA}))
+    assert denied.status == 422
+    assert "IPC_LOCK" in denied.message
+    assert "baseline" in denied.message
+    skipped = api.create(pod, namespace({names.PROFILE: "careful", **PSA}))
+    assert skipped.status == 201, skipped.message
+    assert "capabilities" not in skipped.json["spec"]["containers"][0].get("securityContext", {})
+    assert any("IPC_LOCK" in warning for warning in skipped.warnings)
+    refused = api.create(pod, namespace({names.PROFILE: "exempt", **PSA}))
+    assert refused.status == 403
+    assert "PodSecurity" in refused.message
+
+
+def test_podsecurity_restricted_passes_what_we_add(api: Client, namespace: NamespaceFactory, webhook: Webhook) -> None:
+    """The wait container, the volumes and the variables pass where the training container does."""
+    pod = manifest("pods/statefulset-1.yaml")
+    pod["spec"]["containers"][0]["securityContext"] = {
+        "runAsNonRoot": True,
+        "runAsUser": 1000,
+        "allowPrivilegeEscalation": False,
+        "capabilities": {"drop": ["ALL"]},
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+    restricted = {"pod-security.kubernetes.io/enforce": "restricted"}
+    created = create(api, pod, namespace({names.PROFILE: "careful", **restricted}))
+    assert created["spec"]["initContainers"][-1]["name"] == names.WAIT_CONTAINER
+
+
+def test_another_webhook_that_adds_a_container_makes_us_run_again(
+    api: Client, namespace: NamespaceFactory, webhook: Webhook, tmp_path: Path
+) -> None:
+    where = namespace({names.PROFILE: "shared"})
+    with late_injector(api, tmp_path, where):
+        probe = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "x"},
+            "spec": {"containers": [{"name": "m", "image": "i"}]},
+        }
+        wait_until(
+            lambda: len(create(api, probe, where, dry_run=True)["spec"]["containers"]) == 2,
+            15,
+            "the late injector to be called",
+        )
+        before = webhook.calls()
+        created = create(api, manifest("pods/kubeflow-pytorchjob-1.yaml"), where)
+        assert webhook.calls() - before == 2
+    late, training = created["spec"]["containers"]
+    assert (late["name"], training["name"]) == ("late", "pytorch")
+    assert late["env"][0]["valueFrom"]["fieldRef"]["fieldPath"] == f"metadata.annotations['{names.MASTER_ADDR}']"
+    assert "rdma/hca" not in late.get("resources", {}).get("limits", {})
+    assert training["resources"]["limits"]["rdma/hca"] == "1"
+    assert [one["name"] for one in created["spec"]["initContainers"]] == ["init-pytorch", names.WAIT_CONTAINER]
+    assert created["metadata"]["annotations"][names.NETWORKS] == "default/rdma-net"
+    assert created["metadata"]["annotations"][names.CONTAINER] == "pytorch"
+
+
+def test_a_manifest_saved_from_a_live_pod_is_judged_anew(
+    api: Client, namespace: NamespaceFactory, webhook: Webhook
+) -> None:
+    where = namespace({names.PROFILE: "shared"})
+    live = create(api, manifest("pods/statefulset-1.yaml"), where)
+    live["metadata"]["annotations"] |= {
+        names.MASTER_ADDR: "10.6.6.6",
+        names.NETWORK_STATUS: '[{"name":"x","ips":["10.6.6.6"]}]',
+    }
+    for key in ("uid", "namespace", "resourceVersion", "creationTimestamp", "managedFields"):
+        live["metadata"].pop(key, None)
+    live["spec"].pop("nodeName", None)
+    again = create(api, live, namespace({names.PROFILE: "shared"}))
+    assert "10.6.6.6" not in json.dumps(again["metadata"]["annotations"])
+    assert [one["name"] for one in again["spec"]["initContainers"]] == [names.WAIT_CONTAINER]
+
+
+def test_labels_decide_what_reaches_us(api: Client, namespace: NamespaceFactory, webhook: Webhook) -> None:
+    pod = manifest("pods/statefulset-1.yaml")
+    assert names.STATUS not in create(api, pod, namespace())["metadata"].get("annotations", {})
+    where = namespace({names.PROFILE: "shared"})
+    opted_out = copy.deepcopy(pod)
+    opted_out["metadata"]["labels"][names.PROFILE] = names.PROFILE_NONE
+    before = webhook.calls()
+    assert names.STATUS not in create(api, opted_out, where)["metadata"].get("annotations", {})
+    assert webhook.calls() == before
+
+
+def test_observe_mode_changes_nothing_and_warns(api: Client, namespace: NamespaceFactory, webhook: Webhook) -> None:
+    where = namespace({names.PROFILE: "shared", names.MODE: names.MODE_OBSERVE})
+    answer = api.create(manifest("pods/statefulset-1.yaml"), where)
+    assert answer.status == 201
+    assert names.STATUS not in answer.json["metadata"].get("annotations", {})
+    assert any(warning.startswith("observe mode") for warning in answer.warnings)
