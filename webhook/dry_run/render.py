@@ -6,8 +6,10 @@ import difflib
 import json
 from collections.abc import Callable, Mapping
 
+from webhook import names, podspec
 from webhook.dry_run.judge import DryRun, PodResult
 from webhook.dry_run.yaml_text import yaml_lines, yaml_text
+from webhook.model import Decision, Object
 from webhook.review import printable
 
 
@@ -52,9 +54,10 @@ def render_diff(run: DryRun) -> str:
 
 def _diff_part(pod: PodResult) -> list[str]:
     lines = [heading(pod), summary(pod)]
-    lines += diff_lines(pod) or ["  nothing is changed"]
-    width = max((len(decision.step) for decision in pod.decisions), default=0)
-    for decision in pod.decisions:
+    lines += diff_lines(pod) or (["  nothing is changed"] if pod.allowed else [])
+    told = told_decisions(pod)
+    width = max((len(decision.step) for decision in told), default=0)
+    for decision in told:
         lines.append(f"  {decision.step:<{width}}  {decision.outcome:<8}  {printable(decision.message, limit=None)}")
     lines += [f"warning: {printable(warning)}" for warning in pod.warnings]
     return lines
@@ -79,13 +82,38 @@ def summary(pod: PodResult) -> str:
     return printable(", ".join(facts), limit=None)
 
 
+def told_decisions(pod: PodResult) -> list[Decision]:
+    """Return the decisions that the summary has not told already."""
+    return [decision for decision in pod.decisions if pod.allowed or decision.message != pod.message]
+
+
 def diff_lines(pod: PodResult) -> list[str]:
     """Return the unified diff of a pod's YAML, without line ends; empty where nothing is changed."""
     if pod.after is pod.before or pod.after == pod.before:
         return []
     name = printable(f"{pod.namespace}/{pod.name}", limit=None)
-    before, after = yaml_lines(pod.before), yaml_lines(pod.after)
+    before, after = yaml_lines(pod.before), yaml_lines(_folded(pod.after, pod.before))
     return list(difflib.unified_diff(before, after, f"{name} (as submitted)", f"{name} (as admitted)", lineterm=""))
+
+
+def _folded(after: Object, before: Object) -> Object:
+    """Return the pod with the wait container's script in one line, where that container is new: nobody reads it in each diff."""
+    if any(_is_wait(container) for container in podspec.init_containers(before)):
+        return after
+    folded = [_fold(container) if _is_wait(container) else container for container in podspec.init_containers(after)]
+    return {**after, "spec": {**after["spec"], "initContainers": folded}} if folded else after
+
+
+def _is_wait(container: Object) -> bool:
+    return container.get("name") == names.WAIT_CONTAINER
+
+
+def _fold(container: Object) -> Object:
+    command = [
+        f"# {word.count(chr(10))} lines of shell: -o pod shows them" if "\n" in word else word
+        for word in container.get("command") or ()
+    ]
+    return {**container, "command": command}
 
 
 RENDERERS: Mapping[str, tuple[str, Callable[[DryRun], str]]] = {

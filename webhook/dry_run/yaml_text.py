@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-_PLAIN = re.compile(r"(?:[A-Za-z_/$(]|--?[A-Za-z])[^\n]*\Z")
+_PLAIN = re.compile(r"(?:[^\W\d]|[/$(]|--?[A-Za-z])[^\n]*\Z|[0-9]+(?:[mkMGTPE]|[KMGTPE]i)\Z")
+"""Texts that no YAML parser takes for anything else; among them quantities, ``64000m``."""
 _RESERVED = frozenset(("null", "true", "false", "yes", "no", "on", "off", "y", "n"))
 
 

@@ -57,9 +57,9 @@ class Builder:
     def take(self, event: yaml.Event) -> None:
         """Take the next event; raises InputError where a limit is passed, an alias is unknown or a key is no text."""
         if isinstance(event, yaml.ScalarEvent):
+            before = self._nodes
             self._nodes += 1 + len(event.value) // _TEXT_PER_NODE
             self._check_limits(event)
-            before = self._nodes - 1
             self._complete(event, _scalar(event), event.anchor, before)
         elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
             self._nodes += 1

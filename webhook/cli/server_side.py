@@ -1,0 +1,79 @@
+"""Ask the cluster itself what it would make of each pod: a create with ``dryRun=All``, as the caller."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import jsonpatch
+
+from webhook import names, podspec
+from webhook.dry_run import DryRun, PodResult
+from webhook.dry_run.returned import comparable
+from webhook.errors import InputError
+from webhook.kube.connection import Connection, Response
+from webhook.model import Object
+from webhook.templates import Template, Templates
+from webhook.workloads import recognise
+
+_SERVER_FIELDS = frozenset(
+    ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink", "deletionTimestamp")
+)
+_WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
+_UNAUTHORIZED = 401
+_CONFLICT = 409
+
+
+def ask_server(connection: Connection, templates: Templates) -> DryRun:
+    """Send each pod; raises Unavailable where the API server gives no usable answer, InputError where it does not know the caller."""
+    return DryRun(tuple(_ask(connection, template) for template in templates.pods), templates.ignored)
+
+
+def _ask(connection: Connection, template: Template) -> PodResult:
+    sent = _as_new(template.pod)
+    response = connection.request(
+        "POST", f"/api/v1/namespaces/{template.namespace}/pods", query={"dryRun": "All"}, body=sent, timeout=30.0
+    )
+    if response.status == _UNAUTHORIZED:
+        raise InputError(f"{response.problem}; log in to the cluster again")
+    warnings = tuple(text.replace('\\"', '"') for text in _WARNING.findall(response.headers.get("Warning") or ""))
+    if response.status >= 300:
+        message = _message(response)
+        return PodResult(template.source, template.namespace, sent, sent, False, message, warnings=warnings)
+    returned = comparable(_as_new(response.json()), sent)
+    labels = podspec.labels(returned)
+    return PodResult(
+        template.source,
+        template.namespace,
+        sent,
+        returned,
+        True,
+        system=recognise(sent).system,
+        job=labels.get(names.JOB, ""),
+        rendezvous=labels.get(names.RENDEZVOUS, ""),
+        profile=_profile(podspec.annotations(returned)),
+        warnings=warnings,
+        patch=tuple(jsonpatch.make_patch(sent, returned).patch),
+    )
+
+
+def _as_new(pod: Object) -> Object:
+    """Return the pod without what an API server sets, so that it may be created."""
+    metadata = {key: value for key, value in (pod.get("metadata") or {}).items() if key not in _SERVER_FIELDS}
+    return {**{key: value for key, value in pod.items() if key != "status"}, "metadata": metadata}
+
+
+def _message(response: Response) -> str:
+    if response.status == _CONFLICT:
+        return f"{response.problem}; a pod of this name runs: delete it, or change the workload's name, and ask again"
+    return response.problem
+
+
+def _profile(annotations: Mapping[str, str]) -> str:
+    try:
+        status: Any = json.loads(annotations.get(names.STATUS, ""))
+        return str(status["profile"])
+    except (ValueError, KeyError, TypeError):
+        return ""
