@@ -6,7 +6,7 @@ over those is what counts. Source: kubernetes pkg/kubelet/apis/podresources/serv
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -52,7 +52,9 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
             text = limits(own).get(resource) or requests(own)[resource]
         _write(draft, plan, resource, text, own)
         changed.append(f"{resource}: {text}")
-    return _outcome(draft, plan, needed, changed, raised)
+    if not changed:
+        return [Decision(STEP, Outcome.KEPT, Reason.ALREADY_THERE, f"the pod asks for {', '.join(needed)} already")]
+    return _changed(draft, plan, changed, raised)
 
 
 def _needed(plan: Plan) -> dict[str, int | Fraction]:
@@ -123,31 +125,23 @@ def _write(draft: Draft, plan: Plan, resource: str, text: str, own: Object) -> N
         draft.set_key(("spec", "containers", plan.container, "resources", key), resource, text)
 
 
-def _outcome(
-    draft: Draft, plan: Plan, needed: Iterable[str], changed: list[str], raised: list[str]
-) -> Iterator[Decision]:
-    name = plan.container_name
-    if not changed:
-        message = f"the pod asks for {', '.join(needed)} already"
-        yield Decision(STEP, Outcome.KEPT, Reason.ALREADY_THERE, message)
-        return
+def _changed(draft: Draft, plan: Plan, changed: list[str], raised: list[str]) -> list[Decision]:
+    name, listed = plan.container_name, ", ".join(changed)
     reason = Reason.RAISED if raised else Reason.ADDED
-    yield Decision(STEP, Outcome.INJECTED, reason, f"container {name} asks for {', '.join(changed)}")
+    found = [Decision(STEP, Outcome.INJECTED, reason, f"container {name} asks for {listed}")]
     if raised:
         message = f"pod {plan.pod_name}: container {name} asked for too little; raised {', '.join(raised)}"
-        yield Decision(STEP, Outcome.WARNED, Reason.RAISED, message)
+        found.append(Decision(STEP, Outcome.WARNED, Reason.RAISED, message))
     own = containers(draft.pod)[plan.container]
-    if draft.get("spec", "resourceClaims") or claims(own):
-        message = (
-            f"pod {plan.pod_name}: resource claims are not counted as devices; "
-            f"container {name} asks for {', '.join(changed)} besides them"
-        )
-        yield Decision(STEP, Outcome.WARNED, Reason.DRA_CLAIM, message)
-    if any(resource.startswith(_HUGEPAGES) for resource in needed) and not _has_memory(own):
+    if draft.pod["spec"].get("resourceClaims") or claims(own):
+        message = f"pod {plan.pod_name}: resource claims are not counted as devices; container {name} asks for {listed} besides them"
+        found.append(Decision(STEP, Outcome.WARNED, Reason.DRA_CLAIM, message))
+    if _HUGEPAGES in listed and not _has_memory(own):
         message = (
             f"pod {plan.pod_name}: container {name} asks for hugepages, which need a cpu or memory request beside them"
         )
-        yield Decision(STEP, Outcome.WARNED, Reason.HUGEPAGES, message)
+        found.append(Decision(STEP, Outcome.WARNED, Reason.HUGEPAGES, message))
+    return found
 
 
 def _has_memory(container: Object) -> bool:

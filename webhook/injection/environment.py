@@ -18,23 +18,28 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     container = containers(draft.pod)[plan.container]
     there = {entry["name"]: entry for entry in env(container)}
     wanted = dict(plan.profile.env)
-    decisions = []
+    judged = []
     interface = plan.rendezvous.interface if plan.rendezvous else ""
     if interface:
         for name, prefix, means in _SOCKETS:
             ours = wanted.setdefault(name, prefix + interface)
             entry = there.get(name) or {"value": ours}
             if not _may_mean(entry, interface, means):
-                decisions.append(_disagrees(plan, name, prefix + interface, is_ours=entry.get("value") == ours))
+                judged.append(_disagrees(plan, name, prefix + interface, is_ours=entry.get("value") == ours))
     elif plan.host_network:
-        decisions.append(_no_interface(Reason.HOST_NETWORK, "the pod is on the host network"))
+        judged.append(_no_interface(Reason.HOST_NETWORK, "the pod is on the host network"))
     else:
-        decisions.append(_no_interface(Reason.NO_IPAM, "no network with IPAM is attached"))
-    added = [name for name in wanted if name not in there]
-    for name in added:
-        draft.append(("spec", "containers", plan.container, "env"), {"name": name, "value": wanted[name]})
-    kept = [name for name in wanted if name in there]
-    return [*_outcome(plan, container, there, added, kept, wanted), *decisions]
+        judged.append(_no_interface(Reason.NO_IPAM, "no network with IPAM is attached"))
+    added = []
+    path = ("spec", "containers", plan.container, "env")
+    for name, value in wanted.items():
+        if name not in there:
+            draft.append(path, {"name": name, "value": value})
+            added.append(name)
+    found = [_added(plan, container, added)] if added else []
+    if len(added) < len(wanted):
+        found.append(_kept(plan, there, wanted))
+    return found + judged
 
 
 def nccl_may_use(value: str, interface: str) -> bool:
@@ -85,18 +90,15 @@ def _no_interface(reason: Reason, why: str) -> Decision:
     return Decision(STEP, Outcome.SKIPPED, reason, f"no interface is named to NCCL and Gloo: {why}")
 
 
-def _outcome(
-    plan: Plan, container: Object, there: dict[str, Object], added: list[str], kept: list[str], wanted: dict[str, str]
-) -> list[Decision]:
-    decisions = []
-    if added:
-        message = f"container {plan.container_name} gets {', '.join(added)}"
-        if container.get("envFrom"):
-            message += ", which outweigh any values of theirs in envFrom"
-        decisions.append(Decision(STEP, Outcome.INJECTED, Reason.ADDED, message))
-    if kept:
-        same = all(there[name].get("value") == wanted[name] for name in kept)
-        reason = Reason.ALREADY_THERE if same else Reason.USER_VALUE
-        message = f"container {plan.container_name} sets {', '.join(kept)} itself"
-        decisions.append(Decision(STEP, Outcome.KEPT, reason, message))
-    return decisions
+def _added(plan: Plan, container: Object, added: list[str]) -> Decision:
+    message = f"container {plan.container_name} gets {', '.join(added)}"
+    if container.get("envFrom"):
+        message += ", which outweigh any values of theirs in envFrom"
+    return Decision(STEP, Outcome.INJECTED, Reason.ADDED, message)
+
+
+def _kept(plan: Plan, there: dict[str, Object], wanted: dict[str, str]) -> Decision:
+    kept = [name for name in wanted if name in there]
+    same = all(there[name].get("value") == wanted[name] for name in kept)
+    message = f"container {plan.container_name} sets {', '.join(kept)} itself"
+    return Decision(STEP, Outcome.KEPT, Reason.ALREADY_THERE if same else Reason.USER_VALUE, message)

@@ -21,7 +21,11 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     if not settings.enabled:
         message = f"profile {plan.profile.name} has sharedMemory.enabled: false"
         return [Decision(STEP, Outcome.SKIPPED, Reason.DISABLED, message)]
-    found = [mount for mount in mounts(containers(draft.pod)[plan.container]) if _is_shm(mount)]
+    found = [
+        mount
+        for mount in mounts(containers(draft.pod)[plan.container])
+        if "shm" in mount["mountPath"] and _is_shm(mount)
+    ]
     if found:
         return _keep(draft, plan, found)
     if draft.get("spec", "hostIPC"):
@@ -38,7 +42,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
 
 def _is_shm(mount: Object) -> bool:
     path: str = mount["mountPath"]
-    return path == names.SHM_MOUNT_PATH or ("shm" in path and normalized_mount_path(path) == names.SHM_MOUNT_PATH)
+    return path == names.SHM_MOUNT_PATH or normalized_mount_path(path) == names.SHM_MOUNT_PATH
 
 
 def _keep(draft: Draft, plan: Plan, found: Sequence[Object]) -> list[Decision]:
@@ -89,8 +93,10 @@ def _is_tmpfs(volume: Object) -> bool:
 def _oversized(draft: Draft, plan: Plan, name: str) -> list[Decision]:
     """Warn where the profile's size cannot be reached, because the tmpfs counts against the container's memory."""
     size_limit = plan.profile.shared_memory.size_limit
+    if not size_limit:
+        return []
     memory = limits(containers(draft.pod)[plan.container]).get("memory")
-    if not size_limit or memory is None or memory == size_limit:
+    if memory is None or memory == size_limit:
         return []
     for volume in volumes(draft.pod):
         if volume.get("name") == name:
