@@ -14,8 +14,8 @@ from webhook.errors import Denied
 from webhook.injection import wait
 from webhook.injection.plan import Plan
 from webhook.model import Decision, Object, Outcome, Reason
-from webhook.workloads.addresses import expand, is_rendezvous_variable, rewrite_flags, split_endpoint
-from webhook.workloads.consumption import is_consumed_before_port, refers_to
+from webhook.workloads.addresses import Variables, is_rendezvous_variable, rewrite_flags, split_endpoint
+from webhook.workloads.consumption import consumed_before_port
 from webhook.workloads.member import Rendezvous
 
 STEP = "rendezvous"
@@ -110,6 +110,8 @@ def _rewrite(draft: Draft, index: int, meets: Rendezvous, *, is_training: bool) 
     path = ("spec", "containers", index)
     container = draft.pod["spec"]["containers"][index]
     kept = meets.kept_on_master if meets.role == "master" else frozenset()
+    before_port = consumed_before_port(container)
+    variables: Variables | None = None
     wanted: list[tuple[int, Object]] = []
     needs_helper = uses = False
     present = set()
@@ -118,12 +120,13 @@ def _rewrite(draft: Draft, index: int, meets: Rendezvous, *, is_training: bool) 
         present.add(name)
         if name in kept or not (name in meets.variables or is_rendezvous_variable(name)):
             continue
-        form = _form(draft.pod, container, entry, meets)
+        variables = variables or Variables(draft.pod, container)
+        form = _form(variables, entry, meets)
         if form is None:
             continue
         uses = True
         if form == "":
-            wanted.append((position, _address_entry(container, name)))
+            wanted.append((position, _address_entry(name, before_port)))
         elif form != entry.get("value"):
             wanted.append((position, {"name": name, "value": form}))
         needs_helper |= form != ""
@@ -137,7 +140,7 @@ def _rewrite(draft: Draft, index: int, meets: Rendezvous, *, is_training: bool) 
         needs_helper |= any(_HELPER in text for text in arguments)
     first = []
     if is_training:
-        first = [_address_entry(container, name) for name in ("MASTER_ADDR", *meets.variables) if name not in present]
+        first = [_address_entry(name, before_port) for name in ("MASTER_ADDR", *meets.variables) if name not in present]
         uses = uses or bool(first)
     if needs_helper and names.ENV_MASTER_HOST not in present:
         first.insert(0, field_entry(names.ENV_MASTER_HOST, names.MASTER_HOST))
@@ -146,18 +149,16 @@ def _rewrite(draft: Draft, index: int, meets: Rendezvous, *, is_training: bool) 
     return uses or needs_helper
 
 
-def _form(pod: Object, container: Object, entry: Object, meets: Rendezvous) -> str | None:
+def _form(variables: Variables, entry: Object, meets: Rendezvous) -> str | None:
     """Return what the entry becomes: ``""`` for the address itself, a value around the helper, None where it stays."""
     if entry["name"] in meets.variables or is_published(entry):
         return ""
     value = entry.get("value") or ""
     if _HELPER in value:
         return value
-    if "$(" in value and any(
-        refers_to(value, other["name"]) and is_rendezvous_variable(other["name"]) for other in podspec.env(container)
-    ):
+    if "$(" in value and variables.refers_to_address(value):
         return None
-    endpoint = split_endpoint(expand(pod, container, entry) or "")
+    endpoint = split_endpoint(variables.text(entry) or "")
     if endpoint is None or endpoint.host not in meets.hosts:
         return None
     if not endpoint.scheme and not endpoint.rest:
@@ -165,10 +166,8 @@ def _form(pod: Object, container: Object, entry: Object, meets: Rendezvous) -> s
     return f"{endpoint.scheme}{_HELPER}{endpoint.rest}"
 
 
-def _address_entry(container: Object, variable: str) -> Object:
-    return field_entry(
-        variable, names.MASTER_HOST if is_consumed_before_port(container, variable) else names.MASTER_ADDR
-    )
+def _address_entry(variable: str, before_port: frozenset[str]) -> Object:
+    return field_entry(variable, names.MASTER_HOST if variable in before_port else names.MASTER_ADDR)
 
 
 def _remember_name(draft: Draft, plan: Plan, meets: Rendezvous, *, moved: bool) -> None:

@@ -29,6 +29,9 @@ _REFERENCE = re.compile(r"\$\(([-._a-zA-Z][-._a-zA-Z0-9]*)\)")
 _FIELD = re.compile(r"metadata\.(labels|annotations)\['([^']+)'\]\Z")
 _ONE_NODE = re.compile(r"--nnodes(?:=|\s+)[\"']?1(?::1)?(?![\d:])|--standalone\b")
 _ETCD = re.compile(r"--rdzv[-_]backend(?:=|\s+)[\"']?etcd")
+_LONGEST = 1024
+"""Characters of a variable that could still be an address."""
+_MOST_REFERENCES = 16
 _LOCAL = frozenset(("localhost", "127.0.0.1", "::1", "[::1]"))
 _PRIORITY = {"rdzv": 0, "PET_RDZV_ENDPOINT": 1, "master": 2, "PET_MASTER_ADDR": 3, "MASTER_ADDR": 4}
 
@@ -55,7 +58,7 @@ def is_rendezvous_variable(name: str) -> bool:
 
 def split_endpoint(value: str) -> Endpoint | None:
     """Split ``host``, ``host:port`` and ``tcp://host:port``; None for what is no address (a path, a bare IPv6 address)."""
-    match = _ENDPOINT.match(value.strip())
+    match = _ENDPOINT.match(value.strip()) if len(value) <= _LONGEST else None
     if match is None or not match["host"]:
         return None
     return Endpoint(match["scheme"] or "", match["host"], match["rest"])
@@ -71,29 +74,55 @@ def is_local(host: str) -> bool:
     return host in _LOCAL
 
 
-def expand(pod: Object, container: Object, entry: Object, depth: int = 4) -> str | None:
-    """Return what a variable will hold, as far as the pod itself says: literals, ``$(NAME)``, and fieldRefs to its metadata.
+class Variables:
+    """Tell what a container's variables will hold, as far as the pod itself says.
 
-    None where it is hidden (ConfigMap, Secret, a value known at run time only) or published by fabric-injector.
-    Source: kubernetes pkg/kubelet/kubelet_pods.go makeEnvironmentVariables.
+    Source: kubernetes pkg/kubelet/kubelet_pods.go makeEnvironmentVariables; of entries of one name the last counts.
     """
-    source = entry.get("valueFrom")
-    if source:
-        return _field(pod, (source.get("fieldRef") or {}).get("fieldPath") or "")
-    value: str = entry.get("value") or ""
-    if "$(" not in value:
+
+    __slots__ = ("_entries", "_known", "_pod")
+
+    def __init__(self, pod: Object, container: Object) -> None:
+        self._pod = pod
+        self._entries = {entry["name"]: entry for entry in podspec.env(container)}
+        self._known: dict[str, str | None] = {}
+
+    def text(self, entry: Object) -> str | None:
+        """Return what an entry will hold: literals, ``$(NAME)``, and fieldRefs to the pod's metadata.
+
+        None where it is hidden (ConfigMap, Secret, a value known at run time only), published by fabric-injector, or no address.
+        """
+        source = entry.get("valueFrom")
+        if source:
+            return _field(self._pod, (source.get("fieldRef") or {}).get("fieldPath") or "")
+        value: str = entry.get("value") or ""
+        if "$(" not in value:
+            return value
+        references = set(references_in(value))
+        if len(references) > _MOST_REFERENCES:
+            return None
+        for name in references:
+            inner = self._referred(name)
+            if inner is None or len(value) > _LONGEST:
+                return None
+            value = value.replace(f"$({name})", inner)
         return value
-    if depth == 0:
-        return None
-    for name in set(_REFERENCE.findall(value)):
-        inner = next((other for other in reversed(podspec.env(container)) if other.get("name") == name), None)
-        if inner is None or inner is entry:
-            return None
-        text = expand(pod, container, inner, depth - 1)
-        if text is None:
-            return None
-        value = value.replace(f"$({name})", text)
-    return value
+
+    def refers_to_address(self, value: str) -> bool:
+        """Tell whether a value is made of another rendezvous variable of the container, and so follows it."""
+        return any(name in self._entries and is_rendezvous_variable(name) for name in references_in(value))
+
+    def _referred(self, name: str) -> str | None:
+        if name not in self._known:
+            self._known[name] = None
+            entry = self._entries.get(name)
+            self._known[name] = self.text(entry) if entry is not None else None
+        return self._known[name]
+
+
+def references_in(value: str) -> list[str]:
+    """Return the names in ``$(NAME)``; none for a text too long to be an address."""
+    return _REFERENCE.findall(value) if len(value) <= _LONGEST else []
 
 
 def _field(pod: Object, path: str) -> str | None:
@@ -116,13 +145,15 @@ def find_addresses(pod: Object) -> list[Address]:
     """
     found: list[tuple[int, Address]] = []
     for container in podspec.containers(pod):
+        variables: Variables | None = None
         for entry in podspec.env(container):
-            name = entry.get("name") or ""
+            name = entry["name"]
             if name == names.ENV_MASTER_NAME:
                 if value := entry.get("value"):
                     found.append((1, Address(name, value)))
             elif is_rendezvous_variable(name):
-                endpoint = split_endpoint(expand(pod, container, entry) or "")
+                variables = variables or Variables(pod, container)
+                endpoint = split_endpoint(variables.text(entry) or "")
                 if endpoint is not None:
                     found.append((_PRIORITY.get(name, 5), Address(name, endpoint.host)))
         for flag, value in _flags(container):

@@ -1,56 +1,41 @@
-"""Tell how a container uses a variable: an IPv6 address needs brackets where ``:port`` follows it."""
+"""Tell how a container uses its variables: an IPv6 address needs brackets where ``:port`` follows it."""
 
 from __future__ import annotations
+
+import re
 
 from webhook import podspec
 from webhook.model import Object
 
+_BEFORE_COLON = re.compile(
+    r"\$(?:\{(?P<braced>\w+)[^}]{0,200}\}|\((?P<kubernetes>[-._a-zA-Z0-9]{1,253})\)|(?P<bare>[A-Za-z_]\w{0,253}))[\"']{0,2}:"
+)
+_AT_END = re.compile(r"\$\(([-._a-zA-Z0-9]{1,253})\)\Z")
 
-def is_consumed_before_port(container: Object, variable: str, depth: int = 3) -> bool:
-    """Tell whether commands, arguments or other variables write ``$VARIABLE:port`` in any spelling.
+
+def consumed_before_port(container: Object) -> frozenset[str]:
+    """Return the variables that commands, arguments or other variables write before ``:port``, in any spelling.
 
     Spellings: ``$V:``, ``${V}:``, ``${V:=x}:``, ``$(V):``, with quotes between; also by way of another variable that ends in ``$(V)``.
     """
+    found: set[str] = set()
+    ends: dict[str, str] = {}
     for text in podspec.argv(container):
-        if variable in text and _before_colon(text, variable):
-            return True
+        if "$" in text:
+            _collect(text, found)
     for entry in podspec.env(container):
         value = entry.get("value")
-        if not value or variable not in value:
-            continue
-        if _before_colon(value, variable):
-            return True
-        name = entry["name"]
-        if (
-            depth
-            and name != variable
-            and value.endswith(f"$({variable})")
-            and is_consumed_before_port(container, name, depth - 1)
-        ):
-            return True
-    return False
+        if value and "$" in value:
+            _collect(value, found)
+            if match := _AT_END.search(value[-256:]):
+                ends[entry["name"]] = match[1]
+    pending = list(found & ends.keys()) if ends else ()
+    for name in pending:
+        while (name := ends.pop(name, "")) and name not in found:
+            found.add(name)
+    return frozenset(found)
 
 
-def refers_to(value: str, variable: str) -> bool:
-    """Tell whether a variable's value holds ``$(VARIABLE)``."""
-    return f"$({variable})" in value
-
-
-def _before_colon(text: str, variable: str) -> bool:
-    at = text.find(variable)
-    while at >= 0:
-        end = at + len(variable)
-        following = text[end : end + 1]
-        opening = text[max(at - 2, 0) : at]
-        at = text.find(variable, end)
-        if following == "_" or following.isalnum():
-            continue
-        if opening == "${":
-            end = text.find("}", end) + 1 or len(text)
-        elif opening == "$(" and following == ")":
-            end += 1
-        elif not opening.endswith("$"):
-            continue
-        if text[end : end + 2].lstrip("\"'").startswith(":"):
-            return True
-    return False
+def _collect(text: str, found: set[str]) -> None:
+    for match in _BEFORE_COLON.finditer(text):
+        found.add(match[match.lastgroup or 0])
