@@ -87,9 +87,17 @@ def test_answers_with_the_status_of_a_refusal(server: FakeApiServer, connection:
         pytest.param(status(429, "full", Retry_After="Fri, 31"), "answered 429: full", 429, 0, id="date"),
         pytest.param(text(502, "<html>\n<b>Bad"), "answered 502: <html> <b>Bad", 502, 0, id="proxy page"),
         pytest.param(text(504, ""), "answered 504: (no text)", 504, 0, id="empty"),
-        pytest.param(lambda exchange: exchange.cut(), "Connection aborted", 0, 0, id="closed"),
-        pytest.param(hang, "Read timed out", 0, 0, id="silent"),
-        pytest.param(lines(b'{"a":', then="cut"), "Connection broken", 0, 0, id="cut in the middle"),
+        pytest.param(
+            lambda exchange: exchange.cut(),
+            "Connection aborted. Remote end closed connection without response",
+            0,
+            0,
+            id="closed",
+        ),
+        pytest.param(hang, "Read timed out.", 0, 0, id="silent"),
+        pytest.param(
+            lines(b'{"a":', then="cut"), "Connection broken: IncompleteRead(0 bytes read)", 0, 0, id="cut in the middle"
+        ),
     ],
 )
 def test_raises_where_the_server_gives_no_answer(
@@ -98,7 +106,7 @@ def test_raises_where_the_server_gives_no_answer(
     server.misbehave("get", f"{NAMESPACES}/ml", behaviour, behaviour)
     with pytest.raises(Unavailable, match=r"^GET /api/v1/namespaces/ml") as failure:
         connection.request("GET", f"{NAMESPACES}/ml", timeout=0.5)
-    assert message in str(failure.value)
+    assert str(failure.value).endswith(message)
     assert isinstance(failure.value, RequestFailed)
     assert (failure.value.status, failure.value.retry_after_seconds) == (code, seconds)
 

@@ -219,8 +219,10 @@ def _without_managed_fields(value: Object) -> Object:
 
 
 def _reason(error: HTTPError) -> str:
-    """Give the error's text without the connection object that urllib3 puts in front."""
-    return re.sub(r"HTTPS?Connection(Pool)?\(.*?\): ", "", str(error))
+    """Give the error's text without the connection object in front, the odd seconds behind, and what is said twice."""
+    text, *more = map(str, error.args or (error,))
+    text = " ".join([text, *(part for part in more if part not in text)])
+    return re.sub(r"HTTPS?Connection(Pool)?\(.*?\): | \((read|connect) timeout=.*?\)", "", text)
 
 
 def _message(body: bytes) -> str:
@@ -230,7 +232,7 @@ def _message(body: bytes) -> str:
         text = str(value["message"])
     except (ValueError, KeyError, TypeError):
         text = body.decode(errors="replace")
-    return " ".join(text.split())[:300] or "(no text)"
+    return " ".join(text.split())[:500] or "(no text)"
 
 
 def _retry_after(response: urllib3.BaseHTTPResponse) -> float:

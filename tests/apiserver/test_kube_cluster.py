@@ -1,0 +1,336 @@
+"""The cluster as the webhook sees it, from a real API server with the webhook's own privileges.
+
+The API server forgets its history within seconds here, and a relay between the two can be cut.
+"""
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.fake_apiserver import wait_until
+from webhook import names
+from webhook.errors import Unavailable
+from webhook.kube import list_watch, reflector
+from webhook.kube.cluster import NAMESPACES, NETWORKS, Cluster
+from webhook.kube.connection import Connection, connect
+from webhook.kube.read import read_namespace
+from webhook.kube.reflector import Reflector
+from webhook.model import Namespace, Object
+
+from .assets import AssetsUnavailable, assets
+from .conftest import unavailable
+from .controlplane import MANIFESTS, ControlPlane
+
+COMPACTION_SECONDS = 1
+CONFIG = json.dumps({"type": "macvlan", "ipam": {"type": "whereabouts", "range": "192.168.1.0/24"}})
+ACCOUNT = ("fabric-injector", "fabric-injector-webhook")
+
+
+class Relay:
+    """Passes bytes between a port of its own and the API server, until it is cut."""
+
+    def __init__(self, target: int) -> None:
+        self._target = target
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._sockets: set[socket.socket] = set()
+        self._is_cut = False
+        self.port = self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def cut(self) -> None:
+        """Break all connections, and each new one at once."""
+        self._is_cut = True
+        for sock in list(self._sockets):
+            with suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
+
+    def mend(self) -> None:
+        """Let connections through again."""
+        self._is_cut = False
+
+    def close(self) -> None:
+        """End for good."""
+        self._listener.close()
+        self.cut()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                near, _ = self._listener.accept()
+                if self._is_cut:
+                    near.close()
+                    continue
+                try:
+                    far = socket.create_connection(("127.0.0.1", self._target))
+                except OSError:
+                    near.close()
+                    continue
+                for source, sink in ((near, far), (far, near)):
+                    threading.Thread(target=self._pass, args=(source, sink), daemon=True).start()
+
+    def _pass(self, source: socket.socket, sink: socket.socket) -> None:
+        self._sockets.add(source)
+        with suppress(OSError):
+            while data := source.recv(65536):
+                sink.sendall(data)
+        self._sockets.discard(source)
+        with suppress(OSError):
+            sink.shutdown(socket.SHUT_RDWR)
+        source.close()
+
+
+@pytest.fixture(scope="module")
+def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """Run a control plane of our own: it is restarted, and it forgets."""
+    try:
+        assets()
+    except AssetsUnavailable as problem:
+        unavailable(str(problem))
+    flags = (f"--etcd-compaction-interval={COMPACTION_SECONDS}s", "--watch-cache=false")
+    with ControlPlane(tmp_path_factory.mktemp("forgetful"), *flags) as plane:
+        for manifest in yaml.safe_load_all((MANIFESTS / "webhook-access.yaml").read_text()):
+            plane.api.ensure(manifest)
+        yield plane
+
+
+@pytest.fixture(scope="module")
+def relay(plane: ControlPlane) -> Iterator[Relay]:
+    relay = Relay(int(plane.url.rsplit(":", 1)[1]))
+    yield relay
+    relay.close()
+
+
+@pytest.fixture(scope="module")
+def connection(plane: ControlPlane, relay: Relay) -> Iterator[Connection]:
+    path = plane.kubeconfig(plane.folder / "webhook.kubeconfig", plane.service_account_token(*ACCOUNT))
+    path.write_text(path.read_text().replace(plane.url, f"https://127.0.0.1:{relay.port}"))
+    connection = connect({"KUBECONFIG": str(path)})
+    yield connection
+    connection.close()
+
+
+@pytest.fixture
+def restarts() -> list[tuple[str, str]]:
+    return []
+
+
+@pytest.fixture
+def cluster(
+    connection: Connection, restarts: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Cluster]:
+    monkeypatch.setattr(reflector, "MOST_BACKOFF_SECONDS", 0.5)
+    monkeypatch.setattr(list_watch, "NOT_INSTALLED_SECONDS", 0.0)
+    cluster = Cluster(connection, on_restart=lambda *restart: restarts.append(restart))
+    cluster.start()
+    wait_until(lambda: not any(cluster.checks().values()), "readiness", 30)
+    yield cluster
+    cluster.stop()
+
+
+@pytest.fixture
+def space(plane: ControlPlane, request: pytest.FixtureRequest) -> str:
+    """A namespace of the test's own."""
+    return plane.create_namespace(request.node.name.replace("_", "-")[:63].strip("-"))
+
+
+def put_network(plane: ControlPlane, namespace: str, name: str, resource: str = "nvidia.com/hostdev") -> None:
+    metadata = {"name": name, "annotations": {names.RESOURCE_NAME: resource}}
+    manifest = {"apiVersion": "k8s.cni.cncf.io/v1", "kind": "NetworkAttachmentDefinition", "metadata": metadata}
+    path = f"/apis/k8s.cni.cncf.io/v1/namespaces/{namespace}/network-attachment-definitions"
+    plane.api.expect("POST", path, {**manifest, "spec": {"config": CONFIG}})
+
+
+def delete_network(plane: ControlPlane, namespace: str, name: str) -> None:
+    path = f"/apis/k8s.cni.cncf.io/v1/namespaces/{namespace}/network-attachment-definitions/{name}"
+    plane.api.expect("DELETE", path)
+
+
+def label(plane: ControlPlane, namespace: str, **labels: str | None) -> None:
+    plane.api.expect("PATCH", f"/api/v1/namespaces/{namespace}", {"metadata": {"labels": labels}})
+
+
+def put_master(plane: ControlPlane, namespace: str, name: str, **metadata: Any) -> str:
+    """Create a rank-0 pod of job j; give its path."""
+    labels = {names.JOB: "j", names.RENDEZVOUS: "master"}
+    spec = {"containers": [{"name": "main", "image": "none"}]}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": labels, **metadata}, "spec": spec}
+    plane.api.expect("POST", f"/api/v1/namespaces/{namespace}/pods", pod)
+    return f"/api/v1/namespaces/{namespace}/pods/{name}"
+
+
+def publish(plane: ControlPlane, pod: str, addr: str) -> None:
+    plane.api.expect("PATCH", f"{pod}/status", {"metadata": {"annotations": {names.MASTER_ADDR: addr}}})
+
+
+def addr(cluster: Cluster, namespace: str) -> str | None:
+    found = cluster.master(namespace, "j")
+    return found.addr if found else None
+
+
+def forget(plane: ControlPlane) -> None:
+    """Wait until the API server has forgotten all that happened before."""
+    for _ in range(3):
+        plane.api.expect("PATCH", "/api/v1/namespaces/default", {"metadata": {"labels": {"tick": str(time.time_ns())}}})
+        time.sleep(COMPACTION_SECONDS)
+
+
+def test_follows_namespaces_and_networks(plane: ControlPlane, cluster: Cluster, space: str) -> None:
+    wait_until(lambda: ("", space) in cluster._namespaces.items, "the namespace")
+    label(plane, space, **{names.PROFILE: "hostdev"})
+    wait_until(lambda: (cluster.namespace(space) or Namespace("")).labels.get(names.PROFILE) == "hostdev", "the label")
+    put_network(plane, space, "rail-0")
+    wait_until(lambda: (space, "rail-0") in cluster._networks.items, "the network")
+    network = cluster.network(space, "rail-0")
+    assert network
+    assert (network.resources, network.has_ipam, network.problem) == (("nvidia.com/hostdev",), True, "")
+    delete_network(plane, space, "rail-0")
+    wait_until(lambda: (space, "rail-0") not in cluster._networks.items, "its end")
+    assert cluster.network(space, "rail-0") is None
+
+
+def test_follows_the_newest_live_rank_zero(plane: ControlPlane, cluster: Cluster, space: str) -> None:
+    first = put_master(plane, space, "first")
+    publish(plane, first, "fd00::1")
+    wait_until(lambda: addr(cluster, space) == "fd00::1", "the first address")
+    time.sleep(1.1)  # creationTimestamp counts seconds
+    second = put_master(plane, space, "second", finalizers=["fabric-injector.io/test"])
+    wait_until(lambda: addr(cluster, space) is None, "the second, without an address")
+    publish(plane, second, "10.0.0.2")
+    wait_until(lambda: addr(cluster, space) == "10.0.0.2", "the second address")
+    plane.api.expect("DELETE", second)
+    wait_until(lambda: addr(cluster, space) == "fd00::1", "the first, while the second is being deleted")
+    plane.api.expect("PATCH", second, {"metadata": {"finalizers": None}})
+    plane.api.expect("PATCH", f"{first}/status", {"status": {"phase": "Succeeded"}})
+    wait_until(lambda: addr(cluster, space) is None, "the end of the first")
+
+
+def test_asks_live_for_what_no_watch_brings(plane: ControlPlane, connection: Connection, space: str) -> None:
+    label(plane, space, a="b")
+    put_network(plane, space, "rail-0")
+    unstarted = Cluster(connection)
+    found = unstarted.namespace(space)
+    assert found
+    assert found.labels == {"kubernetes.io/metadata.name": space, "a": "b"}
+    assert unstarted.fresh_namespace(space) == found
+    network = unstarted.network(space, "rail-0")
+    assert network
+    assert network.has_ipam
+    assert unstarted.namespace("none") is None
+    assert unstarted.network(space, "none") is None
+    assert unstarted.network("none", "rail-0") is None
+
+
+def test_says_that_it_cannot_know_what_it_may_not_read(plane: ControlPlane, space: str) -> None:
+    path = plane.kubeconfig(plane.folder / "nobody.kubeconfig", plane.service_account_token(space, "default"))
+    stranger = Cluster(connect({"KUBECONFIG": str(path)}))
+    with pytest.raises(Unavailable, match=f'answered 403: .* cannot get resource .* in the namespace "{space}"'):
+        stranger.network(space, "rail-0")
+    stranger.start()
+    wait_until(lambda: "cannot list resource" in stranger.checks()["pods"], "the reason")
+    stranger.stop()
+
+
+def test_outlives_a_crash_of_the_api_server(plane: ControlPlane, cluster: Cluster, space: str) -> None:
+    put_network(plane, space, "rail-0")
+    wait_until(lambda: (space, "rail-0") in cluster._networks.items, "the network")
+    plane.stop_apiserver(force=True)
+    assert cluster.namespace(space)
+    assert cluster.network(space, "rail-0")
+    with pytest.raises(Unavailable):
+        cluster.network(space, "rail-1")
+    plane.start_apiserver()
+    delete_network(plane, space, "rail-0")
+    put_network(plane, space, "rail-1")
+    wait_until(lambda: (space, "rail-1") in cluster._networks.items, "the new network", 30)
+    wait_until(lambda: (space, "rail-0") not in cluster._networks.items, "the end of the old one", 30)
+    assert not any(cluster.checks().values())
+
+
+def test_sees_what_was_deleted_in_a_time_that_is_forgotten(
+    plane: ControlPlane, cluster: Cluster, relay: Relay, restarts: list[tuple[str, str]], space: str
+) -> None:
+    put_network(plane, space, "goes")
+    put_network(plane, space, "changes")
+    master = put_master(plane, space, "first")
+    publish(plane, master, "10.0.0.1")
+    wait_until(lambda: addr(cluster, space) == "10.0.0.1" and (space, "changes") in cluster._networks.items, "all")
+    relay.cut()
+    delete_network(plane, space, "goes")
+    put_network(plane, space, "new")
+    delete_network(plane, space, "changes")
+    put_network(plane, space, "changes", "nvidia.com/other")
+    plane.api.expect("DELETE", f"{master}?gracePeriodSeconds=0")
+    forget(plane)
+    assert addr(cluster, space) == "10.0.0.1"
+    relay.mend()
+    wait_until(lambda: (space, "new") in cluster._networks.items, "the new network")
+    assert (space, "goes") not in cluster._networks.items
+    changed = cluster.network(space, "changes")
+    assert changed
+    assert changed.resources == ("nvidia.com/other",)
+    wait_until(lambda: addr(cluster, space) is None, "the end of the pod")
+    assert ("network-attachment-definitions", "expired") in restarts
+    assert ("pods", "expired") in restarts
+
+
+def test_lists_in_pages_and_starts_over_where_one_was_forgotten(
+    plane: ControlPlane, connection: Connection, monkeypatch: pytest.MonkeyPatch, space: str
+) -> None:
+    monkeypatch.setattr(list_watch, "PAGE_SIZE", "2")
+    reasons: list[str] = []
+    seen: list[str] = []
+
+    def read_slowly(obj: Object) -> Namespace:
+        seen.append(obj["metadata"]["name"])
+        if len(seen) == 2:
+            forget(plane)
+        return read_namespace(obj)
+
+    watcher = Reflector(connection, NAMESPACES, read_slowly, on_restart=lambda _, reason: reasons.append(reason))
+    watcher.start()
+    wait_until(lambda: watcher.synced, "the list", 30)
+    watcher.stop()
+    assert ("", space) in watcher.items
+    assert len(watcher.items) >= 5
+    assert len(seen) == 2 + len(watcher.items)
+    assert reasons == ["expired"]
+
+
+def test_lists_in_pages(
+    plane: ControlPlane, connection: Connection, monkeypatch: pytest.MonkeyPatch, space: str
+) -> None:
+    monkeypatch.setattr(list_watch, "PAGE_SIZE", "2")
+    watcher = Reflector(connection, NAMESPACES, read_namespace)
+    watcher.start()
+    wait_until(lambda: watcher.synced, "the list", 30)
+    watcher.stop()
+    listed = plane.api.expect("GET", NAMESPACES.path)["items"]
+    assert {name for _, name in watcher.items} == {item["metadata"]["name"] for item in listed}
+    assert len(listed) >= 5
+
+
+def test_is_ready_without_networks_and_sees_them_come(
+    plane: ControlPlane, cluster: Cluster, restarts: list[tuple[str, str]], space: str, tmp_path: Path
+) -> None:
+    put_network(plane, space, "rail-0")
+    wait_until(lambda: (space, "rail-0") in cluster._networks.items, "the network")
+    definition = (
+        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/network-attachment-definitions.k8s.cni.cncf.io"
+    )
+    plane.api.expect("DELETE", definition)
+    wait_until(lambda: (NETWORKS.name, "not-installed") in restarts, "that it is gone", 30)
+    assert cluster._networks.items == {}
+    assert cluster.network(space, "rail-1") is None
+    assert not any(cluster.checks().values())
+    plane.api.ensure(yaml.safe_load((MANIFESTS / "network-attachment-definition.yaml").read_text()))
+    wait_until(lambda: plane.api.request("GET", NETWORKS.path).status == 200, "the resource", 30)
+    put_network(plane, space, "rail-1")
+    wait_until(lambda: (space, "rail-1") in cluster._networks.items, "the network", 30)
