@@ -45,8 +45,15 @@ def comparable(returned: Object, sent: Object) -> Object:
             kept[key] = [_container(item, _counterpart(item, 0, sent_spec.get(key)) or {}) for item in kept[key]]
     _filter(kept, sent_spec, "volumes", _is_token)
     _filter(kept, sent_spec, "tolerations", lambda item: item.get("key") in _TOLERATED)
-    aligned: Object = _align({**returned, "spec": kept}, sent)
+    metadata = _without_generated_name(returned.get("metadata") or {}, sent.get("metadata") or {})
+    aligned: Object = _align({**returned, "metadata": metadata, "spec": kept}, sent)
     return aligned
+
+
+def _without_generated_name(metadata: Object, sent: Object) -> Object:
+    if sent.get("generateName") and not sent.get("name"):
+        return {key: value for key, value in metadata.items() if key != "name"}
+    return metadata
 
 
 def _container(container: Object, sent: Object) -> Object:

@@ -1,0 +1,91 @@
+"""What the dry run works out by itself is what the cluster answers to ``dry-run --server``, for every kind of workload."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.pods import FIXTURES
+from tests.test_templates_kinds import SHOWN
+from tests.test_templates_pods import CASES
+from tests.worlds import network
+from webhook import names
+from webhook.cli.server_side import ask_server
+from webhook.dry_run import judge
+from webhook.dry_run.returned import comparable
+from webhook.kube.cluster import Cluster
+from webhook.kube.connection import Connection, connect
+from webhook.profiles import parse_profiles
+from webhook.templates import find_templates, parse_documents
+
+from .client import Client
+from .conftest import NamespaceFactory
+from .controlplane import ControlPlane
+from .webhook import Webhook
+
+PROFILES = """
+profiles:
+  shared:
+    networks: [{network: default/rdma-net, resource: rdma/hca}]
+    sharedMemory: {sizeLimit: 16Gi}
+"""
+MANIFESTS: dict[str, Any] = {
+    **{name: manifest for name, (manifest, _) in CASES.items()},
+    **{name: manifest for name, (manifest, _) in SHOWN.items()},
+    **{
+        path.stem: parse_documents(path.read_text().replace("networks: roce-net", "networks: default/rdma-net"))[0]
+        for path in sorted(FIXTURES.glob("torchx/*.yaml"))
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def webhook_profiles(api: Client, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    api.ensure(network("default/rdma-net"))
+    path = tmp_path_factory.mktemp("profiles") / "profiles.yaml"
+    path.write_text(PROFILES)
+    return path
+
+
+@pytest.fixture(scope="module")
+def connection(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
+    path = control_plane.kubeconfig(tmp_path_factory.mktemp("user") / "kubeconfig")
+    connection = connect({"KUBECONFIG": str(path)})
+    yield connection
+    connection.close()
+
+
+@pytest.fixture(scope="module")
+def research(namespace: NamespaceFactory, webhook: Webhook, api: Client) -> str:
+    """Give a labelled namespace with the ServiceAccount of a fixture; the webhook runs."""
+    name = namespace({names.PROFILE: "shared"})
+    api.ensure({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "trainer-sa"}}, name)
+    return name
+
+
+def placed(value: Any, namespace: str) -> Any:
+    """Return the manifest with every object in the namespace, whatever it names itself."""
+    if isinstance(value, dict):
+        found = {key: placed(item, namespace) for key, item in value.items()}
+        if "apiVersion" in value and isinstance(value.get("metadata"), dict):
+            found["metadata"]["namespace"] = namespace
+        return found
+    return [placed(item, namespace) for item in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("name", MANIFESTS)
+def test_works_out_what_the_cluster_answers(name: str, research: str, connection: Connection) -> None:
+    templates = find_templates([placed(MANIFESTS[name], research)])
+    expected = judge(
+        templates, profile=None, profiles=parse_profiles(PROFILES), world=Cluster(connection, lookup_seconds=10.0)
+    )
+    answered = ask_server(connection, templates)
+    assert [(pod.allowed, pod.message) for pod in answered.pods] == [(True, "") for _ in expected.pods]
+    for ours, theirs in zip(expected.pods, answered.pods, strict=True):
+        worked_out = comparable(ours.after, ours.before)
+        assert comparable(theirs.after, worked_out) == worked_out
+        assert (theirs.job, theirs.rendezvous) == (ours.job, ours.rendezvous)
+        assert set(ours.warnings) <= set(theirs.warnings)
