@@ -170,6 +170,13 @@ def test_leaves_another_kind_of_volume_alone() -> None:
     assert outcomes(decisions) == [KEPT, (Outcome.WARNED, Reason.USER_VALUE)]
 
 
+def test_leaves_a_mount_of_no_volume_to_the_api_server() -> None:
+    pod = minimal_pod(minimal_container(volumeMounts=[_mount("absent")]))
+    result, decisions = carry_out(inject, pod, plan(pod, profile=BOTH))
+    assert result == pod
+    assert outcomes(decisions) == [KEPT]
+
+
 def test_keeps_what_network_resources_injector_made() -> None:
     """The shape is that of network-resources-injector, with the API server's defaults."""
     items = [

@@ -182,6 +182,13 @@ def test_does_not_judge_the_users_own_size() -> None:
     assert outcomes(decisions) == [KEPT]
 
 
+def test_leaves_a_mount_of_no_volume_to_the_api_server() -> None:
+    pod = _pod("/dev/shm", resources={"limits": {"memory": "8Gi"}})
+    pod["spec"]["volumes"][0]["name"] = "other"
+    result, _ = carry_out(inject, pod, plan(pod, profile=_sized("16Gi", limit_existing=True)))
+    assert result == pod
+
+
 @pytest.mark.parametrize(
     ("settings", "spec", "reason"),
     [

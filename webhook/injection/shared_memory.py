@@ -98,11 +98,11 @@ def _oversized(draft: Draft, plan: Plan, name: str) -> list[Decision]:
     memory = limits(containers(draft.pod)[plan.container]).get("memory")
     if memory is None or memory == size_limit:
         return []
-    for volume in volumes(draft.pod):
-        if volume.get("name") == name:
-            if (volume.get("emptyDir") or {}).get("sizeLimit") != size_limit:
-                return []
-            break
+    if not any(
+        volume.get("name") == name and (volume.get("emptyDir") or {}).get("sizeLimit") == size_limit
+        for volume in volumes(draft.pod)
+    ):
+        return []  # the user's own size
     try:
         if parse_quantity(size_limit) <= parse_quantity(memory):
             return []
