@@ -60,7 +60,10 @@ def connection(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFac
 
 @pytest.fixture(scope="module")
 def research(namespace: NamespaceFactory, webhook: Webhook, api: Client) -> str:
-    """Give a labelled namespace with the ServiceAccount of a fixture; the webhook runs."""
+    """Give a labelled namespace, with the account and the priority that a fixture names; the webhook runs."""
+    api.ensure(
+        {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high-prio"}, "value": 0}
+    )
     name = namespace({names.PROFILE: "shared"})
     api.ensure({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "trainer-sa"}}, name)
     return name

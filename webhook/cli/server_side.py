@@ -13,7 +13,7 @@ from webhook import names, podspec
 from webhook.dry_run import DryRun, PodResult
 from webhook.dry_run.returned import comparable
 from webhook.errors import InputError
-from webhook.kube.connection import Connection, Response
+from webhook.kube.connection import Connection, RequestFailed, Response
 from webhook.model import Object
 from webhook.templates import Template, Templates
 from webhook.workloads import recognise
@@ -66,9 +66,14 @@ def _as_new(pod: Object) -> Object:
 
 
 def _message(response: Response) -> str:
+    """Return the API server's reason as it gives it."""
+    try:
+        message = str(response.json()["message"])
+    except (RequestFailed, KeyError):
+        message = response.problem
     if response.status == _CONFLICT:
-        return f"{response.problem}; a pod of this name runs: delete it, or change the workload's name, and ask again"
-    return response.problem
+        return f"{message}; a pod of this name runs: delete it, or change the workload's name, and ask again"
+    return message
 
 
 def _profile(annotations: Mapping[str, str]) -> str:
