@@ -318,6 +318,15 @@ def test_refuses_files_that_cannot_be_used(tmp_path: Path, wrong: str) -> None:
         Connection(Credentials("me", "https://127.0.0.1:1", **content))  # type: ignore[arg-type]
 
 
+def test_does_not_ask_for_the_passphrase_of_a_key(tmp_path: Path) -> None:
+    certificate, key = _client_pair(tmp_path)
+    private = serialization.load_pem_private_key(key.read_bytes(), None)
+    form, lock = serialization.PrivateFormat.PKCS8, serialization.BestAvailableEncryption(b"secret")
+    locked = private.private_bytes(serialization.Encoding.PEM, form, lock)
+    with pytest.raises(InputError, match=r"\(the key has a passphrase\); give a matching PEM pair"):
+        Connection(Credentials("me", "https://127.0.0.1:1", certificate=certificate, key=locked))
+
+
 FILES = {"ca": "ca.crt", "certificate": "tls.crt", "key": "tls.key"}
 
 

@@ -269,7 +269,8 @@ def with_plugin(folder: Path, status: str) -> Credentials:
     (folder / "plugin").write_text(PLUGIN.replace("STATUS", status))
     (folder / "plugin").chmod(0o755)
     plugin = {"apiVersion": "client.authentication.k8s.io/v1", "command": "./plugin", "interactiveMode": "Never"}
-    return find_credentials(kubeconfig(folder / "config", {"exec": plugin}))
+    (folder / "ca").write_text("CA")
+    return find_credentials(kubeconfig(folder / "config", {"exec": plugin}, {**SERVER, "certificate-authority": "ca"}))
 
 
 def test_asks_a_plugin_and_asks_again_when_its_token_has_expired(tmp_path: Path) -> None:
@@ -294,6 +295,12 @@ def test_takes_a_certificate_from_a_plugin(tmp_path: Path) -> None:
 def test_says_that_a_plugin_failed(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"users\[u\]\.user\.exec: it gave neither a token nor a certificate"):
         with_plugin(tmp_path, '{"unknown": 1}')
+
+
+def test_says_that_an_identity_provider_is_described_wrongly(tmp_path: Path) -> None:
+    provider = {"name": "gcp", "config": {"cmd-path": ""}}
+    with pytest.raises(InputError, match=r"users\[u\]\.user\.auth-provider: no credentials \(ConfigException: missing"):
+        find_credentials(kubeconfig(tmp_path / "config", {"auth-provider": provider}))
 
 
 def test_says_that_an_identity_provider_gave_nothing(tmp_path: Path) -> None:

@@ -425,6 +425,14 @@ def test_does_not_take_a_strange_page_for_an_empty_list(server: FakeApiServer, b
         assert len(server.asked("list")) == 2
 
 
+def test_survives_what_nobody_thought_of(server: FakeApiServer, caplog: pytest.LogCaptureFixture) -> None:
+    server.misbehave("list", NAMESPACES, text(200, '{"items":' + "[" * 100_000))
+    with watching(server) as watcher:
+        wait_until(lambda: watcher.reflector.synced, "the list")
+        assert watcher.restarts == [Restart.INVALID]
+    assert "watch of namespaces: unexpected failure" in caplog.text
+
+
 @pytest.mark.parametrize("kind", ["list", "watch"])
 def test_stops_at_once_while_it_waits(server: FakeApiServer, kind: str) -> None:
     if kind == "list":
