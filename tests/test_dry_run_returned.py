@@ -127,6 +127,12 @@ def test_shows_what_webhooks_changed_and_removed() -> None:
     assert "command" not in result
 
 
+def test_takes_the_old_name_of_the_account_for_a_default() -> None:
+    pod, sent = returned(), copy.deepcopy(SENT)
+    sent["spec"]["serviceAccountName"] = pod["spec"]["serviceAccountName"] = pod["spec"]["serviceAccount"] = "trainer"
+    assert comparable(pod, sent) == sent
+
+
 def test_leaves_both_pods_as_they_are() -> None:
     pod, sent = returned(), copy.deepcopy(SENT)
     comparable(pod, sent)

@@ -39,7 +39,8 @@ _ANYWHERE: Mapping[str, Any] = {"apiVersion": "v1", "protocol": "TCP", "defaultM
 def comparable(returned: Object, sent: Object) -> Object:
     """Return *returned* in the order of *sent*, without the defaults that *sent* does not hold; both are left as they are."""
     spec, sent_spec = returned.get("spec") or {}, sent.get("spec") or {}
-    kept = _drop(spec, sent_spec, _SPEC)
+    account = sent_spec.get("serviceAccountName")
+    kept = _drop(spec, sent_spec, {**_SPEC, "serviceAccount": account} if account else _SPEC)
     for key in ("containers", "initContainers"):
         if key in kept:
             kept[key] = [_container(item, _counterpart(item, 0, sent_spec.get(key)) or {}) for item in kept[key]]
