@@ -9,6 +9,8 @@ import time
 from collections.abc import Mapping
 from typing import Any, TextIO
 
+import orjson
+
 MESSAGE_LENGTH = 1024
 """Longest text that is logged of a message or field: names come from requests and have any length there."""
 
@@ -51,7 +53,10 @@ class JSONFormatter(logging.Formatter):
             line[name] = value[:MESSAGE_LENGTH] if isinstance(value, str) else value
         if record.exc_info:
             line["error"] = self.formatException(record.exc_info)
-        return json.dumps(line)
+        try:
+            return orjson.dumps(line).decode()
+        except TypeError:  # lone surrogates, integers beyond 64 bits
+            return json.dumps(line)
 
     def _time(self, created: float) -> str:
         second, text = self._second

@@ -16,7 +16,7 @@ class Metrics:
     """Hold the webhook's metrics; the methods are what other parts call."""
 
     def __init__(self) -> None:
-        disable_created_metrics()  # a second series for each counter, which nobody asks for
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for each counter, which nobody asks for
         self.registry = CollectorRegistry()
         ProcessCollector(namespace="", registry=self.registry)
         self._requests = Counter(

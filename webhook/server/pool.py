@@ -7,75 +7,117 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable
-from queue import SimpleQueue
-from typing import Any, TypeVar
+from queue import Empty, SimpleQueue
+from typing import Any, NamedTuple, TypeVar
 
 T = TypeVar("T")
 
 STACK_BYTES = 8 << 20
 """Stack of each thread: deep documents must end in RecursionError, whatever the C library's default (musl: 128 KiB)."""
+STUCK_SECONDS = 0.01
 
 
 class PoolFull(Exception):
     """Refuse work because too much is waiting already, or has waited too long."""
 
 
-class WorkerPool:
-    """Run functions in *threads* threads; at most *waiting* more are kept, each for at most *patience_seconds*.
+class _Job(NamedTuple):
+    future: asyncio.Future[Any]
+    function: Callable[[], Any]
+    since: float
 
-    All of a pool is used from one event loop; only the functions run elsewhere.
+
+class WorkerPool:
+    """Run functions in *threads* threads; *waiting* more functions are kept, each for at most *patience_seconds*.
+
+    Threads that compute only fight for the interpreter: two of them answered a third more requests for each second of processor
+    time than eight. So *spares* more start only where nothing was finished for a moment, because functions wait for something
+    else, and end when nothing waits. All of a pool is used from one event loop; only the functions run elsewhere.
     """
 
-    def __init__(self, name: str, *, threads: int, waiting: int, patience_seconds: float) -> None:
-        self._jobs: SimpleQueue[tuple[asyncio.Future[Any], Callable[[], Any], float] | None] = SimpleQueue()
-        self._capacity = threads + waiting
+    def __init__(
+        self, name: str, *, threads: int = 1, spares: int = 0, waiting: int = 8, patience_seconds: float = 10.0
+    ) -> None:
+        self._name = name
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._threads, self._most_spares, self._spares = threads, spares, 0
+        self._most_pending = threads + spares + waiting
         self._patience_seconds = patience_seconds
-        self._pending = 0
-        before = threading.stack_size(STACK_BYTES)
-        self._threads = [threading.Thread(target=self._work, name=f"{name}-{n}", daemon=True) for n in range(threads)]
-        for thread in self._threads:
-            thread.start()
-        threading.stack_size(before)
-
-    @property
-    def pending(self) -> int:
-        """Return how many functions run or wait."""
-        return self._pending
+        self._pending = self._finished = 0
+        self._watch: asyncio.TimerHandle | None = None
+        for number in range(threads):
+            self._start(f"{name}-{number}", self._work)
 
     async def run(self, function: Callable[[], T]) -> T:
         """Return what *function* returns, or raise what it raises. Raises PoolFull instead of waiting long."""
-        if self._pending >= self._capacity:
+        if self._pending >= self._most_pending:
             raise PoolFull
-        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
         self._pending += 1
-        self._jobs.put((future, function, time.monotonic()))
+        self._jobs.put(_Job(future, function, time.monotonic()))
+        if self._watch is None and self._pending > self._threads and self._most_spares:
+            self._watch = loop.call_later(STUCK_SECONDS, self._relieve, self._finished)
         return await future
 
     def stop(self) -> None:
         """End the threads once they have done what waits."""
-        for _ in self._threads:
+        for _ in range(self._threads):
             self._jobs.put(None)
+
+    def _relieve(self, finished: int) -> None:
+        """Start a spare thread if something waits and nothing was finished since *finished*; look again while it does."""
+        self._watch = None
+        if self._pending <= self._threads + self._spares:
+            return
+        loop = asyncio.get_running_loop()
+        if self._finished == finished and self._spares < self._most_spares:
+            self._spares += 1
+            self._start(f"{self._name}-spare", lambda: self._work_off(loop))
+        self._watch = loop.call_later(STUCK_SECONDS, self._relieve, self._finished)
+
+    def _start(self, name: str, target: Callable[[], None]) -> None:
+        before = threading.stack_size(STACK_BYTES)
+        threading.Thread(target=target, name=name, daemon=True).start()
+        threading.stack_size(before)
 
     def _work(self) -> None:
         while job := self._jobs.get():
-            future, function, since = job
-            value: Any = None
-            error: BaseException | None = None
-            try:
-                if time.monotonic() - since > self._patience_seconds:
-                    raise PoolFull
-                value = function()
-            except BaseException as raised:  # the thread must outlive whatever it runs; the waiting task gets it
-                error = raised
-            with contextlib.suppress(RuntimeError):  # the loop has ended: nobody waits
-                future.get_loop().call_soon_threadsafe(self._finish, future, value, error)
-            del job, future, function, value, error
+            self._do(job)
+            del job  # not to be held while the thread waits
+
+    def _work_off(self, loop: asyncio.AbstractEventLoop) -> None:
+        with contextlib.suppress(Empty):
+            while job := self._jobs.get_nowait():
+                self._do(job)
+        _tell(loop, self._spare_ended)
+
+    def _do(self, job: _Job) -> None:
+        value: Any = None
+        error: BaseException | None = None
+        try:
+            if time.monotonic() - job.since > self._patience_seconds:
+                raise PoolFull
+            value = job.function()
+        except BaseException as raised:  # the thread must outlive whatever it runs; the waiting task gets it
+            error = raised
+        _tell(job.future.get_loop(), self._finish, job.future, value, error)
 
     def _finish(self, future: asyncio.Future[Any], value: Any, error: BaseException | None) -> None:
         self._pending -= 1
+        self._finished += 1
         if future.done():
             return
         if error is None:
             future.set_result(value)
         else:
             future.set_exception(error)
+
+    def _spare_ended(self) -> None:
+        self._spares -= 1
+
+
+def _tell(loop: asyncio.AbstractEventLoop, function: Callable[..., None], *arguments: object) -> None:
+    """Call *function* in the event loop, if that still runs."""
+    with contextlib.suppress(RuntimeError):
+        loop.call_soon_threadsafe(function, *arguments)

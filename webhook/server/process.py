@@ -8,7 +8,7 @@ import logging
 import signal
 import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import uvloop
@@ -23,9 +23,9 @@ from webhook.server.listener import Listener
 from webhook.server.logs import log_fields
 from webhook.server.metrics import Metrics
 from webhook.server.pool import WorkerPool
-from webhook.server.watch import Watched, Watcher
 
-THREADS = 8
+THREADS = 2
+SPARES = 6
 WAITING = 256
 PATIENCE_SECONDS = 4.0
 """Longest wait for a thread: the API server gives up after 5 s, so that later work is for nobody."""
@@ -60,7 +60,6 @@ class Service:
     readiness: Readiness
     certificate: ServingCertificate
     metrics: Metrics
-    watched: Sequence[Watched] = ()
     quiet_seconds: float = 0.0
     announcement: dict[str, str] = field(default_factory=dict)
 
@@ -76,9 +75,9 @@ def serve(service: Service, sockets: Sockets) -> None:
 async def _serve(service: Service, sockets: Sockets) -> None:
     recorder = Recorder(service.metrics)
     pools = (
-        WorkerPool("admission", threads=THREADS, waiting=WAITING, patience_seconds=PATIENCE_SECONDS),
-        WorkerPool("dry-run", threads=1, waiting=8, patience_seconds=30.0),
-        WorkerPool("health", threads=1, waiting=32, patience_seconds=10.0),
+        WorkerPool("admission", threads=THREADS, spares=SPARES, waiting=WAITING, patience_seconds=PATIENCE_SECONDS),
+        WorkerPool("dry-run", patience_seconds=30.0),
+        WorkerPool("health", waiting=32),
     )
     admission = Bridge(
         make_admission_app(service.admit, recorder),
@@ -95,8 +94,6 @@ async def _serve(service: Service, sockets: Sockets) -> None:
         Listener(sockets.dry_run, dry_run, connections=50),
         Listener(sockets.metrics, health, connections=100),
     )
-    watcher = Watcher(service.watched)
-    watcher.start()
     stop = _Stop()
     for listener in listeners:
         await listener.start()
@@ -111,7 +108,6 @@ async def _serve(service: Service, sockets: Sockets) -> None:
     linger = 0.0 if stop.at_once.is_set() else LINGER_SECONDS
     await listeners[0].close(linger_seconds=linger, grace_seconds=GRACE_SECONDS)
     await asyncio.gather(*(each.close(linger_seconds=0.0, grace_seconds=GRACE_SECONDS) for each in listeners[1:]))
-    watcher.stop()
     for pool in pools:
         pool.stop()
 

@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
 from certs.serving import CertificateError, ServingCertificate
 from webhook.dry_run import DryRun, dry_run
-from webhook.errors import InputError
+from webhook.errors import InputError, ProfilesError, WebhookError
 from webhook.model import World
+from webhook.profiles import Profiles
+from webhook.profiles_file import ProfilesFile
 from webhook.review import Answer, answer_review
 from webhook.server import logs
+from webhook.server.certificate import CertificateWatch
 from webhook.server.dry_run import make_dry_run_app
 from webhook.server.health import Readiness
 from webhook.server.listener import Address, bind
 from webhook.server.metrics import Metrics
 from webhook.server.process import Service, Sockets, serve
-from webhook.server.watch import ProfilesFile, Watched
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,7 @@ def run(settings: Settings) -> None:
     """
     logs.configure()
     metrics = Metrics()
-    profiles = ProfilesFile(settings.profiles)
+    profiles = _profiles(settings.profiles, metrics)
     with ExitStack() as stack:
         sockets = Sockets(
             *(
@@ -68,22 +72,20 @@ def run(settings: Settings) -> None:
         )
         directory = settings.tls_dir or stack.enter_context(_throwaway())
         certificate = _load_certificate(directory)
-        metrics.certificate_ends(certificate.not_after)
         world = stack.enter_context(_world(settings, metrics))
+        certificate_watch = CertificateWatch(certificate, metrics)
+        for follower in (certificate_watch, profiles):
+            follower.start()
+            stack.callback(follower.stop)
 
         def admit(body: bytes) -> Answer:
-            return answer_review(body, profiles.current, world)
+            return answer_review(body, profiles.current(), world)
 
         def judge(text: str, namespace: str | None, profile: str | None) -> DryRun:
-            return dry_run(text, namespace=namespace, profile=profile, profiles=profiles.current, world=world)
+            return dry_run(text, namespace=namespace, profile=profile, profiles=profiles.current(), world=world)
 
         def checks() -> Mapping[str, str]:
-            return {"profiles": "", "certificate": certificate.problem(datetime.now(UTC)), **world.checks()}
-
-        def poll_certificate() -> bool:
-            changed = certificate.poll(datetime.now(UTC))
-            metrics.certificate_ends(certificate.not_after)
-            return changed
+            return {"profiles": "", "certificate": certificate_watch.problem(), **world.checks()}
 
         service = Service(
             admit=admit,
@@ -91,14 +93,24 @@ def run(settings: Settings) -> None:
             readiness=Readiness(checks),
             certificate=certificate,
             metrics=metrics,
-            watched=(
-                Watched("profiles", profiles.poll, metrics.profiles_reloaded),
-                Watched("certificate", poll_certificate, metrics.certificate_reloaded),
-            ),
             quiet_seconds=settings.quiet_seconds,
             announcement={} if settings.tls_dir else {"ca": str(directory / "ca.crt")},
         )
         serve(service, sockets)
+
+
+def _profiles(path: Path, metrics: Metrics) -> ProfilesFile:
+    def reloaded(profiles: Profiles) -> None:
+        metrics.profiles_reloaded("success")
+        log.info("profiles reloaded: %s", ", ".join(profiles.profiles))
+
+    def broken(error: WebhookError) -> None:
+        metrics.profiles_reloaded("error")
+        faults = error.problems if isinstance(error, ProfilesError) else (error,)
+        for fault in faults:
+            log.error("profiles not reloaded, the last good ones stay: %s: %s", path, fault)
+
+    return ProfilesFile(path, on_reload=reloaded, on_error=broken)
 
 
 def _load_certificate(directory: Path) -> ServingCertificate:

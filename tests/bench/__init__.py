@@ -1,0 +1,1 @@
+"""Measure what an admission costs, beside a floor measured in the same run: ``python -m tests.bench.admission``."""

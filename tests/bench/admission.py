@@ -1,0 +1,172 @@
+"""Print requests a second, latencies, CPU and memory of the real server beside the floor: ``python -m tests.bench.admission``.
+
+Rounds of both servers take turns, so that a busy machine slows both; the table holds medians. Nothing is asserted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from certs.throwaway import make_throwaway
+from tests.sockets.server import Server, wait_until
+
+HERE = Path(__file__).parent
+OBJECTS = 1000
+RATE = 300
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass
+class Measured:
+    """Collect the figures of one server, a value for each round."""
+
+    name: str
+    server: Server
+    values: dict[str, list[float]] = field(default_factory=dict)
+
+    def add(self, figure: str, value: float) -> None:
+        self.values.setdefault(figure, []).append(value)
+
+    def median(self, figure: str) -> float:
+        return statistics.median(self.values[figure])
+
+
+class Load:
+    """Send requests with a Go program that connects as the API server does."""
+
+    def __init__(self, folder: Path, tls_dir: Path) -> None:
+        go = shutil.which("go")
+        if go is None:
+            sys.exit("the load client is a Go program: install Go and put it on PATH")
+        self._binary = folder / "load"
+        subprocess.run([go, "build", "-o", self._binary, "."], cwd=HERE / "load", check=True)
+        self._authority = tls_dir / "ca.crt"
+
+    def run(self, server: Server, seconds: float, rate: float = 0) -> dict[str, Any]:
+        """Post for some seconds; stop the whole run at the first failed request."""
+        command: list[str | Path] = [
+            self._binary,
+            "-url",
+            server.addresses["admission"] + "/mutate?timeout=5s",
+            "-ca",
+            self._authority,
+        ]
+        command += ["-body", HERE / "review.json", "-seconds", str(seconds), "-rate", str(rate)]
+        result = subprocess.run(command, check=True, capture_output=True, timeout=seconds + 60)
+        figures: dict[str, Any] = json.loads(result.stdout)
+        if figures["errors"]:
+            sys.exit(f"{figures['errors']} of {figures['requests']} requests failed: {figures['firstFail']}")
+        return figures
+
+
+def main() -> None:
+    """Measure, and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5, help="rounds of each server (default 5)")
+    parser.add_argument("--seconds", type=float, default=4, help="seconds of each measurement, two a round (default 4)")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="fabric-injector-bench-") as name, ExitStack() as stack:
+        folder = Path(name)
+        tls_dir = folder / "tls"
+        make_throwaway(tls_dir, now=datetime.now(UTC))
+        objects = folder / "objects.json"
+        objects.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": list(cluster())}))
+        load = Load(folder, tls_dir)
+        real = Server(
+            folder / "real.log", f"--profiles={HERE / 'profiles.yaml'}", f"--objects={objects}", f"--tls-dir={tls_dir}"
+        )
+        floor = Server(folder / "floor.log", command=(sys.executable, "-m", "tests.bench.floor", str(tls_dir)))
+        both = [Measured("floor", stack.enter_context(floor)), Measured("real", stack.enter_context(real))]
+        for each in both:
+            wait_until(partial(is_ready, each.server), "readiness")
+            each.add("resident memory at start, MB", memory(each.server, "status", "VmRSS:"))
+            load.run(each.server, 1)
+        for turn in range(options.rounds):
+            print(f"round {turn + 1} of {options.rounds}", file=sys.stderr)
+            for each in both if turn % 2 else reversed(both):
+                measure(each, load, options.seconds)
+        for each in both:
+            each.add("resident memory at end, MB", memory(each.server, "status", "VmRSS:"))
+            each.add("its own share (PSS), MB", memory(each.server, "smaps_rollup", "Pss:"))
+        print_table(*both)
+
+
+def cluster() -> Iterator[dict[str, Any]]:
+    """Give the namespaces and networks that the server holds."""
+    for number in range(OBJECTS):
+        labels = {"fabric-injector.io/profile": "two-rails", "pod-security.kubernetes.io/enforce": "privileged"}
+        name = f"team-{number}" if number else "default"
+        yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
+        config = {"cniVersion": "0.3.1", "name": f"rail-{number}", "type": "host-device"}
+        config["ipam"] = {"type": "whereabouts", "range": "192.168.0.0/16"}  # type: ignore[assignment]  # as CNI nests it
+        yield {
+            "apiVersion": "k8s.cni.cncf.io/v1",
+            "kind": "NetworkAttachmentDefinition",
+            "metadata": {
+                "name": f"rail-{number}",
+                "namespace": "rails",
+                "annotations": {"k8s.v1.cni.cncf.io/resourceName": f"nvidia.com/rail-{number}"},
+            },
+            "spec": {"config": json.dumps(config)},
+        }
+
+
+def is_ready(server: Server) -> bool:
+    """Tell whether the server answers that it is ready."""
+    return server.get("/readyz").status == 200
+
+
+def measure(each: Measured, load: Load, seconds: float) -> None:
+    """Measure one round: as fast as eight connections go, then at a steady rate."""
+    before = cpu_seconds(each.server)
+    figures = load.run(each.server, seconds)
+    spent = cpu_seconds(each.server) - before
+    each.add("requests a second, 8 connections", figures["requests"] / figures["seconds"])
+    each.add("CPU-ms an admission, 8 connections", 1000 * spent / figures["requests"])
+    before = cpu_seconds(each.server)
+    figures = load.run(each.server, seconds, RATE)
+    spent = cpu_seconds(each.server) - before
+    each.add(f"p50 at {RATE}/s, ms", figures["p50Milliseconds"])
+    each.add(f"p99 at {RATE}/s, ms", figures["p99Milliseconds"])
+    each.add(f"CPU-ms an admission at {RATE}/s", 1000 * spent / figures["requests"])
+
+
+def cpu_seconds(server: Server) -> float:
+    """Return the processor time that the server's process has used, user and system."""
+    fields = Path(f"/proc/{server.process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def memory(server: Server, file: str, key: str) -> float:
+    """Read a figure in kB from one of the process's files; return MB."""
+    for line in Path(f"/proc/{server.process.pid}/{file}").read_text().splitlines():
+        if line.startswith(key):
+            return int(line.split()[1]) / 1024
+    raise LookupError(key)
+
+
+def print_table(floor: Measured, real: Measured) -> None:
+    """Print medians, and the ratio of the real server to the floor."""
+    print(f"\nAdmission of a 2-rail TorchX pod, {OBJECTS} networks and {OBJECTS} namespaces held; medians of rounds\n")
+    print(f"{'':<38}{'real':>10}{'floor':>10}{'ratio':>9}")
+    for figure in real.values:
+        ours, least = real.median(figure), floor.median(figure)
+        print(f"{figure:<38}{ours:>10.2f}{least:>10.2f}{ours / least:>9.2f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+"""Serve the floor: the product's listener, TLS, bridge, log line and metrics, and an answer that never looks at the pod."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import orjson
+
+from certs.serving import ServingCertificate
+from webhook.review import Answer
+from webhook.server import logs
+from webhook.server.app import make_app
+from webhook.server.health import Readiness
+from webhook.server.listener import Address, bind
+from webhook.server.metrics import Metrics
+from webhook.server.process import Service, Sockets, serve
+
+
+def allow(body: bytes) -> Answer:
+    """Allow whatever the review asks."""
+    request = orjson.loads(body)["request"]
+    response = {"uid": request["uid"], "allowed": True}
+    review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}
+    return Answer(orjson.dumps(review), None, request["uid"], request["namespace"], request["name"], False)
+
+
+def main(tls_dir: Path) -> None:
+    """Serve on free ports of 127.0.0.1 until SIGTERM."""
+    logs.configure()
+    anywhere = Address("127.0.0.1", 0)
+    service = Service(allow, make_app("floor"), Readiness(dict), ServingCertificate(tls_dir), Metrics())
+    serve(service, Sockets(bind(anywhere), bind(anywhere), bind(anywhere)))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,3 @@
+module fabric-injector/bench/load
+
+go 1.21

@@ -1,0 +1,163 @@
+"""Start the real server process, and talk to it as well-behaved and broken clients do."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+from urllib.parse import urlsplit
+
+ANY_PORT = "127.0.0.1:0"
+SERVE = (sys.executable, "-m", "webhook", "serve")
+SERVE_ANYWHERE = (*SERVE, *(f"--{name}={ANY_PORT}" for name in ("listen", "dry-run-listen", "metrics-listen")))
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Reply(NamedTuple):
+    """Hold an HTTP answer; header names are in lower case."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+class Server:
+    """Run ``serve`` on free ports, or another *command*, from entering the ``with`` block until it is left."""
+
+    def __init__(self, log: Path, *options: str | Path, command: Sequence[str] = SERVE_ANYWHERE) -> None:
+        self.log = log
+        self._command = [*command, *map(str, options)]
+        self.process: subprocess.Popen[bytes] = None  # type: ignore[assignment]  # set on entry
+        self.addresses: dict[str, str] = {}
+
+    def __enter__(self) -> Self:
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("FABRIC_INJECTOR_")}
+        with self.log.open("wb") as output:
+            self.process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.DEVNULL,
+                stderr=output,
+                cwd=ROOT,
+                env=environment,
+                start_new_session=True,
+            )
+        try:
+            wait_until(lambda: self.ended() or bool(self.lines("serving")), "the server to serve")
+            if self.ended():
+                raise AssertionError(f"the server ended with {self.process.returncode}:\n{self.log.read_text()}")
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
+        self.addresses = self.lines("serving")[0]
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.process.send_signal(signal.SIGINT)
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+    def ended(self) -> bool:
+        return self.process.poll() is not None
+
+    def lines(self, message: str = "") -> list[dict[str, Any]]:
+        """Return the log's lines whose message begins with *message*."""
+        text = self.log.read_bytes()
+        found = [json.loads(line) for line in text[: text.rfind(b"\n") + 1].splitlines() if line.startswith(b"{")]
+        return [line for line in found if line["message"].startswith(message)]
+
+    def connect(self, which: str = "admission", timeout: float = 10) -> socket.socket:
+        """Open a TCP connection to one of the listeners."""
+        parts = urlsplit(self.addresses[which])
+        return socket.create_connection((str(parts.hostname), int(parts.port or 0)), timeout)
+
+    def connect_tls(self, authority: Path, timeout: float = 10) -> ssl.SSLSocket:
+        """Open a TLS connection to the admission listener as the API server does."""
+        context = ssl.create_default_context(cafile=authority)
+        context.set_alpn_protocols(["h2", "http/1.1"])
+        return context.wrap_socket(self.connect(timeout=timeout), server_hostname="localhost")
+
+    def client(self, authority: Path, timeout: float = 10) -> http.client.HTTPSConnection:
+        """Return a connection for admission requests that is kept alive."""
+        context = ssl.create_default_context(cafile=authority)
+        return http.client.HTTPSConnection(
+            "localhost", urlsplit(self.addresses["admission"]).port, timeout=timeout, context=context
+        )
+
+    def get(self, path: str, which: str = "metrics") -> Reply:
+        """Ask one of the plain listeners."""
+        return self.plain("GET", path, which=which)
+
+    def plain(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        headers: dict[str, str] | None = None,
+        which: str = "dryRun",
+    ) -> Reply:
+        """Send one request to one of the plain listeners."""
+        connection = http.client.HTTPConnection(urlsplit(self.addresses[which]).netloc, timeout=10)
+        try:
+            return ask(connection, method, path, body, headers)
+        finally:
+            connection.close()
+
+
+def ask(
+    connection: http.client.HTTPConnection,
+    method: str,
+    path: str,
+    body: bytes | None = None,
+    headers: dict[str, str] | None = None,
+) -> Reply:
+    """Send one request over an open connection and read the answer."""
+    connection.request(method, path, body, headers or {})
+    response = connection.getresponse()
+    return Reply(response.status, {name.lower(): value for name, value in response.getheaders()}, response.read())
+
+
+def admit(connection: http.client.HTTPConnection, review: bytes) -> Reply:
+    """Send an AdmissionReview as the API server does."""
+    headers = {"Content-Type": "application/json", "Accept": "application/json, */*"}
+    return ask(connection, "POST", "/mutate?timeout=5s", review, headers)
+
+
+def read_all(connection: socket.socket) -> bytes:
+    """Read until the server closes."""
+    received = b""
+    while piece := connection.recv(65536):
+        received += piece
+    return received
+
+
+def read_reply(connection: socket.socket) -> Reply:
+    """Read one answer that has a Content-Length."""
+    response = http.client.HTTPResponse(connection)
+    response.begin()
+    return Reply(response.status, {name.lower(): value for name, value in response.getheaders()}, response.read())
+
+
+def wait_until(condition: Callable[[], object], what: str, seconds: float = 20) -> None:
+    """Wait until *condition* holds; fail the test if it does not."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"waited {seconds:g} s for {what}"
+        time.sleep(0.02)
