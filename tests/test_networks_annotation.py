@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from webhook.networks import NetworkElement, NetworksAnnotation, parse_networks
@@ -151,6 +151,7 @@ def json_texts(draw: st.DrawFn) -> str:
 VALUES = st.just("") | comma_texts() | json_texts()
 
 
+@settings(deadline=None)
 @given(VALUES, st.lists(ELEMENT | DOTTED, max_size=3))
 def test_keeps_what_is_there_first_and_adds_the_rest(value: str, added: list[NetworkElement]) -> None:
     before = parse_networks(value, "podns")
@@ -158,6 +159,7 @@ def test_keeps_what_is_there_first_and_adds_the_rest(value: str, added: list[Net
     assert after.elements == (*before.elements, *added)
 
 
+@settings(deadline=None)
 @given(st.text() | st.text(alphabet='ab-/@,. []{}":\\\n0', max_size=30) | VALUES.map(lambda value: value[:-1]))
 @example("[" * 5000)
 @example('[{"a":' * 3000)

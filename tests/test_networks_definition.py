@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from webhook import names
@@ -236,6 +236,7 @@ ANYTHING = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(ANYTHING, ANYTHING, ANYTHING)
 def test_never_fails(resource_name: Any, node_selector: Any, config: Any) -> None:
     obj = nad({RESOURCE_NAME: resource_name, NODE_SELECTOR: node_selector}, config)

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from webhook.networks import go_json
@@ -28,6 +28,7 @@ def plain(value: Any) -> Any:
     return json.loads(value) if isinstance(value, Number) else value
 
 
+@settings(deadline=None)
 @given(JSON, st.none() | st.integers(0, 2), st.booleans())
 def test_reads_every_json_value(value: Any, indent: int | None, ascii_only: bool) -> None:
     text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
@@ -35,6 +36,7 @@ def test_reads_every_json_value(value: Any, indent: int | None, ascii_only: bool
     assert plain(go_json._parse_deep(text)) == value
 
 
+@settings(deadline=None)
 @given(st.text(alphabet='[]{}",:\\u01e+-.ntruefals \n\x00', max_size=12))
 def test_reads_deep_and_shallow_values_alike(text: str) -> None:
     outcomes = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders import profile
@@ -144,6 +144,7 @@ def keys(elements: tuple[NetworkElement, ...] | list[NetworkElement]) -> Counter
     return Counter((element.namespace, element.name) for element in elements)
 
 
+@settings(deadline=None)
 @given(OWN, st.lists(st.tuples(NAMES, INTERFACES), max_size=4), st.integers(0, 2))
 def test_holds_all_and_changes_nothing_the_second_time(
     own: list[tuple[str, str | None]], wanted: list[tuple[str, str | None]], default_networks: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders import minimal_pod, network, profile
@@ -378,6 +378,7 @@ ENTRIES = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(
     st.none() | st.lists(NETWORKS, max_size=3).map(",".join),
     st.lists(ENTRIES, max_size=3),
