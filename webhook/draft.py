@@ -8,6 +8,8 @@ from typing import Any, TypeAlias
 from webhook.model import Object
 
 Path: TypeAlias = tuple[str | int, ...]
+_REMEMBERED = 16
+"""Nodes whose place is remembered between edits: enough for a usual pod, few enough to look through."""
 
 
 class Draft:
@@ -135,6 +137,8 @@ class Draft:
                 self._copied[id(child)] = child
                 node[key] = child
             node = child
+        if len(self._nodes) == _REMEMBERED:
+            self._nodes.clear()
         self._nodes[path] = node, fresh
         return node, fresh
 

@@ -31,7 +31,7 @@ _ONE_NODE = re.compile(r"--nnodes(?:=|\s+)[\"']?1(?::1)?(?![\d:])|--standalone\b
 _ETCD = re.compile(r"--rdzv[-_]backend(?:=|\s+)[\"']?etcd")
 _LONGEST = 1024
 """Characters of a variable that could still be an address."""
-_MOST_REFERENCES = 16
+_DEEPEST = 20
 _LOCAL = frozenset(("localhost", "127.0.0.1", "::1", "[::1]"))
 _PRIORITY = {"rdzv": 0, "PET_RDZV_ENDPOINT": 1, "master": 2, "PET_MASTER_ADDR": 3, "MASTER_ADDR": 4}
 
@@ -80,12 +80,13 @@ class Variables:
     Source: kubernetes pkg/kubelet/kubelet_pods.go makeEnvironmentVariables; of entries of one name the last counts.
     """
 
-    __slots__ = ("_entries", "_known", "_pod")
+    __slots__ = ("_depth", "_entries", "_known", "_pod")
 
     def __init__(self, pod: Object, container: Object) -> None:
         self._pod = pod
         self._entries = {entry["name"]: entry for entry in podspec.env(container)}
         self._known: dict[str, str | None] = {}
+        self._depth = 0
 
     def text(self, entry: Object) -> str | None:
         """Return what an entry will hold: literals, ``$(NAME)``, and fieldRefs to the pod's metadata.
@@ -98,15 +99,14 @@ class Variables:
         value: str = entry.get("value") or ""
         if "$(" not in value:
             return value
-        references = set(references_in(value))
-        if len(references) > _MOST_REFERENCES:
-            return None
-        for name in references:
+        for name in dict.fromkeys(references_in(value)):
             inner = self._referred(name)
-            if inner is None or len(value) > _LONGEST:
+            if inner is None or len(inner) > _LONGEST:
                 return None
             value = value.replace(f"$({name})", inner)
-        return value
+            if len(value) > _LONGEST:
+                return None
+        return value if len(value) <= _LONGEST else None
 
     def refers_to_address(self, value: str) -> bool:
         """Tell whether a value is made of another rendezvous variable of the container, and so follows it."""
@@ -116,7 +116,10 @@ class Variables:
         if name not in self._known:
             self._known[name] = None
             entry = self._entries.get(name)
-            self._known[name] = self.text(entry) if entry is not None else None
+            if entry is not None and self._depth < _DEEPEST:
+                self._depth += 1
+                self._known[name] = self.text(entry)
+                self._depth -= 1
         return self._known[name]
 
 
