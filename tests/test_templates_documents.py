@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.pods import FIXTURES
 from webhook.errors import InputError
-from webhook.templates import parse_documents
+from webhook.templates import find_templates, parse_documents
 from webhook.templates.documents import MAX_DEPTH
 
 READ: dict[str, tuple[str, list[Any]]] = {
@@ -157,3 +157,12 @@ def test_gives_any_text_a_value_or_a_refusal_with_its_place(text: str) -> None:
         json.dumps(parse_documents(text))
     except InputError as error:
         assert str(error).startswith("line ")  # noqa: PT017  # both ends are fine
+
+
+@pytest.mark.parametrize("path", sorted(FIXTURES.glob("torchx/printed-*.txt")), ids=lambda path: path.stem)
+def test_reads_what_torchx_really_printed(path: Any) -> None:
+    [document] = parse_documents(path.read_text())
+    assert document["kind"] in ("Job", "AppWrapper")
+    found = find_templates([document])
+    assert [each.pod["metadata"]["labels"]["torchx.pytorch.org/replica-id"] for each in found.pods] == ["0", "1"]
+    assert not any(part.broken for part in found.ignored)
