@@ -8,9 +8,10 @@ import pytest
 
 from tests.builders import minimal_container, minimal_pod, profile
 from webhook import names
+from webhook.accelerators import is_accelerator
 from webhook.errors import Denied
 from webhook.model import Object, Reason
-from webhook.training_container import choose_container, is_accelerator
+from webhook.training_container import choose_container
 from webhook.workloads.member import Member
 
 GPU = {"limits": {"nvidia.com/gpu": "8"}}

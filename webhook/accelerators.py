@@ -2,25 +2,45 @@
 
 from __future__ import annotations
 
-from webhook import podspec
-from webhook.model import Object
+import re
 
-_WORDS = ("gpu", "mig-", "gaudi", "neuron", "tpu", "npu", "dcu", "mlu", "ascend")
+from webhook.model import Object
+from webhook.podspec import limits, requests
+
+_BY_DOMAIN = re.compile(
+    r"(?:gpu|npu)\.[^/]+/(?!.*monitoring)"  # gpu.intel.com/i915; i915_monitoring sees all devices and computes on none
+    r"|cloud-tpus\.google\.com/"
+    r"|(?:habana|furiosa|rebellions)\.ai/"
+    r"|(?:graphcore\.ai|tenstorrent\.com)/"
+    r"|alpha\.kubernetes\.io/nvidia-gpu$"
+    r"|dra\.llm-d\.io/gpu-nic-pair$",  # openshift-psap/dra-rail-admission-webhook
+    re.IGNORECASE,
+)
+_BY_NAME = re.compile(
+    r"[^/]+/(?:[psvq]?gpu|mig-|[scdq]px_nps|gaudi|neuron|[ntpx]pu|v?mlu|[dg]cu|ascend|vcuda|qaic)", re.IGNORECASE
+)
+_FABRIC = re.compile(
+    r"rdma|roce|sriov|vlan|hostdev|hca|(?:^|[^a-z])(?:nic|vf|net|eth|ib|rail)s?(?:[^a-z]|$)", re.IGNORECASE
+)
+"""Words of a network card's resource; cards are named after the GPU they stand beside, ``rdma/gpu0_nic``."""
 
 
 def is_accelerator(resource: str) -> bool:
-    """Tell an accelerator's resource name: ``nvidia.com/gpu``, ``nvidia.com/mig-1g.5gb``, ``google.com/tpu``, ``habana.ai/gaudi``.
+    """Tell whether a resource name is that of a GPU or another training accelerator: ``nvidia.com/mig-1g.5gb``.
 
-    The word counts at the start of the last part or behind a dash, dot or underscore, so that ``rdma/shared_cx5_gpu1`` is none.
+    Source: the device plugins of the vendors; there is no common mark.
     """
-    domain, slash, name = resource.partition("/")
-    if not slash or domain in ("rdma", "spidernet.io"):
+    if "/" not in resource:
         return False
-    return any(word in name.lower() for word in _WORDS)
+    if _BY_NAME.match(resource):
+        return not _FABRIC.search(resource) or bool(_BY_DOMAIN.match(resource))
+    return bool(_BY_DOMAIN.match(resource))
 
 
-def asks_for_accelerator(container: Object) -> bool:
-    """Tell whether the container's limits or requests hold an accelerator."""
-    return any(is_accelerator(name) for name in podspec.limits(container)) or any(
-        is_accelerator(name) for name in podspec.requests(container)
-    )
+def find_accelerator(container: Object) -> str | None:
+    """Return the first accelerator that a container's limits or requests ask for."""
+    for quantities in (limits(container), requests(container)):
+        for resource, quantity in quantities.items():
+            if "/" in resource and quantity not in ("0", 0) and is_accelerator(resource):
+                return resource
+    return None

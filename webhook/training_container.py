@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
 from webhook import names, podspec
+from webhook.accelerators import find_accelerator
 from webhook.errors import Denied
 from webhook.model import Object, Reason
-from webhook.podspec import claims, containers, display_name, init_containers, limits, requests
+from webhook.podspec import claims, containers, display_name, init_containers
 from webhook.profiles import Profile
 from webhook.workloads.member import Member
 
@@ -16,23 +16,6 @@ STEP = "container"
 
 _PROXIES = frozenset({names.ISTIO_PROXY_CONTAINER, "linkerd-proxy"})
 """Sidecars that their own injectors put in front of the pod's containers."""
-
-_BY_DOMAIN = re.compile(
-    r"(?:gpu|npu)\.[^/]+/(?!.*monitoring)"  # gpu.intel.com/i915; i915_monitoring sees all devices and computes on none
-    r"|cloud-tpus\.google\.com/"
-    r"|(?:habana|furiosa|rebellions)\.ai/"
-    r"|(?:graphcore\.ai|tenstorrent\.com)/"
-    r"|alpha\.kubernetes\.io/nvidia-gpu$"
-    r"|dra\.llm-d\.io/gpu-nic-pair$",  # openshift-psap/dra-rail-admission-webhook
-    re.IGNORECASE,
-)
-_BY_NAME = re.compile(
-    r"[^/]+/(?:[psvq]?gpu|mig-|[scdq]px_nps|gaudi|neuron|[ntpx]pu|v?mlu|[dg]cu|ascend|vcuda|qaic)", re.IGNORECASE
-)
-_FABRIC = re.compile(
-    r"rdma|roce|sriov|vlan|hostdev|hca|(?:^|[^a-z])(?:nic|vf|net|eth|ib|rail)s?(?:[^a-z]|$)", re.IGNORECASE
-)
-"""Words of a network card's resource; cards are named after the GPU they stand beside, ``rdma/gpu0_nic``."""
 
 
 def choose_container(pod: Object, profile: Profile, member: Member | None) -> tuple[int, str]:
@@ -57,7 +40,7 @@ def choose_container(pod: Object, profile: Profile, member: Member | None) -> tu
     for index, container in enumerate(found):
         if claims(container):
             return index, "it has resource claims"
-        if accelerator := _accelerator(container):
+        if accelerator := find_accelerator(container):
             return index, f"it asks for {accelerator}"
     if member and member.container and (index := _index(found, member.container)) is not None:
         return index, f"{member.system} names its training container so"
@@ -65,26 +48,6 @@ def choose_container(pod: Object, profile: Profile, member: Member | None) -> tu
         if container.get("name") not in _PROXIES:
             return index, "it is the first container"
     return 0, "it is the first container"
-
-
-def is_accelerator(resource: str) -> bool:
-    """Tell whether a resource name is that of a GPU or another training accelerator: ``nvidia.com/mig-1g.5gb``.
-
-    Source: the device plugins of the vendors; there is no common mark.
-    """
-    if "/" not in resource:
-        return False
-    if _BY_NAME.match(resource):
-        return not _FABRIC.search(resource) or bool(_BY_DOMAIN.match(resource))
-    return bool(_BY_DOMAIN.match(resource))
-
-
-def _accelerator(container: Object) -> str | None:
-    for quantities in (limits(container), requests(container)):
-        for resource, quantity in quantities.items():
-            if "/" in resource and quantity not in ("0", 0) and is_accelerator(resource):
-                return resource
-    return None
 
 
 def _index(found: Sequence[Object], name: str) -> int | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from webhook import podspec
-from webhook.accelerators import asks_for_accelerator
+from webhook.accelerators import find_accelerator
 from webhook.model import Object, Reason
 from webhook.workloads.kubeflow import PREFIX
 from webhook.workloads.member import Member, NotTraining
@@ -25,7 +25,7 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> Member | NotTraining | 
     if labels.get(PREFIX + "operator-name") not in _OPERATORS and podspec.controller(pod).get("kind") != "MPIJob":
         return None
     if "launcher" in (labels.get(PREFIX + "job-role"), labels.get(PREFIX + "replica-type")) and not any(
-        asks_for_accelerator(container) for container in podspec.containers(pod)
+        find_accelerator(container) for container in podspec.containers(pod)
     ):
         return NotTraining(Reason.ROLE, "the MPI launcher asks for no accelerator: it only starts the workers", SYSTEM)
     message = "MPI ranks find each other by the hostfile; give them variables with mpirun -x"

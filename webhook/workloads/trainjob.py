@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from webhook import podspec
-from webhook.accelerators import asks_for_accelerator
+from webhook.accelerators import find_accelerator
 from webhook.model import Object, Reason
 from webhook.workloads import jobset
 from webhook.workloads.addresses import command_text, find_addresses
@@ -31,7 +31,7 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> Member | NotTraining | 
     if role in _INITIALIZERS:
         return NotTraining(Reason.ROLE, f"the {role} prepares files and is no rank of the job", SYSTEM)
     if role == "launcher":
-        if not any(asks_for_accelerator(container) for container in containers):
+        if not any(find_accelerator(container) for container in containers):
             return NotTraining(
                 Reason.ROLE, "the MPI launcher asks for no accelerator: it only starts the nodes", SYSTEM
             )
