@@ -8,9 +8,10 @@ from collections.abc import Iterable
 from webhook import names, podspec
 from webhook.draft import Draft
 from webhook.injection.plan import Plan
-from webhook.model import Decision, Outcome
+from webhook.model import Decision, Outcome, Reason
 
 _encode = json.JSONEncoder(separators=(",", ":")).encode
+_NOBODY_ASKED = frozenset((Reason.NOT_ASKED, Reason.NO_SIDECAR))
 _LABELS = ("metadata", "labels")
 _ANNOTATIONS = ("metadata", "annotations")
 
@@ -57,7 +58,7 @@ def _status(profile: str, version: str, decisions: Iterable[Decision], earlier: 
     skipped: dict[str, str] = {}
     for decision in decisions:
         outcomes.setdefault(decision.step, set()).add(decision.outcome)
-        if decision.outcome is Outcome.SKIPPED:
+        if decision.outcome is Outcome.SKIPPED and decision.reason not in _NOBODY_ASKED:
             skipped.setdefault(decision.step, decision.message)
     before = _injected_earlier(earlier)
     injected = [
