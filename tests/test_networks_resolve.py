@@ -247,6 +247,12 @@ def test_denies_two_default_routes_of_one_family(networks: str, default: str | N
     assert found in denied.message
 
 
+def test_judges_the_default_network_alone_by_what_is_added_to_it() -> None:
+    default = '[{"name":"calico","default-route":["10.0.0.1","10.0.0.2"]}]'
+    assert resolve(pod(default=default), profile()).attachments
+    assert "2 IPv4 gateways" in denial(pod(default=default), entries("rails/rail-0")).message
+
+
 def test_takes_one_default_route_of_each_family() -> None:
     found = resolve(pod('[{"name":"own","default-route":["10.0.0.1","fd00::1"]}]'), profile())
     assert len(found.attachments) == 1

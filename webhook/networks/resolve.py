@@ -49,8 +49,6 @@ def resolve_networks(
     texts = podspec.annotations(pod)
     default = _find_default(texts, finder)
     own = _read(names.NETWORKS, texts.get(names.NETWORKS) or "", namespace_name, finder)
-    if own.elements:
-        _check_gateways(own.elements if default is None else (default[0], *own.elements), finder)
     definitions = [
         finder.find(element, f"annotation {names.NETWORKS}: element {number}")
         for number, element in enumerate(own.elements, 1)
@@ -58,6 +56,10 @@ def resolve_networks(
     cluster = default[0].interface if default is not None else None
     reserved = [cluster or _CLUSTER_INTERFACE, *map("net{}".format, range(1, multus.default_networks + 1))]
     merged = merge_networks(own.elements, profile, namespace_name, reserved, finder.pod_name)
+    if default is not None and merged.elements:
+        _check_gateways((default[0], *own.elements), finder)
+    elif own.elements:
+        _check_gateways(own.elements, finder)
     added = merged.elements[merged.kept :]
     source = f"profile {profile.name}"
     definitions += [finder.find(element, source) for element in added]
