@@ -241,7 +241,7 @@ def test_says_when_the_cluster_cannot_be_asked(folder: Path, server: FakeApiServ
     arguments = ("-f", TORCHX, "--namespace", "research", "--profiles", str(folder / "profiles.yaml"))
     result = call(*arguments, env=kubeconfig(folder, server))
     assert result.exit_code == 2
-    assert "answered 403: no such right" in result.stderr
+    assert "answered 403: no such right; --server lets the cluster decide, with fewer rights" in result.stderr
 
 
 def admit(exchange: Exchange) -> None:

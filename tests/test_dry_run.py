@@ -278,6 +278,14 @@ def test_says_that_nothing_is_changed() -> None:
     assert text.splitlines()[:3] == ["Pod/p: pod plain/p", "allowed", "  nothing is changed"]
 
 
+def test_compares_no_pods_of_many_thousand_lines() -> None:
+    before = {"metadata": {"name": "p"}, "spec": {"containers": [{"args": ["x"] * 20_000}]}}
+    after = {**before, "metadata": {"name": "p", "labels": {"a": "b"}}}
+    text = render_diff(DryRun((PodResult("Pod/p", "ml", before, after, True),), ()))
+    assert "are too many to compare: -o patch @@" in text
+    assert len(text) < 1000
+
+
 def test_tells_a_denial_once() -> None:
     text = render_diff(run(profile="missing"))
     assert text.count("no profile is named 'missing'") == 2

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from webhook.dry_run import RENDERERS, DryRun, judge
-from webhook.errors import InputError, ProfilesError, WebhookError
+from webhook.errors import InputError, ProfilesError, Unavailable, WebhookError
 from webhook.kube.cluster import Cluster
 from webhook.kube.connection import connect
 from webhook.kube.objects import ObjectsWorld, load_objects
@@ -111,6 +111,10 @@ def command(
             run = ask_server(connect(), templates)
         else:
             run = judge(templates, profile=profile, profiles=_profiles(profiles, objects), world=_world(objects))
+    except Unavailable as error:
+        raise _Failure(
+            str(error) if server else f"{error}; --server lets the cluster decide, with fewer rights"
+        ) from None
     except WebhookError as error:
         raise _Failure(str(error)) from None
     _show(run, output)

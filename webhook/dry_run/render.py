@@ -12,6 +12,9 @@ from webhook.dry_run.yaml_text import yaml_lines, yaml_text
 from webhook.model import Decision, Object
 from webhook.review import printable
 
+_MAX_LINES = 20_000
+"""Lines of both pods together; real pods have hundreds, and the time to compare grows with their square."""
+
 
 def render_json(run: DryRun) -> str:
     """Write the document."""
@@ -93,7 +96,10 @@ def diff_lines(pod: PodResult) -> list[str]:
         return []
     name = printable(f"{pod.namespace}/{pod.name}", limit=None)
     before, after = yaml_lines(pod.before), yaml_lines(_folded(pod.after, pod.before))
-    return list(difflib.unified_diff(before, after, f"{name} (as submitted)", f"{name} (as admitted)", lineterm=""))
+    titles = f"{name} (as submitted)", f"{name} (as admitted)"
+    if len(before) + len(after) > _MAX_LINES:
+        return [f"--- {titles[0]}", f"+++ {titles[1]}", f"@@ {len(after)} lines are too many to compare: -o patch @@"]
+    return list(difflib.unified_diff(before, after, *titles, lineterm=""))
 
 
 def _folded(after: Object, before: Object) -> Object:
