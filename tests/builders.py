@@ -10,8 +10,9 @@ from typing import Any
 import jsonpatch
 
 from webhook.draft import Draft
-from webhook.injection.plan import Attachment, Plan
+from webhook.injection.plan import Plan
 from webhook.model import Decision, Namespace, NetworkDefinition, Object, Outcome, Reason
+from webhook.networks import Attachment
 from webhook.podspec import containers, is_host_network
 from webhook.profiles import Profile
 from webhook.workloads.member import Member

@@ -21,8 +21,8 @@ from tests.builders import (
 from tests.strategies import check_promises, planned_pods
 from webhook.errors import Denied
 from webhook.injection.devices import inject
-from webhook.injection.plan import Attachment
 from webhook.model import Object, Outcome, Reason
+from webhook.networks import Attachment
 
 IB, VF = "rdma/ib", "nvidia.com/rdma-vf"
 RAIL = attachment(resource=IB)

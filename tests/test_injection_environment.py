@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from tests.builders import attachment, carry_out, message, minimal_container, minimal_pod, outcomes, plan, profile
 from tests.strategies import check_promises, planned_pods
 from webhook.injection.environment import gloo_may_use, inject, nccl_may_use
-from webhook.injection.plan import Attachment
 from webhook.model import Object, Outcome, Reason
+from webhook.networks import Attachment
 
 ADDED = (Outcome.INJECTED, Reason.ADDED)
 OURS = (Outcome.KEPT, Reason.ALREADY_THERE)

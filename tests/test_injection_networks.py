@@ -9,8 +9,8 @@ import pytest
 from tests.builders import attachment, carry_out, message, minimal_pod, outcomes, plan, profile
 from webhook import names
 from webhook.injection.networks import inject
-from webhook.injection.plan import Attachment
 from webhook.model import Object, Outcome, Reason
+from webhook.networks import Attachment
 from webhook.profiles import ProfileNetwork
 
 ADDED, KEPT = (Outcome.INJECTED, Reason.ADDED), (Outcome.KEPT, Reason.ALREADY_THERE)

@@ -11,8 +11,8 @@ from tests.builders import attachment, carry_out, minimal_pod, outcomes, plan, p
 from tests.strategies import check_promises, planned_pods
 from webhook.errors import Denied
 from webhook.injection.node_selector import inject
-from webhook.injection.plan import Attachment
 from webhook.model import Object, Outcome, Reason
+from webhook.networks import Attachment
 
 ADDED, KEPT = (Outcome.INJECTED, Reason.ADDED), (Outcome.KEPT, Reason.ALREADY_THERE)
 

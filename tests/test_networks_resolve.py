@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from tests.builders import minimal_pod, network, profile
 from webhook import names
 from webhook.errors import Denied, Unavailable
-from webhook.injection.plan import Attachment
 from webhook.model import NetworkDefinition, Object, Reason
-from webhook.networks import ResolvedNetworks, resolve_networks
+from webhook.networks import Attachment, ResolvedNetworks, resolve_networks
 from webhook.profiles import Multus, Profile, ProfileNetwork
 
 KNOWN = {

@@ -339,6 +339,44 @@ def test_says_why_an_object_gives_no_pod(manifest: Any, source: str, message: st
     assert ignored.broken is broken
 
 
+NONE: dict[str, tuple[Object, str]] = {
+    "StatefulSet": (workload("apps/v1", "StatefulSet", "x", {"replicas": 0, "template": PLAIN}), "spec.replicas"),
+    "Job": (workload("batch/v1", "Job", "x", {"parallelism": 0, "template": PLAIN}), "spec.parallelism"),
+    "Volcano Job": (volcano_job(("main", 0)), "spec.tasks[0].replicas"),
+    "JobSet": (jobset(("w", 0, 1)), "spec.replicatedJobs[0].replicas"),
+    "LeaderWorkerSet": (
+        workload("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "x", {"replicas": 0}),
+        "spec.replicas",
+    ),
+    "TFJob": (
+        workload("kubeflow.org/v1", "TFJob", "x", {"tfReplicaSpecs": {"PS": {"replicas": 0}}}),
+        "spec.tfReplicaSpecs.PS",
+    ),
+    "MPIJob": (
+        workload("kubeflow.org/v2beta1", "MPIJob", "x", {"mpiReplicaSpecs": {"Worker": {"replicas": 0}}}),
+        "spec.mpiReplicaSpecs.Worker",
+    ),
+    "KubeDL": (
+        workload("training.kubedl.io/v1alpha1", "TFJob", "x", {"tfReplicaSpecs": {"Worker": {"replicas": 0}}}),
+        "spec.tfReplicaSpecs.Worker",
+    ),
+    "torch-on-k8s": (
+        workload("train.distributed.io/v1alpha1", "TorchJob", "x", {"torchTaskSpecs": {"Worker": {"numTasks": 0}}}),
+        "spec.torchTaskSpecs.Worker",
+    ),
+}
+
+
+@pytest.mark.parametrize(("manifest", "path"), NONE.values(), ids=NONE)
+def test_says_where_no_pod_is_asked_for(manifest: Object, path: str) -> None:
+    found = find(manifest)
+    assert found.pods == ()
+    [ignored] = found.ignored
+    assert ignored.source.endswith(f" {path}")
+    assert "no pod is created" in ignored.message
+    assert not ignored.broken
+
+
 def test_goes_on_behind_a_broken_object() -> None:
     found = find(IGNORED["no template"][0], SHOWN["Pod"][0])
     assert names(found) == ["p"]
@@ -485,6 +523,53 @@ def test_writes_the_variables_of_an_elastic_pytorch_job() -> None:
     assert podspec.labels(first)["training.kubeflow.org/job-role"] == "master"
     assert "training.kubeflow.org/job-role" not in podspec.labels(second)
     assert "initContainers" not in second["spec"]
+
+
+def test_writes_the_variables_of_a_standalone_pytorch_job() -> None:
+    pod = find(elastic_job(standalone=True, rdzvHost="h", rdzvPort=1234, rdzvBackend="etcd")).pods[0].pod
+    names_of = ("PET_RDZV_ENDPOINT", "PET_RDZV_BACKEND", "PET_NNODES", "PET_STANDALONE")
+    assert [env(pod, name) for name in names_of] == ["h:1234", "etcd", "4", ""]
+
+
+def test_gives_an_elastic_pytorch_job_with_a_master_both_sets_of_variables() -> None:
+    master, worker = (each.pod for each in find(pytorch_job(elasticPolicy={"maxReplicas": 4})).pods)
+    for pod in (master, worker):
+        assert env(pod, "MASTER_ADDR") == "bert-master-0"
+        assert env(pod, "PET_RDZV_ENDPOINT") == "bert-worker-0:23456"
+        assert env(pod, "PET_NNODES") == "1:4"
+        variables = [entry["name"] for entry in pod["spec"]["containers"][0]["env"]]
+        assert len(variables) == len(set(variables))
+
+
+def test_leaves_a_jobsets_pods_without_names_where_it_says_so() -> None:
+    manifest = jobset(("w", 2, 1))
+    manifest["spec"]["network"] = {"enableDNSHostnames": False}
+    manifest["spec"]["replicatedJobs"][0]["template"]["spec"]["completionMode"] = "NonIndexed"
+    found = find(manifest)
+    assert names(found) == ["js-w-0-*", "js-w-1-*"]
+    assert all("subdomain" not in each.pod["spec"] for each in found.pods)
+
+
+def test_passes_scheduler_and_priority_of_a_volcano_job_on() -> None:
+    manifest = volcano_job(("a", 1), ("b", 1), priorityClassName="high", schedulerName="own")
+    manifest["spec"]["tasks"][1]["template"] = template(container("b"), schedulerName="mine", priorityClassName="low")
+    first, second = (each.pod["spec"] for each in find(manifest).pods)
+    assert (first["schedulerName"], first["priorityClassName"]) == ("own", "high")
+    assert (second["schedulerName"], second["priorityClassName"]) == ("mine", "low")
+
+
+def test_completes_other_jobs_of_kubedl() -> None:
+    roles = {"PS": {"template": PLAIN}, "Worker": {"replicas": 2, "template": PLAIN}}
+    found = find(workload("training.kubedl.io/v1alpha1", "TFJob", "tf", {"tfReplicaSpecs": roles}))
+    assert names(found) == ["tf-ps-0", "tf-worker-0"]
+    assert env(found.pods[0].pod, "MASTER_ADDR") is None
+
+
+def test_gives_an_mpi_worker_without_a_command_the_ssh_server() -> None:
+    bare = {"name": "mpi", "image": "i"}
+    roles = {"Worker": {"template": template(bare)}}
+    [found] = find(workload("kubeflow.org/v2beta1", "MPIJob", "hvd", {"mpiReplicaSpecs": roles})).pods
+    assert found.pod["spec"]["containers"][0]["command"] == ["/usr/sbin/sshd", "-De"]
 
 
 def test_turns_exit_code_into_never() -> None:

@@ -2,16 +2,19 @@
 
 The layers, each importing only what stands below it (pyproject.toml holds the contract)::
 
-    cli                                                   commands, flags
-    server | demo                                         HTTP, logs, metrics
-    kube                                                  the cluster, and files that stand for it
-    review | dry_run                                      AdmissionReview and workload manifests
-    plan                                                  one pod's decisions
-    injection                                             one file for each thing that is injected
-    workloads                                             one file for each training system
-    networks | profiles                                   Multus' grammar, the admin's file
-    draft | podspec | quantity | job_key                  reading and changing a pod
-    names | model | errors                                the vocabulary
+    cli                                             commands and their flags
+    server                                          HTTP, logs, metrics
+    demo | kube | profiles_file                     sample data; the cluster, and files that stand for it; hot reload
+    dry_run                                         workload manifests in, answers out
+    review | templates                              AdmissionReview in, AdmissionReview out; pods of any workload kind
+    plan                                            one pod's decisions
+    injection                                       one file for each thing that is injected
+    networks | training_container                   Multus' grammar
+    workloads                                       one file for each training system
+    profiles                                        the admin's file
+    accelerators | draft | job_key | pod_check | qualified_name | quantity
+    podspec                                         reading a pod
+    errors, then model | names                      the vocabulary
 """
 
 __version__ = "0.1.0"

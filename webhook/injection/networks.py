@@ -7,8 +7,9 @@ from itertools import islice
 
 from webhook import names, podspec
 from webhook.draft import Draft
-from webhook.injection.plan import Attachment, Plan
+from webhook.injection.plan import Plan
 from webhook.model import Decision, Outcome, Reason
+from webhook.networks import Attachment
 
 STEP = "networks"
 

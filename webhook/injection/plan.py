@@ -4,29 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from webhook.model import Decision, MasterAddress, Namespace, NetworkDefinition
+from webhook.model import Decision, MasterAddress, Namespace
+from webhook.networks import Attachment
 from webhook.profiles import Profile
 from webhook.workloads.member import Member, Rendezvous
-
-
-@dataclass(frozen=True, slots=True)
-class Attachment:
-    """Describe one interface of the pod as Multus will make it.
-
-    *interface*: the name that it gets, ``net1``. *resources*: device resource to count of this attachment, from the profile, else from
-    the network. *added*: by us. *default*: from the default-network annotation, so it is eth0.
-    """
-
-    network: NetworkDefinition
-    interface: str
-    resources: tuple[tuple[str, int], ...] = ()
-    added: bool = False
-    default: bool = False
-
-    @property
-    def key(self) -> str:
-        """Return ``namespace/name``."""
-        return f"{self.network.namespace}/{self.network.name}"
 
 
 @dataclass(frozen=True, slots=True)

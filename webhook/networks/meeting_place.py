@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from webhook.injection.plan import Attachment
+from webhook.networks.attachment import Attachment
 from webhook.profiles import Profile
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from webhook import names, podspec
 from webhook.errors import Denied
-from webhook.injection.plan import Attachment
 from webhook.model import NetworkDefinition, Object, Reason
 from webhook.networks.annotation import NetworksAnnotation, parse_networks
+from webhook.networks.attachment import Attachment
 from webhook.networks.finder import STEP, Finder, Lookup
 from webhook.networks.meeting_place import choose_rendezvous
 from webhook.networks.merge import merge_networks
