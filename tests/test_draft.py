@@ -28,13 +28,13 @@ EDITS = st.lists(
     ),
     max_size=12,
 )
-PODS = st.fixed_dictionaries(
+PODS: st.SearchStrategy[Any] = st.fixed_dictionaries(
     {"spec": st.fixed_dictionaries({"items": st.just([{"env": [{"name": "A"}]}, {"name": "b"}])})},
     optional={
         "m": st.one_of(st.none(), st.dictionaries(KEYS, st.text(max_size=2), max_size=3)),
         "l": st.one_of(st.none(), st.lists(st.integers(), max_size=3)),
     },
-).filter(lambda pod: not (isinstance(pod.get("m"), dict) and isinstance(pod["m"].get("n"), str)))
+)
 
 
 @given(PODS, EDITS)

@@ -121,7 +121,7 @@ def test_every_pod_is_created_and_holds_what_was_decided(
 
 
 def is_known(webhook: Webhook, namespace: str) -> bool:
-    return ask(webhook, manifest("pods/volcano-pod-0.yaml"), namespace)["profile"] != ""
+    return bool(ask(webhook, manifest("pods/volcano-pod-0.yaml"), namespace)["profile"])
 
 
 def test_pods_are_injected_from_the_first_moment_of_a_label(
