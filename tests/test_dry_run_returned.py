@@ -127,6 +127,20 @@ def test_shows_what_webhooks_changed_and_removed() -> None:
     assert "command" not in result
 
 
+def test_shows_quantities_that_differ_or_are_none() -> None:
+    pod, sent = returned(), copy.deepcopy(SENT)
+    pod["spec"]["containers"][0]["resources"]["limits"] = {"cpu": "x", "memory": "4097M"}
+    result = comparable(pod, sent)["spec"]["containers"][0]["resources"]["limits"]
+    assert result == {"cpu": "x", "memory": "4097M"}
+
+
+def test_takes_the_name_that_the_server_made_for_a_default() -> None:
+    pod, sent = returned(), copy.deepcopy(SENT)
+    sent["metadata"] = {"generateName": "p-", "namespace": "ml", "labels": {"a": "b"}}
+    pod["metadata"] |= {"name": "p-x7k2p", "generateName": "p-"}
+    assert comparable(pod, sent) == sent
+
+
 def test_takes_the_old_name_of_the_account_for_a_default() -> None:
     pod, sent = returned(), copy.deepcopy(SENT)
     sent["spec"]["serviceAccountName"] = pod["spec"]["serviceAccountName"] = pod["spec"]["serviceAccount"] = "trainer"

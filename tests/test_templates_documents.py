@@ -43,6 +43,7 @@ READ: dict[str, tuple[str, list[Any]]] = {
     "the last of equal keys": ("a: 1\na: 2", [{"a": 2}]),
     "JSON": ('{"a": [1, null]}', [{"a": [1, None]}]),
     "JSON values one after the other": ('{"a": 1}\n{"b": 2}', [{"a": 1}, {"b": 2}]),
+    "a JSON number that is too large is text": ('{"a": 1e999}', [{"a": "1e999"}]),
     "JSON with tabs": ('{\n\t"a": 1\n}', [{"a": 1}]),
     "JSON with a surrogate pair": ('{"a": "\\ud83d\\ude00"}', [{"a": "😀"}]),
     "YAML that looks like JSON": ("{a: b, c: [d,]}", [{"a": "b", "c": ["d"]}]),
@@ -86,6 +87,11 @@ def test_refuses_a_bomb_of_aliases() -> None:
     lines += [f"a{level}: &a{level} [" + ", ".join([f"*a{level - 1}"] * 10) + "]" for level in range(1, 12)]
     with pytest.raises(InputError, match=r"line 6, column \d+: the input expands to more than 1000000 values"):
         parse_documents("\n".join(lines))
+
+
+def test_refuses_json_of_too_many_values() -> None:
+    with pytest.raises(InputError, match="holds 1000002 values; at most 1000000 are read at once"):
+        parse_documents("[" + "1," * 1_000_000 + "1]")
 
 
 def test_refuses_a_bomb_of_long_texts() -> None:

@@ -673,8 +673,9 @@ def test_labels_wrapped_pods() -> None:
     assert podspec.controller(first)["kind"] == "AppWrapper"
     assert podspec.labels(second) == {"app": "web", "appwrapper.mcad.ibm.com": "aw", "resourceName": "web"}
     assert podspec.labels(third) == {}
-    [fourth] = find(wrapped("v1beta2", bare)).pods
-    assert podspec.labels(fourth.pod) == {"workload.codeflare.dev/appwrapper": "aw"}
+    for inner in (bare, pod):
+        [other] = find(wrapped("v1beta2", inner)).pods
+        assert podspec.labels(other.pod) == {"workload.codeflare.dev/appwrapper": "aw"}
 
 
 def runtime(**policy: Any) -> Object:
@@ -773,6 +774,39 @@ def test_lays_a_train_jobs_patches_over_the_runtime(form: str) -> None:
     assert pod["spec"]["containers"][0]["volumeMounts"] == mounts
     assert podspec.labels(pod).get("team") == (None if form == "podSpecOverrides" else "x")
     assert "nodeSelector" not in initializer["spec"]
+
+
+def test_changes_only_the_containers_that_a_train_job_names() -> None:
+    own = runtime(torch={})
+    node = own["spec"]["template"]["spec"]["replicatedJobs"][1]["template"]["spec"]["template"]["spec"]
+    node["containers"].append(container("side"))
+    patch = {
+        "targetJobs": [{"name": "node"}],
+        "spec": {
+            "containers": [{"name": "side", "command": ["watch"], "resources": {"limits": {"cpu": "1"}}}],
+            "initContainers": [{"name": "absent", "command": ["x"]}],
+        },
+    }
+    pod = find(own, train_job(trainer={"command": ["own"]}, podTemplateOverrides=[patch])).pods[1].pod
+    first, side = pod["spec"]["containers"]
+    assert (first["command"], side["command"]) == (["own"], ["watch"])
+    assert side["resources"]["limits"] == {"nvidia.com/gpu": "8", "cpu": "1"}
+    assert env(pod, "PET_NNODES", 1) is None
+    assert "initContainers" not in pod["spec"]
+
+
+def test_leaves_the_containers_of_a_runtime_as_they_are_without_a_trainer() -> None:
+    pod = find(runtime(torch={}), train_job()).pods[1].pod
+    assert env(pod, "PET_NNODES") is None
+    assert env(pod, "A") == "runtime"
+
+
+def test_takes_a_runtime_of_the_jobs_own_namespace() -> None:
+    other = {**runtime(torch={}), "kind": "TrainingRuntime"}
+    other["metadata"] = {"name": "own", "namespace": "elsewhere"}
+    found = find(other, train_job(runtimeRef={"name": "own", "kind": "TrainingRuntime"}))
+    assert "TrainingRuntime/own" in [each.source for each in found.ignored]
+    assert "is not in the input" in " ".join(each.message for each in found.ignored)
 
 
 def test_mounts_shared_memory_as_kuberay_does() -> None:
