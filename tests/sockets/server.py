@@ -140,6 +140,14 @@ def admit(connection: http.client.HTTPConnection, review: bytes) -> Reply:
     return ask(connection, "POST", "/mutate?timeout=5s", review, headers)
 
 
+def is_closed(connection: socket.socket) -> bool:
+    """Tell whether the server has closed the connection, which has nothing to read; wait for it if need be."""
+    try:
+        return connection.recv(1) == b""
+    except ConnectionError:
+        return True
+
+
 def read_all(connection: socket.socket) -> bytes:
     """Read until the server closes."""
     received = b""

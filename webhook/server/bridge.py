@@ -174,6 +174,7 @@ def _environ(scope: Scope, body: bytes, received_at: float) -> Environ:
         "wsgi.version": (1, 0),
         "wsgi.url_scheme": scope["scheme"],
         "wsgi.input": io.BytesIO(body),
+        "wsgi.input_terminated": True,
         "wsgi.errors": sys.stderr,
         "wsgi.multithread": True,
         "wsgi.multiprocess": False,

@@ -22,15 +22,13 @@ class Readiness:
 
     def checks(self) -> Mapping[str, str]:
         """Return every check's problem, with one more check for a process that is about to end."""
-        problems = dict(self._checks())
-        self._started = self._started or not any(problems.values())
-        return problems | {"shutdown": "the process is about to end" if self.draining else ""}
+        return {**self._checks(), "shutdown": "the process is about to end" if self.draining else ""}
 
     def refusal(self) -> Refusal | None:
-        """Refuse requests until the process was ready once; later it serves what it knows."""
-        if not self._started and any(self.checks().values()):
-            return STARTING
-        return None
+        """Refuse requests until every check went well once; later the process serves what it knows."""
+        if not self._started:
+            self._started = not any(self._checks().values())
+        return None if self._started else STARTING
 
 
 def make_health_app(checks: Callable[[], Mapping[str, str]], registry: CollectorRegistry) -> Flask:

@@ -14,6 +14,8 @@ from webhook.server.bridge import Bridge
 from webhook.server.connection import KEEP_ALIVE_SECONDS, Connection, Connections
 
 HANDSHAKE_SECONDS = 10.0
+GOODBYE_SECONDS = 3.0
+"""How long a client may take to confirm the end of a TLS connection."""
 BACKLOG = 1024
 
 
@@ -86,6 +88,7 @@ class Listener:
             backlog=BACKLOG,
             ssl=self._context,
             ssl_handshake_timeout=HANDSHAKE_SECONDS if self._context else None,
+            ssl_shutdown_timeout=GOODBYE_SECONDS if self._context else None,
         )
 
     def stop_accepting(self) -> None:

@@ -103,11 +103,12 @@ async def _serve(service: Service, sockets: Sockets) -> None:
     service.readiness.draining = True
     admission.closing = True
     log.info("ending: not ready any more, serving on until no request has come for %g s", service.quiet_seconds)
-    if not stop.at_once.is_set():
-        await _drain(admission, service.quiet_seconds, stop)
-    linger = 0.0 if stop.at_once.is_set() else LINGER_SECONDS
-    await listeners[0].close(linger_seconds=linger, grace_seconds=GRACE_SECONDS)
-    await asyncio.gather(*(each.close(linger_seconds=0.0, grace_seconds=GRACE_SECONDS) for each in listeners[1:]))
+    await _drain(admission, service.quiet_seconds, stop)
+    at_once = stop.at_once.is_set()
+    await listeners[0].close(
+        linger_seconds=0.0 if at_once else LINGER_SECONDS, grace_seconds=0.5 if at_once else GRACE_SECONDS
+    )
+    await asyncio.gather(*(each.close(linger_seconds=0.0, grace_seconds=0.5) for each in listeners[1:]))
     for pool in pools:
         pool.stop()
 

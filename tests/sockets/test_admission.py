@@ -1,0 +1,225 @@
+"""Admission over real TLS and HTTP: answers, wrong requests, kept-alive connections, log lines and metrics."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import json
+import re
+import ssl
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonpatch
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from tests.sockets.server import Server, admit, ask, read_reply
+
+pytestmark = pytest.mark.sockets
+JSON = {"Content-Type": "application/json"}
+
+
+@pytest.fixture
+def client(server: Server, authority: Path) -> Iterator[http.client.HTTPSConnection]:
+    connection = server.client(authority)
+    yield connection
+    connection.close()
+
+
+def metric(server: Server, name: str, **labels: str) -> float:
+    families = text_string_to_metric_families(server.get("/metrics").body.decode())
+    found = [sample for family in families for sample in family.samples if sample.name == name]
+    return sum(sample.value for sample in found if labels.items() <= sample.labels.items())
+
+
+def test_answers_a_review_with_a_patch_that_applies(client: http.client.HTTPSConnection, review: bytes) -> None:
+    reply = admit(client, review)
+    assert (reply.status, reply.headers["content-type"]) == (200, "application/json")
+    answer = reply.json()
+    assert (answer["apiVersion"], answer["kind"]) == ("admission.k8s.io/v1", "AdmissionReview")
+    request = json.loads(review)["request"]
+    assert answer["response"]["uid"] == request["uid"]
+    assert answer["response"]["allowed"] is True
+    pod = jsonpatch.apply_patch(request["object"], base64.b64decode(answer["response"]["patch"]).decode())
+    assert pod["metadata"]["annotations"]["k8s.v1.cni.cncf.io/networks"] == "rails/rail-0,rails/rail-1"
+
+
+def test_keeps_one_connection_for_many_reviews(client: http.client.HTTPSConnection, review: bytes) -> None:
+    client.connect()
+    opened = client.sock
+    for _ in range(50):
+        assert admit(client, review).status == 200
+        assert client.sock is opened
+
+
+def test_logs_one_line_for_each_admission_without_variables(server: Server, authority: Path, review: bytes) -> None:
+    asked: dict[str, Any] = json.loads(review)
+    asked["request"]["uid"] = "e7f0a0a4-one-line"
+    asked["request"]["dryRun"] = True
+    asked["request"]["object"]["spec"]["containers"][0].setdefault("env", []).append(
+        {"name": "TOKEN", "value": "s3cr3t-value"}
+    )
+    client = server.client(authority)
+    assert admit(client, json.dumps(asked).encode()).status == 200
+    client.close()
+    (line,) = [line for line in server.lines("injected") if line["uid"] == "e7f0a0a4-one-line"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", line["time"])
+    assert line["level"] == "info"
+    assert (line["namespace"], line["profile"], line["decision"]) == ("default", "two-rails", "injected")
+    assert line["name"] == asked["request"]["object"]["metadata"]["name"]
+    assert "networks:injected" in line["steps"]
+    assert line["operations"] > 0
+    assert line["milliseconds"] > 0
+    assert line["dryRun"] is True
+    assert "s3cr3t-value" not in server.log.read_text()
+
+
+def test_counts_decisions_steps_and_time(server: Server, authority: Path, review: bytes) -> None:
+    requests, seconds = "fabric_injector_admission_requests_total", "fabric_injector_admission_duration_seconds_count"
+    before = metric(server, requests, decision="injected", reason="injected"), metric(server, seconds)
+    steps = metric(server, "fabric_injector_injected_total", step="networks")
+    client = server.client(authority)
+    for _ in range(3):
+        admit(client, review)
+    admit(client, b"{}")
+    client.close()
+    assert metric(server, requests, decision="injected", reason="injected") == before[0] + 3
+    assert metric(server, seconds) == before[1] + 4
+    assert metric(server, "fabric_injector_injected_total", step="networks") == steps + 3
+    assert metric(server, requests, decision="refused", reason="malformed") >= 1
+    assert metric(server, "fabric_injector_admission_in_flight") == 0
+    assert metric(server, "fabric_injector_build_info") == 1
+    assert metric(server, "fabric_injector_certificate_not_after_timestamp_seconds", kind="serving") > 1.7e9
+
+
+def test_denies_with_a_code_and_a_reason(client: http.client.HTTPSConnection, review: bytes) -> None:
+    asked = json.loads(review)
+    asked["request"]["object"]["metadata"]["labels"]["fabric-injector.io/profile"] = "no-such-profile"
+    reply = admit(client, json.dumps(asked).encode())
+    assert reply.status == 200
+    response = reply.json()["response"]
+    assert response["allowed"] is False
+    assert response["status"]["code"] == 422
+    assert "no-such-profile" in response["status"]["message"]
+    assert "patch" not in response
+
+
+WRONG = [
+    pytest.param("GET", "/mutate", b"", {}, 405, "method", id="another method"),
+    pytest.param("PUT", "/mutate", b"{}", JSON, 405, "method", id="put"),
+    pytest.param("OPTIONS", "/mutate", b"", {}, 405, "method", id="options"),
+    pytest.param("POST", "/", b"{}", JSON, 404, "not found", id="another path"),
+    pytest.param("POST", "/mutate/", b"{}", JSON, 404, "not found", id="a longer path"),
+    pytest.param("GET", "/metrics", b"", {}, 404, "not found", id="metrics are elsewhere"),
+    pytest.param("POST", "/dry-run", b"{}", JSON, 404, "not found", id="dry runs are elsewhere"),
+    pytest.param("POST", "/mutate", b"{}", {"Content-Type": "text/yaml"}, 415, "text/yaml", id="another content type"),
+    pytest.param("POST", "/mutate", b"", JSON, 400, "JSON", id="no body"),
+    pytest.param("POST", "/mutate", b"not json", JSON, 400, "JSON", id="no JSON"),
+    pytest.param("POST", "/mutate", b"\xff\xfe{}", JSON, 400, "JSON", id="no UTF-8"),
+    pytest.param("POST", "/mutate", b"[" * 200_000, JSON, 400, "JSON", id="nested too deeply"),
+    pytest.param("POST", "/mutate", b'{"kind":"Pod"}', JSON, 400, "AdmissionReview", id="no AdmissionReview"),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "body", "headers", "status", "message"), WRONG)
+def test_answers_wrong_requests_and_keeps_the_connection(
+    client: http.client.HTTPSConnection,
+    review: bytes,
+    method: str,
+    path: str,
+    body: bytes,
+    headers: dict[str, str],
+    status: int,
+    message: str,
+) -> None:
+    reply = ask(client, method, path, body, headers)
+    assert (reply.status, reply.headers["content-type"]) == (status, "application/json")
+    assert reply.json()["code"] == status
+    assert message in reply.json()["message"]
+    opened = client.sock
+    assert admit(client, review).status == 200
+    assert client.sock is opened
+
+
+@pytest.mark.parametrize("content_type", ["application/json; charset=utf-8", "Application/JSON", None])
+def test_takes_json_under_any_spelling(
+    client: http.client.HTTPSConnection, review: bytes, content_type: str | None
+) -> None:
+    headers = {"Content-Type": content_type} if content_type else {}
+    assert ask(client, "POST", "/mutate", review, headers).status == 200
+
+
+def test_takes_a_chunked_body(client: http.client.HTTPSConnection, review: bytes) -> None:
+    pieces = (review[start : start + 1000] for start in range(0, len(review), 1000))
+    client.request("POST", "/mutate", pieces, JSON, encode_chunked=True)
+    assert client.getresponse().status == 200
+
+
+def test_answers_pipelined_requests_in_order(server: Server, authority: Path, review: bytes) -> None:
+    compact = json.dumps(json.loads(review)).encode()
+    head = b"POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+    with server.connect_tls(authority) as connection:
+        for path in (b"/mutate", b"/nowhere", b"/mutate"):
+            connection.sendall(head % (path, len(compact)) + compact)
+        replies = connection.makefile("rb")
+        found = []
+        for _ in range(3):
+            found.append(int(replies.readline().split()[1]))
+            length = 0
+            while (line := replies.readline()) != b"\r\n":
+                if line.lower().startswith(b"content-length:"):
+                    length = int(line.split(b":")[1])
+            replies.read(length)
+    assert found == [200, 404, 200]
+
+
+def test_speaks_http_1_1_whatever_is_offered(server: Server, authority: Path) -> None:
+    with server.connect_tls(authority) as connection:
+        assert connection.selected_alpn_protocol() == "http/1.1"
+        assert connection.version() == "TLSv1.3"
+
+
+def test_refuses_tls_below_1_2(server: Server) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    context.set_ciphers("ALL:@SECLEVEL=0")
+    with pytest.warns(DeprecationWarning, match="TLSv1_1 is deprecated"):
+        context.maximum_version = ssl.TLSVersion.TLSv1_1
+    with pytest.warns(DeprecationWarning, match="TLSv1 is deprecated"):
+        context.minimum_version = ssl.TLSVersion.TLSv1
+    with server.connect() as connection, pytest.raises((ssl.SSLError, ConnectionError)):
+        context.wrap_socket(connection)
+
+
+def test_answers_plain_http_on_the_tls_port_with_nothing(server: Server) -> None:
+    with server.connect() as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert b"HTTP/1.1 2" not in connection.recv(65536)
+
+
+@pytest.mark.parametrize(
+    "request_text",
+    [
+        pytest.param(b"NONSENSE\r\n\r\n", id="no HTTP"),
+        pytest.param(b"POST /mutate HTTP/1.1\r\nContent-Length: -1\r\n\r\n", id="negative length"),
+        pytest.param(b"POST /mutate HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx", id="two lengths"),
+        pytest.param(
+            b"POST /mutate HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+            id="two framings",
+        ),
+        pytest.param(b"POST /mutate HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n", id="bad chunk"),
+        pytest.param(b"POST \xc3\xa9 HTTP/1.1\r\n\r\n", id="bad path"),
+        pytest.param(b"GET http:// HTTP/1.1\r\n\r\n", id="bad URL"),
+        pytest.param(b"GET / HTTP/1.1\r\nA: " + b"x" * 1_000_000 + b"\r\n\r\n", id="long head"),
+    ],
+)
+def test_answers_broken_http_with_400(server: Server, authority: Path, review: bytes, request_text: bytes) -> None:
+    with server.connect_tls(authority) as connection:
+        connection.sendall(request_text)
+        assert read_reply(connection).status == 400
+    client = server.client(authority)
+    assert admit(client, review).status == 200
+    client.close()

@@ -1,0 +1,202 @@
+"""The bridge, its pool and the listener around applications that block, raise and wait."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
+from typing import Any
+
+import pytest
+import uvloop
+
+from tests.sockets.server import Reply, ask, is_closed, wait_until
+from webhook.server import connection as connection_module
+from webhook.server.bridge import Bridge, Limits
+from webhook.server.listener import Address, Listener, bind
+from webhook.server.pool import WorkerPool
+from webhook.server.refusal import STARTING, Refusal
+
+pytestmark = pytest.mark.sockets
+
+Start = Callable[..., Any]
+
+
+def say(text: bytes, start_response: Start) -> Iterable[bytes]:
+    start_response("200 OK", [("Content-Length", str(len(text)))])
+    return [text]
+
+
+def echo(environ: dict[str, Any], start_response: Start) -> Iterable[bytes]:
+    return say(environ["wsgi.input"].read(), start_response)
+
+
+class Gate:
+    """An application whose every call waits until the gate is opened."""
+
+    def __init__(self) -> None:
+        self.open = threading.Event()
+        self.inside = 0
+        self._lock = threading.Lock()
+
+    def __call__(self, environ: dict[str, Any], start_response: Start) -> Iterable[bytes]:
+        with self._lock:
+            self.inside += 1
+        assert self.open.wait(30)
+        return say(b"done", start_response)
+
+
+class Running:
+    """A listener that runs in an event loop of its own thread."""
+
+    def __init__(self, listener: Listener, loop: asyncio.AbstractEventLoop) -> None:
+        self.listener, self.loop = listener, loop
+
+    def post(self, body: bytes = b"x") -> Reply:
+        with closing(self.client()) as client:
+            return ask(client, "POST", "/", body)
+
+    def client(self) -> http.client.HTTPConnection:
+        return http.client.HTTPConnection(str(self.listener.address), timeout=20)
+
+
+@contextmanager
+def running(
+    app: Callable[[dict[str, Any], Start], Iterable[bytes]],
+    pool: WorkerPool,
+    limits: Limits = Limits(),  # noqa: B008  # frozen
+    connections: int = 100,
+    **options: Any,
+) -> Iterator[Running]:
+    loop = uvloop.new_event_loop()
+    listener = Listener(bind(Address("127.0.0.1", 0)), Bridge(app, pool, limits, **options), connections=connections)
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    try:
+        asyncio.run_coroutine_threadsafe(listener.start(), loop).result(10)
+        yield Running(listener, loop)
+    finally:
+        asyncio.run_coroutine_threadsafe(listener.close(linger_seconds=0, grace_seconds=1), loop).result(10)
+        pool.stop()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+def test_refuses_what_a_full_pool_cannot_take_and_answers_the_rest() -> None:
+    gate, refused = Gate(), list[Refusal]()
+    pool = WorkerPool("full", threads=1, spares=1, waiting=2)
+    with running(gate, pool, on_refused=refused.append) as server, ThreadPoolExecutor(4) as clients:
+        held = [clients.submit(server.post) for _ in range(4)]
+        wait_until(lambda: server.listener.bridge.in_flight == 4 and gate.inside == 2, "a full pool")
+        reply = server.post()
+        assert (reply.status, reply.headers["retry-after"]) == (503, "1")
+        gate.open.set()
+        assert [each.result().status for each in held] == [200] * 4
+        assert server.post().status == 200
+    assert [each.reason for each in refused] == ["overloaded"]
+
+
+def test_starts_spare_threads_while_functions_wait_and_ends_them() -> None:
+    gate = Gate()
+    pool = WorkerPool("spare", threads=2, spares=6, waiting=10)
+    with running(gate, pool) as server, ThreadPoolExecutor(12) as clients:
+        held = [clients.submit(server.post) for _ in range(12)]
+        wait_until(lambda: gate.inside == 8, "eight functions that wait")
+        assert sum(thread.name == "spare-spare" for thread in threading.enumerate()) == 6
+        gate.open.set()
+        assert [each.result().status for each in held] == [200] * 12
+        wait_until(lambda: not any(thread.name == "spare-spare" for thread in threading.enumerate()), "the spares' end")
+
+
+def test_refuses_what_has_waited_too_long() -> None:
+    gate = Gate()
+    pool = WorkerPool("patience", threads=1, waiting=5, patience_seconds=0.2)
+    with running(gate, pool) as server, ThreadPoolExecutor(2) as clients:
+        first = clients.submit(server.post)
+        wait_until(lambda: gate.inside == 1, "the first request")
+        second = clients.submit(server.post)
+        wait_until(lambda: server.listener.bridge.in_flight == 2, "the second request")
+        threading.Event().wait(0.3)
+        gate.open.set()
+        assert first.result().status == 200
+        assert second.result().status == 503
+
+
+def test_bounds_the_bytes_of_all_bodies_together() -> None:
+    gate = Gate()
+    pool = WorkerPool("bytes", threads=1, waiting=9)
+    with running(gate, pool, Limits(held_bytes=100_000)) as server, ThreadPoolExecutor(1) as clients:
+        held = clients.submit(server.post, b"x" * 60_000)
+        wait_until(lambda: gate.inside == 1, "the first request")
+        assert server.post(b"x" * 60_000).status == 503
+        gate.open.set()
+        assert held.result().status == 200
+        assert server.post(b"x" * 60_000).status == 200
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError("secret"), RecursionError(), MemoryError(), SystemExit(1), StopIteration()]
+)
+def test_answers_500_for_whatever_is_raised_and_serves_on(error: BaseException) -> None:
+    def app(environ: dict[str, Any], start_response: Start) -> Iterable[bytes]:
+        if environ["wsgi.input"].read() == b"raise":
+            raise error
+        return say(b"fine", start_response)
+
+    refused: list[Refusal] = []
+    with running(app, WorkerPool("raise"), on_refused=refused.append) as server, closing(server.client()) as client:
+        reply = ask(client, "POST", "/", b"raise")
+        assert reply.status == 500
+        assert b"secret" not in reply.body
+        assert ask(client, "POST", "/", b"x").body == b"fine"
+    assert [each.reason for each in refused] == ["internal"]
+
+
+def test_refuses_before_the_start_and_keeps_the_connection() -> None:
+    ready = False
+    bridge_options: dict[str, Any] = {"refuse": lambda: None if ready else STARTING}
+    with running(echo, WorkerPool("start"), **bridge_options) as server, closing(server.client()) as client:
+        reply = ask(client, "POST", "/", b"x" * 100_000)
+        assert (reply.status, reply.headers["retry-after"]) == (503, "1")
+        opened = client.sock
+        ready = True
+        assert ask(client, "POST", "/", b"x" * 100_000).body == b"x" * 100_000
+        assert client.sock is opened
+
+
+def test_asks_clients_to_connect_anew_while_closing() -> None:
+    with running(echo, WorkerPool("closing")) as server:
+        assert "connection" not in server.post().headers
+        server.listener.bridge.closing = True
+        assert server.post().headers["connection"] == "close"
+
+
+def test_drops_a_connection_whose_request_never_gets_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection_module, "HEAD_SECONDS", 0.2)
+    with running(echo, WorkerPool("head")) as server, closing(server.client()) as client:
+        assert ask(client, "POST", "/", b"x").status == 200
+        client.sock.sendall(b"POST / HTTP/1.1\r\nHost:")
+        assert is_closed(client.sock)
+        assert server.post().status == 200
+
+
+def test_drops_a_connection_that_stays_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection_module, "KEEP_ALIVE_SECONDS", 0.2)
+    with running(echo, WorkerPool("silent")) as server, closing(server.client()) as client:
+        client.connect()
+        assert is_closed(client.sock)
+
+
+def test_drops_the_oldest_silent_connection_where_there_are_too_many() -> None:
+    with running(echo, WorkerPool("many"), connections=3) as server, ExitStack() as stack:
+        clients = [stack.enter_context(closing(server.client())) for _ in range(4)]
+        assert ask(clients[0], "POST", "/", b"x").status == 200
+        for client in clients[1:]:
+            client.connect()
+        assert is_closed(clients[1].sock)
+        for client in (clients[0], *clients[2:]):
+            assert ask(client, "POST", "/", b"x").status == 200

@@ -1,0 +1,64 @@
+"""Probes and metrics on their own port."""
+
+from __future__ import annotations
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from tests.sockets.server import Server
+
+pytestmark = pytest.mark.sockets
+
+
+@pytest.mark.parametrize("path", ["/livez", "/readyz", "/healthz"])
+def test_answers_ok(server: Server, path: str) -> None:
+    reply = server.get(path)
+    assert (reply.status, reply.body) == (200, b"ok")
+
+
+@pytest.mark.parametrize(
+    ("path", "lines"),
+    [
+        ("/livez?verbose", ["[+]ping ok", "livez check passed"]),
+        ("/readyz?verbose", ["[+]profiles ok", "[+]certificate ok", "[+]shutdown ok", "readyz check passed"]),
+        ("/healthz?verbose", ["[+]profiles ok", "[+]certificate ok", "[+]shutdown ok", "healthz check passed"]),
+    ],
+)
+def test_lists_its_checks_as_the_api_server_does(server: Server, path: str, lines: list[str]) -> None:
+    assert server.get(path).body.decode().splitlines() == lines
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [("POST", "/readyz", 405), ("GET", "/mutate", 404), ("GET", "/", 404), ("HEAD", "/livez", 200)],
+)
+def test_answers_nothing_else(server: Server, method: str, path: str, status: int) -> None:
+    assert server.plain(method, path, which="metrics").status == status
+
+
+def test_refuses_a_body(server: Server) -> None:
+    assert server.plain("GET", "/readyz", b"x", which="metrics").status == 413
+
+
+def test_offers_every_metric_by_its_name(server: Server) -> None:
+    reply = server.get("/metrics")
+    assert reply.headers["content-type"].startswith("text/plain")
+    families = {family.name: family.type for family in text_string_to_metric_families(reply.body.decode())}
+    assert {name: kind for name, kind in families.items() if name.startswith("fabric_injector_")} == {
+        "fabric_injector_admission_requests": "counter",
+        "fabric_injector_admission_duration_seconds": "histogram",
+        "fabric_injector_admission_in_flight": "gauge",
+        "fabric_injector_injected": "counter",
+        "fabric_injector_watch_restarts": "counter",
+        "fabric_injector_profiles_reloads": "counter",
+        "fabric_injector_certificate_reloads": "counter",
+        "fabric_injector_certificate_not_after_timestamp_seconds": "gauge",
+        "fabric_injector_build_info": "gauge",
+    }
+
+
+def test_does_not_log_probes(server: Server) -> None:
+    before = server.log.read_bytes()
+    for path in ("/livez", "/readyz", "/metrics"):
+        server.get(path)
+    assert server.log.read_bytes() == before

@@ -1,0 +1,181 @@
+"""Profiles and certificates that change while the server runs."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import shutil
+import ssl
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from certs.throwaway import make_throwaway
+from tests.sockets.conftest import OBJECTS, PROFILES
+from tests.sockets.server import Server, admit, wait_until
+
+pytestmark = pytest.mark.sockets
+
+OTHER = "profiles:\n  two-rails: {networks: [{network: rails/rail-1, resource: example.com/rail-1}]}\n"
+
+
+class Mount:
+    """A directory as the kubelet mounts it: names link through ``..data``, which is swapped."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._generation = 0
+
+    def publish(self, files: dict[str, bytes]) -> None:
+        self._generation += 1
+        folder = self.root / f"..generation_{self._generation}"
+        folder.mkdir(parents=True)
+        for name, content in files.items():
+            (folder / name).write_bytes(content)
+        link = self.root / "..data_tmp"
+        link.symlink_to(folder.name)
+        link.rename(self.root / "..data")
+        for name in files:
+            if not (self.root / name).is_symlink():
+                (self.root / name).symlink_to(f"..data/{name}")
+
+
+def throwaway(directory: Path) -> dict[str, bytes]:
+    make_throwaway(directory, now=datetime.now(UTC))
+    return {path.name: path.read_bytes() for path in directory.iterdir()}
+
+
+@pytest.fixture
+def profiles(tmp_path: Path) -> Mount:
+    mount = Mount(tmp_path / "profiles")
+    mount.publish({"profiles.yaml": PROFILES.read_bytes()})
+    return mount
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Mount:
+    mount = Mount(tmp_path / "tls")
+    mount.publish(throwaway(tmp_path / "first"))
+    return mount
+
+
+@pytest.fixture
+def changing(tmp_path: Path, profiles: Mount, certificate: Mount) -> Iterator[Server]:
+    options = (f"--profiles={profiles.root}/profiles.yaml", f"--objects={OBJECTS}", f"--tls-dir={certificate.root}")
+    with Server(tmp_path / "log", *options) as server:
+        yield server
+
+
+def networks(server: Server, authority: Path, review: bytes) -> str:
+    """Return what one admission adds."""
+    client = server.client(authority)
+    before = len(server.lines("injected"))
+    assert admit(client, review).status == 200
+    client.close()
+    wait_until(lambda: len(server.lines("injected")) > before, "the log line")
+    pod = json.loads(review)["request"]["object"]
+    reply = server.plain("POST", "/dry-run?output=pod", json.dumps(pod).encode())
+    (line,) = (each for each in reply.body.decode().splitlines() if "k8s.v1.cni.cncf.io/networks:" in each)
+    return line.split(": ")[1]
+
+
+def metric(server: Server, name: str) -> float:
+    (value,) = (
+        line.split()[1] for line in server.get("/metrics").body.decode().splitlines() if line.startswith(name + " ")
+    )
+    return float(value)
+
+
+def test_takes_swapped_profiles(changing: Server, profiles: Mount, certificate: Mount, review: bytes) -> None:
+    authority = certificate.root / "ca.crt"
+    assert networks(changing, authority, review) == "rails/rail-0,rails/rail-1"
+    profiles.publish({"profiles.yaml": OTHER.encode()})
+    wait_until(lambda: changing.lines("profiles reloaded"), "the new profiles", seconds=2)
+    assert networks(changing, authority, review) == "rails/rail-1"
+    assert metric(changing, 'fabric_injector_profiles_reloads_total{result="success"}') == 1
+
+
+def test_keeps_the_last_good_profiles(changing: Server, profiles: Mount, certificate: Mount, review: bytes) -> None:
+    profiles.publish({"profiles.yaml": b"profiles:\n  two-rails: {colour: red, pods: none}\n"})
+    wait_until(lambda: len(changing.lines("profiles not reloaded")) == 2, "both faults in the log")
+    messages = [line["message"] for line in changing.lines("profiles not reloaded")]
+    assert all(f"{profiles.root}/profiles.yaml: line 2: profiles.two-rails." in message for message in messages)
+    assert networks(changing, certificate.root / "ca.crt", review) == "rails/rail-0,rails/rail-1"
+    assert metric(changing, 'fabric_injector_profiles_reloads_total{result="error"}') == 1
+    assert changing.get("/readyz").status == 200
+
+
+def shown(server: Server) -> bytes:
+    """Return the certificate that a new connection is shown."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    with context.wrap_socket(server.connect()) as connection:
+        found = connection.getpeercert(binary_form=True)
+    assert found
+    return found
+
+
+def leaf(directory: Path) -> bytes:
+    return ssl.PEM_cert_to_DER_cert((directory / "tls.crt").read_text())
+
+
+def test_swaps_certificates_without_a_failed_admission(
+    changing: Server, certificate: Mount, tmp_path: Path, review: bytes
+) -> None:
+    old, new = certificate.root / "old.crt", tmp_path / "second"
+    shutil.copy(certificate.root / "ca.crt", old)
+    pair = throwaway(new)
+    bundle = tmp_path / "bundle.crt"
+    bundle.write_bytes(old.read_bytes() + pair["ca.crt"])
+    ended, failures, answered = threading.Event(), list[str](), [0]
+
+    def ask_over_new_connections() -> None:
+        while not ended.is_set():
+            client = changing.client(bundle)
+            try:
+                assert admit(client, review).status == 200
+                answered[0] += 1
+            except (OSError, http.client.HTTPException, AssertionError) as error:
+                failures.append(repr(error))
+            finally:
+                client.close()
+
+    kept = changing.client(old)
+    kept.connect()
+    opened = kept.sock
+    asking = threading.Thread(target=ask_over_new_connections)
+    asking.start()
+    try:
+        certificate.publish(pair)
+        wait_until(lambda: shown(changing) == leaf(new), "the new certificate")
+        before = answered[0]
+        wait_until(lambda: answered[0] > before + 5, "answers after the swap")
+    finally:
+        ended.set()
+        asking.join()
+    assert failures == []
+    assert admit(kept, review).status == 200
+    assert kept.sock is opened
+    kept.close()
+    assert metric(changing, 'fabric_injector_certificate_reloads_total{result="success"}') == 1
+
+
+def test_keeps_the_old_pair_while_the_new_one_is_torn(
+    changing: Server, certificate: Mount, tmp_path: Path, review: bytes
+) -> None:
+    old, new = leaf(certificate.root), throwaway(tmp_path / "second")
+    first = {path.name: path.read_bytes() for path in (tmp_path / "first").iterdir()}
+    certificate.publish({**first, "tls.crt": new["tls.crt"]})
+    wait_until(lambda: changing.lines("certificate not reloaded"), "the fault in the log")
+    assert shown(changing) == old
+    assert "the key belongs to another certificate" in changing.lines("certificate not reloaded")[0]["message"]
+    certificate.publish(new)
+    wait_until(lambda: shown(changing) == leaf(tmp_path / "second"), "the whole pair")
+    assert len(changing.lines("certificate not reloaded")) == 1
+    client = changing.client(certificate.root / "ca.crt")
+    assert admit(client, review).status == 200
+    client.close()
