@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 from webhook.model import Object
 
 Path: TypeAlias = tuple[str | int, ...]
-_REMEMBERED = 16
-"""Nodes whose place is remembered between edits: enough for a usual pod, few enough to look through."""
+_STABLE = 2
+"""Edits of longer lists than ``("spec", "containers")`` move no node that is remembered: those inside such lists are not."""
 
 
 class Draft:
@@ -44,10 +44,13 @@ class Draft:
         """Set *key* of the map at *path*, making the map where it is missing; False where it already holds *value*."""
         node, fresh = self._own(path, dict)
         present = key in node
-        if present and node[key] == value:
-            return False
+        if present:
+            old = node[key]
+            if old == value:
+                return False
+            if old.__class__ is dict or old.__class__ is list:
+                self._nodes.clear()
         node[key] = value
-        self._forget(path)
         if not fresh:
             self._record("replace" if present else "add", (*path, key), value)
         self._adopt(value)
@@ -60,7 +63,7 @@ class Draft:
             return False
         node, fresh = self._own(path, dict)
         del node[key]
-        self._forget(path)
+        self._nodes.clear()
         if not fresh:
             self.operations.append({"op": "remove", "path": pointer((*path, key))})
         return True
@@ -80,7 +83,8 @@ class Draft:
             self.append(path, value)
             return
         node.insert(index, value)
-        self._forget(path)
+        if len(path) <= _STABLE:
+            self._nodes.clear()
         if not fresh:
             self._record("add", (*path, index), value)
         self._adopt(value)
@@ -92,7 +96,8 @@ class Draft:
             return False
         node, fresh = self._own(path, list)
         node[index] = value
-        self._forget(path)
+        if len(path) <= _STABLE:
+            self._nodes.clear()
         if not fresh:
             self._record("replace", (*path, index), value)
         self._adopt(value)
@@ -104,12 +109,6 @@ class Draft:
     def _adopt(self, value: Any) -> None:
         if value.__class__ is dict or value.__class__ is list:
             self._fresh[id(value)] = value
-
-    def _forget(self, path: Path) -> None:
-        """Drop what is remembered of the nodes below *path*, which have moved or gone."""
-        length = len(path)
-        for known in [known for known in self._nodes if len(known) > length and known[:length] == path]:
-            del self._nodes[known]
 
     def _own(self, path: Path, kind: type) -> tuple[Any, bool]:
         """Return the node at *path* as our own to change, and whether the draft itself added it."""
@@ -137,9 +136,8 @@ class Draft:
                 self._copied[id(child)] = child
                 node[key] = child
             node = child
-        if len(self._nodes) == _REMEMBERED:
-            self._nodes.clear()
-        self._nodes[path] = node, fresh
+        if all(key.__class__ is str for key in path[_STABLE + 1 :]):
+            self._nodes[path] = node, fresh
         return node, fresh
 
 

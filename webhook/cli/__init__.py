@@ -20,10 +20,10 @@ _ENVIRONMENT_PREFIX = "FABRIC_INJECTOR"
 class _Commands(click.Group):
     """Import a command's module only when the command is called: ``serve`` must stay small."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+    def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
         module = import_module(f"webhook.cli.{cmd_name.replace('-', '_')}")
@@ -31,7 +31,9 @@ class _Commands(click.Group):
         return command
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": _ENVIRONMENT_PREFIX})
+@click.group(
+    cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": _ENVIRONMENT_PREFIX}
+)
 @click.version_option(__version__, prog_name="fabric-injector")
 def main() -> None:
     """Join distributed-training pods to a cluster's RDMA fabric, without a change to the job.
