@@ -1,0 +1,138 @@
+"""Thousands of broken AdmissionReviews against the real server: no internal error, no crash, and every patch applies."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import jsonpatch
+import pytest
+
+from tests.mutations import broken
+from tests.sockets.server import Reply, Server, admit
+
+pytestmark = pytest.mark.sockets
+
+LIVE = sorted((Path(__file__).parents[1] / "fixtures/live").glob("*/*.review.json"))
+CLIENTS = 4
+EACH = 1000
+
+
+def _changed_object(text: str, random: Random) -> str:
+    review = json.loads(text)
+    review["request"]["object"] = broken(review["request"]["object"], random, random.randint(1, 4))
+    return json.dumps(review)
+
+
+def _changed_review(text: str, random: Random) -> str:
+    return json.dumps(broken(json.loads(text), random, random.randint(1, 3)))
+
+
+def _cut(text: str, random: Random) -> str:
+    return text[: random.randrange(len(text))]
+
+
+def _replaced(text: str, random: Random) -> str:
+    place = random.randrange(len(text))
+    return text[:place] + random.choice('"{}[],:\\\x00\u2028é0-') + text[place + 1 :]
+
+
+def _odd_value(text: str, random: Random) -> str:
+    parts = text.split('"')
+    place = random.randrange(1, len(parts) - 1, 2)
+    odd = random.choice(
+        ["\\ud800", "\\udc00x", "\\u0000", "x" * 300_000, "\\u202e", "$(A)$(A)", "${X:=a}:1", "[{", "a/b@c"]
+    )
+    return '"'.join([*parts[:place], odd, *parts[place + 1 :]])
+
+
+def _odd_token(text: str, random: Random) -> str:
+    token = random.choice(["null", "true", "false"])
+    odd = random.choice(["NaN", "-Infinity", "1e999", "1" * 400, "-0", "[" * 5000, '{"a":' * 5000, '[{"name":null}]'])
+    return text.replace(token, odd, random.randint(1, 3))
+
+
+def _repeated_key(text: str, random: Random) -> str:
+    key = random.choice(["object", "metadata", "spec", "containers", "labels", "uid", "env"])
+    return text.replace(f'"{key}":', f'"{key}": {random.choice(["null", "[]", "{}", "1"])}, "{key}":', 1)
+
+
+CHANGES: list[Callable[[str, Random], str]] = [
+    _changed_object,
+    _changed_object,
+    _changed_object,
+    _changed_review,
+    _cut,
+    _replaced,
+    _odd_value,
+    _odd_token,
+    _repeated_key,
+]
+
+
+def bodies(random: Random) -> Iterator[bytes]:
+    """Give reviews that are broken in one way each, made of recorded ones."""
+    texts = [path.read_text() for path in LIVE]
+    for _ in range(EACH):
+        text = random.choice(CHANGES)(random.choice(texts), random)
+        yield text.encode("utf-8", "surrogatepass")
+
+
+def fault(body: bytes, reply: Reply) -> str:
+    """Say what is wrong with an answer; empty if nothing is."""
+    if reply.status == 400:
+        return "" if reply.json()["message"] else "400 without a reason"
+    if reply.status == 503:
+        return "" if reply.headers.get("retry-after") == "1" else "503 without Retry-After"
+    if reply.status != 200:
+        return f"status {reply.status}"
+    request: dict[str, Any] = json.loads(body)["request"]
+    response = reply.json()["response"]
+    if response["uid"] != request["uid"]:
+        return "another uid"
+    if not response["allowed"]:
+        status = response["status"]
+        return (
+            "" if status["code"] == 422 and status["message"] and "patch" not in response else "denied without a reason"
+        )
+    if any(not warning.isprintable() for warning in response.get("warnings", ())):
+        return "a warning that the API server drops"
+    if "patch" in response:
+        operations = base64.b64decode(response["patch"], validate=True).decode()
+        jsonpatch.apply_patch(request["object"], operations)
+    return ""
+
+
+def ask_all(server: Server, authority: Path, seed: int) -> tuple[list[str], Counter[str]]:
+    """Return the faults that were found, and how often each kind of answer came."""
+    faults, kinds = [], Counter[str]()
+    with closing(server.client(authority, timeout=30)) as client:
+        for number, body in enumerate(bodies(Random(seed))):
+            reply = admit(client, body)
+            kinds["patched" if b'"patch":' in reply.body else str(reply.status)] += 1
+            try:
+                found = fault(body, reply)
+            except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException, ValueError, KeyError) as error:
+                found = f"the answer cannot be used: {error!r}"
+            if found:
+                faults.append(f"seed {seed}, review {number}: {found}: {body[:300]!r}")
+    return faults, kinds
+
+
+def test_survives_broken_reviews(server: Server, authority: Path, review: bytes) -> None:
+    with ThreadPoolExecutor(CLIENTS) as clients:
+        found = list(clients.map(lambda seed: ask_all(server, authority, seed), range(CLIENTS)))
+    assert [fault for faults, _ in found for fault in faults] == []
+    kinds = sum((each for _, each in found), Counter[str]())
+    assert min(kinds[kind] for kind in ("patched", "200", "400")) > CLIENTS * EACH / 20, kinds
+    assert not server.lines("internal error")
+    assert not server.ended()
+    with closing(server.client(authority)) as client:
+        assert admit(client, review).status == 200
