@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
+import signal
 import ssl
 import subprocess
 import sys
@@ -38,6 +40,7 @@ def command(once: bool) -> None:
       fabric-injector demo
       fabric-injector demo --once
     """  # noqa: D301  # \\b is click's own mark
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # the webhook must not outlive the demo
     with as_file(files("webhook.demo")) as folder:
         process = subprocess.Popen(
             [
@@ -56,9 +59,9 @@ def command(once: bool) -> None:
             injected = [result for result in results if result.allowed and result.patch]
             click.echo(f"{len(injected)} of {len(results)} pods were injected by {serving['admission']}/mutate")
             if not once:
-                _serve_on(process, serving)
-        except KeyboardInterrupt:
-            click.echo()
+                with contextlib.suppress(KeyboardInterrupt):
+                    _serve_on(process, serving)
+                click.echo()
         finally:
             process.terminate()
             process.wait(_TIMEOUT_SECONDS)
