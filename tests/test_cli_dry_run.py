@@ -218,6 +218,13 @@ def test_takes_every_option_from_the_environment(folder: Path) -> None:
     assert {pod["profile"] for pod in json.loads(result.stdout)["pods"]} == {"rdma-shared"}
 
 
+def test_lists_every_command_in_one_whole_line() -> None:
+    result = CliRunner().invoke(main, ["--help"], terminal_width=80)
+    listed = result.stdout.partition("Commands:\n")[2].splitlines()
+    assert [line.split()[0] for line in listed] == ["serve", "dry-run", "schema", "demo"]
+    assert all(line.endswith(".") and not line.endswith("...") for line in listed)
+
+
 def test_shows_examples_in_its_help() -> None:
     result = call("--help")
     assert "fabric-injector dry-run -f job.yaml --server" in result.stdout

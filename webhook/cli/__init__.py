@@ -12,7 +12,7 @@ _COMMANDS = {
     "serve": "Answer admission reviews over HTTPS.",
     "dry-run": "Show what would be injected into any workload, and why.",
     "schema": "Print the JSON Schema of profiles.yaml.",
-    "demo": "Send a real TorchX job through a real webhook, and show what it becomes.",
+    "demo": "Show on sample data what a TorchX job becomes, then serve.",
 }
 _ENVIRONMENT_PREFIX = "FABRIC_INJECTOR"
 
@@ -28,6 +28,7 @@ class _Commands(click.Group):
             return None
         module = import_module(f"webhook.cli.{cmd_name.replace('-', '_')}")
         command: click.Command = module.command
+        command.short_help = _COMMANDS[cmd_name]
         return command
 
 
@@ -38,5 +39,6 @@ class _Commands(click.Group):
 def main() -> None:
     """Join distributed-training pods to a cluster's RDMA fabric, without a change to the job.
 
-    Every option is also an environment variable: serve's --profiles is FABRIC_INJECTOR_SERVE_PROFILES.
+    Start with demo: it needs no cluster. Every option is also an environment variable: serve's --profiles is
+    FABRIC_INJECTOR_SERVE_PROFILES.
     """

@@ -34,7 +34,8 @@ class _Failure(click.ClickException):
     type=_FILE,
     multiple=True,
     show_envvar=True,
-    help="Manifest, YAML or JSON; - reads standard input. Repeatable; further FILEs may follow.",
+    help="Manifest, YAML or JSON; - reads standard input. Repeatable; further FILEs may follow. In the "
+    "environment variable, separate files with ':'.",
 )
 @click.argument("more", type=_FILE, nargs=-1, metavar="[FILE]...")
 @click.option("--profiles", type=_FILE, show_envvar=True, help="YAML file of the profiles, as the webhook reads it.")
@@ -44,7 +45,7 @@ class _Failure(click.ClickException):
     multiple=True,
     show_envvar=True,
     help="YAML or JSON file of Namespaces, NetworkAttachmentDefinitions and Pods in place of a cluster, which is then not "
-    "contacted. Repeatable.",
+    "contacted. Repeatable; in the environment variable, separate files with ':'.",
 )
 @click.option("--namespace", metavar="NS", show_envvar=True, help="Namespace of objects that name none; else default.")
 @click.option("--profile", metavar="NAME", show_envvar=True, help="Use this profile, whatever the labels say.")
@@ -55,7 +56,7 @@ class _Failure(click.ClickException):
     default="diff",
     show_default=True,
     show_envvar=True,
-    help="Form of the answer, see below.",
+    help="Form of the answer, see Output above.",
 )
 @click.option(
     "--server",
