@@ -292,15 +292,15 @@ def test_tells_a_denial_once() -> None:
     assert "nothing is changed" not in text
 
 
-def test_writes_warnings_and_what_was_ignored() -> None:
+def test_writes_warnings_once_and_what_was_ignored() -> None:
     pod = {"metadata": {"name": "p"}, "spec": {"containers": []}}
     decision = Decision("devices", Outcome.WARNED, Reason.DRA_CLAIM, "a claim")
     result = DryRun(
-        (PodResult("Pod/p", "ml", pod, pod, True, decisions=(decision,), warnings=("a claim",)),),
+        (PodResult("Pod/p", "ml", pod, pod, True, decisions=(decision,), warnings=("a claim", "from elsewhere")),),
         (Ignored("ConfigMap/x", "holds no pod template"),),
     )
     assert render_diff(result) == (
-        "Pod/p: pod ml/p\nallowed\n  nothing is changed\n  devices  warned    a claim\nwarning: a claim\n\n"
+        "Pod/p: pod ml/p\nallowed\n  nothing is changed\n  devices  warned    a claim\nwarning: from elsewhere\n\n"
         "ConfigMap/x: holds no pod template\n"
     )
 

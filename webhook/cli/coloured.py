@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from webhook.dry_run import DryRun, PodResult
-from webhook.dry_run.render import diff_lines, heading, summary, told_decisions
+from webhook.dry_run.render import diff_lines, heading, summary, told_decisions, told_warnings
 from webhook.model import Outcome
 from webhook.review import printable
 
@@ -50,5 +50,5 @@ def _print_pod(pod: PodResult, console: Console) -> None:
             outcome = Text(str(decision.outcome), style=_OUTCOMES[decision.outcome])
             table.add_row(Text(decision.step), outcome, Text(printable(decision.message, limit=None)))
         console.print(table, soft_wrap=False)
-    for warning in pod.warnings:
-        console.print(Text(f"warning: {printable(warning)}", style="yellow"))
+    for warning in told_warnings(pod):
+        console.print(Text(f"warning: {warning}", style="yellow"))

@@ -62,7 +62,7 @@ def _diff_part(pod: PodResult) -> list[str]:
     width = max((len(decision.step) for decision in told), default=0)
     for decision in told:
         lines.append(f"  {decision.step:<{width}}  {decision.outcome:<8}  {printable(decision.message, limit=None)}")
-    lines += [f"warning: {printable(warning)}" for warning in pod.warnings]
+    lines += [f"warning: {warning}" for warning in told_warnings(pod)]
     return lines
 
 
@@ -88,6 +88,12 @@ def summary(pod: PodResult) -> str:
 def told_decisions(pod: PodResult) -> list[Decision]:
     """Return the decisions that the summary has not told already."""
     return [decision for decision in pod.decisions if pod.allowed or decision.message != pod.message]
+
+
+def told_warnings(pod: PodResult) -> list[str]:
+    """Return the warnings that no decision has told already, printable."""
+    told = {printable(decision.message) for decision in told_decisions(pod)}
+    return [warning for warning in map(printable, pod.warnings) if warning not in told]
 
 
 def diff_lines(pod: PodResult) -> list[str]:
