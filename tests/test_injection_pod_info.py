@@ -100,7 +100,7 @@ def test_skips_where_the_profile_offers_nothing() -> None:
     pod = minimal_pod(minimal_container(resources={"limits": {"hugepages-1Gi": "2Gi"}}))
     result, decisions = carry_out(inject, pod, plan(pod))
     assert result == pod
-    assert outcomes(decisions) == [(Outcome.SKIPPED, Reason.DISABLED)]
+    assert outcomes(decisions) == [(Outcome.SKIPPED, Reason.NOT_ASKED)]
 
 
 def test_keeps_the_users_container_name() -> None:

@@ -92,6 +92,7 @@ def test_a_complete_pod_is_consistent_in_all_its_parts() -> None:
     status = json.loads(metadata["annotations"][names.STATUS])
     assert status["profile"] == "rails"
     assert {"networks", "devices", "ipc-lock", "rendezvous", "environment"} <= set(status["injected"])
+    assert status["skipped"] == {}, "nobody asked for podInfo, node selectors or a sidecar"
 
 
 def test_our_keys_and_the_network_status_are_never_trusted() -> None:

@@ -23,7 +23,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     """Mount the files that the profile offers in every container, completing what is mounted there already."""
     settings = plan.profile.pod_info
     if not (settings.hugepages or settings.labels or settings.annotations):
-        return [Decision(STEP, Outcome.SKIPPED, Reason.DISABLED, f"profile {plan.profile.name} offers no podInfo")]
+        return [Decision(STEP, Outcome.SKIPPED, Reason.NOT_ASKED, f"profile {plan.profile.name} offers no podInfo")]
     items = list(_items(draft, plan))
     if not items:
         return [Decision(STEP, Outcome.SKIPPED, Reason.NOT_ASKED, "no container asks for hugepages")]
