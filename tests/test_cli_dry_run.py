@@ -170,6 +170,11 @@ WRONG: dict[str, tuple[list[str], str | bytes | None, str]] = {
     "no UTF-8": (["-f", "-"], b"a: 1\nb: \xff", "standard input: line 2: not UTF-8"),
     "nothing": (["-f", "-"], "", "standard input: expected a manifest, found nothing"),
     "an unknown output": (["-f", "-", "-o", "yaml"], "", "'yaml' is not one of 'json', 'diff', 'patch', 'pod'"),
+    "an unknown profile": (
+        ["-f", TORCHX, "--profile", "x"],
+        None,
+        "--profile x: no profile is named so; use one of: rdma-shared, none",
+    ),
     "server and profiles": (["-f", "-", "--server"], "", "--server asks the cluster, which has its own"),
 }
 

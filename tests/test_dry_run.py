@@ -153,6 +153,17 @@ def test_uses_the_named_profile_in_place_of_the_labels() -> None:
     assert "rdma/hca" not in limits
 
 
+def test_names_the_option_where_it_leaves_the_pod_alone() -> None:
+    [pod, _] = run(profile="none").pods
+    assert [decision.message for decision in pod.decisions] == ["the dry run's profile is none"]
+
+
+def test_says_where_to_write_a_profile_when_there_is_none() -> None:
+    none = parse_profiles("profiles: {}")
+    result = dry_run(TORCHX, namespace="research", profile=None, profiles=none, world=WORLD)
+    assert all(pod.message.endswith("the profiles file holds none: write it there") for pod in result.pods)
+
+
 def test_takes_a_namespace_that_does_not_exist_as_unlabelled_where_a_profile_is_named() -> None:
     [pod, _] = run(namespace="nowhere", profile="rdma-shared").pods
     assert pod.allowed
@@ -172,7 +183,7 @@ def test_denies_what_admission_denies() -> None:
     result = run(profile="missing")
     assert not result.is_allowed
     assert {pod.message for pod in result.pods} == {
-        "the dry run: no profile is named 'missing'; use one of: other, rdma-shared"
+        "the dry run's profile: no profile is named 'missing'; use one of: other, rdma-shared"
     }
     assert all(decision.outcome is Outcome.DENIED for pod in result.pods for decision in pod.decisions)
 
@@ -251,7 +262,7 @@ def test_writes_pods_as_a_stream_that_reads_back() -> None:
 def test_writes_a_denied_pod_as_a_comment() -> None:
     text = render_pod(run(profile="missing"))
     assert not any(yaml.safe_load_all(text))
-    assert "# the dry run: no profile is named 'missing'" in text
+    assert "# the dry run's profile: no profile is named 'missing'" in text
 
 
 def test_writes_a_diff_of_what_is_changed() -> None:

@@ -73,7 +73,7 @@ def select_profile(pod: Object, namespace: Namespace, profiles: Profiles, overri
     """
     of_pod, of_namespace = podspec.labels(pod).get(names.PROFILE), namespace.labels.get(names.PROFILE)
     if override is not None:
-        name, where = override, "the dry run"
+        name, where = override, "the dry run's profile"
     elif of_pod is not None:
         name, where = of_pod, f"pod {podspec.display_name(pod)}: label {names.PROFILE}"
     elif of_namespace is not None:
@@ -86,8 +86,9 @@ def select_profile(pod: Object, namespace: Namespace, profiles: Profiles, overri
         return _skip(Reason.OPTED_OUT, f"{where} is {names.PROFILE_NONE}")
     profile = profiles.profiles.get(name)
     if profile is None:
-        known = ", ".join(sorted(profiles.profiles)) or "none at all"
-        raise Denied(STEP, Reason.UNKNOWN_PROFILE, f"{where}: no profile is named {name!r}; use one of: {known}")
+        known = ", ".join(sorted(profiles.profiles))
+        advice = f"use one of: {known}" if known else "the profiles file holds none: write it there"
+        raise Denied(STEP, Reason.UNKNOWN_PROFILE, f"{where}: no profile is named {name!r}; {advice}")
     if profile.allowed_namespaces is not None and namespace.name not in profile.allowed_namespaces:
         raise Denied(
             STEP,

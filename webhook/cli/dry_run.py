@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from webhook import names
 from webhook.dry_run import RENDERERS, DryRun, judge
 from webhook.errors import InputError, ProfilesError, Unavailable, WebhookError
 from webhook.kube.cluster import Cluster
@@ -111,7 +112,9 @@ def command(
 
             run = ask_server(connect(), templates)
         else:
-            run = judge(templates, profile=profile, profiles=_profiles(profiles, objects), world=_world(objects))
+            known = _profiles(profiles, objects)
+            _check_profile(profile, known)
+            run = judge(templates, profile=profile, profiles=known, world=_world(objects))
     except Unavailable as error:
         raise _Failure(
             str(error) if server else f"{error}; --server lets the cluster decide, with fewer rights"
@@ -164,6 +167,12 @@ def _profiles(path: Path | None, objects: Sequence[Path]) -> Profiles:
     except ProfilesError as error:
         faults = "\n".join(f"{_name(path)}: {problem}" for problem in error.problems)
         raise InputError(f"the profiles cannot be used\n{faults}") from None
+
+
+def _check_profile(name: str | None, known: Profiles) -> None:
+    if name is not None and name != names.PROFILE_NONE and name not in known.profiles:
+        choice = ", ".join([*sorted(known.profiles), names.PROFILE_NONE])
+        raise InputError(f"--profile {name}: no profile is named so; use one of: {choice}")
 
 
 def _world(objects: Sequence[Path]) -> World:
