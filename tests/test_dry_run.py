@@ -249,6 +249,12 @@ def test_writes_patches_that_kubectl_takes() -> None:
     assert [entry["patch"] for entry in entries] == [list(pod.patch) for pod in run().pods]
 
 
+def test_says_beside_an_empty_patch_why_the_pod_is_denied() -> None:
+    [entry, _] = json.loads(render_patch(run(profile="missing")))
+    assert (entry["allowed"], entry["patch"]) == (False, [])
+    assert "no profile is named 'missing'" in entry["message"]
+
+
 def test_writes_pods_as_a_stream_that_reads_back() -> None:
     result = run()
     text = render_pod(result)

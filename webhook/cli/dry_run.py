@@ -93,7 +93,7 @@ def command(
     Output:
       diff   for each pod the decision, a unified diff, what each step did, warnings
       json   the document that POST /dry-run answers
-      patch  a JSON list of {source, namespace, name, allowed, patch}, each with a JSON Patch
+      patch  a JSON list of {source, namespace, name, allowed, message, patch}, each with a JSON Patch
       pod    a YAML stream of the pods as they leave admission
 
     Exit status: 0 all pods are allowed, 1 some pod is denied, 2 the command or its input is wrong.

@@ -29,6 +29,7 @@ def render_patch(run: DryRun) -> str:
             "namespace": pod.namespace,
             "name": pod.name,
             "allowed": pod.allowed,
+            "message": pod.message,
             "patch": list(pod.patch),
         }
         for pod in run.pods
