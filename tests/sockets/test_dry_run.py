@@ -51,6 +51,17 @@ def test_writes(server: Server, output: str, content_type: str, beginning: bytes
     [
         pytest.param("/dry-run", b"a: [", {}, 400, "line 2, column 1", id="broken YAML"),
         pytest.param("/dry-run", b"\xff", {}, 400, "not UTF-8", id="no text"),
+        pytest.param("/dry-run", b"", {}, 400, "expected a manifest, found nothing", id="nothing"),
+        pytest.param("/dry-run", b"# a comment\n---\n", {}, 400, "found nothing", id="nothing but comments"),
+        pytest.param("/dry-run?ns=x", b"a: b", {}, 400, "use namespace, output, profile", id="parameter"),
+        pytest.param(
+            "/dry-run",
+            b"apiVersion: v1kind: Pod",
+            {"Content-Type": "application/x-www-form-urlencoded"},
+            400,
+            "line 1, column 19: mapping values are not allowed in this context; the body is one line: curl's -d joins",
+            id="joined lines",
+        ),
         pytest.param("/dry-run?output=xml", b"a: b", {}, 400, "choose one of json, diff, patch, pod", id="output"),
         pytest.param(
             "/dry-run", b"<a/>", {"Content-Type": "application/xml"}, 415, "application/xml", id="content type"

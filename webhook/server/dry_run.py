@@ -8,9 +8,14 @@ from collections.abc import Callable, Mapping
 from flask import Flask, Response, request
 
 from webhook.dry_run import RENDERERS, DryRun
+from webhook.errors import InputError
 from webhook.server.app import make_app
 from webhook.server.refusal import Refused
 
+PARAMETERS = frozenset(("namespace", "output", "profile"))
+FORM = "application/x-www-form-urlencoded"
+"""What ``curl`` says of every file that it sends with -d or --data-binary."""
+JOINED = "the body is one line: curl's -d joins the lines of a file, --data-binary keeps them"
 CONTENT_TYPES = frozenset(
     {
         "",
@@ -20,7 +25,7 @@ CONTENT_TYPES = frozenset(
         "text/yaml",
         "text/x-yaml",
         "text/plain",
-        "application/x-www-form-urlencoded",  # what `curl --data-binary @file` says of every file
+        FORM,
     }
 )
 USAGE = """fabric-injector: see what would be injected into your pods.
@@ -61,14 +66,23 @@ def make_dry_run_app(
             raise Refused(
                 415, "content-type", f"content type {request.mimetype}: send application/yaml or application/json"
             )
+        unknown = sorted(request.args.keys() - PARAMETERS)
+        if unknown:
+            raise Refused(400, "parameter", f"{unknown[0]} is no parameter: use {', '.join(sorted(PARAMETERS))}")
         output = request.args.get("output", "json")
         if output not in renderers:
             raise Refused(400, "output", f"output={output}: choose one of {', '.join(renderers)}")
         try:
             text = request.get_data(cache=False).decode("utf-8-sig")
         except UnicodeDecodeError as error:
-            raise Refused(400, "encoding", f"byte {error.start} of the body is not UTF-8") from None
-        run = judge(text, request.args.get("namespace"), request.args.get("profile"))
+            raise Refused(400, "encoding", f"byte {error.start} of the body is not UTF-8; send text") from None
+        try:
+            run = judge(text, request.args.get("namespace"), request.args.get("profile"))
+        except InputError as error:
+            is_joined = request.mimetype == FORM and "\n" not in text
+            raise InputError(f"{error}; {JOINED}" if is_joined else str(error)) from None
+        if not (run.pods or run.ignored):
+            raise Refused(400, "empty", "expected a manifest, found nothing; send it: curl --data-binary @job.yaml")
         content_type, render = renderers[output]
         return Response(render(run), content_type=content_type)
 
