@@ -107,7 +107,7 @@ def test_refuses_a_port_that_is_taken(server: Server, tls_dir: Path) -> None:
     said = refused(
         f"--profiles={PROFILES}", f"--objects={OBJECTS}", f"--tls-dir={tls_dir}", f"--dry-run-listen={taken}"
     )
-    assert f"cannot listen on {taken}: Address already in use" in said
+    assert f"cannot listen on {taken}: Address already in use; choose another address" in said
 
 
 def _mix_keys(directory: Path) -> None:

@@ -47,7 +47,8 @@ def bind(address: Address) -> socket.socket:
         )[0]
         return socket.create_server(target[:2], family=family, backlog=BACKLOG)
     except OSError as error:
-        raise InputError(f"cannot listen on {address}: {error.strerror or error}; choose another address") from None
+        reason = (error.strerror or str(error)).partition(" (while ")[0]  # create_server repeats the address there
+        raise InputError(f"cannot listen on {address}: {reason}; choose another address") from None
 
 
 class Listener:

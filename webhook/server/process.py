@@ -102,7 +102,7 @@ async def _serve(service: Service, sockets: Sockets) -> None:
     await stop.asked.wait()
     service.readiness.draining = True
     admission.closing = True
-    log.info("ending: not ready any more, serving on until no request has come for %g s", service.quiet_seconds)
+    log.info(_ending(service.quiet_seconds))
     await _drain(admission, service.quiet_seconds, stop)
     at_once = stop.at_once.is_set()
     await listeners[0].close(
@@ -111,6 +111,11 @@ async def _serve(service: Service, sockets: Sockets) -> None:
     await asyncio.gather(*(each.close(linger_seconds=0.0, grace_seconds=0.5) for each in listeners[1:]))
     for pool in pools:
         pool.stop()
+
+
+def _ending(quiet_seconds: float) -> str:
+    until = f"serving on until no request has come for {quiet_seconds:g} s" if quiet_seconds else "finishing requests"
+    return f"ending: not ready any more, {until}"
 
 
 class _Stop:
