@@ -194,6 +194,12 @@ def test_tells_of_an_observed_namespace_without_changing_the_pod() -> None:
     assert pod.patch == ()
     assert pod.after == pod.before
     assert any("would be" in warning for warning in pod.warnings)
+    text = render_diff(DryRun((pod,), ()))
+    assert (
+        "nothing is changed or denied, as label fabric-injector.io/mode of the namespace says; this would be:\n" in text
+    )
+    assert "  networks       injected  " in text
+    assert "warning: " not in text
 
 
 class _Unknown:

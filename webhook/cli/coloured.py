@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from webhook.dry_run import DryRun, PodResult
-from webhook.dry_run.render import diff_lines, heading, summary, told_decisions, told_warnings
+from webhook.dry_run.render import diff_lines, heading, summary, told_decisions, told_warnings, unchanged
 from webhook.model import Outcome
 from webhook.review import printable
 
@@ -40,7 +40,7 @@ def _print_pod(pod: PodResult, console: Console) -> None:
         style = "bold" if line.startswith(("--- ", "+++ ")) else _LINES.get(line[:1], "")
         console.print(Text(line, style=style))
     if not lines and pod.allowed:
-        console.print(Text("  nothing is changed", style="dim"))
+        console.print(Text(f"  {unchanged(pod)}", style="dim"))
     if told := told_decisions(pod):
         table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
         table.add_column(no_wrap=True)

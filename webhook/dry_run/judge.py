@@ -15,7 +15,7 @@ from webhook.templates import Ignored, Template, Templates, find_templates, pars
 class PodResult:
     """Hold the answer about one pod: *before* as it reaches admission, *after* as it leaves, *patch* from one to the other.
 
-    *rendezvous*: ``master``, ``worker`` or empty.
+    *rendezvous*: ``master``, ``worker`` or empty. *observed*: the namespace only observes; the decisions tell what would be.
     """
 
     source: str
@@ -31,6 +31,7 @@ class PodResult:
     decisions: tuple[Decision, ...] = ()
     warnings: tuple[str, ...] = ()
     patch: tuple[Object, ...] = ()
+    observed: bool = False
 
     @property
     def name(self) -> str:
@@ -139,6 +140,7 @@ def _judge(template: Template, profile: str | None, profiles: Profiles, world: W
         verdict.decisions,
         verdict.warnings,
         tuple(verdict.operations),
+        verdict.observed,
     )
 
 

@@ -58,7 +58,7 @@ def render_diff(run: DryRun) -> str:
 
 def _diff_part(pod: PodResult) -> list[str]:
     lines = [heading(pod), summary(pod)]
-    lines += diff_lines(pod) or (["  nothing is changed"] if pod.allowed else [])
+    lines += diff_lines(pod) or ([f"  {unchanged(pod)}"] if pod.allowed else [])
     told = told_decisions(pod)
     width = max((len(decision.step) for decision in told), default=0)
     for decision in told:
@@ -86,6 +86,13 @@ def summary(pod: PodResult) -> str:
     return printable(", ".join(facts), limit=None)
 
 
+def unchanged(pod: PodResult) -> str:
+    """Say that an allowed pod stays as it is, and what the decisions mean where its namespace only observes."""
+    if pod.observed:
+        return f"nothing is changed or denied, as label {names.MODE} of the namespace says; this would be:"
+    return "nothing is changed"
+
+
 def told_decisions(pod: PodResult) -> list[Decision]:
     """Return the decisions that the summary has not told already."""
     return [decision for decision in pod.decisions if pod.allowed or decision.message != pod.message]
@@ -93,6 +100,8 @@ def told_decisions(pod: PodResult) -> list[Decision]:
 
 def told_warnings(pod: PodResult) -> list[str]:
     """Return the warnings that no decision has told already, printable."""
+    if pod.observed:
+        return []
     told = {printable(decision.message) for decision in told_decisions(pod)}
     return [warning for warning in map(printable, pod.warnings) if warning not in told]
 
