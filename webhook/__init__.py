@@ -1,4 +1,4 @@
-"""Join distributed-training pods to a cluster's fast fabric: admission webhook, controller and command line.
+"""Join distributed-training pods to a cluster's fast fabric: admission webhook and command line.
 
 The layers, each importing only what stands below it (pyproject.toml holds the contract)::
 
