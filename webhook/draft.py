@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -56,6 +57,20 @@ class Draft:
         self._adopt(value)
         return True
 
+    def set_keys(self, path: Path, values: Mapping[str, Any]) -> None:
+        """Set several keys of the map at *path* to scalar values, making the map where it is missing."""
+        node, fresh = self._own(path, dict)
+        for key, value in values.items():
+            if key not in node:
+                op = "add"
+            elif node[key] != value:
+                op = "replace"
+            else:
+                continue
+            node[key] = value
+            if not fresh:
+                self.operations.append({"op": op, "path": pointer((*path, key)), "value": value})
+
     def remove_key(self, path: Path, key: str) -> bool:
         """Remove *key* from the map at *path*; False where it is not there."""
         current = self.get(*path)
@@ -75,6 +90,15 @@ class Draft:
         if not fresh:
             self._record("add", (*path, "-"), value)
         self._adopt(value)
+
+    def extend(self, path: Path, values: Iterable[Any]) -> None:
+        """Append several *values* to the list at *path*, making the list where it is missing."""
+        node, fresh = self._own(path, list)
+        for value in values:
+            node.append(value)
+            if not fresh:
+                self.operations.append({"op": "add", "path": pointer((*path, "-")), "value": value})
+            self._adopt(value)
 
     def insert(self, path: Path, index: int, value: Any) -> None:
         """Insert *value* before *index* of the list at *path*, making the list where it is missing."""
@@ -115,29 +139,34 @@ class Draft:
         known = self._nodes.get(path)
         if known is not None:
             return known
-        node: Any = self.pod
-        fresh = False
-        last = len(path) - 1
-        for depth, key in enumerate(path):
+        length = len(path)
+        start = length - 1
+        while start and (known := self._nodes.get(path[:start])) is None:
+            start -= 1
+        node: Any
+        node, fresh = known or (self.pod, False)
+        stable = True
+        for depth in range(start, length):
+            key = path[depth]
             child = node.get(key) if isinstance(node, dict) else node[key]
             if child is None:
-                child = kind() if depth == last else {}
+                child = kind() if depth == length - 1 else {}
                 if not fresh:
                     self._record("add" if isinstance(node, dict) else "replace", path[: depth + 1], child)
                 node[key] = child
                 self._fresh[id(child)] = child
                 fresh = True
-            elif fresh:
-                pass
-            elif id(child) in self._fresh:
-                fresh = True
-            elif id(child) not in self._copied:
-                child = child.copy()
-                self._copied[id(child)] = child
-                node[key] = child
+            elif not fresh:
+                if id(child) in self._fresh:
+                    fresh = True
+                elif id(child) not in self._copied:
+                    child = child.copy()
+                    self._copied[id(child)] = child
+                    node[key] = child
             node = child
-        if all(key.__class__ is str for key in path[_STABLE + 1 :]):
-            self._nodes[path] = node, fresh
+            stable = stable and (depth <= _STABLE or key.__class__ is str)
+            if stable:
+                self._nodes[path[: depth + 1]] = node, fresh
         return node, fresh
 
 

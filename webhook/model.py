@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 Object: TypeAlias = dict[str, Any]
 """A Kubernetes object, or a part of one, as parsed from JSON."""
@@ -71,8 +71,7 @@ class Reason(StrEnum):
     ISTIO_INIT = "istio-init"
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """State what one step did to the pod and why: *step* is a file name of ``injection/``, *message* one sentence."""
 
     step: str

@@ -112,6 +112,17 @@ def argv(container: Object) -> list[str]:
     return [*(container.get("command") or ()), *(container.get("args") or ())]
 
 
+def mentions(container: Object, *options: str) -> bool:
+    """Tell whether command or args hold one of *options* anywhere."""
+    for key in ("command", "args"):
+        for text in container.get(key) or ():
+            if "--" in text:
+                for option in options:
+                    if option in text:
+                        return True
+    return False
+
+
 def mounts(container: Object) -> list[Object]:
     """Return ``volumeMounts``."""
     return container.get("volumeMounts") or []

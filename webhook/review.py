@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -22,8 +21,7 @@ _WARNING_LENGTH = 400
 _POD = {"group": "", "version": "v1", "resource": "pods"}
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """Hold the answer about one pod, for admission and dry run alike.
 
     *reason*: metric label, ``injected``, ``unchanged``, or the Reason of a skip or denial. *operations* lead from the input to *pod*.
@@ -45,8 +43,7 @@ class Verdict:
     observed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """Hold an answered AdmissionReview: *body* for the API server, the rest for the log."""
 
     body: bytes
@@ -184,8 +181,7 @@ def _look_up(pod: Object, namespace: str, world: World, override: str | None) ->
 
 def _observe(verdict: Verdict, pod: Object) -> Verdict:
     told = [f"observe mode: {each.step} would be {each.outcome}: {each.message}" for each in verdict.decisions]
-    return replace(
-        verdict,
+    return verdict._replace(
         allowed=True,
         code=200,
         message="",

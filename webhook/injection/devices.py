@@ -36,6 +36,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     own = containers(draft.pod)[plan.container]
     others = [container for container in running_containers(draft.pod) if container is not own]
     changed, raised = [], []
+    written: dict[str, dict[str, str]] = {key: {} for key in _KEYS}
     for resource, amount in needed.items():
         held = _held(plan, own, resource)
         present = held or 0
@@ -50,10 +51,14 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
             continue
         else:
             text = limits(own).get(resource) or requests(own)[resource]
-        _write(draft, plan, resource, text, own)
+        for key in _keys_of(resource, own):
+            written[key][resource] = text
         changed.append(f"{resource}: {text}")
     if not changed:
         return [Decision(STEP, Outcome.KEPT, Reason.ALREADY_THERE, f"the pod asks for {', '.join(needed)} already")]
+    for key, quantities in written.items():
+        if quantities:
+            draft.set_keys(("spec", "containers", plan.container, "resources", key), quantities)
     return _changed(draft, plan, changed, raised)
 
 
@@ -117,12 +122,11 @@ def _text(plan: Plan, resource: str, amount: int | Fraction, total: int | Fracti
     return str(total) if isinstance(total, int) else format_quantity(total)
 
 
-def _write(draft: Draft, plan: Plan, resource: str, text: str, own: Object) -> None:
-    keys: Sequence[str] = _KEYS
-    if resource in _OVERCOMMITTABLE:  # a request without a limit stays so: the pod keeps its quality of service
-        keys = tuple(key for key in _KEYS if resource in _quantities(own, key)) or _KEYS
-    for key in keys:
-        draft.set_key(("spec", "containers", plan.container, "resources", key), resource, text)
+def _keys_of(resource: str, own: Object) -> Sequence[str]:
+    """Say where a quantity belongs; a request without a limit stays so: the pod keeps its quality of service."""
+    if resource not in _OVERCOMMITTABLE:
+        return _KEYS
+    return tuple(key for key in _KEYS if resource in _quantities(own, key)) or _KEYS
 
 
 def _changed(draft: Draft, plan: Plan, changed: list[str], raised: list[str]) -> list[Decision]:

@@ -30,13 +30,12 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
         judged.append(_no_interface(Reason.HOST_NETWORK, "the pod is on the host network"))
     else:
         judged.append(_no_interface(Reason.NO_IPAM, "no network with IPAM is attached"))
-    added = []
-    path = ("spec", "containers", plan.container, "env")
-    for name, value in wanted.items():
-        if name not in there:
-            draft.append(path, {"name": name, "value": value})
-            added.append(name)
-    found = [_added(plan, container, added)] if added else []
+    added = [name for name in wanted if name not in there]
+    found = []
+    if added:
+        path = ("spec", "containers", plan.container, "env")
+        draft.extend(path, [{"name": name, "value": wanted[name]} for name in added])
+        found = [_added(plan, container, added)]
     if len(added) < len(wanted):
         found.append(_kept(plan, there, wanted))
     return found + judged

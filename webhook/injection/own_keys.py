@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
+
+import orjson
 
 from webhook import names, podspec
 from webhook.draft import Draft
 from webhook.injection.plan import Plan
 from webhook.model import Decision, Outcome, Reason
 
-_encode = json.JSONEncoder(separators=(",", ":")).encode
-_NOBODY_ASKED = frozenset((Reason.NOT_ASKED, Reason.NO_SIDECAR))
+_NOBODY_ASKED = (Reason.NOT_ASKED, Reason.NO_SIDECAR)
 _LABELS = ("metadata", "labels")
 _ANNOTATIONS = ("metadata", "annotations")
 
@@ -31,14 +32,13 @@ def write(draft: Draft, plan: Plan, decisions: Iterable[Decision], version: str)
             annotations[names.MASTER_HOST] = plan.master.host
     earlier = podspec.annotations(draft.pod).get(names.STATUS)
     annotations[names.STATUS] = _status(plan.profile.name, version, decisions, earlier)
-    for key, value in labels.items():
-        draft.set_key(_LABELS, key, value)
-    for key, value in annotations.items():
-        draft.set_key(_ANNOTATIONS, key, value)
-    remove(draft, keep=labels.keys() | annotations.keys())
+    if labels:
+        draft.set_keys(_LABELS, labels)
+    draft.set_keys(_ANNOTATIONS, annotations)
+    remove(draft, keep=labels | annotations)
 
 
-def remove(draft: Draft, keep: Iterable[str] = ()) -> None:
+def remove(draft: Draft, keep: Container[str] = ()) -> None:
     """Remove our own keys but those in *keep*, and the network status that a manifest saved from a live pod carries."""
     for path, keys, present in (
         (_LABELS, names.OWN_LABELS, podspec.labels(draft.pod)),
@@ -54,21 +54,28 @@ def _status(profile: str, version: str, decisions: Iterable[Decision], earlier: 
 
     What an earlier pass over the same pod injected is found as kept by this one: it is still told as injected.
     """
-    outcomes: dict[str, set[Outcome]] = {}
-    skipped: dict[str, str] = {}
-    for decision in decisions:
-        outcomes.setdefault(decision.step, set()).add(decision.outcome)
-        if decision.outcome is Outcome.SKIPPED and decision.reason not in _NOBODY_ASKED:
-            skipped.setdefault(decision.step, decision.message)
     before = _injected_earlier(earlier)
-    injected = [
-        step
-        for step, found in outcomes.items()
-        if Outcome.INJECTED in found or (Outcome.KEPT in found and step in before)
-    ]
-    kept = [step for step, found in outcomes.items() if Outcome.KEPT in found and step not in injected]
-    status = {"profile": profile, "version": version, "injected": injected, "kept": kept, "skipped": skipped}
-    return _encode(status)
+    injected: dict[str, None] = {}
+    kept: dict[str, None] = {}
+    skipped: dict[str, str] = {}
+    for step, outcome, reason, message in decisions:
+        if outcome is Outcome.INJECTED or (outcome is Outcome.KEPT and step in before):
+            injected[step] = None
+        elif outcome is Outcome.KEPT:
+            kept[step] = None
+        elif outcome is Outcome.SKIPPED and reason not in _NOBODY_ASKED:
+            skipped.setdefault(step, message)
+    status = {
+        "profile": profile,
+        "version": version,
+        "injected": list(injected),
+        "kept": [step for step in kept if step not in injected],
+        "skipped": skipped,
+    }
+    try:
+        return orjson.dumps(status).decode()
+    except TypeError:  # lone surrogates, from a name in the pod
+        return json.dumps(status, separators=(",", ":"))
 
 
 def _injected_earlier(status: str | None) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from webhook.model import Decision, MasterAddress, Namespace
 from webhook.networks import Attachment
@@ -10,8 +10,7 @@ from webhook.profiles import Profile
 from webhook.workloads.member import Member, Rendezvous
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """Hold the decisions that all steps of one pod share.
 
     *container*: index of the training container in ``spec.containers``. *networks*: the resulting value of the networks annotation,

@@ -93,7 +93,7 @@ def _why_rank_zero_keeps_its_name(draft: Draft, plan: Plan, meets: Rendezvous) -
     entries = [entry for entry in podspec.env(container) if entry.get("name") in ("MASTER_ADDR", "PET_RDZV_CONF")]
     if any(is_published(entry) for entry in entries):
         return ""
-    if any("--rdzv_conf" in text or "--rdzv-conf" in text for text in podspec.argv(container)):
+    if podspec.mentions(container, "--rdzv_conf", "--rdzv-conf"):
         return "its command holds --rdzv_conf, so that torchrun reads no PET_RDZV_CONF"
     for entry in entries:
         if entry.get("name") != "PET_RDZV_CONF":
@@ -202,7 +202,7 @@ def _set_local_address(draft: Draft, plan: Plan) -> bool:
     for entry in podspec.env(container):
         if entry.get("name") == "PET_LOCAL_ADDR":
             return is_published(entry)
-    if any("--local-addr" in text or "--local_addr" in text for text in podspec.argv(container)):
+    if podspec.mentions(container, "--local-addr", "--local_addr"):
         return False
     draft.append(("spec", "containers", plan.container, "env"), field_entry("PET_LOCAL_ADDR", names.LOCAL_ADDR))
     return True

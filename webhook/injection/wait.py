@@ -14,7 +14,14 @@ from webhook.model import Object
 from webhook.quantity import format_quantity, parse_quantity
 from webhook.workloads.member import Rendezvous
 
-_FILES = {"master-addr": names.MASTER_ADDR, "master-host": names.MASTER_HOST, "local-addr": names.LOCAL_ADDR}
+_FILES = {
+    path: f"metadata.annotations['{annotation}']"
+    for path, annotation in (
+        ("master-addr", names.MASTER_ADDR),
+        ("master-host", names.MASTER_HOST),
+        ("local-addr", names.LOCAL_ADDR),
+    )
+}
 _INHERITED = ("runAsUser", "runAsGroup", "runAsNonRoot", "seLinuxOptions", "seccompProfile", "appArmorProfile")
 _DEFAULT_MODE = 420
 
@@ -43,10 +50,7 @@ def ensure(draft: Draft, plan: Plan, meets: Rendezvous, needs: tuple[str, ...]) 
 
 
 def _ensure_volume(draft: Draft) -> None:
-    items = [
-        {"path": path, "fieldRef": {"apiVersion": "v1", "fieldPath": f"metadata.annotations['{annotation}']"}}
-        for path, annotation in _FILES.items()
-    ]
+    items = [{"path": path, "fieldRef": {"apiVersion": "v1", "fieldPath": field}} for path, field in _FILES.items()]
     volume = {"name": names.WAIT_VOLUME, "downwardAPI": {"items": items, "defaultMode": _DEFAULT_MODE}}
     for index, existing in enumerate(podspec.volumes(draft.pod)):
         if existing.get("name") == names.WAIT_VOLUME:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from webhook.networks.selection import NetworkElement, parse_selection
 
@@ -22,8 +21,7 @@ _JSON_SIGNS = re.compile(r'[\[{"]')
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-@dataclass(frozen=True, slots=True)
-class NetworksAnnotation:
+class NetworksAnnotation(NamedTuple):
     """Hold what a value asks for: *elements* in order, repeats kept, and the *text* that says so."""
 
     form: Literal["comma", "json", "empty"]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from webhook.model import NetworkDefinition
 
 
-@dataclass(frozen=True, slots=True)
-class Attachment:
+class Attachment(NamedTuple):
     """Describe one interface of the pod as Multus will make it.
 
     *interface*: the name that it gets, ``net1``. *resources*: device resource to count of this attachment, from the profile, else from

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from webhook import names, podspec
 from webhook.errors import Denied
@@ -21,8 +21,7 @@ _MULTUS_NAMESPACE = "kube-system"
 _CLUSTER_INTERFACE = "eth0"
 
 
-@dataclass(frozen=True, slots=True)
-class ResolvedNetworks:
+class ResolvedNetworks(NamedTuple):
     """Hold what the pod will be attached to.
 
     *value*: the new networks annotation, None where it stays as it is. *attachments*: in Multus' order. *rendezvous*: the one

@@ -30,9 +30,9 @@ class _Job(NamedTuple):
 class WorkerPool:
     """Run functions in *threads* threads; *waiting* more functions are kept, each for at most *patience_seconds*.
 
-    Threads that compute only fight for the interpreter: two of them answered a third more requests for each second of processor
-    time than eight. So *spares* more start only where nothing was finished for a moment, because functions wait for something
-    else, and end when nothing waits. All of a pool is used from one event loop; only the functions run elsewhere.
+    Threads that compute only fight for the interpreter: one answers more requests for each second of processor time than two, and
+    half as many again as eight. So *spares* more start only where nothing was finished for a moment, because functions wait for
+    something else, and end when nothing waits. All of a pool is used from one event loop; only the functions run elsewhere.
     """
 
     def __init__(
@@ -101,11 +101,11 @@ class WorkerPool:
             value = job.function()
         except BaseException as raised:  # the thread must outlive whatever it runs; the waiting task gets it
             error = raised
+        self._finished += 1
         _tell(job.future.get_loop(), self._finish, job.future, value, error)
 
     def _finish(self, future: asyncio.Future[Any], value: Any, error: BaseException | None) -> None:
         self._pending -= 1
-        self._finished += 1
         if future.done():
             return
         if error is None:

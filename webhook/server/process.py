@@ -24,12 +24,14 @@ from webhook.server.logs import log_fields
 from webhook.server.metrics import Metrics
 from webhook.server.pool import WorkerPool
 
-THREADS = 2
-SPARES = 6
+THREADS = 1
+SPARES = 7
 WAITING = 256
 PATIENCE_SECONDS = 4.0
 """Longest wait for a thread: the API server gives up after 5 s, so that later work is for nobody."""
 CONNECTIONS = 500
+YOUNG_OBJECTS = 20_000
+"""How many new objects make the collector look for cycles: a review is a thousand that live for a millisecond."""
 MOST_DRAIN_SECONDS = 25.0
 """Longest time of serving on after SIGTERM: Kubernetes kills after 30 s."""
 LINGER_SECONDS = 1.0
@@ -68,6 +70,7 @@ def serve(service: Service, sockets: Sockets) -> None:
     """Serve until SIGTERM or SIGINT."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(YOUNG_OBJECTS)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_serve(service, sockets))
 

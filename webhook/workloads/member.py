@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from webhook.model import Reason
 
 
-@dataclass(frozen=True, slots=True)
-class Rendezvous:
+class Rendezvous(NamedTuple):
     """Say how a member meets its rank 0.
 
     *job*: the job's key. *hosts*: the texts that name rank 0 in this pod's variables and arguments, ``{"bert-master-0"}``.
@@ -25,8 +24,7 @@ class Rendezvous:
     kept_on_master: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(NamedTuple):
     """Describe a pod of a known training system.
 
     *container*: the name that the system itself gives its training container, if it has one. *rendezvous* is ``None`` where the
