@@ -289,6 +289,31 @@ def test_the_wait_container_asks_for_no_device_and_pins_no_cpu() -> None:
     assert found["imagePullPolicy"] == "IfNotPresent"
 
 
+@pytest.mark.parametrize(
+    "resources",
+    [
+        pytest.param({"limits": {"cpu": "4", "memory": "1Gi"}, "requests": {"cpu": "1"}}, id="burstable"),
+        pytest.param({"limits": {"cpu": "1"}, "requests": {"cpu": "1"}}, id="no-memory"),
+        pytest.param({"requests": {"cpu": "2", "memory": "1Gi"}}, id="no-limits"),
+    ],
+)
+def test_the_wait_container_asks_for_as_much_cpu_where_none_is_pinned(resources: Object) -> None:
+    """A LimitRange with a ratio or a minimum that takes the training container takes the wait container too."""
+    before = pods.load("pods/kubeflow-pytorchjob-1.yaml")
+    before["spec"]["containers"][0]["resources"] = resources
+    assert wait_container(before)["resources"] == resources
+
+
+def test_a_container_of_the_same_name_is_made_to_wait() -> None:
+    before = pods.load("pods/kubeflow-pytorchjob-1.yaml")
+    theirs = {"name": names.WAIT_CONTAINER, "image": "x", "args": ["master-host"], "restartPolicy": "Always"}
+    before["spec"]["initContainers"].append(theirs)
+    found = wait_container(before)
+    assert found["command"][3:] == [names.WAIT_CONTAINER, "master-addr"]
+    assert "args" not in found
+    assert "restartPolicy" not in found
+
+
 def test_a_part_of_a_cpu_is_copied_as_it_is() -> None:
     before = pods.load("pods/kubeflow-pytorchjob-1.yaml")
     before["spec"]["containers"][0]["resources"] = {"limits": {"cpu": "1500m"}}

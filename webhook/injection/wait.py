@@ -45,6 +45,8 @@ def ensure(draft: Draft, plan: Plan, meets: Rendezvous, needs: tuple[str, ...]) 
                 draft.set_key(path, key, wanted[key])
             if not any(mount.get("name") == names.WAIT_VOLUME for mount in podspec.mounts(container)):
                 draft.append((*path, "volumeMounts"), wanted["volumeMounts"][0])
+            for key in ("args", "restartPolicy"):  # with either, one of the user's own would not wait
+                draft.remove_key(path, key)
             return
     draft.append(("spec", "initContainers"), wanted)
 
@@ -85,14 +87,22 @@ def _container(training: Object, plan: Plan, meets: Rendezvous, needs: tuple[str
 def _resources(training: Object) -> Object:
     """Copy memory and cpu, so that the pod's QoS class stays; a whole number of cpus less 1m, so that none is pinned for the wait.
 
-    Source: kubernetes pkg/kubelet/cm/cpumanager/policy_static.go: exclusive cpus only for whole requests.
+    Where no cpu can be pinned, cpu is copied as it is, so that a LimitRange that takes the training container takes the wait too.
+    Source: kubernetes pkg/kubelet/cm/cpumanager/policy_static.go: exclusive cpus only for whole requests of Guaranteed pods.
     """
+    copy = _less_than_whole if _is_guaranteed(training) else lambda name, source: source[name]
     resources: Object = {}
     for kind, source in (("limits", podspec.limits(training)), ("requests", podspec.requests(training))):
-        copied = {name: _less_than_whole(name, source) for name in ("cpu", "memory") if name in source}
+        copied = {name: copy(name, source) for name in ("cpu", "memory") if name in source}
         if copied:
             resources[kind] = copied
     return resources
+
+
+def _is_guaranteed(training: Object) -> bool:
+    """Tell whether the pod may be of the Guaranteed class, for which cpu and memory of each container need equal limit and request."""
+    limits, requests = podspec.limits(training), podspec.requests(training)
+    return all(name in limits and requests.get(name, limits[name]) == limits[name] for name in ("cpu", "memory"))
 
 
 def _less_than_whole(name: str, source: Mapping[str, Any]) -> Any:

@@ -1,0 +1,289 @@
+"""Pods that other policies of a namespace judge after us: LimitRange, ResourceQuota, PodSecurity, and plain validation."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.worlds import network
+from webhook import names
+
+from .client import Client, Response
+from .conftest import NamespaceFactory
+from .processes import wait_until
+from .test_admission import create, manifest
+from .webhook import Webhook
+
+PROFILES = """
+profiles:
+  shared:
+    networks: [{network: default/rdma-net, resource: rdma/hca}]
+    sharedMemory: {sizeLimit: 16Gi}
+  skip:
+    networks: [{network: default/rdma-net, resource: rdma/hca}]
+    podSecurity: skip
+  ignore:
+    networks: [{network: default/rdma-net, resource: rdma/hca}]
+    podSecurity: ignore
+  most:
+    networks: [{network: default/rdma-net, resource: rdma/hca, count: 9223372036854775}]
+    resources: {nvidia.com/hostdev: 9223372036854775}
+    sharedMemory: {sizeLimit: 8Ei}
+  hugepages:
+    resources: {hugepages-2Mi: 64Mi}
+    podInfo: {hugepages: true, labels: true, annotations: true}
+"""
+WHOLE = {"cpu": "4", "memory": "1Gi"}
+
+
+@pytest.fixture(scope="module")
+def webhook_profiles(api: Client, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make the network of the profiles before the webhook starts."""
+    api.ensure({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}})
+    api.ensure(network("default/rdma-net"))
+    path = tmp_path_factory.mktemp("profiles") / "profiles.yaml"
+    path.write_text(PROFILES)
+    return path
+
+
+def worker(resources: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Give a pod that gets a wait container, its training container with these resources."""
+    pod = manifest("pods/statefulset-1.yaml")
+    pod["spec"].pop("initContainers", None)
+    pod["spec"]["containers"][0]["resources"] = resources or {}
+    return pod
+
+
+def plain(container: dict[str, Any] | None = None, profile: str = "shared", **spec: Any) -> dict[str, Any]:
+    """Give a pod of no training system that asks for a profile itself."""
+    main = {"name": "main", "image": "registry.example.com/i:1", **(container or {})}
+    metadata = {"generateName": "plain-", "labels": {names.PROFILE: profile}}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [main], **spec}}
+
+
+def limit(api: Client, namespace: str, **limits: Any) -> None:
+    """Make a LimitRange, and wait until it counts: the API server reads LimitRanges from a cache."""
+    mark = {"ephemeral-storage": "1Gi"}
+    limits["default"] = {**limits.get("default", {}), **mark}
+    body = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "limits"}}
+    spec = {"limits": [{"type": "Container", **limits}]}
+    api.expect("POST", f"/api/v1/namespaces/{namespace}/limitranges", {**body, "spec": spec})
+    probe = plain({"resources": {"limits": {"cpu": "1", "memory": "1Ti"}}})
+    probe["metadata"]["labels"] = {names.PROFILE: names.PROFILE_NONE}
+
+    def counts() -> bool:
+        answer = api.create(probe, namespace, dry_run=True)
+        return (
+            answer.status == 403 or "ephemeral-storage" in answer.json["spec"]["containers"][0]["resources"]["limits"]
+        )
+
+    wait_until(counts, 10, "the LimitRange to count")
+
+
+@pytest.mark.parametrize(
+    ("limits", "resources"),
+    [
+        pytest.param({"default": {"cpu": "500m", "memory": "512Mi"}}, None, id="defaults"),
+        pytest.param({"default": {"cpu": "1"}, "min": {"cpu": "1"}}, None, id="default-is-the-minimum"),
+        pytest.param({"min": {"cpu": "4"}}, {"requests": {"cpu": "4"}, "limits": {"cpu": "8"}}, id="minimum"),
+        pytest.param({"max": WHOLE, "min": {"memory": "1Gi"}}, {"limits": WHOLE}, id="maximum"),
+        pytest.param(
+            {"maxLimitRequestRatio": {"cpu": "4"}}, {"limits": {"cpu": "4"}, "requests": {"cpu": "1"}}, id="ratio"
+        ),
+        pytest.param({"maxLimitRequestRatio": {"cpu": "1", "memory": "1"}}, {"limits": WHOLE}, id="ratio-of-one"),
+    ],
+)
+def test_a_limit_range_that_takes_the_training_container_takes_the_wait_container(
+    api: Client, namespace: NamespaceFactory, webhook: Webhook, limits: Any, resources: Any
+) -> None:
+    where = namespace({names.PROFILE: "shared"})
+    limit(api, where, **limits)
+    left_alone = worker(resources)
+    left_alone["metadata"]["labels"][names.PROFILE] = names.PROFILE_NONE
+    before = create(api, left_alone, where, dry_run=True)
+    after = create(api, worker(resources), where)
+    assert after["spec"]["initContainers"][-1]["name"] == names.WAIT_CONTAINER
+    assert after["spec"]["containers"][0]["resources"]["limits"]["rdma/hca"] == "1"
+    assert after["status"]["qosClass"] == before["status"]["qosClass"]
+
+
+@pytest.mark.parametrize(
+    ("resources", "quality"),
+    [
+        (None, "BestEffort"),
+        ({"requests": {"cpu": "1"}}, "Burstable"),
+        ({"limits": WHOLE}, "Guaranteed"),
+        ({"limits": {"cpu": "1500m", "memory": "1.5Gi"}}, "Guaranteed"),
+    ],
+)
+def test_a_pod_keeps_its_quality_of_service(
+    api: Client, namespace: NamespaceFactory, webhook: Webhook, resources: Any, quality: str
+) -> None:
+    created = create(api, worker(resources), namespace({names.PROFILE: "shared"}))
+    assert created["spec"]["initContainers"][-1]["name"] == names.WAIT_CONTAINER
+    assert created["status"]["qosClass"] == quality
+
+
+def test_a_quota_counts_the_device_and_not_the_wait_container(
+    api: Client, namespace: NamespaceFactory, webhook: Webhook
+) -> None:
+    """A quota that just fits the training container fits the injected pod; the second device is one too many."""
+    where = namespace({names.PROFILE: "shared"})
+    hard = {"requests.cpu": "4", "limits.cpu": "4", "requests.memory": "1Gi", "limits.memory": "1Gi"}
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "quota"},
+        "spec": {"hard": {**hard, "requests.rdma/hca": "1"}},
+    }
+    made = api.expect("POST", f"/api/v1/namespaces/{where}/resourcequotas", quota)
+    made["status"] = {"hard": made["spec"]["hard"], "used": dict.fromkeys(made["spec"]["hard"], "0")}
+    api.expect("PUT", f"/api/v1/namespaces/{where}/resourcequotas/quota/status", made)
+
+    def is_enforced() -> bool:
+        too_much = plain({"resources": {"limits": {"cpu": "5", "memory": "1Gi"}}})
+        return "exceeded quota" in api.create(too_much, where, dry_run=True).message
+
+    wait_until(is_enforced, 15, "the quota to count")
+    create(api, worker({"limits": WHOLE}), where)
+    used = api.expect("GET", f"/api/v1/namespaces/{where}/resourcequotas/quota")["status"]["used"]
+    assert used == {**hard, "requests.rdma/hca": "1"}
+    refused = api.create(plain({"resources": {"limits": {"cpu": "0", "memory": "0"}}}), where)
+    assert refused.status == 403
+    assert "requests.rdma/hca=1" in refused.message
+
+
+PASSES = {
+    "runAsNonRoot": True,
+    "runAsUser": 1000,
+    "allowPrivilegeEscalation": False,
+    "capabilities": {"drop": ["ALL"]},
+    "seccompProfile": {"type": "RuntimeDefault"},
+}
+
+
+def secured(api: Client, namespace: str) -> Response:
+    pod = worker({"limits": WHOLE})
+    pod["spec"]["containers"][0]["securityContext"] = PASSES
+    return api.create(pod, namespace)
+
+
+@pytest.mark.parametrize("level", ["baseline", "restricted"])
+def test_pod_security_meets_each_setting_of_the_profile(
+    api: Client, namespace: NamespaceFactory, webhook: Webhook, level: str
+) -> None:
+    enforced = {"pod-security.kubernetes.io/enforce": level}
+    denied = secured(api, namespace({names.PROFILE: "shared", **enforced}))
+    assert (denied.status, "podSecurity: skip or ignore in profile shared" in denied.message) == (422, True)
+    skipped = secured(api, namespace({names.PROFILE: "skip", **enforced}))
+    assert skipped.status == 201, skipped.message
+    assert skipped.json["spec"]["containers"][0]["securityContext"] == PASSES
+    assert skipped.json["spec"]["containers"][0]["resources"]["limits"]["rdma/hca"] == "1"
+    ignored = secured(api, namespace({names.PROFILE: "ignore", **enforced}))
+    assert (ignored.status, f'violates PodSecurity "{level}' in ignored.message) == (403, True)
+    assert names.WAIT_CONTAINER not in ignored.message
+
+
+def test_a_windows_pod_is_valid_when_it_leaves_us(api: Client, namespace: NamespaceFactory, webhook: Webhook) -> None:
+    pod = worker({"limits": WHOLE})
+    pod["spec"]["os"] = {"name": "windows"}
+    pod["spec"]["containers"][0].pop("securityContext", None)
+    pod["spec"].pop("securityContext", None)
+    created = create(api, pod, namespace({names.PROFILE: "shared"}))
+    assert "initContainers" not in created["spec"]
+    assert created["metadata"]["annotations"][names.NETWORKS] == "default/rdma-net"
+
+
+def test_the_most_that_a_profile_may_say_is_valid(api: Client, namespace: NamespaceFactory, webhook: Webhook) -> None:
+    created = create(api, plain(profile="most"), namespace({names.PROFILE: "shared"}), dry_run=True)
+    limits = created["spec"]["containers"][0]["resources"]["limits"]
+    assert limits == {"rdma/hca": "9223372036854775", "nvidia.com/hostdev": "9223372036854775"}
+
+
+MEMORY = {"name": "mem", "emptyDir": {"medium": "Memory"}}
+
+
+@pytest.mark.parametrize(
+    ("container", "spec", "mounts"),
+    [
+        pytest.param(
+            {"volumeMounts": [{"name": "mem", "mountPath": path, **extra}]},
+            {"volumes": [MEMORY]},
+            {path: "mem"},
+            id=path,
+        )
+        for path, extra in [
+            ("/dev/shm", {"readOnly": True}),
+            ("/dev/shm/", {"subPath": "x"}),
+            ("//dev/shm", {}),
+            ("/dev/./shm", {}),
+            ("dev/shm", {}),
+        ]
+    ]
+    + [
+        pytest.param(
+            {"volumeMounts": [{"name": "mem", "mountPath": "/dev/shm2"}, {"name": "mem", "mountPath": "/run/dev/shm"}]},
+            {"volumes": [MEMORY]},
+            {"/dev/shm2": "mem", "/run/dev/shm": "mem", "/dev/shm": "fabric-injector-shm"},
+            id="other-paths",
+        ),
+        pytest.param(
+            {"volumeMounts": [{"name": names.SHM_VOLUME, "mountPath": "/scratch"}]},
+            {"volumes": [{"name": names.SHM_VOLUME, "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}}]},
+            {"/scratch": names.SHM_VOLUME, "/dev/shm": f"{names.SHM_VOLUME}-2"},
+            id="our-name-elsewhere",
+        ),
+        pytest.param(
+            {"volumeMounts": [{"name": "dev", "mountPath": "/dev"}], "securityContext": {"privileged": True}},
+            {"volumes": [{"name": "dev", "hostPath": {"path": "/dev"}}]},
+            {"/dev": "dev", "/dev/shm": names.SHM_VOLUME},
+            id="the-node's-dev",
+        ),
+        pytest.param(
+            {},
+            {
+                "containers": [
+                    {"name": "main", "image": "i"},
+                    {"name": "o", "image": "i", "volumeMounts": [{"name": "mem", "mountPath": "/dev/shm"}]},
+                ],
+                "volumes": [MEMORY],
+            },
+            {"/dev/shm": names.SHM_VOLUME},
+            id="another-container's",
+        ),
+    ],
+)
+def test_shared_memory_is_mounted_once(
+    api: Client, namespace: NamespaceFactory, webhook: Webhook, container: Any, spec: Any, mounts: Any
+) -> None:
+    created = create(api, plain(container, **spec), namespace({names.PROFILE: "shared"}), dry_run=True)
+    found = {one["mountPath"]: one["name"] for one in created["spec"]["containers"][0]["volumeMounts"]}
+    assert {path: name for path, name in found.items() if not path.startswith("/var/run/secrets/")} == mounts
+
+
+@pytest.mark.parametrize(
+    ("quantity", "held"),
+    [("1e0", "1e0"), ("1E1", "10"), ("10e-1", "1"), ("1000m", "1"), ("1k", "1k"), ("2", "2"), ("0", "1")],
+)
+def test_a_device_is_counted_however_it_is_written(
+    api: Client, namespace: NamespaceFactory, webhook: Webhook, quantity: str, held: str
+) -> None:
+    pod = plain({"resources": {"limits": {"rdma/hca": quantity}}})
+    created = create(api, pod, namespace({names.PROFILE: "shared"}), dry_run=True)
+    resources = created["spec"]["containers"][0]["resources"]
+    assert (resources["limits"]["rdma/hca"], resources["requests"]["rdma/hca"]) == (held, held)
+
+
+def test_names_at_their_limits_are_valid(api: Client, namespace: NamespaceFactory, webhook: Webhook) -> None:
+    pod = worker({"limits": WHOLE})
+    long = "n" * 63
+    pod["metadata"]["name"] = f"{'p' * 251}-1"
+    pod["spec"]["hostname"] = pod["metadata"]["name"][:63].rstrip("-")
+    pod["spec"]["containers"][0]["name"] = long
+    pod["metadata"]["labels"][names.PROFILE] = "hugepages"
+    pod["spec"]["containers"][0]["resources"] = {"limits": {**WHOLE, "hugepages-2Mi": "2Mi"}}
+    created = create(api, pod, namespace({names.PROFILE: "shared"}, name="t" * 63))
+    assert created["metadata"]["annotations"][names.CONTAINER] == long
+    [volume] = [one for one in created["spec"]["volumes"] if one["name"] == names.POD_INFO_VOLUME]
+    paths = [item["path"] for item in volume["downwardAPI"]["items"]]
+    assert paths == ["labels", "annotations", f"hugepages_2M_request_{long}", f"hugepages_2M_limit_{long}"]
