@@ -144,6 +144,17 @@ def denied(verdict: Verdict, reason: Reason) -> str:
     return verdict.message
 
 
+def test_a_windows_pod_gets_no_linux_wait() -> None:
+    """The API server refuses a Linux security context in it."""
+    pod = pods.load("pods/kubeflow-pytorchjob-1.yaml")
+    pod["spec"]["os"] = {"name": "windows"}
+    verdict = judge(pod)
+    assert verdict.allowed
+    assert (verdict.job, verdict.rendezvous) == ("", "")
+    assert verdict.pod["spec"]["initContainers"] == pod["spec"]["initContainers"]
+    assert [one.reason for one in verdict.decisions if one.step == "rendezvous"] == [Reason.WINDOWS]
+
+
 def test_pods_that_are_left_alone_say_why() -> None:
     torchx = pods.load("pods/volcano-pod-1.yaml")
     assert "plain pod" in skipped(judge(plain()), Reason.UNKNOWN_SYSTEM)

@@ -46,7 +46,7 @@ def make_plan(
     container, _why = choose_container(pod, profile, member)
     host_network = podspec.is_host_network(pod)
     networks = resolve_networks(pod, profile, profiles.multus, namespace.name, world.network)
-    stays = _why_rendezvous_stays(profile, found, networks, host_network=host_network)
+    stays = _why_rendezvous_stays(pod, profile, found, networks, host_network=host_network)
     meets = member.rendezvous if member is not None and stays is None else None
     return Plan(
         profile=profile,
@@ -103,7 +103,7 @@ def _skip(reason: Reason, message: str, system: str = "", profile: str = "") -> 
 
 
 def _why_rendezvous_stays(
-    profile: Profile, found: Member | NotTraining, networks: ResolvedNetworks, *, host_network: bool
+    pod: Object, profile: Profile, found: Member | NotTraining, networks: ResolvedNetworks, *, host_network: bool
 ) -> Decision | None:
     if isinstance(found, NotTraining) or found.rendezvous is None:
         reason, message = found.reason, found.message
@@ -111,6 +111,8 @@ def _why_rendezvous_stays(
         reason, message = Reason.DISABLED, f"profile {profile.name} says rendezvous: {{enabled: false}}"
     elif host_network:
         reason, message = Reason.HOST_NETWORK, "the pod uses the node's network: Multus gives it no secondary address"
+    elif podspec.is_windows(pod):
+        reason, message = Reason.WINDOWS, "a Windows pod cannot run the wait step"
     elif networks.rendezvous is None:
         reason, message = Reason.NO_IPAM, networks.no_rendezvous
     else:

@@ -149,3 +149,8 @@ def volume_named(pod: Object, name: str) -> Object | None:
 def is_host_network(pod: Object) -> bool:
     """Tell whether the pod shares the node's network, so that Multus never runs for it."""
     return bool((pod.get("spec") or _NOTHING).get("hostNetwork"))
+
+
+def is_windows(pod: Object) -> bool:
+    """Tell whether the pod says that it runs on Windows, whose containers take no Linux security context."""
+    return bool(((pod.get("spec") or _NOTHING).get("os") or _NOTHING).get("name") == "windows")
