@@ -153,6 +153,16 @@ def test_takes_a_free_name_or_its_own_volume(there: dict[str, Object], name: str
     assert len(result["spec"]["volumes"]) == len(there | {name: {}})
 
 
+@pytest.mark.parametrize("place", ["containers", "initContainers"])
+def test_leaves_a_volume_of_its_name_to_whoever_mounts_it_elsewhere(place: str) -> None:
+    """A scratch tmpfs of 1Mi would otherwise become /dev/shm."""
+    pod = minimal_pod(volumes=[{"name": "fabric-injector-shm", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}}])
+    other = minimal_container("other", volumeMounts=[{"name": "fabric-injector-shm", "mountPath": "/scratch"}])
+    pod["spec"].setdefault(place, []).append(other)
+    result, _ = carry_out(inject, pod, plan(pod))
+    assert volume_at(result, "/dev/shm") == {"name": "fabric-injector-shm-2", **MEMORY}
+
+
 @pytest.mark.parametrize(
     ("size_limit", "memory", "is_oversized"),
     [

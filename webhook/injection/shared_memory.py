@@ -8,7 +8,7 @@ from webhook import names
 from webhook.draft import Draft
 from webhook.injection.plan import Plan
 from webhook.model import Decision, Object, Outcome, Reason
-from webhook.podspec import containers, limits, mounts, normalized_mount_path, volumes
+from webhook.podspec import containers, init_containers, limits, mounts, normalized_mount_path, volumes
 from webhook.profiles import SharedMemory
 from webhook.quantity import parse_quantity
 
@@ -69,12 +69,12 @@ def _limit(draft: Draft, settings: SharedMemory, name: str) -> bool:
 
 
 def _volume(draft: Draft, settings: SharedMemory) -> str:
-    """Return the name of a tmpfs volume of ours, added unless it is there."""
+    """Return the name of a tmpfs volume of ours, added unless it is there; one that is mounted elsewhere too is the user's."""
     taken = {volume.get("name"): volume for volume in volumes(draft.pod)}
     name = names.SHM_VOLUME
     number = 1
     while name in taken:
-        if _is_tmpfs(taken[name]):
+        if _is_tmpfs(taken[name]) and not _is_mounted_elsewhere(draft, name):
             _limit(draft, settings, name)
             return name
         number += 1
@@ -84,6 +84,11 @@ def _volume(draft: Draft, settings: SharedMemory) -> str:
         empty_dir["sizeLimit"] = settings.size_limit
     draft.append(("spec", "volumes"), {"name": name, "emptyDir": empty_dir})
     return name
+
+
+def _is_mounted_elsewhere(draft: Draft, name: str) -> bool:
+    found = (*containers(draft.pod), *init_containers(draft.pod))
+    return any(mount["name"] == name and not _is_shm(mount) for container in found for mount in mounts(container))
 
 
 def _is_tmpfs(volume: Object) -> bool:
