@@ -33,8 +33,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
         message = f"container {plan.container_name} is privileged, which includes {CAPABILITY}"
         return [Decision(STEP, Outcome.KEPT, Reason.PRIVILEGED, message), *_inert(draft, plan, context)]
     capabilities = context.get("capabilities") or {}
-    added = capabilities.get("add") or ()
-    dropped = capabilities.get("drop") or ()
+    added, dropped = _known(capabilities.get("add")), _known(capabilities.get("drop"))
     if CAPABILITY in dropped:
         message = _about(
             plan, f"drops {CAPABILITY} itself, and a drop outweighs an add; remove it from drop to use RDMA"
@@ -49,6 +48,14 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     draft.append(("spec", "containers", plan.container, "securityContext", "capabilities", "add"), CAPABILITY)
     message = f"container {plan.container_name} may lock memory"
     return [Decision(STEP, Outcome.INJECTED, Reason.ADDED, message), *_inert(draft, plan, context)]
+
+
+def _known(listed: Iterable[str] | None) -> tuple[str, ...]:
+    """Read capabilities as runtimes do, whatever their case.
+
+    Source: containerd internal/cri/opts WithCapabilities: upper case, and ``CAP_`` put before it, whatever is there.
+    """
+    return tuple(map(str.upper, listed or ()))
 
 
 def _refused(plan: Plan, level: str) -> list[Decision]:
