@@ -31,6 +31,31 @@ def _of_trainer(*resources: tuple[str, str]) -> list[Object]:
     return [_hugepages(size, kind, "trainer", name) for size, name in resources for kind in ("request", "limit")]
 
 
+def test_skips_hugepages_of_amount_zero_however_it_is_written() -> None:
+    pod = minimal_pod(
+        minimal_container(resources={"limits": {"hugepages-1Gi": "0Gi"}, "requests": {"hugepages-2Mi": 0.0}})
+    )
+    result, decisions = carry_out(inject, pod, plan(pod, profile=HUGEPAGES))
+    assert result == pod
+    assert outcomes(decisions) == [(Outcome.SKIPPED, Reason.NOT_ASKED)]
+
+
+def test_leaves_a_volume_that_only_an_init_container_mounts_elsewhere() -> None:
+    items = [{"path": "labels", "fieldRef": {"fieldPath": "metadata.name"}}]
+    early = minimal_container("early", volumeMounts=[{"name": "podnetinfo", "mountPath": "/early"}])
+    pod = minimal_pod(initContainers=[early], volumes=[{"name": "podnetinfo", "downwardAPI": {"items": items}}])
+    result, _ = carry_out(inject, pod, plan(pod, profile=BOTH))
+    assert volume_at(result, PATH) == {"name": "podnetinfo-2", "downwardAPI": {"items": [LABELS, ANNOTATIONS]}}
+    assert result["spec"]["volumes"][0] == pod["spec"]["volumes"][0]
+
+
+def test_leaves_a_container_without_a_name_to_the_api_server() -> None:
+    pod = minimal_pod(minimal_container(), {"image": "i", "resources": {"limits": {"hugepages-2Mi": "2Mi"}}})
+    result, decisions = carry_out(inject, pod, plan(pod, profile=HUGEPAGES))
+    assert outcomes(decisions) == [ADDED]
+    assert len(result["spec"]["containers"]) == 2
+
+
 def _mount(volume: str, path: str = PATH) -> Object:
     return {"name": volume, "mountPath": path}
 

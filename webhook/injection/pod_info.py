@@ -6,17 +6,27 @@ Source: network-resources-injector pkg/webhook/webhook.go addVolDownwardAPI; app
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from webhook import names
 from webhook.draft import Draft
 from webhook.injection.plan import Plan
 from webhook.model import Decision, Object, Outcome, Reason
-from webhook.podspec import containers, has_env, limits, mounts, normalized_mount_path, requests, volumes
+from webhook.podspec import (
+    containers,
+    has_env,
+    init_containers,
+    limits,
+    mounts,
+    normalized_mount_path,
+    requests,
+    volumes,
+)
+from webhook.quantity import parse_quantity
 
 STEP = "pod-info"
 
 _HUGEPAGES = "hugepages-"
-_ZERO = ("0", 0, None)
 
 
 def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
@@ -47,23 +57,27 @@ def _items(draft: Draft, plan: Plan) -> Iterator[Object]:
         yield {"path": "annotations", "fieldRef": {"fieldPath": "metadata.annotations"}}
     if settings.hugepages:
         for container in containers(draft.pod):
+            name = container.get("name") or ""
             for resource in _hugepages(container):
                 size = resource.removeprefix(_HUGEPAGES).replace("i", "")
                 for kind in ("request", "limit"):
-                    reference = {
-                        "containerName": container["name"],
-                        "resource": f"{kind}s.{resource}",
-                        "divisor": "1Mi",
-                    }
-                    yield {"path": f"hugepages_{size}_{kind}_{container['name']}", "resourceFieldRef": reference}
+                    reference = {"containerName": name, "resource": f"{kind}s.{resource}", "divisor": "1Mi"}
+                    yield {"path": f"hugepages_{size}_{kind}_{name}", "resourceFieldRef": reference}
 
 
 def _hugepages(container: Object) -> list[str]:
     """Return the hugepages resources of a container; the API server makes request and limit equal."""
     held = {**requests(container), **limits(container)}
     return sorted(
-        resource for resource, amount in held.items() if resource.startswith(_HUGEPAGES) and amount not in _ZERO
+        resource for resource, amount in held.items() if resource.startswith(_HUGEPAGES) and not _is_zero(amount)
     )
+
+
+def _is_zero(amount: Any) -> bool:
+    try:
+        return parse_quantity(amount) == 0
+    except ValueError:  # the API server refuses such an amount in its own words
+        return False
 
 
 def _mount(draft: Draft, plan: Plan, items: list[Object]) -> list[Decision]:
@@ -101,7 +115,7 @@ def _volume(draft: Draft, items: list[Object]) -> str:
     """Return the name of the volume to mount: one that is mounted there, or that nobody mounts elsewhere, else a new one."""
     elsewhere: set[str] = set()
     here: set[str] = set()
-    for container in containers(draft.pod):
+    for container in (*containers(draft.pod), *init_containers(draft.pod)):
         for mount in mounts(container):
             (here if _is_pod_info(mount) else elsewhere).add(mount["name"])
     taken = set()
@@ -136,5 +150,5 @@ def _copy(item: Object) -> Object:
 def _name_containers(draft: Draft) -> None:
     for index, container in enumerate(containers(draft.pod)):
         if _hugepages(container) and not has_env(container, names.ENV_CONTAINER_NAME):
-            entry = {"name": names.ENV_CONTAINER_NAME, "value": container["name"]}
+            entry = {"name": names.ENV_CONTAINER_NAME, "value": container.get("name") or ""}
             draft.append(("spec", "containers", index, "env"), entry)
