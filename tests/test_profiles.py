@@ -292,6 +292,10 @@ FAULTS = {
         "profiles.a.networks[0].resource: found a list; write text in quotes",
     ),
     "count-negative": ("profiles: {a: {networks: [{network: a, count: -1}]}}", "count: found -1; write 0 or more"),
+    "count-beyond": (
+        "profiles: {a: {networks: [{network: a, count: 9223372036854776}]}}",
+        "count: found 9223372036854776; write 9223372036854775 or less",
+    ),
     "count-bool": (
         "profiles: {a: {networks: [{network: a, count: yes}]}}",
         "found yes, which YAML reads as true or false; write a whole number",
@@ -340,6 +344,12 @@ FAULTS = {
     ),
     "hugepages-size": ("profiles: {a: {resources: {hugepages-big: 1}}}", "write hugepages- and the size of a page"),
     "hugepages-zero": ("profiles: {a: {resources: {hugepages-0: 0}}}", "write hugepages- and the size of a page"),
+    "amount-beyond": (
+        "profiles: {a: {resources: {a.b/c: 9223372036854776}}}",
+        'resources[a.b/c]: found "9223372036854776"; write at most 9223372036854775',
+    ),
+    "amount-exponent": ("profiles: {a: {resources: {a.b/c: 1e400}}}", 'found "1e400"; write at most 9223372036854775'),
+    "size-beyond": ("profiles: {a: {sharedMemory: {sizeLimit: 1e400}}}", 'found "1e400"; write at most 8Ei, or none'),
     "size-milli": (
         "profiles: {a: {sharedMemory: {sizeLimit: 512m}}}",
         'profiles.a.sharedMemory.sizeLimit: found "512m"; write a whole number of bytes above 0, such as 16Gi, or none '
@@ -439,6 +449,10 @@ FAULTS = {
     "multus-bool": ("multus: {namespaceIsolation: 'no'}", 'multus.namespaceIsolation: found "no"; write true or false'),
     "multus-text": ("multus: {globalNamespaces: default}", 'multus.globalNamespaces: found "default"; write a list'),
     "multus-negative": ("multus: {defaultNetworks: -1}", "multus.defaultNetworks: found -1; write 0 or more"),
+    "multus-many": (
+        "multus: {defaultNetworks: 9999999999999999}",
+        "multus.defaultNetworks: found 9999999999999999; write 100 or less",
+    ),
     "root-list": ("[a]", "document: found a list; write a mapping of fields"),
     "root-text": ("hello", 'document: found "hello"; write a mapping of fields'),
     "root-null": ("null", "document: found null, which YAML reads as nothing; write a mapping of fields"),
@@ -452,6 +466,16 @@ FAULTS = {
     ),
     "merge-text": ("profiles: {a: {<<: b}}", 'profiles.a[<<]: found "b"; write the alias of a mapping'),
     "not-a-number": (f"multus: {{defaultNetworks: {'9' * 5000}}}", "but it is none; write it in quotes"),
+    "long-number": (f"profiles: {{a: {{pods: {'1' * 4000}}}}}", f"found {'1' * 60}, which YAML reads as a number"),
+    "tag-date": (
+        "profiles:\n  a:\n    pods: !!timestamp x",
+        "line 3: profiles.a.pods: found x, which YAML reads as a date, but it is none; write it in quotes",
+    ),
+    "tag-bool": (
+        "profiles: {a: {ipcLock: !!bool x}}",
+        "profiles.a.ipcLock: found x, which YAML reads as true or false",
+    ),
+    "tag-int": ('multus: {defaultNetworks: !!int ""}', "multus.defaultNetworks: found nothing, but it is none"),
     "not-a-date": (
         "profiles: {a: {env: {X: 2026-99-99}}}",
         "which YAML reads as a date, but it is none; write it in quotes",

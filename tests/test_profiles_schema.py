@@ -64,6 +64,7 @@ ONLY_WHEN_LOADED = {
     "interface-twice", "rendezvous-network", "rendezvous-namespace", "rendezvous-interface",
     "resources-fraction", "hugepages-part", "hugepages-size", "hugepages-zero", "resources-native-domain",
     "resource-twice", "interface-taken",
+    "amount-beyond", "amount-exponent", "size-beyond", "tag-date", "tag-bool", "tag-int",
     "size-milli", "timeout-short", "timeout-fraction", "timeout-no-digit", "timeout-huge",
     "env-nul", "env-key", "profile-key", "duplicate", "duplicate-deep",
     "key-list", "tag", "tag-scalar", "merge-text", "not-a-number", "not-a-date",

@@ -21,6 +21,9 @@ NONE = "none"
 """Written for "no value" where a field's table says so."""
 ALL = "all"
 _NATIVE_RESOURCES = ("cpu", "memory", "ephemeral-storage", "storage", "pods")
+MAX_AMOUNT = (2**63 - 1) // 1000
+"""The API server counts devices in thousandths. Source: k8s.io/kubernetes pkg/apis/core/validation ValidateResourceQuantityValue."""
+_MAX_SIZE = 2**63 - 1
 _OWN_VARIABLES = "FABRIC_INJECTOR_"
 
 
@@ -106,6 +109,8 @@ def check_resource_quantity(resource: str, text: str) -> None:
     amount = parse_quantity(text)
     if amount < 0 or amount.denominator != 1:
         raise refused(text, f"write a whole number of {resource}, 0 or more")
+    if amount > MAX_AMOUNT:
+        raise refused(text, f"write at most {MAX_AMOUNT}, beyond which Kubernetes does not count {resource}")
     if resource.startswith(HUGE_PAGES) and amount.numerator % parse_page_size(resource):
         raise refused(text, f"write a multiple of the page size, {resource.removeprefix(HUGE_PAGES)}")
 
@@ -128,6 +133,8 @@ def check_size(text: str) -> str:
         if size <= 0 or size.denominator != 1:
             hint = " (the suffix m means thousandths; M and Mi mean mega)" if text.endswith("m") else ""
             raise refused(text, f"write a whole number of bytes above 0, such as 16Gi, or none{hint}")
+        if size > _MAX_SIZE:
+            raise refused(text, "write at most 8Ei, or none")
     return text
 
 

@@ -61,7 +61,7 @@ def describe(node: yaml.Node | None) -> str:
     if node is None or not node.value:
         return '""' if node is not None and node.tag == f"{TAG}str" else "nothing"
     read_as = _READ_AS.get(node.tag.removeprefix(TAG))
-    return f"{node.value}, which YAML reads as {read_as}" if read_as else quoted(node.value)
+    return f"{node.value[:60]}, which YAML reads as {read_as}" if read_as else quoted(node.value)
 
 
 def format_path(location: Location) -> str:

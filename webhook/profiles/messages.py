@@ -42,7 +42,9 @@ def explain(error: ErrorDetails, document: Document, shape: type[BaseModel]) -> 
         case "value_error":
             message = str(context["error"])
         case "greater_than_equal":
-            message = f"found {error['input']}; write {context['ge']} or more"
+            message = f"found {_number(document, location)}; write {context['ge']} or more"
+        case "less_than_equal":
+            message = f"found {_number(document, location)}; write {context['le']} or less"
         case "literal_error":
             message = f"found {document.found(location)}; {_choice(document.text(location), context['expected'])}"
         case "string_type":
@@ -72,6 +74,10 @@ def _choice(found: str | None, expected: str) -> str:
     choices = expected.replace("'", "").replace(" or ", ", ")
     meant = did_you_mean(found or "", choices.split(", "))
     return f"write one of {choices}" + (f"; did you mean {meant}?" if meant else "")
+
+
+def _number(document: Document, location: Location) -> str:
+    return (document.text(location) or "")[:60]
 
 
 def _text(document: Document, location: Location) -> str:

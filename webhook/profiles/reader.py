@@ -122,7 +122,7 @@ class _Reader:
             return node.value
         try:
             return _CONSTRUCTORS[node.tag](node)
-        except ValueError:
+        except (ValueError, LookupError, AttributeError):  # what PyYAML raises where a tag, !!timestamp, does not fit
             self.fault(location, node, f"found {describe(node)}, but it is none; write it in quotes")
             return node.value
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
-from webhook.profiles.checks import NONE
+from webhook.profiles.checks import MAX_AMOUNT, NONE
 from webhook.profiles.field_types import (
     Duration,
     EnvName,
@@ -51,7 +51,7 @@ class NetworkFields(_Fields):
         "annotation says it; macvlan and ipoib networks carry none.",
         examples=["rdma/rdma_shared_device_a"],
     )
-    count: int = Field(default=1, ge=0, description="How many of the resource one attachment takes.")
+    count: int = Field(default=1, ge=0, le=MAX_AMOUNT, description="How many of the resource one attachment takes.")
 
 
 class SharedMemoryFields(_Fields):
@@ -157,7 +157,7 @@ class MultusFields(_Fields):
         default=["default"], description="Multus' globalNamespaces: their networks are for every namespace."
     )
     default_networks: int = Field(
-        default=0, ge=0, description="How many networks Multus' defaultNetworks attaches before the pod's own."
+        default=0, ge=0, le=100, description="How many networks Multus' defaultNetworks attaches before the pod's own."
     )
 
 
