@@ -200,25 +200,26 @@ def test_the_most_that_a_profile_may_say_is_valid(api: Client, namespace: Namesp
     assert limits == {"rdma/hca": "9223372036854775", "nvidia.com/hostdev": "9223372036854775"}
 
 
-MEMORY = {"name": "mem", "emptyDir": {"medium": "Memory"}}
+SPELLINGS: dict[str, dict[str, Any]] = {
+    "/dev/shm": {"readOnly": True},
+    "/dev/shm/": {"subPath": "x"},
+    "//dev/shm": {},
+    "/dev/./shm": {},
+    "dev/shm": {},
+}
+MEMORY: dict[str, Any] = {"name": "mem", "emptyDir": {"medium": "Memory"}}
 
 
 @pytest.mark.parametrize(
     ("container", "spec", "mounts"),
     [
         pytest.param(
-            {"volumeMounts": [{"name": "mem", "mountPath": path, **extra}]},
+            {"volumeMounts": [{**extra, "name": "mem", "mountPath": path}]},
             {"volumes": [MEMORY]},
             {path: "mem"},
             id=path,
         )
-        for path, extra in [
-            ("/dev/shm", {"readOnly": True}),
-            ("/dev/shm/", {"subPath": "x"}),
-            ("//dev/shm", {}),
-            ("/dev/./shm", {}),
-            ("dev/shm", {}),
-        ]
+        for path, extra in SPELLINGS.items()
     ]
     + [
         pytest.param(

@@ -1,0 +1,192 @@
+"""What the end-to-end tests of network-resources-injector ask of it, asked of us through a real API server.
+
+Source: network-resources-injector test/e2e/{resourcename,nodeselector,hugepages}_test.go. Its control switches and user-defined
+injections are profiles here; more than one resourceName key is not offered.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.worlds import network
+from webhook import names
+
+from .client import Client
+from .conftest import NamespaceFactory
+from .test_admission import create
+from .webhook import Webhook
+
+PROFILES = """
+profiles:
+  completes:
+    pods: all
+    ipcLock: false
+    sharedMemory: {enabled: false}
+    podInfo: {hugepages: true}
+  resources-only:
+    pods: all
+    ipcLock: false
+    sharedMemory: {enabled: false}
+"""
+RESOURCE = "example.com/foo"
+HOST = "kubernetes.io/hostname"
+PATH = "/etc/podnetinfo"
+
+
+@pytest.fixture(scope="module")
+def webhook_profiles(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give profiles that complete what a pod's own annotation asks for, and nothing besides."""
+    path = tmp_path_factory.mktemp("profiles") / "profiles.yaml"
+    path.write_text(PROFILES)
+    return path
+
+
+def attach(api: Client, namespace: str, name: str = "foo-network", resource: str = RESOURCE, nodes: str = "") -> None:
+    """Make a network, with its resourceName and nodeSelector."""
+    manifest = network(f"{namespace}/{name}", resource)
+    if nodes:
+        manifest["metadata"]["annotations"][names.NODE_SELECTOR] = nodes
+    api.expect("POST", f"/apis/k8s.cni.cncf.io/v1/namespaces/{namespace}/network-attachment-definitions", manifest)
+
+
+def pod(networks: str, *resources: dict[str, str], **spec: Any) -> dict[str, Any]:
+    """Give a pod with an annotation; one container for each of *resources*, limits equal to requests."""
+    containers = [
+        {"name": name, "image": "i", "resources": {"limits": held, "requests": held}}
+        for name, held in zip(("test", "second-container"), resources or ({},), strict=False)
+    ]
+    metadata = {"name": "nri-e2e-test", "annotations": {names.NETWORKS: networks}}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": containers, **spec}}
+
+
+def where(namespace: NamespaceFactory, profile: str = "completes") -> str:
+    return namespace({names.PROFILE: profile})
+
+
+def files(created: dict[str, Any], container: int = 0, path: str = PATH) -> list[str]:
+    """List the files of the downward-API volume that a container mounts at *path*."""
+    mounts = {one["mountPath"]: one["name"] for one in created["spec"]["containers"][container]["volumeMounts"]}
+    volumes = {one["name"]: one for one in created["spec"]["volumes"]}
+    return sorted(item["path"] for item in volumes[mounts[path]]["downwardAPI"]["items"])
+
+
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["missing", "in-another-namespace"])
+def test_a_network_that_is_not_there_is_named(
+    api: Client, namespace: NamespaceFactory, webhook: Webhook, elsewhere: bool
+) -> None:
+    here = where(namespace)
+    if elsewhere:
+        attach(api, where(namespace))
+    answer = api.create(pod("foo-network"), here)
+    assert answer.status == 422
+    assert f"network {here}/foo-network, which does not exist" in answer.message
+
+
+@pytest.mark.parametrize(
+    ("networks", "spec", "count"),
+    [
+        ("foo-network", {}, "1"),
+        ("foo-network,foo-network", {}, "2"),
+        ("foo-network", {"automountServiceAccountToken": False}, "1"),
+        ('[{"name": "foo-network"}]', {}, "1"),
+    ],
+)
+def test_a_resource_is_asked_for_once_for_each_attachment(
+    api: Client, namespace: NamespaceFactory, webhook: Webhook, networks: str, spec: Any, count: str
+) -> None:
+    here = where(namespace, "resources-only")
+    attach(api, here)
+    created = create(api, pod(networks, **spec), here)
+    held = {RESOURCE: count}
+    assert created["spec"]["containers"][0]["resources"] == {"limits": held, "requests": held}
+    assert created["metadata"]["annotations"][names.NETWORKS] == networks
+
+
+@pytest.mark.parametrize("resource", ["", RESOURCE], ids=["node-only", "with-resource"])
+@pytest.mark.parametrize("node", ["kind-worker2", "kind-worker15"])
+def test_a_networks_node_selector_becomes_the_pods(
+    api: Client, namespace: NamespaceFactory, webhook: Webhook, resource: str, node: str
+) -> None:
+    here = where(namespace)
+    attach(api, here, resource=resource, nodes=f"{HOST}={node}")
+    created = create(api, pod("foo-network"), here)
+    assert created["spec"]["nodeSelector"] == {HOST: node}
+    assert created["spec"]["containers"][0]["resources"].get("limits", {}) == ({resource: "1"} if resource else {})
+
+
+def hugepages(container: str, *sizes: str) -> list[str]:
+    return sorted(f"hugepages_{size}_{kind}_{container}" for size in sizes for kind in ("limit", "request"))
+
+
+GIGA = {"hugepages-1Gi": "2Gi", "memory": "2Gi"}
+BOTH = {**GIGA, "hugepages-2Mi": "1000Mi"}
+
+
+@pytest.mark.parametrize(
+    ("resources", "expected"),
+    [
+        ([GIGA], hugepages("test", "1G")),
+        ([{"hugepages-2Mi": "1000Mi", "memory": "2Gi"}], hugepages("test", "2M")),
+        ([{"hugepages-1Gi": "2Gi", "cpu": "4"}], hugepages("test", "1G")),
+        ([BOTH], hugepages("test", "1G", "2M")),
+        ([BOTH, {}], hugepages("test", "1G", "2M")),
+        ([{}, BOTH], hugepages("second-container", "1G", "2M")),
+        ([BOTH, BOTH], sorted(hugepages("test", "1G", "2M") + hugepages("second-container", "1G", "2M"))),
+    ],
+)
+def test_hugepages_become_files_of_every_container(
+    api: Client, namespace: NamespaceFactory, webhook: Webhook, resources: list[dict[str, str]], expected: list[str]
+) -> None:
+    here = where(namespace)
+    attach(api, here)
+    created = create(api, pod("foo-network", *resources), here)
+    for index, held in enumerate(resources):
+        container = created["spec"]["containers"][index]
+        assert files(created, index) == expected
+        own_name = [one["value"] for one in container.get("env", []) if one["name"] == names.ENV_CONTAINER_NAME]
+        assert own_name == ([container["name"]] if held else [])
+
+
+@pytest.mark.parametrize("held", [{"hugepages-1Gi": "0", "memory": "0"}, {"hugepages-2Mi": "0Mi", "cpu": "1"}, {}])
+def test_no_hugepages_make_no_files(
+    api: Client, namespace: NamespaceFactory, webhook: Webhook, held: dict[str, str]
+) -> None:
+    here = where(namespace)
+    attach(api, here)
+    created = create(api, pod("foo-network", held), here)
+    assert PATH not in [one["mountPath"] for one in created["spec"]["containers"][0]["volumeMounts"]]
+
+
+@pytest.mark.parametrize("path", [PATH, "/etc/somethingElse"])
+@pytest.mark.parametrize("name", ["podnetinfo", "something-else"])
+def test_a_downward_volume_of_the_pods_own_stays(
+    api: Client, namespace: NamespaceFactory, webhook: Webhook, path: str, name: str
+) -> None:
+    """Three of the four fail there on purpose: network-resources-injector issue 43."""
+    here = where(namespace)
+    attach(api, here)
+    before = pod("foo-network", GIGA)
+    item = {"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}
+    before["spec"]["volumes"] = [{"name": name, "downwardAPI": {"items": [item]}}]
+    before["spec"]["containers"][0]["volumeMounts"] = [{"name": name, "mountPath": path}]
+    created = create(api, before, here)
+    ours = hugepages("test", "1G")
+    assert files(created) == (sorted([*ours, "namespace"]) if path == PATH else ours)
+    assert "namespace" in files(created, path=path)
+
+
+@pytest.mark.parametrize(
+    ("asked", "held"),
+    [(("1", "0"), ("2", "0")), (("2", "0"), ("2", "0")), (("0", "1"), ("1", "1")), (("0", "2"), ("0", "2"))],
+)
+def test_only_the_devices_that_a_pod_lacks_are_added(
+    api: Client, namespace: NamespaceFactory, webhook: Webhook, asked: tuple[str, str], held: tuple[str, str]
+) -> None:
+    """Its two modes leave the resource alone where anybody asks for it, or add the attachments to what is there."""
+    here = where(namespace, "resources-only")
+    attach(api, here)
+    resources = [{RESOURCE: amount} if amount != "0" else {} for amount in asked]
+    created = create(api, pod("foo-network,foo-network", *resources), here)
+    found = [one["resources"].get("limits", {}).get(RESOURCE, "0") for one in created["spec"]["containers"]]
+    assert tuple(found) == held
