@@ -205,7 +205,8 @@ def test_warns_that_claims_are_not_counted(spec: Object) -> None:
     assert _resources(result) == {**claims, **_both(**{IB: "1"})}
     assert outcomes(decisions) == [*ADDED, (Outcome.WARNED, Reason.DRA_CLAIM)]
     assert message(decisions, Outcome.WARNED) == (
-        "pod train-0: resource claims are not counted as devices; container trainer asks for rdma/ib: 1 besides them"
+        "pod train-0: resource claims are not counted as devices; container trainer asks for rdma/ib: 1 besides them; "
+        "for a network whose device comes by a claim, write count: 0 in profile rdma"
     )
 
 
@@ -244,8 +245,14 @@ def test_leaves_quantities_alone_that_it_does_not_need() -> None:
         pytest.param(
             [attachment("default/x"), attachment("default/x", "net2"), attachment("default/y", "net3")],
             {},
-            "network default/x, default/y names no resource, and profile rdma gives no resources",
+            "network default/x, default/y takes no device, and profile rdma gives no resources",
             id="networks-without-a-resource",
+        ),
+        pytest.param(
+            [Attachment(network(), "net1", ((IB, 0),))],
+            {"resourceClaims": [{"name": "nic"}]},
+            "network default/rail-0 takes no device, and profile rdma gives no resources",
+            id="count-0",
         ),
     ],
 )

@@ -71,7 +71,7 @@ def _needed(plan: Plan) -> dict[str, int | Fraction]:
         amount = _parse(text)
         if amount > needed.get(resource, 0):
             needed[resource] = amount
-    return needed
+    return {resource: amount for resource, amount in needed.items() if amount}
 
 
 def _parse(value: Any) -> int | Fraction:
@@ -138,7 +138,10 @@ def _changed(draft: Draft, plan: Plan, changed: list[str], raised: list[str]) ->
         found.append(Decision(STEP, Outcome.WARNED, Reason.RAISED, message))
     own = containers(draft.pod)[plan.container]
     if draft.pod["spec"].get("resourceClaims") or claims(own):
-        message = f"pod {plan.pod_name}: resource claims are not counted as devices; container {name} asks for {listed} besides them"
+        message = (
+            f"pod {plan.pod_name}: resource claims are not counted as devices; container {name} asks for {listed} besides them; "
+            f"for a network whose device comes by a claim, write count: 0 in profile {plan.profile.name}"
+        )
         found.append(Decision(STEP, Outcome.WARNED, Reason.DRA_CLAIM, message))
     if _HUGEPAGES in listed and not _has_memory(own):
         message = (
@@ -157,5 +160,5 @@ def _why_none(plan: Plan) -> str:
         why = "the pod is on the host network" if plan.host_network else "no network is attached"
     else:
         named = ", ".join(dict.fromkeys(attachment.key for attachment in plan.attachments))
-        why = f"network {named} names no resource"
+        why = f"network {named} takes no device"
     return f"{why}, and profile {plan.profile.name} gives no resources"
