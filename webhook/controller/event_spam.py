@@ -1,0 +1,101 @@
+"""Decide which complaints are told: each one seldom, each namespace its share, and all of them few."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+REPEAT_SECONDS = 600.0
+"""How long the same is not told again."""
+NAMESPACE_BURST, NAMESPACE_PER_SECOND = 25.0, 0.2
+"""As client-go's filter: 25 at once, then one in 5 s; no namespace takes another's share."""
+TOTAL_BURST, TOTAL_PER_SECOND = 100.0, 2.0
+MOST_COMPLAINTS = 4096
+"""How many are remembered: more than the buckets let through in REPEAT_SECONDS, so that a young one is never forgotten."""
+
+
+class PodRef(NamedTuple):
+    """Name one pod; the uid tells it from a later one of its name."""
+
+    namespace: str
+    name: str
+    uid: str
+
+
+@dataclass(slots=True)
+class Complaint:
+    """Hold what was told of one pod for one reason: how often it was seen, and whether its Event exists."""
+
+    pod: PodRef
+    reason: str
+    at: float
+    count: int = 0
+    told: bool = False
+
+
+class Bucket:
+    """Hold tokens, which come back at *per_second* up to *burst*."""
+
+    def __init__(self, burst: float, per_second: float, at: float) -> None:
+        self._burst = self._tokens = burst
+        self._per_second = per_second
+        self._at = at
+
+    def fill(self, at: float) -> float:
+        """Give how many tokens there are now."""
+        self._tokens = min(self._burst, self._tokens + (at - self._at) * self._per_second)
+        self._at = at
+        return self._tokens
+
+    def take(self) -> None:
+        """Take one."""
+        self._tokens -= 1
+
+    def is_full(self, at: float) -> bool:
+        """Tell whether it is as if it had never been used."""
+        return self.fill(at) >= self._burst
+
+
+class SpamFilter:
+    """Let complaints through, with bounded memory. Not for several threads at a time."""
+
+    def __init__(self, monotonic: Callable[[], float]) -> None:
+        self._monotonic = monotonic
+        self._total = Bucket(TOTAL_BURST, TOTAL_PER_SECOND, monotonic())
+        self._namespaces: dict[str, Bucket] = {}
+        self._complaints: OrderedDict[tuple[str, str], Complaint] = OrderedDict()
+
+    def admit(self, pod: PodRef, reason: str) -> Complaint | None:
+        """Give the complaint where it may be told now, counted; None where it was told lately or there are too many."""
+        at = self._monotonic()
+        known = self._complaints.get((pod.uid, reason))
+        if known is not None:
+            known.count += 1
+            if at - known.at < REPEAT_SECONDS:
+                return None
+        if not self._has_token(pod.namespace, at):
+            return None
+        complaint = known or Complaint(pod, reason, at, count=1)
+        complaint.at = at
+        self._complaints[pod.uid, reason] = complaint
+        self._complaints.move_to_end((pod.uid, reason))
+        if len(self._complaints) > MOST_COMPLAINTS:
+            self._complaints.popitem(last=False)
+        return complaint
+
+    def forget(self, complaint: Complaint) -> None:
+        """Let the complaint through the next time, for it was not told."""
+        self._complaints.pop((complaint.pod.uid, complaint.reason), None)
+
+    def _has_token(self, namespace: str, at: float) -> bool:
+        bucket = self._namespaces.get(namespace) or Bucket(NAMESPACE_BURST, NAMESPACE_PER_SECOND, at)
+        if bucket.fill(at) < 1 or self._total.fill(at) < 1:
+            return False
+        bucket.take()
+        self._total.take()
+        if namespace not in self._namespaces:  # those in use are few, for the total is bounded
+            self._namespaces = {name: kept for name, kept in self._namespaces.items() if not kept.is_full(at)}
+            self._namespaces[namespace] = bucket
+        return True
