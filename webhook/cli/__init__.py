@@ -10,6 +10,7 @@ from webhook import __version__
 
 _COMMANDS = {
     "serve": "Answer admission reviews over HTTPS.",
+    "control": "Publish each job's rank-0 address on its pods.",
     "dry-run": "Show what would be injected into any workload, and why.",
     "schema": "Print the JSON Schema of profiles.yaml.",
     "demo": "Show on sample data what a TorchX job becomes, then serve.",

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from webhook import names
+from webhook.cli.options import Failure
 from webhook.dry_run import RENDERERS, DryRun, judge
 from webhook.errors import InputError, ProfilesError, Unavailable, WebhookError
 from webhook.kube.cluster import Cluster
@@ -22,10 +23,6 @@ from webhook.templates import find_templates, parse_documents
 
 _LOOKUP_SECONDS = 10.0
 _FILE = click.Path(path_type=Path, allow_dash=True)
-
-
-class _Failure(click.ClickException):
-    exit_code = 2
 
 
 @click.command("dry-run")
@@ -116,11 +113,11 @@ def command(
             _check_profile(profile, known)
             run = judge(templates, profile=profile, profiles=known, world=_world(objects))
     except Unavailable as error:
-        raise _Failure(
+        raise Failure(
             str(error) if server else f"{error}; --server lets the cluster decide, with fewer rights"
         ) from None
     except WebhookError as error:
-        raise _Failure(str(error)) from None
+        raise Failure(str(error)) from None
     _show(run, output)
     sys.exit(2 if run.is_broken else 0 if run.is_allowed else 1)
 

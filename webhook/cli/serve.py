@@ -4,30 +4,16 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 import click
 
+from webhook.cli.options import AddressType, Failure
 from webhook.errors import InputError, ProfilesError
 from webhook.server.listener import Address
 from webhook.server.run import Settings, run
 
 QUIET_SECONDS_IN_CLUSTER = 5.0
 """A Service sends new connections for a moment longer than its pod is ready; nothing else does."""
-
-
-class _AddressType(click.ParamType[Address]):
-    name = "HOST:PORT"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Address:
-        try:
-            return value if isinstance(value, Address) else Address.parse(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-
-
-class _Failure(click.ClickException):
-    exit_code = 2
 
 
 @click.command("serve")
@@ -55,7 +41,7 @@ class _Failure(click.ClickException):
 )
 @click.option(
     "--listen",
-    type=_AddressType(),
+    type=AddressType(),
     default="0.0.0.0:8443",
     show_default=True,
     show_envvar=True,
@@ -63,7 +49,7 @@ class _Failure(click.ClickException):
 )
 @click.option(
     "--dry-run-listen",
-    type=_AddressType(),
+    type=AddressType(),
     default="127.0.0.1:8081",
     show_default=True,
     show_envvar=True,
@@ -71,7 +57,7 @@ class _Failure(click.ClickException):
 )
 @click.option(
     "--metrics-listen",
-    type=_AddressType(),
+    type=AddressType(),
     default="0.0.0.0:8080",
     show_default=True,
     show_envvar=True,
@@ -96,9 +82,7 @@ def command(
       fabric-injector serve --profiles profiles.yaml --objects networks.yaml --listen 127.0.0.1:0
     """  # noqa: D301  # \\b is click's own mark
     if not tls_dir and not objects:
-        raise _Failure(
-            "give --tls-dir: a throw-away certificate is made only with --objects, where no API server calls"
-        )
+        raise Failure("give --tls-dir: a throw-away certificate is made only with --objects, where no API server calls")
     in_cluster = not objects and "KUBERNETES_SERVICE_HOST" in os.environ
     settings = Settings(
         profiles=profiles,
@@ -113,6 +97,6 @@ def command(
         run(settings)
     except ProfilesError as error:
         faults = "\n".join(f"{profiles}: {problem}" for problem in error.problems)
-        raise _Failure(f"the profiles cannot be used\n{faults}") from None
+        raise Failure(f"the profiles cannot be used\n{faults}") from None
     except InputError as error:
-        raise _Failure(str(error)) from None
+        raise Failure(str(error)) from None

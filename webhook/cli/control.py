@@ -1,0 +1,69 @@
+"""Publish addresses: ``fabric-injector control``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from webhook.cli.options import AddressType, Failure
+from webhook.errors import InputError, ProfilesError
+from webhook.server.listener import Address
+
+
+@click.command("control")
+@click.option(
+    "--profiles",
+    type=click.Path(path_type=Path),
+    show_envvar=True,
+    help="YAML file of the profiles. All that the controller needs is on the pods: the file is read once, and its faults are logged.",
+)
+@click.option(
+    "--namespace",
+    default="",
+    show_envvar=True,
+    help="Namespace of the Lease. Default: the service account's own, else fabric-injector.",
+)
+@click.option(
+    "--metrics-listen",
+    type=AddressType(),
+    default="0.0.0.0:8080",
+    show_default=True,
+    show_envvar=True,
+    help="Where to answer /metrics, /livez and /readyz, over HTTP. Port 0 takes a free one.",
+)
+def command(profiles: Path | None, namespace: str, metrics_listen: Address) -> None:
+    """Publish each job's rank-0 address on its pods until SIGTERM.
+
+    Watches the pods that the webhook injected, reads the addresses that Multus wrote, and writes them as annotations. Run two:
+    one holds the Lease and writes, the other takes over. Exit status 0 after SIGTERM, 1 where the Lease was lost (start again),
+    2 where something that was given here cannot be used.
+
+    \b
+    Examples:
+      fabric-injector control
+      fabric-injector control --namespace fabric-injector --metrics-listen 127.0.0.1:0
+    """  # noqa: D301  # \\b is click's own mark
+    from webhook.controller.run import Settings, run
+
+    if profiles is not None:
+        _report_faults(profiles)
+    try:
+        kept = run(Settings(metrics_listen, namespace))
+    except InputError as error:
+        raise Failure(str(error)) from None
+    if not kept:
+        raise SystemExit(1)
+
+
+def _report_faults(path: Path) -> None:
+    """Say what is wrong with the profiles; addresses are published all the same."""
+    from webhook.profiles_file import read_profiles
+
+    try:
+        read_profiles(path)
+    except ProfilesError as error:
+        for problem in error.problems:
+            click.echo(f"{path}: {problem}", err=True)
+    except InputError as error:
+        click.echo(str(error), err=True)

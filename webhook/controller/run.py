@@ -1,0 +1,119 @@
+"""Run the controller as a process: watch, Lease, health and metrics, until SIGTERM or until the Lease is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import secrets
+import signal
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+
+import uvloop
+
+from webhook.controller.controller import Controller
+from webhook.controller.events import EventRecorder
+from webhook.controller.lease import Leader
+from webhook.controller.metrics import Metrics
+from webhook.kube.connection import Connection, connect
+from webhook.server import logs
+from webhook.server.bridge import Bridge, Limits
+from webhook.server.health import make_health_app
+from webhook.server.listener import Address, Listener, bind
+from webhook.server.logs import log_fields
+from webhook.server.pool import WorkerPool
+
+log = logging.getLogger(__name__)
+
+LEASE = "fabric-injector"
+DEFAULT_NAMESPACE = "fabric-injector"
+LOST_SECONDS = 0.5
+_SERVICE_ACCOUNT_NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Hold what `control` was told; *namespace* holds the Lease, empty for the service account's own."""
+
+    metrics_listen: Address
+    namespace: str = ""
+
+
+def run(settings: Settings) -> bool:
+    """Run until SIGTERM or SIGINT (True), or until the Lease was lost (False: another replica goes on).
+
+    Raises InputError for anything that keeps the controller from starting.
+    """
+    logs.configure()
+    metrics = Metrics()
+    with (
+        contextlib.closing(bind(settings.metrics_listen)) as sock,
+        contextlib.closing(connect()) as connection,
+        asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
+    ):
+        return runner.run(_run(connection, settings.namespace or own_namespace(), sock, metrics))
+
+
+def own_namespace() -> str:
+    """Return the namespace of the service account, else the usual one."""
+    try:
+        return _SERVICE_ACCOUNT_NAMESPACE.read_text().strip() or DEFAULT_NAMESPACE
+    except OSError:
+        return DEFAULT_NAMESPACE
+
+
+def identity() -> str:
+    """Return a name that no other process has, also not this pod's after a restart."""
+    return f"{os.environ.get('POD_NAME') or socket.gethostname()}_{secrets.token_hex(4)}"
+
+
+async def _run(connection: Connection, namespace: str, sock: socket.socket, metrics: Metrics) -> bool:
+    me = identity()
+    recorder = EventRecorder(connection, host=me)
+    leader: Leader
+    controller: Controller
+
+    def changed(leads: bool) -> None:
+        log.info("leading" if leads else "not leading")
+        controller.lead(leads)
+
+    leader = Leader(connection, namespace, LEASE, me, on_change=changed)
+    controller = Controller(
+        connection, recorder, leader, on_result=metrics.published, on_restart=metrics.watch_restarted
+    )
+    metrics.leads(leader.may_write)
+    metrics.waiting(controller.pods_waiting, controller.oldest_wait_seconds)
+    pool = WorkerPool("health", waiting=32)
+    health = Bridge(make_health_app(controller.checks, metrics.registry), pool, Limits(body_bytes=0))
+    listener = Listener(sock, health, connections=100)
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    await listener.start()
+    log_fields(
+        log, logging.INFO, "controlling", {"metrics": listener.url, "lease": f"{namespace}/{LEASE}", "identity": me}
+    )
+    for part in (recorder, controller, leader):
+        part.start()
+    try:
+        while not (stop.is_set() or leader.lost.is_set()):
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), LOST_SECONDS)
+        lost = leader.lost.is_set() and not stop.is_set()
+        log.info("ending: the Lease is lost" if lost else "ending")
+        return not lost
+    finally:
+        await asyncio.to_thread(_end, controller, leader, recorder)
+        await listener.close(linger_seconds=0.0, grace_seconds=0.5)
+        pool.stop()
+
+
+def _end(controller: Controller, leader: Leader, recorder: EventRecorder) -> None:
+    """Stop writing first, then let the next replica begin."""
+    controller.stop()
+    leader.stop()
+    recorder.stop()

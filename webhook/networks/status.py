@@ -1,0 +1,128 @@
+"""Find a pod's secondary address in the network-status annotation that Multus or another CNI wrote."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+Family: TypeAlias = Literal["any", "IPv4", "IPv6"]
+Address: TypeAlias = IPv4Address | IPv6Address
+
+MAX_LENGTH = 262_144
+_CLUSTER_INTERFACE = "eth0"
+_FAMILIES: tuple[Family, ...] = ("any", "IPv4", "IPv6")
+
+
+class Wanted(NamedTuple):
+    """Say whose address counts: the network, the interface that it was promised, and the family."""
+
+    namespace: str
+    name: str
+    interface: str
+    family: Family
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}@{self.interface}"
+
+
+class Secondary(NamedTuple):
+    """Hold what the annotation says of the wanted network.
+
+    *address*: as Python writes it, empty if there is none. *interface*: the one it is on, where that is not the promised one.
+    *problem*: why there is no address and never will be without a person, else empty.
+    """
+
+    address: str = ""
+    interface: str = ""
+    problem: str = ""
+
+
+def parse_wanted(text: str) -> Wanted | None:
+    """Read ``namespace/name@interface/family``; None for anything else."""
+    key, _, rest = text.rpartition("@")
+    namespace, _, name = key.partition("/")
+    interface, _, family = rest.rpartition("/")
+    for known in _FAMILIES:
+        if family == known and namespace and name and interface:
+            return Wanted(namespace, name, interface, known)
+    return None
+
+
+def secondary_address(status: str, wanted: Wanted) -> Secondary:
+    """Return the address of the wanted network in a network-status value; ``Secondary()`` where none is told yet.
+
+    Entries of the cluster network never count. Of several entries the one on the promised interface does, else the first with
+    an address that fits. An entry that names no interface is taken to be on the promised one.
+    Source: network-attachment-definition-client pkg/apis types.go NetworkStatus, pkg/utils CreateNetworkStatuses; multus-cni.
+    """
+    try:
+        entries = _parse(status)
+    except (ValueError, RecursionError) as error:
+        return Secondary(problem=f"is no list of networks ({error})")
+    secondary = [entry for entry in entries if not _is_cluster_network(entry)]
+    named = [entry for entry in secondary if entry.get("name") == f"{wanted.namespace}/{wanted.name}"]
+    named = named or [entry for entry in secondary if entry.get("name") == wanted.name]  # Multus before 3.6
+    promised = [entry for entry in named if entry.get("interface") == wanted.interface]
+    unnamed = [entry for entry in named if not entry.get("interface")]
+    others = [entry for entry in named if entry.get("interface") not in (wanted.interface, None, "")]
+    problems: dict[str, None] = {}
+    for entry in (*promised, *unnamed, *others):
+        found = _choose(entry, wanted.family, problems)
+        if found is not None:
+            interface = entry.get("interface")
+            elsewhere = isinstance(interface, str) and bool(interface) and interface != wanted.interface
+            return Secondary(str(found), str(interface) if elsewhere else "")
+    if problems:
+        return Secondary(problem="; ".join(problems))
+    return Secondary()
+
+
+def _parse(status: str) -> list[dict[str, Any]]:
+    if len(status) > MAX_LENGTH:
+        raise ValueError(f"{len(status)} characters")
+    value = json.loads(status)
+    if not isinstance(value, list):
+        raise ValueError("the JSON text is no list")
+    if not all(isinstance(entry, dict) for entry in value):
+        raise ValueError("an element is no object")
+    return value
+
+
+def _is_cluster_network(entry: dict[str, Any]) -> bool:
+    return entry.get("default") is True or entry.get("interface") == _CLUSTER_INTERFACE
+
+
+def _choose(entry: dict[str, Any], family: Family, problems: dict[str, None]) -> Address | None:
+    """Take the first address of the family; IPv4 before IPv6 where any will do."""
+    listed = entry.get("ips")
+    if listed is None:
+        return None
+    if not isinstance(listed, list):
+        problems["ips is no list"] = None
+        return None
+    found = list(_addresses(listed, problems))
+    for version in {"any": (4, 6), "IPv4": (4,), "IPv6": (6,)}[family]:
+        for address in found:
+            if address.version == version:
+                return address
+    if found:
+        problems[f"has no {family} address"] = None
+    return None
+
+
+def _addresses(listed: list[Any], problems: dict[str, None]) -> Iterator[Address]:
+    for text in listed:
+        try:
+            address = ip_address(text.partition("/")[0] if isinstance(text, str) else repr(text))
+        except ValueError:
+            problems[f"holds {str(text)[:64]!r}, which is no IP address"] = None
+            continue
+        if isinstance(address, IPv6Address) and address.ipv4_mapped:
+            address = address.ipv4_mapped
+        scoped = isinstance(address, IPv6Address) and bool(address.scope_id)
+        if scoped or address.is_loopback or address.is_unspecified or address.is_multicast or address.is_link_local:
+            problems[f"holds {address!s}, at which no other pod can reach this one"] = None
+            continue
+        yield address
