@@ -15,8 +15,26 @@ BEFORE = [
     "torchrun --rdzv_endpoint ${A-localhost}:$PORT",
     "--rdzv_endpoint=$(A):29500",
     "tcp://$A:1",
+    'bash -c "torchrun --rdzv_endpoint \\"$A\\":29500"',
+    "torchrun --rdzv_endpoint ${A:-${B}}:29500",
+    "torchrun --rdzv_endpoint ${B:-${A}}:29500",
+    "export HEAD=$A; torchrun --rdzv_endpoint $HEAD:29500",
+    'HEAD="${A:-localhost}" && PORT=1 && torchrun --rdzv_endpoint ${HEAD}:$PORT',
+    "HEAD=$(A) torchrun --rdzv_endpoint=$HEAD:29500",
 ]
-APART = ["--master_addr=$A", "$A 29500", "$AB:1", "${AB}:1", "$(AB):1", "A:1", "echo A: $B", "${A", "$A.svc:1"]
+APART = [
+    "--master_addr=$A",
+    "$A 29500",
+    "$AB:1",
+    "${AB}:1",
+    "$(AB):1",
+    "A:1",
+    "echo A: $B",
+    "${A",
+    "$A.svc:1",
+    "HEAD=$A; run $HEAD",
+    "--head=$A --rdzv_endpoint=$HEAD:1",
+]
 
 
 @pytest.mark.parametrize("text", BEFORE)

@@ -8,7 +8,10 @@ from webhook import podspec
 from webhook.model import Object
 
 _BEFORE_COLON = re.compile(
-    r"\$(?:\{(?P<braced>\w+)[^}]{0,200}\}|\((?P<kubernetes>[-._a-zA-Z0-9]{1,253})\)|(?P<bare>[A-Za-z_]\w{0,253}))[\"']{0,2}:"
+    r"\$(?:\{(?P<braced>\w+)[^}]{0,200}\}{1,3}|\((?P<kubernetes>[-._a-zA-Z0-9]{1,253})\)|(?P<bare>[A-Za-z_]\w{0,253}))[\"'\\]{0,4}:"
+)
+_ALIAS = re.compile(
+    r"(?<![\w-])(\w{1,253})=[\"']?\$(?:\{(?P<braced>\w+)[^}]{0,200}\}|\((?P<kubernetes>\w+)\)|(?P<bare>\w+))(?=[\"'\s;&|)]|\Z)"
 )
 _AT_END = re.compile(r"\$\(([-._a-zA-Z0-9]{1,253})\)\Z")
 
@@ -16,13 +19,17 @@ _AT_END = re.compile(r"\$\(([-._a-zA-Z0-9]{1,253})\)\Z")
 def consumed_before_port(container: Object) -> frozenset[str]:
     """Return the variables that commands, arguments or other variables write before ``:port``, in any spelling.
 
-    Spellings: ``$V:``, ``${V}:``, ``${V:=x}:``, ``$(V):``, with quotes between; also by way of another variable that ends in ``$(V)``.
+    Spellings: ``$V:``, ``${V}:``, ``${V:=x}:``, ``$(V):``, with quotes between; also by way of another variable that
+    ends in ``$(V)``, or that a shell sets to ``$V``.
     """
     found: set[str] = set()
     ends: dict[str, str] = {}
     for text in podspec.argv(container):
         if "$" in text:
             _collect(text, found)
+            if "=" in text:
+                for alias in _ALIAS.finditer(text):
+                    ends[alias[1]] = alias[alias.lastgroup or 0]
     for entry in podspec.env(container):
         value = entry.get("value")
         if value and "$" in value:
@@ -39,3 +46,5 @@ def consumed_before_port(container: Object) -> frozenset[str]:
 def _collect(text: str, found: set[str]) -> None:
     for match in _BEFORE_COLON.finditer(text):
         found.add(match[match.lastgroup or 0])
+        if "$" in (inner := match[0][2:]):
+            _collect(inner, found)
