@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -127,10 +128,20 @@ def test_a_c10d_endpoint_of_the_users_own_is_hosted_by_rank_zero(pattern: str, i
     assert master["spec"]["containers"][0]["command"] == list(command)
 
 
+ACCELERATE = ("accelerate", "launch", "--num_machines=2", "--main_process_ip=$(MASTER_ADDR)")
 KEEPS: dict[str, Callable[[Object], Object]] = {
     "command-holds-rdzv-conf": lambda pod: set_command(pod, *C10D.split(), "--rdzv_conf=timeout=900"),
     "command-holds-rdzv-conf-with-dash": lambda pod: set_command(pod, "sh", "-c", C10D + " --rdzv-conf is_host=true"),
     "variable-says-is-host": lambda pod: add_env(pod, "PET_RDZV_CONF", "timeout=900,is_host=0"),
+    "command-sets-the-variable": lambda pod: set_command(pod, "sh", "-c", "PET_RDZV_CONF=timeout=900 " + C10D),
+    "accelerate-c10d": lambda pod: set_command(pod, *ACCELERATE, "--rdzv_backend", "c10d", "t.py"),
+    "accelerate-by-file": lambda pod: set_command(pod, *ACCELERATE, "--config_file", "accelerate.yaml", "t.py"),
+    "hostname-is-the-address": lambda pod: set_command(
+        pod, "bash", "-c", "if [[ $(hostname) == ${MASTER_ADDR%%.*} ]]; then RANK=0; fi; torchrun t.py"
+    ),
+    "address-is-the-hostname": lambda pod: set_command(
+        pod, "sh", "-c", '[ "$MASTER_ADDR" = "$HOSTNAME" ] && export RANK=0; torchrun t.py'
+    ),
 }
 
 
@@ -366,3 +377,73 @@ def test_refuses_a_manifest_saved_from_a_running_pod_where_nobody_would_publish(
     with pytest.raises(Denied, match=r"MASTER_ADDR.*saved from a running pod") as refused:
         meet(pod, meets=None, stays=stays)
     assert refused.value.reason is Reason.STALE_MANIFEST
+
+
+def test_accelerate_with_a_static_rendezvous_moves_on_rank_zero_too() -> None:
+    pod, _ = meet(set_command(pods.load("pods/kubeflow-pytorchjob-0.yaml"), *ACCELERATE, "--machine_rank=0", "t.py"))
+    assert environment(pod)["MASTER_ADDR"] == "@master-addr"
+
+
+SHELL_TEXTS = [
+    ("export MASTER_ADDR=ddp-0.ddp; python t.py", "export MASTER_ADDR=$(MASTER_ADDR); python t.py", "@master-addr"),
+    (
+        "export MASTER_ADDR=ddp-0.ddp; torchrun --rdzv_endpoint=$MASTER_ADDR:29500 t.py",
+        "export MASTER_ADDR=$(H); torchrun --rdzv_endpoint=$MASTER_ADDR:29500 t.py",
+        "@master-host",
+    ),
+    ("RDZV_ENDPOINT='ddp-0.ddp:1' ./run.sh", "RDZV_ENDPOINT='$(H):1' ./run.sh", "@master-addr"),
+    ("INIT_METHOD=tcp://ddp-0.ddp:1 ./run.sh", "INIT_METHOD=tcp://$(H):1 ./run.sh", "@master-addr"),
+    (
+        "export MASTER_ADDR=ddp-0.ddp OTHER=ddp-0.ddp",
+        "export MASTER_ADDR=$(MASTER_ADDR) OTHER=ddp-0.ddp",
+        "@master-addr",
+    ),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "address"), SHELL_TEXTS)
+def test_an_address_that_a_shell_sets_moves(before: str, after: str, address: str) -> None:
+    for name in ("pods/statefulset-0.yaml", "pods/statefulset-1.yaml"):
+        pod = set_command(drop_env(pods.load(name), "MASTER_ADDR", "MASTER_PORT"), "sh", "-c", before)
+        result, _ = meet(pod)
+        assert result["spec"]["containers"][0]["command"][2] == after.replace("$(H)", f"$({names.ENV_MASTER_HOST})")
+        assert environment(result)["MASTER_ADDR"] == address
+
+
+def test_a_variable_of_any_name_that_an_option_takes_moves() -> None:
+    pod = drop_env(pods.load("pods/statefulset-1.yaml"), "MASTER_ADDR", "MASTER_PORT")
+    add_env(set_command(pod, "torchrun", "--rdzv_endpoint=$(HEAD):29500", "t.py"), "HEAD", "ddp-0.ddp")
+    assert environment(meet(pod)[0])["HEAD"] == "@master-host"
+
+
+def test_the_pods_own_name_and_address_stay_though_an_option_takes_them() -> None:
+    pod = drop_env(pods.load("pods/lws-0.yaml"), "LWS_LEADER_ADDRESS")
+    source = {"fieldRef": {"apiVersion": "v1", "fieldPath": "status.podIP"}}
+    pod["spec"]["containers"][0]["env"].append({"name": "IP", "valueFrom": source})
+    result, _ = meet(set_command(pod, "torchrun", "--rdzv_endpoint=$(IP):29500", "t.py"))
+    assert [entry for entry in result["spec"]["containers"][0]["env"] if entry["name"] == "IP"] == [
+        {"name": "IP", "valueFrom": source}
+    ]
+    assert environment(result)["PET_RDZV_CONF"] == "is_host=1"
+
+
+LOOK_UPS = [
+    (
+        "until nslookup $MASTER_ADDR; do sleep 1; done; torchrun t.py",
+        "until nslookup $NAME; do sleep 1; done; torchrun t.py",
+    ),
+    ("IP=$(getent hosts ${MASTER_ADDR} | cut -d' ' -f1)", "IP=$(getent hosts ${NAME} | cut -d' ' -f1)"),
+    ('until dig +short "$MASTER_ADDR"; do :; done', 'until dig +short "$NAME"; do :; done'),
+    ("nslookup $(MASTER_ADDR) && t", "nslookup $(NAME) && t"),
+    ("ping -c1 $MASTER_ADDR; run --host $MASTER_ADDR", "ping -c1 $MASTER_ADDR; run --host $MASTER_ADDR"),
+    ("nslookup $MASTER_ADDRESSES $OTHER", "nslookup $MASTER_ADDRESSES $OTHER"),
+]
+
+
+@pytest.mark.parametrize(("before", "after"), LOOK_UPS)
+def test_a_shell_looks_up_the_name_and_not_the_address(before: str, after: str) -> None:
+    """No name server answers for a secondary address, so that a loop around nslookup would never end."""
+    pod, _ = meet(set_command(pods.load("pods/kubeflow-pytorchjob-1.yaml"), "sh", "-c", before))
+    assert pod["spec"]["containers"][0]["command"][2] == re.sub(r"\bNAME\b", names.ENV_MASTER_NAME, after)
+    assert environment(pod)["MASTER_ADDR"] == "@master-addr"
+    assert environment(pod)[names.ENV_MASTER_NAME] == "bert-master-0"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests import pods
-from tests.pods import set_command
+from tests.pods import add_env, set_command
 from webhook.model import Object, Reason
 from webhook.workloads import Member, recognise
 
@@ -67,6 +67,61 @@ def test_a_role_that_does_not_meet_rank_zero_gets_no_rendezvous() -> None:
     set_command(pod, "python", "-m", "reader", "--id", "1", "--rank0-env", "VC_TRAINER_0_HOSTS")
     assert member(pod).rendezvous is None
     assert member(pod).reason is Reason.NO_PROCESS_GROUP
+
+
+def test_a_role_that_connects_to_a_rank_zero_which_meets_nobody_does_not_wait_for_it() -> None:
+    zero = set_command(replica(0), "python", "-m", "server")
+    one = replica(0, role=1, command="python client.py --server {}:80", address="${VC_TRAIN_0_HOSTS:=localhost}")
+    assert member(zero).rendezvous is None
+    assert member(one).rendezvous is None
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "torchrun --rdzv-endpoint={}:29500 t.py",
+        "export MASTER_ADDR={}; python t.py",
+        'torchrun --master_addr "{}" t.py',
+    ],
+)
+def test_another_role_that_meets_rank_zero_is_a_member(command: str) -> None:
+    zero = replica(0, command=command)
+    one = replica(0, role=1, command=command, address="${VC_TRAIN_0_HOSTS:=localhost}")
+    roles = [getattr(member(pod).rendezvous, "role", None) for pod in (zero, one)]
+    assert roles == ["master", "worker"]
+
+
+SPELLINGS = ["${}", "${{{}}}", "${{{}:-localhost}}", '"${}"']
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_role_zero_may_write_its_own_variable_as_it_likes(spelling: str) -> None:
+    zero, one = (
+        replica(number, address=spelling.format(name))
+        for number, name in enumerate(("TORCHX_RANK0_HOST", "VC_TRAIN_0_HOSTS"))
+    )
+    assert [getattr(member(pod).rendezvous, "role", None) for pod in (zero, one)] == ["master", "worker"]
+    assert getattr(member(one).rendezvous, "variables", None) == ("VC_TRAIN_0_HOSTS",)
+
+
+def test_a_program_that_finds_the_variables_name_in_its_environment_meets_rank_zero() -> None:
+    names = ("TORCHX_RANK0_HOST", "VC_TRAIN_0_HOSTS")
+    pods_ = [
+        add_env(set_command(replica(number), "python", "t.py"), "RANK0_ENV", name) for number, name in enumerate(names)
+    ]
+    assert [getattr(member(pod).rendezvous, "role", None) for pod in pods_] == ["master", "worker"]
+
+
+@pytest.mark.parametrize("variable", ["DB_HOST", "VC_READER_NUM", "HOSTS"])
+def test_a_default_of_the_users_own_is_no_address_of_rank_zero(variable: str) -> None:
+    pod = replica(1, command="python t.py --store ${{" + variable + ":=localhost}}")
+    assert member(pod).rendezvous is None
+    pod = replica(1, command="export STORE=${{" + variable + ":=localhost}}; " + RUN)
+    assert getattr(member(pod).rendezvous, "variables", None) == ("VC_TRAIN_0_HOSTS",)
+
+
+def test_a_variable_of_another_role_is_no_address_of_rank_zero() -> None:
+    assert member(replica(0, address="$VC_READER_0_HOSTS")).rendezvous is None
 
 
 def test_a_program_of_role_zero_that_is_told_the_variables_name_meets_rank_zero() -> None:

@@ -14,8 +14,10 @@ from webhook.errors import Denied
 from webhook.injection import wait
 from webhook.injection.plan import Plan
 from webhook.model import Decision, Object, Outcome, Reason
-from webhook.workloads.addresses import Variables, is_rendezvous_variable, rewrite_flags, split_endpoint
+from webhook.workloads.addresses import Variables
+from webhook.workloads.arguments import Rewriting, flag_variables, rewrite_arguments, why_own_name_is_needed
 from webhook.workloads.consumption import consumed_before_port
+from webhook.workloads.endpoint import is_rendezvous_variable, split_endpoint
 from webhook.workloads.member import Rendezvous
 
 STEP = "rendezvous"
@@ -93,8 +95,8 @@ def _why_rank_zero_keeps_its_name(draft: Draft, plan: Plan, meets: Rendezvous) -
     entries = [entry for entry in podspec.env(container) if entry.get("name") in ("MASTER_ADDR", "PET_RDZV_CONF")]
     if any(is_published(entry) for entry in entries):
         return ""
-    if podspec.mentions(container, "--rdzv_conf", "--rdzv-conf"):
-        return "its command holds --rdzv_conf, so that torchrun reads no PET_RDZV_CONF"
+    if reason := why_own_name_is_needed(container):
+        return reason
     for entry in entries:
         if entry.get("name") != "PET_RDZV_CONF":
             continue
@@ -114,11 +116,12 @@ def _rewrite(draft: Draft, index: int, meets: Rendezvous, *, is_training: bool) 
     variables: Variables | None = None
     wanted: list[tuple[int, Object]] = []
     needs_helper = uses = False
-    present = set()
+    present, moved = set(), set()
+    by_flags = flag_variables(container) if meets.hosts else frozenset()
     for position, entry in enumerate(podspec.env(container)):
         name = entry["name"]
         present.add(name)
-        if name in kept or not (name in meets.variables or is_rendezvous_variable(name)):
+        if name in kept or not (name in meets.variables or is_rendezvous_variable(name) or _is_given(entry, by_flags)):
             continue
         variables = variables or Variables(draft.pod, container)
         form = _form(variables, entry, meets)
@@ -126,27 +129,37 @@ def _rewrite(draft: Draft, index: int, meets: Rendezvous, *, is_training: bool) 
             continue
         uses = True
         if form == "":
+            moved.add(name)
             wanted.append((position, _address_entry(name, before_port)))
         elif form != entry.get("value"):
             wanted.append((position, {"name": name, "value": form}))
         needs_helper |= form != ""
     for position, replacement in wanted:
         draft.replace((*path, "env"), position, replacement)
-    for key in ("command", "args"):
-        arguments = container.get(key) or []
-        for position, text in rewrite_flags(arguments, meets.hosts, _HELPER).items() if meets.hosts else ():
-            draft.replace((*path, key), position, text)
-            needs_helper = uses = True
-        needs_helper |= any(_HELPER in text for text in arguments)
     first = []
     if is_training:
         first = [_address_entry(name, before_port) for name in ("MASTER_ADDR", *meets.variables) if name not in present]
+        moved.update(entry["name"] for entry in first)
         uses = uses or bool(first)
+    if meets.hosts:
+        bare = "$(MASTER_ADDR)" if "MASTER_ADDR" in moved - before_port else _HELPER
+        rewriting = Rewriting(meets.hosts, _HELPER, bare, before_port, frozenset(moved if is_training else ()))
+        for key in ("command", "args"):
+            for position, text in rewrite_arguments(container.get(key) or [], rewriting).items():
+                draft.replace((*path, key), position, text)
+                needs_helper |= _HELPER in text
+                uses = True
+    needs_helper |= any(_HELPER in text for text in podspec.argv(container))
     if needs_helper and names.ENV_MASTER_HOST not in present:
         first.insert(0, field_entry(names.ENV_MASTER_HOST, names.MASTER_HOST))
     for position, entry in enumerate(first):
         draft.insert((*path, "env"), position, entry)
     return uses or needs_helper
+
+
+def _is_given(entry: Object, by_flags: frozenset[str]) -> bool:
+    """Tell a variable of any name that a rendezvous option takes; the pod's own name and address serve other ends too."""
+    return entry["name"] in by_flags and (not entry.get("valueFrom") or is_published(entry))
 
 
 def _form(variables: Variables, entry: Object, meets: Rendezvous) -> str | None:
@@ -174,7 +187,7 @@ def _remember_name(draft: Draft, plan: Plan, meets: Rendezvous, *, moved: bool) 
     """Keep rank 0's name, which the rewritten variables no longer tell, for a later pass and for people."""
     container = draft.pod["spec"]["containers"][plan.container]
     if moved and meets.hosts and not podspec.has_env(container, names.ENV_MASTER_NAME):
-        entry = {"name": names.ENV_MASTER_NAME, "value": min(meets.hosts, key=len)}
+        entry = {"name": names.ENV_MASTER_NAME, "value": min(meets.hosts, key=lambda host: (len(host), host))}
         draft.insert(("spec", "containers", plan.container, "env"), 0, entry)
 
 

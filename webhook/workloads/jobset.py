@@ -10,12 +10,14 @@ from collections.abc import Mapping
 
 from webhook import podspec
 from webhook.model import Object, Reason
-from webhook.workloads.addresses import Address, find_addresses, first_label, is_local
-from webhook.workloads.meeting import meet, names_rank_zero, numbered
+from webhook.workloads.addresses import Address, find_addresses
+from webhook.workloads.endpoint import first_label
+from webhook.workloads.meeting import leads, meet, names_rank_zero, numbered
 from webhook.workloads.member import Member, NotTraining
 
 SYSTEM = "jobset"
 PREFIX = "jobset.sigs.k8s.io/"
+_JOB = ".+-[0-9]+-"
 
 
 def recognise(pod: Object, labels: Mapping[str, str]) -> Member | NotTraining | None:
@@ -24,16 +26,15 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> Member | NotTraining | 
     if jobset is None:
         return None
     addresses = find_addresses(pod)
-    belongs = numbered(jobset)
+    belongs = numbered(jobset, _JOB)
     coordinator = first_label(labels.get(PREFIX + "coordinator", ""))
     is_coordinator = coordinator != "" and coordinator == podspec.own_name(pod)
-    named = names_rank_zero(pod, addresses, belongs) or (
-        is_coordinator and (not addresses or is_local(addresses[0].host))
-    )
-    if not named:
+    is_rank_zero = is_coordinator or (not coordinator and _is_first_of_leaders(pod, labels))
+    named = names_rank_zero(pod, addresses, belongs, is_rank_zero=is_rank_zero)
+    if not named and not (is_coordinator and not addresses):
         message = f"no variable or argument of this JobSet's pod names a pod of {jobset} as rank 0"
         return NotTraining(Reason.NOT_TRAINING, message, SYSTEM)
-    return describe(pod, labels, SYSTEM, None, addresses, is_coordinator)
+    return describe(pod, labels, SYSTEM, None, addresses, is_rank_zero)
 
 
 def describe(
@@ -55,6 +56,17 @@ def describe(
         container=container,
         rank_zero=first_label(labels.get(PREFIX + "coordinator", "")) or None,
         is_rank_zero=is_rank_zero,
-        belongs=numbered(jobset),
+        belongs=numbered(jobset, _JOB),
         addresses=addresses,
     )
+
+
+def completion_index(pod: Object, labels: Mapping[str, str]) -> str:
+    """Return the index that the Job gave the pod: a label since Kubernetes 1.28, an annotation always."""
+    key = "batch.kubernetes.io/job-completion-index"
+    return labels.get(key) or podspec.annotations(pod).get(key, "")
+
+
+def _is_first_of_leaders(pod: Object, labels: Mapping[str, str]) -> bool:
+    indexes = (labels.get(PREFIX + "job-index", ""), completion_index(pod, labels))
+    return leads(labels.get(PREFIX + "replicatedjob-name", ""), *indexes)

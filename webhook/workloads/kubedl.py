@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from webhook import podspec
 from webhook.model import Object, Reason
 from webhook.workloads.member import Member, NotTraining
 from webhook.workloads.replica_types import describe
@@ -19,6 +20,9 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> Member | NotTraining | 
     """Describe a pod of a KubeDL job; None for other pods."""
     if labels.get("group-name") != "training.kubedl.io" or "job-name" not in labels:
         return None
+    kind = podspec.controller(pod).get("kind") or "PyTorchJob"
+    if kind != "PyTorchJob":
+        return Member(SYSTEM, None, None, Reason.NO_PROCESS_GROUP, f"{kind} forms no torch process group")
     role = labels.get("replica-type", "").lower()
     if role == "aimaster":
         return NotTraining(Reason.ROLE, "the AIMaster is no rank of the job", SYSTEM)

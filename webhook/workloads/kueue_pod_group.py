@@ -26,7 +26,10 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> Member | NotTraining | 
     def belongs(name: str) -> bool:
         return name == group or name.startswith(group + "-")
 
-    if not names_rank_zero(pod, addresses, belongs):
+    is_rank_zero = labels.get("kueue.x-k8s.io/pod-group-pod-index") == "0"
+    if not names_rank_zero(pod, addresses, belongs, is_rank_zero=is_rank_zero):
         message = f"no variable or argument of this pod names a pod of group {group} as rank 0"
         return NotTraining(Reason.NOT_TRAINING, message, SYSTEM)
-    return meet(pod, system=SYSTEM, name=group, job_id=group, belongs=belongs, addresses=addresses)
+    return meet(
+        pod, system=SYSTEM, name=group, job_id=group, is_rank_zero=is_rank_zero, belongs=belongs, addresses=addresses
+    )

@@ -25,7 +25,8 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> Member | NotTraining | 
         return None
     belongs = numbered(name)
     addresses = find_addresses(pod)
-    if not names_rank_zero(pod, addresses, belongs):
+    is_rank_zero = labels.get(_PREFIX + "worker-index") == "0"
+    if not names_rank_zero(pod, addresses, belongs, is_rank_zero=is_rank_zero):
         message = f"no variable or argument of this LeaderWorkerSet's pod names a leader of {name}"
         return NotTraining(Reason.NOT_TRAINING, message, SYSTEM)
     if podspec.annotations(pod).get(_PREFIX + "size") == "1":
@@ -38,7 +39,7 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> Member | NotTraining | 
         system=SYSTEM,
         name=f"{name}-{group}",
         job_id=f"{name}/{group}",
-        is_rank_zero=labels.get(_PREFIX + "worker-index") == "0",
+        is_rank_zero=is_rank_zero,
         belongs=belongs,
         addresses=addresses,
     )

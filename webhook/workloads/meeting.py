@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from webhook import podspec
 from webhook.job_key import job_key
 from webhook.model import Object, Reason
-from webhook.workloads.addresses import (
-    Address,
-    command_text,
-    find_addresses,
-    first_label,
-    is_local,
-    is_single_node,
-    uses_etcd,
-)
+from webhook.workloads.addresses import Address, find_addresses
+from webhook.workloads.arguments import command_text, is_single_node, uses_etcd
+from webhook.workloads.endpoint import first_label, is_local
 from webhook.workloads.member import Member, Rendezvous
+
+_LEADERS = frozenset(("master", "leader", "launcher", "head", "chief", "coordinator"))
 
 
 def meet(
@@ -57,7 +54,7 @@ def meet(
                 message = f"{found[0].source} is {host}: the pod is a process group of its own"
                 return Member(system, container, None, Reason.SINGLE_NODE, message)
             zero = podspec.own_name(pod) or rank_zero
-        elif label in own or belongs(label) or _same_subdomain(pod, host):
+        elif label in own or belongs(label):
             zero, role_known = label, label in own
         else:
             message = f"{found[0].source} names {host}, which is no pod of this job: the user's own address is kept"
@@ -79,25 +76,30 @@ def meet(
     return Member(system, container, rendezvous)
 
 
-def names_rank_zero(pod: Object, addresses: list[Address], belongs: Callable[[str], bool]) -> bool:
-    """Tell whether the address that decides names a pod of this job: what makes a general-purpose workload a training job."""
+def names_rank_zero(
+    pod: Object, addresses: list[Address], belongs: Callable[[str], bool], *, is_rank_zero: bool = False
+) -> bool:
+    """Tell whether the address that decides names a pod of this job: what makes a general-purpose workload a training job.
+
+    *is_rank_zero*: the system's own rule; such a pod may call itself ``localhost`` while its peers name it.
+    """
     if not addresses:
         return False
-    label = first_label(addresses[0].host)
-    return label in podspec.own_names(pod) or belongs(label)
+    host = addresses[0].host
+    label = first_label(host)
+    return label in podspec.own_names(pod) or belongs(label) or (is_rank_zero and is_local(host))
 
 
-def _same_subdomain(pod: Object, host: str) -> bool:
-    subdomain = (pod.get("spec") or {}).get("subdomain")
-    labels = host.split(".")
-    return bool(subdomain) and len(labels) > 1 and labels[1] == subdomain
+def leads(role: str, *indexes: str) -> bool:
+    """Tell rank 0 of a job whose pods are of several templates: the first pod of one that is named as leaders are."""
+    return role.lower() in _LEADERS and all(index == "0" for index in indexes)
 
 
-def numbered(prefix: str) -> Callable[[str], bool]:
-    """Return a test for the pod names ``<prefix>-…-<number>``."""
-    start = prefix + "-"
+def numbered(prefix: str, between: str = "") -> Callable[[str], bool]:
+    """Return a test for a job's own pod names, ``<prefix>-<number>``; *between* is a pattern for what stands before the number."""
+    pattern = re.compile(re.escape(prefix) + "-" + between + r"[0-9]+\Z")
 
     def belongs(name: str) -> bool:
-        return name.startswith(start) and name.rpartition("-")[2].isdigit()
+        return pattern.match(name) is not None
 
     return belongs

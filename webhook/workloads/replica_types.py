@@ -26,6 +26,6 @@ def describe(
         container=container,
         rank_zero=f"{job}-master-0",
         is_rank_zero=is_rank_zero,
-        belongs=numbered(job),
+        belongs=numbered(job, "[a-z]+-"),
         kept_on_master=kept_on_master,
     )

@@ -12,15 +12,16 @@ from collections.abc import Mapping
 from webhook import podspec
 from webhook.job_key import job_key
 from webhook.model import Object, Reason
-from webhook.workloads.addresses import command_text, is_single_node
+from webhook.workloads.arguments import command_text, is_single_node, referred_variable, written_addresses
 from webhook.workloads.member import Member, Rendezvous
 
 SYSTEM = "torchx"
 _PREFIX = "torchx.pytorch.org/"
 _RANK_ZERO_VARIABLE = "TORCHX_RANK0_HOST"
 _RANK_ZERO = "role 0 replica 0"
-_DEFAULTED = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_-]*):=localhost\}")
-_NAMED = re.compile(r"(?<![\w{$(])(TORCHX_RANK0_HOST|(?:VC|TORCHX_MCAD)_[A-Z0-9_]+_0_HOSTS)(?!\w)")
+_DEFAULTED = re.compile(r"\$\{(TORCHX_RANK0_HOST|(?:VC|TORCHX_MCAD)_[A-Z0-9_-]+_0_HOSTS):=localhost\}")
+_NAMED = re.compile(r"(?<!\w)(TORCHX_RANK0_HOST|(?:VC|TORCHX_MCAD)_[A-Z0-9_]+_0_HOSTS)(?!\w)")
+_UNFIT = re.compile(r"[^A-Z0-9]")
 
 
 def recognise(pod: Object, labels: Mapping[str, str]) -> Member | None:
@@ -34,9 +35,7 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> Member | None:
         return Member(
             SYSTEM, container, None, Reason.SINGLE_NODE, "the app runs on one node: its ranks need no network to meet"
         )
-    variables = tuple(dict.fromkeys(_DEFAULTED.findall(text)))
-    if not variables and role == "0":
-        variables = tuple(dict.fromkeys(_NAMED.findall(text)))
+    variables = _variables(pod, text, role, labels.get(_PREFIX + "role-name", ""))
     if not variables:
         message = f"the command of role {labels.get(_PREFIX + 'role-name', role)} does not name the address of rank 0"
         return Member(SYSTEM, container, None, Reason.NO_PROCESS_GROUP, message)
@@ -59,6 +58,34 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> Member | None:
             kept_on_master=frozenset((_RANK_ZERO_VARIABLE,)),
         ),
     )
+
+
+def _variables(pod: Object, text: str, role: str, role_name: str) -> tuple[str, ...]:
+    """Return the variables by which the replica meets rank 0, as its command writes them.
+
+    Role 0 may also name its own variable in another spelling, or hand the name to a program. Another role may connect to rank 0 for
+    its own purposes, while rank 0 waits for nobody: it is a member only where a rendezvous option or variable takes the address.
+    """
+    found = dict.fromkeys(_DEFAULTED.findall(text))
+    if role != "0":
+        met = {
+            referred_variable(one.value)
+            for container in podspec.containers(pod)
+            for one in written_addresses(container)
+        }
+        return tuple(name for name in found if _settable(name) in met)
+    if not found:
+        values = (entry.get("value") or "" for container in podspec.containers(pod) for entry in podspec.env(container))
+        handed = [match[0] for value in values if (match := _NAMED.fullmatch(value))]
+        own = _UNFIT.sub("", role_name.upper())
+        found = dict.fromkeys(name for name in (*_NAMED.findall(text), *handed) if _is_of_role(name, own))
+    return tuple(found)
+
+
+def _is_of_role(variable: str, role: str) -> bool:
+    """Tell a role's own variable: TorchX drops from its name what it likes, at times the first digits."""
+    name = variable.removeprefix("VC_").removeprefix("TORCHX_MCAD_").removesuffix("_0_HOSTS")
+    return variable == _RANK_ZERO_VARIABLE or role.endswith(_UNFIT.sub("", name))
 
 
 def _settable(name: str) -> str:

@@ -12,7 +12,8 @@ from webhook import podspec
 from webhook.accelerators import find_accelerator
 from webhook.model import Object, Reason
 from webhook.workloads import jobset
-from webhook.workloads.addresses import command_text, find_addresses
+from webhook.workloads.addresses import find_addresses
+from webhook.workloads.arguments import command_text
 from webhook.workloads.member import Member, NotTraining
 
 SYSTEM = "trainjob"
@@ -42,8 +43,8 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> Member | NotTraining | 
     if not addresses and not _is_torch(pod):
         message = "the TrainJob's runtime names no torch address of rank 0"
         return Member(SYSTEM, role, None, Reason.NO_PROCESS_GROUP, message)
-    index = labels.get("batch.kubernetes.io/job-completion-index", "")
-    member = jobset.describe(pod, labels, SYSTEM, _NODE, addresses, index == "0")
+    is_rank_zero = jobset.completion_index(pod, labels) == "0"
+    member = jobset.describe(pod, labels, SYSTEM, _NODE, addresses, is_rank_zero)
     if member.rendezvous is None and member.reason is Reason.NO_MASTER:
         return Member(SYSTEM, _NODE, None, Reason.NO_MASTER, f"no variable or argument names {name}'s rank 0")
     return member

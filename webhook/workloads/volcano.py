@@ -6,12 +6,13 @@ Source: volcano pkg/controllers/job/job_controller_util.go, plugins/distributed-
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from webhook import podspec
 from webhook.model import Object, Reason
-from webhook.workloads.addresses import find_addresses
-from webhook.workloads.meeting import meet, names_rank_zero, numbered
+from webhook.workloads.addresses import Address, find_addresses
+from webhook.workloads.endpoint import first_label
+from webhook.workloads.meeting import leads, meet, names_rank_zero, numbered
 from webhook.workloads.member import Member, NotTraining
 
 SYSTEM = "volcano"
@@ -23,9 +24,11 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> Member | NotTraining | 
     if job is None:
         return None
     annotations = podspec.annotations(pod)
-    belongs = numbered(job)
     addresses = find_addresses(pod)
-    if not names_rank_zero(pod, addresses, belongs):
+    belongs = _belongs(job, addresses)
+    task = labels.get("volcano.sh/task-spec") or annotations.get("volcano.sh/task-spec") or ""
+    is_rank_zero = leads(task, labels.get("volcano.sh/task-index") or podspec.own_name(pod).rpartition("-")[2])
+    if not names_rank_zero(pod, addresses, belongs, is_rank_zero=is_rank_zero):
         message = f"no variable or argument of this Volcano Job's pod names a pod of {job} as rank 0"
         return NotTraining(Reason.NOT_TRAINING, message, SYSTEM)
     return meet(
@@ -34,7 +37,15 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> Member | NotTraining | 
         name=job,
         job_id=annotations.get("scheduling.k8s.io/group-name") or podspec.controller(pod).get("uid") or job,
         attempt=annotations.get("volcano.sh/job-version", ""),
-        container=labels.get("volcano.sh/task-spec"),
+        container=task or None,
+        is_rank_zero=is_rank_zero,
         belongs=belongs,
         addresses=addresses,
     )
+
+
+def _belongs(job: str, addresses: list[Address]) -> Callable[[str], bool]:
+    """Know ``<job>-<task>-<index>``, and the host names that a task's template chose: the job's own Service answers for those."""
+    is_pod = numbered(job, ".+-")
+    chosen = frozenset(first_label(one.host) for one in addresses if one.host.split(".")[1:2] == [job])
+    return lambda name: is_pod(name) or name in chosen
