@@ -379,6 +379,35 @@ def test_refuses_a_manifest_saved_from_a_running_pod_where_nobody_would_publish(
     assert refused.value.reason is Reason.STALE_MANIFEST
 
 
+@pytest.mark.parametrize(
+    "command",
+    ['[ "$MASTER_ADDR" = x ] && hostname; torchrun t.py', "hostname; torchrun --master_addr $MASTER_ADDR t.py [x]"],
+)
+def test_a_host_name_that_is_not_compared_keeps_nothing(command: str) -> None:
+    pod, _ = meet(set_command(pods.load("pods/kubeflow-pytorchjob-0.yaml"), "sh", "-c", command))
+    assert environment(pod)["MASTER_ADDR"] == "@master-addr"
+
+
+LONG = {
+    "tests": "[" * 300_000 + "] hostname MASTER_ADDR",
+    "assignments": "MASTER_ADDR=bert-master-0;" * 12_000,
+    "look-ups": "nslookup $MASTER_ADDR;" * 13_000,
+    "options": "--master_addr " * 20_000,
+    "nested-defaults": "${A:-" * 60_000 + ":",
+}
+
+
+@pytest.mark.parametrize("text", LONG.values(), ids=LONG)
+def test_a_very_long_command_is_read_to_its_end(text: str) -> None:
+    """A search that went back for each of its starts would take minutes here."""
+    pod, decisions = meet(
+        set_command(pods.load("pods/kubeflow-pytorchjob-0.yaml"), "sh", "-c", text + "; torchrun t.py")
+    )
+    assert pod["spec"]["containers"][0]["command"][2].endswith("; torchrun t.py")
+    assert environment(pod)["PET_RDZV_CONF"] == "is_host=1"
+    assert decisions[0].outcome is Outcome.INJECTED
+
+
 def test_accelerate_with_a_static_rendezvous_moves_on_rank_zero_too() -> None:
     pod, _ = meet(set_command(pods.load("pods/kubeflow-pytorchjob-0.yaml"), *ACCELERATE, "--machine_rank=0", "t.py"))
     assert environment(pod)["MASTER_ADDR"] == "@master-addr"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from webhook import names, podspec
@@ -21,9 +22,9 @@ _LOOK_UP = re.compile(
 )
 _NOT_THEIRS = frozenset(("", names.ENV_MASTER_HOST))
 _REFERENCE = re.compile(r"\$[({]?([A-Za-z_][A-Za-z0-9_]*)")
-_COMPARED = re.compile(
-    r"\[[^\]]{0,200}(?:(?:HOSTNAME|hostname)[^\]]{0,200}MASTER_(?:ADDR|HOST)|MASTER_(?:ADDR|HOST)[^\]]{0,200}(?:HOSTNAME|hostname))"
-)
+_MASTER = re.compile(r"MASTER_(?:ADDR|HOST)")
+_NEAR = 200
+"""Characters of a test in a shell's text, ``[ … ]``."""
 _ONE_NODE = re.compile(r"--nnodes(?:=|\s+)[\"']?1(?::1)?(?![\d:])|--standalone\b")
 _ETCD = re.compile(r"--rdzv[-_]backend(?:=|\s+)[\"']?etcd")
 
@@ -133,9 +134,21 @@ def why_own_name_is_needed(container: Object) -> str:
         return "its command sets PET_RDZV_CONF itself"
     if "accelerate" in text and ("c10d" in text or "--config" in text):
         return "accelerate launch does not pass PET_RDZV_CONF on to torchrun"
-    if "hostname" in text.lower() and _COMPARED.search(text):
+    if _compares_host_name(text):
         return "its command compares its host name with the address"
     return ""
+
+
+def _compares_host_name(text: str) -> bool:
+    """Tell whether a shell tests the host name against the address, ``[ "$HOSTNAME" = "$MASTER_ADDR" ]``, to know rank 0."""
+    if "[" not in text or "hostname" not in text.lower():
+        return False
+    for match in islice(_MASTER.finditer(text), _NEAR):
+        _, opens, before = text[max(0, match.start() - _NEAR) : match.start()].rpartition("[")
+        after = text[match.end() : match.end() + _NEAR].partition("]")[0]
+        if opens and "]" not in before and "hostname" in (before + after).lower():
+            return True
+    return False
 
 
 def command_text(pod: Object) -> str:

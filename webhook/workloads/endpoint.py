@@ -47,7 +47,7 @@ def split_endpoint(value: str) -> Endpoint | None:
     if match is None or not match["host"]:
         return None
     label = first_label(match["host"])
-    if "$" in label or "`" in label:
+    if "$" in label or "`" in label or label.startswith("-"):
         return None
     return Endpoint(match["scheme"] or "", match["host"], match["rest"])
 
