@@ -34,17 +34,17 @@ class FairQueue:
     def add(self, units: Iterable[Unit]) -> None:
         """Add units that may be worked on now."""
         with self._changed:
-            now = self._monotonic()
+            now, before = self._monotonic(), self._length
             for unit in units:
                 self._put(unit, now)
-            self._changed.notify_all()
+            self._changed.notify(self._length - before)
 
     def add_later(self, unit: Unit, seconds: float, since: float) -> None:
         """Add a unit that failed, to be tried again; *since*: when it was added first."""
         with self._changed:
             self._number += 1
             heapq.heappush(self._later, (self._monotonic() + seconds, self._number, unit, since))
-            self._changed.notify_all()
+            self._changed.notify()
 
     def pause(self, seconds: float) -> None:
         """Hand nothing out for a while: the server asked for it."""

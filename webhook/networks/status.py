@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -39,6 +40,7 @@ class Secondary(NamedTuple):
     problem: str = ""
 
 
+@lru_cache(1024)
 def parse_wanted(text: str) -> Wanted | None:
     """Read ``namespace/name@interface/family``; None for anything else."""
     key, _, rest = text.rpartition("@")
@@ -50,6 +52,7 @@ def parse_wanted(text: str) -> Wanted | None:
     return None
 
 
+@lru_cache(1024)
 def secondary_address(status: str, wanted: Wanted) -> Secondary:
     """Return the address of the wanted network in a network-status value; ``Secondary()`` where none is told yet.
 
