@@ -5,13 +5,14 @@ Source: kubernetes.io/docs/reference/using-api/api-concepts, "Efficient detectio
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+import orjson
 
 from webhook.kube.connection import Connection, RequestFailed, Response, Stream
 from webhook.kube.resource import Resource
@@ -165,7 +166,7 @@ def _read_page(page: Object) -> tuple[Page, str]:
 
 def _read_event(line: bytes) -> Event:
     try:
-        event = json.loads(line)
+        event = orjson.loads(line)
         kind, obj = event["type"], event["object"]
         if kind != "ERROR":
             return Event(kind, obj["metadata"].get("resourceVersion") or "", obj)
