@@ -476,3 +476,14 @@ def test_a_shell_looks_up_the_name_and_not_the_address(before: str, after: str) 
     assert pod["spec"]["containers"][0]["command"][2] == re.sub(r"\bNAME\b", names.ENV_MASTER_NAME, after)
     assert environment(pod)["MASTER_ADDR"] == "@master-addr"
     assert environment(pod)[names.ENV_MASTER_NAME] == "bert-master-0"
+
+
+def test_a_later_pass_knows_that_rank_zero_has_moved_also_where_master_addr_is_empty() -> None:
+    pod = pods.load("pods/kubeflow-pytorchjob-0.yaml")
+    for entry in pod["spec"]["containers"][0]["env"]:
+        if entry["name"] == "MASTER_ADDR":
+            del entry["value"]
+    once, _ = meet(pod)
+    again, _ = meet(once)
+    assert again == once
+    assert "master-addr:own" in once["spec"]["initContainers"][0]["command"]

@@ -75,7 +75,7 @@ def test_knows_every_fixture() -> None:
 )
 def test_splits_the_resource_name(annotation: str | None, resources: tuple[str, ...]) -> None:
     found = define_network(nad({RESOURCE_NAME: annotation}))
-    assert (found.resources, found.problem) == (resources, "")
+    assert (found.resources, found.resource_problem) == (resources, "")
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_splits_the_resource_name(annotation: str | None, resources: tuple[str, 
 def test_names_a_resource_that_no_container_may_ask_for(annotation: Any, piece: str) -> None:
     found = define_network(nad({RESOURCE_NAME: annotation}))
     assert found.resources == ()
-    assert f"annotation {RESOURCE_NAME} is {str(annotation)!r}: {piece!r} " in found.problem
+    assert f"annotation {RESOURCE_NAME} is {str(annotation)!r}: {piece!r} " in found.resource_problem
 
 
 @pytest.mark.parametrize(

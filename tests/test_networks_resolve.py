@@ -25,6 +25,9 @@ KNOWN = {
         network("research/layer-2", has_ipam=False),
         network("default/global"),
         network("kube-system/calico", resources=("example.com/nic",)),
+        network(
+            "rails/undevised", resource_problem="annotation k8s.v1.cni.cncf.io/resourceName is 'x': 'x' has no domain"
+        ),
         network("rails/broken", problem="annotation k8s.v1.cni.cncf.io/resourceName is 'x': 'x' has no domain"),
     )
 }
@@ -407,3 +410,11 @@ def test_changes_nothing_the_second_time(
     assert (second.rendezvous and second.rendezvous.interface) == (first.rendezvous and first.rendezvous.interface)
     assert second.no_rendezvous == first.no_rendezvous
     assert bool(first.rendezvous) is not bool(first.no_rendezvous)
+
+
+def test_a_resource_that_nobody_can_ask_for_is_denied_unless_the_profile_names_another() -> None:
+    denied = denial(pod("rails/undevised"), entries())
+    assert denied.reason is Reason.BAD_RESOURCE
+    assert "network rails/undevised, whose annotation k8s.v1.cni.cncf.io/resourceName is 'x'" in denied.message
+    named = profile(networks=(ProfileNetwork("rails", "undevised", resources=("rdma/hca",)),))
+    assert [one.resources for one in resolve(pod(), named).attachments] == [(("rdma/hca", 1),)]

@@ -95,7 +95,8 @@ class NetworkDefinition:
 
     *resources*: the resourceName annotation, comma list split, ``("nvidia.com/hostdev",)``. *node_selector*: its nodeSelector
     annotation as a map. *has_ipam*: the CNI configuration gives addresses. *ipv6_only*: its IPAM names IPv6 ranges and no IPv4.
-    *problem*: why an annotation of it cannot be used, else empty.
+    *problem*: why its node selector cannot be used, else empty. *resource_problem*: why its resourceName cannot be, which
+    matters only where a profile names no resource in its place.
     """
 
     namespace: str
@@ -105,6 +106,7 @@ class NetworkDefinition:
     has_ipam: bool = False
     ipv6_only: bool = False
     problem: str = ""
+    resource_problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)

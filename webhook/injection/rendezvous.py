@@ -13,9 +13,11 @@ from webhook.draft import Draft
 from webhook.errors import Denied
 from webhook.injection import wait
 from webhook.injection.plan import Plan
+from webhook.injection.published import field_entry, is_published
+from webhook.injection.rank_zero import host_the_store, set_local_address, why_name_stays
 from webhook.model import Decision, Object, Outcome, Reason
 from webhook.workloads.addresses import Variables
-from webhook.workloads.arguments import Rewriting, flag_variables, rewrite_arguments, why_own_name_is_needed
+from webhook.workloads.arguments import Rewriting, flag_variables, rewrite_arguments
 from webhook.workloads.consumption import consumed_before_port
 from webhook.workloads.endpoint import is_rendezvous_variable, split_endpoint
 from webhook.workloads.member import Rendezvous
@@ -34,15 +36,15 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
         _refuse_stale(draft, plan)
         return (stays,) if stays is not None else ()
     before = len(draft.operations)
-    keeps_name = _why_rank_zero_keeps_its_name(draft, plan, meets)
+    keeps_name = why_name_stays(draft, plan, meets)
     uses_master = False
     if not keeps_name:
         for index in range(len(draft.pod["spec"]["containers"])):
             uses_master |= _rewrite(draft, index, meets, is_training=index == plan.container)
     _remember_name(draft, plan, meets, moved=uses_master)
     if meets.role == "master" and not keeps_name:
-        _host_the_store(draft, plan)
-    uses_local = (meets.role == "master" or plan.local_address_everywhere) and _set_local_address(draft, plan)
+        host_the_store(draft, plan)
+    uses_local = (meets.role == "master" or plan.local_address_everywhere) and set_local_address(draft, plan)
     own = ":own" if meets.role == "master" else ""
     needs = ((f"master-addr{own}",) if uses_master else ()) + (("local-addr:own",) if uses_local else ())
     if needs:
@@ -61,18 +63,6 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     return decisions
 
 
-def field_entry(variable: str, annotation: str) -> Object:
-    """Write an environment entry that takes its value from one of the pod's annotations."""
-    path = f"metadata.annotations['{annotation}']"
-    return {"name": variable, "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": path}}}
-
-
-def is_published(entry: Object) -> bool:
-    """Tell an entry whose value fabric-injector publishes."""
-    path = ((entry.get("valueFrom") or {}).get("fieldRef") or {}).get("fieldPath") or ""
-    return path.startswith(f"metadata.annotations['{names.PREFIX}")
-
-
 def _refuse_stale(draft: Draft, plan: Plan) -> None:
     for container in podspec.containers(draft.pod):
         for entry in podspec.env(container):
@@ -84,27 +74,6 @@ def _refuse_stale(draft: Draft, plan: Plan) -> None:
                     f"is not published here ({plan.stays.message if plan.stays else 'no rendezvous'}): the manifest was saved from a "
                     "running pod; apply the manifest that it was made from",
                 )
-
-
-def _why_rank_zero_keeps_its_name(draft: Draft, plan: Plan, meets: Rendezvous) -> str:
-    if meets.role != "master":
-        return ""
-    if plan.profile.rendezvous.rank_zero == "name":
-        return f"profile {plan.profile.name} says rankZero: name"
-    container = draft.pod["spec"]["containers"][plan.container]
-    entries = [entry for entry in podspec.env(container) if entry.get("name") in ("MASTER_ADDR", "PET_RDZV_CONF")]
-    if any(is_published(entry) for entry in entries):
-        return ""
-    if reason := why_own_name_is_needed(container):
-        return reason
-    for entry in entries:
-        if entry.get("name") != "PET_RDZV_CONF":
-            continue
-        if entry.get("valueFrom"):
-            return "its PET_RDZV_CONF is not known here"
-        if "is_host" in (entry.get("value") or ""):
-            return "its PET_RDZV_CONF says is_host"
-    return ""
 
 
 def _rewrite(draft: Draft, index: int, meets: Rendezvous, *, is_training: bool) -> bool:
@@ -189,33 +158,3 @@ def _remember_name(draft: Draft, plan: Plan, meets: Rendezvous, *, moved: bool) 
     if moved and meets.hosts and not podspec.has_env(container, names.ENV_MASTER_NAME):
         entry = {"name": names.ENV_MASTER_NAME, "value": min(meets.hosts, key=lambda host: (len(host), host))}
         draft.insert(("spec", "containers", plan.container, "env"), 0, entry)
-
-
-def _host_the_store(draft: Draft, plan: Plan) -> None:
-    """Tell torchrun on rank 0 to host the store: it does not know a secondary address for its own.
-
-    Source: torch/distributed/elastic/rendezvous/c10d_rendezvous_backend.py, utils.py _matches_machine_hostname.
-    """
-    path = ("spec", "containers", plan.container, "env")
-    found = False
-    for position, entry in enumerate(podspec.env(draft.pod["spec"]["containers"][plan.container])):
-        if entry.get("name") != "PET_RDZV_CONF":
-            continue
-        found = True
-        value = entry.get("value") or ""
-        if "is_host" not in value:
-            draft.replace(path, position, {"name": "PET_RDZV_CONF", "value": f"{value},is_host=1".lstrip(",")})
-    if not found:
-        draft.append(path, {"name": "PET_RDZV_CONF", "value": "is_host=1"})
-
-
-def _set_local_address(draft: Draft, plan: Plan) -> bool:
-    """Give torchrun the pod's own secondary address, unless the user has; True where the pod takes it from us."""
-    container = draft.pod["spec"]["containers"][plan.container]
-    for entry in podspec.env(container):
-        if entry.get("name") == "PET_LOCAL_ADDR":
-            return is_published(entry)
-    if podspec.mentions(container, "--local-addr", "--local_addr"):
-        return False
-    draft.append(("spec", "containers", plan.container, "env"), field_entry("PET_LOCAL_ADDR", names.LOCAL_ADDR))
-    return True

@@ -27,7 +27,8 @@ def define_network(obj: Object) -> NetworkDefinition:
         node_selector=node_selector,
         has_ipam=has_ipam,
         ipv6_only=ipv6_only,
-        problem=bad_resources or bad_selector,
+        problem=bad_selector,
+        resource_problem=bad_resources,
     )
 
 

@@ -65,7 +65,10 @@ def resolve_networks(
     attachments = tuple(
         [
             Attachment(
-                definition, interface, _resources(definition, entry, profile, namespace_name), index >= merged.kept
+                definition,
+                interface,
+                _resources(definition, entry, profile, namespace_name, finder.pod_name),
+                index >= merged.kept,
             )
             for index, (definition, interface, entry) in enumerate(
                 zip(definitions, merged.interfaces, merged.entries, strict=True)
@@ -74,7 +77,7 @@ def resolve_networks(
     )
     rendezvous, no_rendezvous = choose_rendezvous(profile, namespace_name, attachments, merged.places)
     if default is not None:
-        resources = _resources(default[1], None, profile, namespace_name)
+        resources = _resources(default[1], None, profile, namespace_name, finder.pod_name)
         attachments = (Attachment(default[1], reserved[0], resources, default=True), *attachments)
     return ResolvedNetworks(own.with_added(added) if added else None, attachments, rendezvous, no_rendezvous)
 
@@ -114,17 +117,25 @@ def _check_gateways(elements: Sequence[NetworkElement], finder: Finder) -> None:
 
 
 def _resources(
-    definition: NetworkDefinition, entry: ProfileNetwork | None, profile: Profile, namespace: str
+    definition: NetworkDefinition, entry: ProfileNetwork | None, profile: Profile, namespace: str, pod_name: str
 ) -> tuple[tuple[str, int], ...]:
     """Return what one attachment takes: the profile's word for it, else the network's own.
 
     A pod may attach a network more often than the profile: the profile's first entry for it speaks for the surplus.
+    Raises Denied where only the network names a resource, and one that no container can ask for.
     """
     if entry is None:
         for candidate in profile.networks:
             if candidate.name == definition.name and (candidate.namespace or namespace) == definition.namespace:
                 entry = candidate
                 break
-        else:
-            return tuple([(resource, 1) for resource in definition.resources])
-    return tuple([(resource, entry.count) for resource in entry.resources or definition.resources])
+    if entry is not None and entry.resources:
+        return tuple([(resource, entry.count) for resource in entry.resources])
+    if definition.resource_problem:
+        message = (
+            f"pod {pod_name}: network {definition.namespace}/{definition.name}, whose {definition.resource_problem}; correct the "
+            f"NetworkAttachmentDefinition, or name the network and its resource in profile {profile.name}"
+        )
+        raise Denied(STEP, Reason.BAD_RESOURCE, message)
+    count = 1 if entry is None else entry.count
+    return tuple([(resource, count) for resource in definition.resources])
