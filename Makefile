@@ -4,9 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help run test check format lint types layers core sockets apiserver bench clean
+.PHONY: help run test check format lint types layers core sockets apiserver bench bench-scale bench-simulation clean
 help: ## show this list
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(STAMP): pyproject.toml
 	@echo "making $(VENV): about a minute the first time" >&2
@@ -40,6 +40,10 @@ apiserver: $(STAMP) ## tests behind a real kube-apiserver (built once with Go, a
 
 bench: $(STAMP) ## measure the webhook beside a floor (needs Go)
 	@$(BIN)/python -m tests.bench.admission
+bench-scale: $(STAMP) ## measure the controller on 1,024 workers beside bare patches, and its memory (needs Go)
+	@$(BIN)/python -m tests.bench.scale
+bench-simulation: $(STAMP) ## model 100,000 pods in 1,000 jobs, and say what saturates first
+	@$(BIN)/python -m tests.bench.simulation
 
 clean: ## remove the virtual environment and caches
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
