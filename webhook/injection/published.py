@@ -5,6 +5,8 @@ from __future__ import annotations
 from webhook import names
 from webhook.model import Object
 
+_PUBLISHED = f"metadata.annotations['{names.PREFIX}"
+
 
 def field_entry(variable: str, annotation: str) -> Object:
     """Write an environment entry that takes its value from one of the pod's annotations."""
@@ -14,5 +16,8 @@ def field_entry(variable: str, annotation: str) -> Object:
 
 def is_published(entry: Object) -> bool:
     """Tell an entry whose value fabric-injector publishes."""
-    path = ((entry.get("valueFrom") or {}).get("fieldRef") or {}).get("fieldPath") or ""
-    return path.startswith(f"metadata.annotations['{names.PREFIX}")
+    source = entry.get("valueFrom")
+    if not source:
+        return False
+    path = (source.get("fieldRef") or {}).get("fieldPath") or ""
+    return path.startswith(_PUBLISHED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from webhook import podspec
 from webhook.model import Object
@@ -13,6 +14,8 @@ _BEFORE_COLON = re.compile(
 _ALIAS = re.compile(
     r"(?<![\w-])(\w{1,253})=[\"']?\$(?:\{(?P<braced>\w+)[^}]{0,200}\}|\((?P<kubernetes>\w+)\)|(?P<bare>\w+))(?=[\"'\s;&|)]|\Z)"
 )
+_REMEMBERED = 4096
+"""Longest command that is remembered."""
 _AT_END = re.compile(r"\$\(([-._a-zA-Z0-9]{1,253})\)\Z")
 
 
@@ -26,10 +29,9 @@ def consumed_before_port(container: Object) -> frozenset[str]:
     ends: dict[str, str] = {}
     for text in podspec.argv(container):
         if "$" in text:
-            _collect(text, found)
-            if "=" in text:
-                for alias in _ALIAS.finditer(text):
-                    ends[alias[1]] = alias[alias.lastgroup or 0]
+            consumed, aliases = (_read_command if len(text) <= _REMEMBERED else _read_command.__wrapped__)(text)
+            found |= consumed
+            ends.update(aliases)
     for entry in podspec.env(container):
         value = entry.get("value")
         if value and "$" in value:
@@ -41,6 +43,18 @@ def consumed_before_port(container: Object) -> frozenset[str]:
         while (name := ends.pop(name, "")) and name not in found:
             found.add(name)
     return frozenset(found)
+
+
+@lru_cache(256)
+def _read_command(text: str) -> tuple[frozenset[str], tuple[tuple[str, str], ...]]:
+    """Return the variables that a command writes before ``:``, and the ``alias=$variable`` that it sets.
+
+    The pods of a job share their commands, so that they are read once.
+    """
+    found: set[str] = set()
+    _collect(text, found)
+    aliases = [(alias[1], alias[alias.lastgroup or 0]) for alias in _ALIAS.finditer(text)] if "=" in text else ()
+    return frozenset(found), tuple(aliases)
 
 
 def _collect(text: str, found: set[str]) -> None:
