@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from webhook.controller.lease_record import DURATION_SECONDS, LeaseRecord, new_lease
+from webhook.controller.lease_record import DURATION_SECONDS, LeaseRecord, Observation, new_lease
 from webhook.kube.connection import Connection, RequestFailed
 from webhook.model import Object
 
@@ -32,6 +32,7 @@ class Leader:
     *on_change* is called by the Leader's thread when the Lease is taken, and before it is given back or after it is lost.
     ``lost`` is set once it was held and another process may hold it soon: the process must end. Nothing here compares this
     clock with another machine's: the holder counts from before it sent its last renewal, the others from after they first saw it.
+    Who deletes a held Lease must start no process for 15 s: one that never saw it takes the next one at once.
     """
 
     def __init__(
@@ -64,8 +65,7 @@ class Leader:
         self._held = False
         self._until = float("-inf")
         self._lease = self._new
-        self._observed = LeaseRecord()
-        self._observed_at = monotonic()
+        self._seen = Observation()
         self._asked = False
         self._problem = ""
 
@@ -121,16 +121,14 @@ class Leader:
         if self._held and self._write("PUT", self._lease, LeaseRecord.of(self._lease)):
             return True
         lease = self._read()
-        if lease is not None and (record := LeaseRecord.of(lease)) != self._observed:
-            self._observed, self._observed_at = record, self._monotonic()
-        by_another = self._observed.holder not in ("", self._identity)
-        if self._held and lease is not None and by_another:
-            self._lose(f"{self._observed.holder} has taken it")
+        self._seen.see(LeaseRecord.of(lease) if lease is not None else None, self._monotonic())
+        if self._held and self._seen.is_taken_from(self._identity):
+            self._lose(f"{self._seen.record.holder} has taken it")
             return False
-        if not self._held and by_another and self._monotonic() < self._observed_at + self._observed.seconds:
-            return False  # also where it was deleted: its holder may still write, and will make it again
+        if not self._held and self._seen.is_kept_from(self._identity, self._monotonic()):
+            return False
         if lease is not None:
-            return self._write("PUT", lease, self._observed)
+            return self._write("PUT", lease, self._seen.record)
         record = LeaseRecord.of(self._lease) if self._held else LeaseRecord(self._identity)
         return self._write("POST", self._new, record)
 

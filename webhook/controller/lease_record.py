@@ -71,6 +71,30 @@ class LeaseRecord:
         return {**lease, "spec": {**(spec if isinstance(spec, dict) else {}), **written}}
 
 
+class Observation:
+    """Hold the last record that was seen, and since when it is as it is, by the clock of the one who looks."""
+
+    def __init__(self) -> None:
+        self.record = LeaseRecord()
+        self._is_there = False
+        self._since = 0.0
+
+    def see(self, record: LeaseRecord | None, at: float) -> None:
+        """Note what was read at that time; None where the Lease is gone, whose holder may still write and make it again."""
+        if (record is not None) != self._is_there or record not in (None, self.record):
+            self._since = at
+        self._is_there = record is not None
+        self.record = record or self.record
+
+    def is_taken_from(self, identity: str) -> bool:
+        """Tell whether another is written there."""
+        return self._is_there and self.record.holder not in ("", identity)
+
+    def is_kept_from(self, identity: str, at: float) -> bool:
+        """Tell whether another may still hold it."""
+        return self.record.holder not in ("", identity) and at < self._since + self.record.seconds
+
+
 def new_lease(namespace: str, name: str) -> Object:
     """Give the object to create, still without a record."""
     metadata = {"namespace": namespace, "name": name}
