@@ -90,12 +90,15 @@ class EventRecorder:
 
     def run(self) -> None:
         """Send what is recorded until stopped."""
-        while True:
+        while not self._stopped.is_set():
             with self._changed:
                 self._changed.wait_for(lambda: self._waiting or self._stopped.is_set())
-                if self._stopped.is_set():
-                    return
-                complaint, message = self._waiting.popleft()
+            self.send_waiting()
+
+    def send_waiting(self) -> None:
+        """Send what has been recorded so far."""
+        while self._waiting and not self._stopped.is_set():
+            complaint, message = self._waiting.popleft()
             if not self._delivered(complaint, message):
                 with self._changed:
                     self._filter.forget(complaint)
