@@ -18,10 +18,12 @@ import pytest
 
 from .assets import AssetsUnavailable, assets
 from .client import Client
-from .controlplane import ControlPlane
+from .controlplane import BASE, ControlPlane
+from .processes import wait_until
 from .webhook import Webhook, installed_command
 
 FOLDER = Path(__file__).parent
+CONTROLLER = ("fabric-injector", "fabric-injector-controller")
 PROFILES = """\
 profiles:
   rdma-shared:
@@ -80,6 +82,21 @@ def namespace(control_plane: ControlPlane) -> NamespaceFactory:
 def api(control_plane: ControlPlane) -> Client:
     """Give the administrator's client."""
     return control_plane.api
+
+
+@pytest.fixture(scope="session")
+def installed(control_plane: ControlPlane) -> ControlPlane:
+    """Install what is shipped (accounts, privileges, policies), and wait until the API server enforces it."""
+    control_plane.kubectl("apply", "-k", str(BASE))
+    client = control_plane.client(control_plane.service_account_token(*CONTROLLER))
+    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "probe"}}
+    refused = "may create no Lease but fabric-injector"
+    wait_until(
+        lambda: refused in client.create(lease, CONTROLLER[0], dry_run=True).message,
+        30,
+        "the API server to enforce the admission policies",
+    )
+    return control_plane
 
 
 @pytest.fixture(scope="module")

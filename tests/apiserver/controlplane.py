@@ -16,6 +16,7 @@ from .pki import Authority, new_key_pem, write_private
 from .processes import Server, free_port, wait_until
 
 MANIFESTS = Path(__file__).parent / "manifests"
+BASE = Path(__file__).parents[2] / "manifests" / "base"
 NETWORKS = "/apis/k8s.cni.cncf.io/v1/network-attachment-definitions"
 SERVER_NAMES = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc")
 
@@ -153,6 +154,12 @@ class ControlPlane:
         self.api.expect("POST", "/api/v1/namespaces", {"metadata": metadata})
         self.api.ensure({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}, name)
         return name
+
+    def ensure_shipped(self, *files: str) -> None:
+        """Create the objects of these files of manifests/base, but those that exist."""
+        for file in files:
+            for manifest in yaml.safe_load_all((BASE / f"{file}.yaml").read_text()):
+                self.api.ensure(manifest)
 
     def service_account_token(self, namespace: str, name: str, seconds: int = 7200) -> str:
         """Give a token for the ServiceAccount by TokenRequest, as the kubelet would."""

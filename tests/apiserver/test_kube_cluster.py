@@ -96,8 +96,7 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
         unavailable(str(problem))
     flags = (f"--etcd-compaction-interval={COMPACTION_SECONDS}s", "--watch-cache=false")
     with ControlPlane(tmp_path_factory.mktemp("forgetful"), *flags) as plane:
-        for manifest in yaml.safe_load_all((MANIFESTS / "webhook-access.yaml").read_text()):
-            plane.api.ensure(manifest)
+        plane.ensure_shipped("namespace", "rbac-webhook")
         yield plane
 
 

@@ -132,8 +132,7 @@ class Webhook:
     def _write_files(self) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
         self.authority.write(self.tls_dir)
-        for manifest in yaml.safe_load_all((MANIFESTS / "webhook-access.yaml").read_text()):
-            self.control_plane.api.ensure(manifest)
+        self.control_plane.ensure_shipped("namespace", "rbac-webhook")
         self.control_plane.kubeconfig(self._folder / "kubeconfig", self.control_plane.service_account_token(*ACCOUNT))
         probe = {"name": PROBE_NAMESPACE, "labels": {"fabric-injector.io/profile": "probe"}}
         self.control_plane.api.ensure({"apiVersion": "v1", "kind": "Namespace", "metadata": probe})
