@@ -1,0 +1,102 @@
+"""Events on a real API server, with the privileges that the controller ships with."""
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.fake_apiserver import wait_until
+from webhook.controller.event_spam import REPEAT_SECONDS
+from webhook.controller.events import EventRecorder, PodRef
+from webhook.kube.connection import connect
+
+from .client import Client
+from .conftest import CONTROLLER, NamespaceFactory
+from .controlplane import ControlPlane
+
+POD: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "bert-0"}}
+SPEC = {"containers": [{"name": "main", "image": "none"}]}
+
+
+class Recorder:
+    """A process' recorder, whose clock can be put forward."""
+
+    def __init__(self, plane: ControlPlane) -> None:
+        path = plane.kubeconfig(plane.folder / "events.kubeconfig", plane.service_account_token(*CONTROLLER))
+        self.ahead = 0.0
+        self._connection = connect({"KUBECONFIG": str(path)})
+        self.events = EventRecorder(
+            self._connection, host="controller-1", monotonic=lambda: time.monotonic() + self.ahead
+        )
+        self.events.start()
+
+    def stop(self) -> None:
+        self.events.stop()
+        self._connection.close()
+
+
+@pytest.fixture
+def recorder(installed: ControlPlane) -> Iterator[Callable[[], Recorder]]:
+    """Give a function that starts a recorder."""
+    begun: list[Recorder] = []
+
+    def begin() -> Recorder:
+        begun.append(Recorder(installed))
+        return begun[-1]
+
+    yield begin
+    for one in begun:
+        one.stop()
+
+
+@pytest.fixture
+def pod(api: Client, namespace: NamespaceFactory) -> PodRef:
+    """Give a pod in a namespace of its own."""
+    metadata = api.create({**POD, "spec": SPEC}, namespace()).json["metadata"]
+    return PodRef(metadata["namespace"], metadata["name"], metadata["uid"])
+
+
+def told(api: Client, pod: PodRef) -> list[tuple[str, str, int]]:
+    """Give reason, message and count of all Events about the pod, as kubectl describe finds them."""
+    selector = f"involvedObject.uid={pod.uid},involvedObject.kind=Pod,type=Warning"
+    items = api.expect("GET", f"/api/v1/namespaces/{pod.namespace}/events?fieldSelector={selector}")["items"]
+    return [(item["reason"], item["message"], item["count"]) for item in items]
+
+
+def test_counts_one_event_over_time_and_processes(
+    installed: ControlPlane, api: Client, pod: PodRef, recorder: Callable[[], Recorder]
+) -> None:
+    """It is created, found by its pod, counted by the process that made it, and gone on with by the next."""
+    first = recorder()
+    first.events.record(pod, "NoSecondaryAddress", "first")
+    wait_until(lambda: told(api, pod) == [("NoSecondaryAddress", "first", 1)], "the Event")
+    first.events.record(pod, "NoSecondaryAddress", "again")
+    first.ahead = REPEAT_SECONDS
+    first.events.record(pod, "NoSecondaryAddress", "second")
+    wait_until(lambda: told(api, pod) == [("NoSecondaryAddress", "second", 3)], "the count")
+    second = recorder()
+    second.events.record(pod, "NoSecondaryAddress", "third")
+    wait_until(lambda: told(api, pod) == [("NoSecondaryAddress", "third", 3)], "the next process")
+    second.ahead = REPEAT_SECONDS
+    second.events.record(pod, "NoSecondaryAddress", "fourth")
+    wait_until(lambda: told(api, pod) == [("NoSecondaryAddress", "fourth", 5)], "the next count")
+    described = installed.kubectl("describe", "pod", pod.name, "-n", pod.namespace).stdout
+    assert "fourth" in described
+    assert "fabric-injector" in described.split("Events:")[1]
+
+
+def test_creates_what_was_deleted_and_what_is_long(api: Client, pod: PodRef, recorder: Callable[[], Recorder]) -> None:
+    """The API server takes the longest message and the longest name, and forgets Events after an hour."""
+    process = recorder()
+    process.events.record(pod, "OtherInterface", "ü" * 5000)
+    wait_until(lambda: told(api, pod), "the Event")
+    assert told(api, pod)[0][1] == "ü" * 510 + "…"
+    api.expect("DELETE", f"/api/v1/namespaces/{pod.namespace}/events")
+    process.ahead = REPEAT_SECONDS
+    process.events.record(pod, "OtherInterface", "short")
+    wait_until(lambda: [message for _, message, _ in told(api, pod)] == ["short"], "the new Event")
+    long = PodRef(pod.namespace, "a" * 235 + "." + "b" * 17, "of-a-long-name")
+    process.events.record(long, "OtherInterface", "x")
+    wait_until(lambda: told(api, long), "the Event of the long name")
+    assert process.events.dropped == 0
