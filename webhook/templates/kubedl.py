@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from webhook.model import Object
-from webhook.templates.replica_types import Replicas, port_of, replica_types, set_restart_policy, shown
+from webhook.templates.replica_types import Replicas, port_of, replica_types, role_pods, set_role
 from webhook.templates.workload import Expand, Found, Ignored, Workload, append_env, variable
 
 _KINDS = ("PyTorchJob", "TFJob", "XGBoostJob", "MPIJob", "XDLJob", "MarsJob", "ElasticDLJob")
@@ -17,26 +17,12 @@ _KINDS = ("PyTorchJob", "TFJob", "XGBoostJob", "MPIJob", "XDLJob", "MarsJob", "E
 def expand(workload: Workload) -> Found:
     """Complete the first pod of each role of a KubeDL job."""
     types = replica_types(workload.spec, "replicaspecs")
-    for found in shown(workload, types):
+    for found in role_pods(workload, types, "training.kubedl.io", "replica"):
         if isinstance(found, Ignored):
             yield found
             continue
-        replicas, index = found
-        labels = {
-            "group-name": "training.kubedl.io",
-            "job-name": workload.name,
-            "replica-type": replicas.kind,
-            "replica-index": str(index),
-        }
-        if replicas.kind == "master":
-            labels["job-role"] = "master"
-        pod = workload.pod(
-            replicas.template,
-            name=f"{workload.name}-{replicas.kind}-{index}",
-            owner=workload.owner(),
-            labels=labels,
-        )
-        set_restart_policy(pod, replicas, "Never" if replicas.kind == "master" else "OnFailure")
+        replicas, index, pod = found
+        set_role(pod, replicas, "job-role")
         if workload.kind == "PyTorchJob":
             port = port_of(types, "master", "pytorch", "pytorchjob-port")
             set_cluster_spec(pod, workload.name, types, replicas, index, port)

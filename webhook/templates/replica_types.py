@@ -66,3 +66,30 @@ def set_restart_policy(pod: Object, replicas: Replicas, default: str) -> None:
     """Set the pod's restartPolicy from the replica type's, which the kubelet knows no ``ExitCode`` of."""
     policy = replicas.node.text("restartPolicy", default)
     pod["spec"]["restartPolicy"] = "Never" if policy == "ExitCode" else policy
+
+
+def role_pods(
+    workload: Workload, types: list[Replicas], group: str, word: str
+) -> Iterator[tuple[Replicas, int, Object] | Ignored]:
+    """Give the first pod of each role as KubeDL and torch-on-k8s make it; *word* tells their labels apart, ``replica-type``."""
+    for found in shown(workload, types):
+        if isinstance(found, Ignored):
+            yield found
+            continue
+        replicas, index = found
+        labels = {
+            "group-name": group,
+            "job-name": workload.name,
+            f"{word}-type": replicas.kind,
+            f"{word}-index": str(index),
+        }
+        name = f"{workload.name}-{replicas.kind}-{index}"
+        pod = workload.pod(replicas.template, name=name, owner=workload.owner(), labels=labels)
+        set_restart_policy(pod, replicas, "Never" if replicas.kind == "master" else "OnFailure")
+        yield replicas, index, pod
+
+
+def set_role(pod: Object, replicas: Replicas, label: str) -> None:
+    """Label the master with its role."""
+    if replicas.kind == "master":
+        pod["metadata"]["labels"][label] = "master"

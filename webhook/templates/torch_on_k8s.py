@@ -8,33 +8,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from webhook.templates.kubedl import set_cluster_spec, use_host_network
-from webhook.templates.replica_types import Replicas, port_of, replica_types, set_restart_policy, shown
+from webhook.templates.replica_types import Replicas, port_of, replica_types, role_pods, set_role
 from webhook.templates.workload import Expand, Found, Ignored, Workload
 
 
 def expand(workload: Workload) -> Found:
     """Complete the first pod of each role of a TorchJob."""
     types = replica_types(workload.spec, "taskspecs", "numTasks")
-    for found in shown(workload, types):
+    for found in role_pods(workload, types, "train.distributed.io", "task"):
         if isinstance(found, Ignored):
             yield found
             continue
-        replicas, index = found
-        labels = {
-            "group-name": "train.distributed.io",
-            "job-name": workload.name,
-            "task-type": replicas.kind,
-            "task-index": str(index),
-        }
-        if replicas.kind == "master":
-            labels["task-role"] = "master"
-        pod = workload.pod(
-            replicas.template,
-            name=f"{workload.name}-{replicas.kind}-{index}",
-            owner=workload.owner(),
-            labels=labels,
-        )
-        set_restart_policy(pod, replicas, "Never" if replicas.kind == "master" else "OnFailure")
+        replicas, index, pod = found
+        set_role(pod, replicas, "task-role")
         set_cluster_spec(pod, workload.name, types, replicas, index, port_of(types, "master", "torch", "torchjob-port"))
         if workload.spec.flag("enableTorchElastic"):
             arguments = _elastic_arguments(workload, types)
