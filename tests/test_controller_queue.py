@@ -70,6 +70,39 @@ def test_what_failed_comes_later_and_a_pause_holds_all() -> None:
     assert queue.get() == (unit("a", "j", "0"), -1.0)
 
 
+def test_what_failed_waits_once_however_often_it_is_put_off() -> None:
+    now = [0.0]
+    queue = FairQueue(lambda: now[0])
+    one = unit("a", "j", "0")
+    for seconds in (5.0, 9.0, 7.0):
+        queue.add_later(one, seconds, since=-1.0)
+    assert len(queue) == 1
+    now[0] = 6.9
+    queue.add([unit("a", "j", "1")])
+    assert drain(queue, 1) == [unit("a", "j", "1")]
+    now[0] = 7.0
+    assert drain(queue, 1) == [one]
+    now[0] = 9.0
+    queue.add([unit("a", "j", "1")])
+    assert drain(queue, 1) == [unit("a", "j", "1")]
+    assert len(queue) == 0
+
+
+def test_what_is_added_again_does_not_come_a_second_time_for_having_failed_before() -> None:
+    now = [0.0]
+    queue = FairQueue(lambda: now[0])
+    one = unit("a", "j", "0")
+    queue.add_later(one, 5.0, since=-1.0)
+    queue.add([one])
+    assert queue.get() == (one, -1.0)
+    queue.done(one)
+    assert len(queue) == 0
+    now[0] = 5.0
+    queue.add([unit("b", "j", "0")])
+    assert drain(queue, 1) == [unit("b", "j", "0")]
+    assert len(queue) == 0
+
+
 def test_stop_ends_those_that_wait() -> None:
     queue = FairQueue()
     results: list[object] = []

@@ -22,14 +22,14 @@ class FairQueue:
         self._changed = threading.Condition()
         self._namespaces: OrderedDict[str, OrderedDict[str, OrderedDict[str, float]]] = OrderedDict()
         self._working: dict[Unit, float | None] = {}
-        self._later: list[tuple[float, int, Unit, float]] = []
-        self._number = 0
+        self._later: list[tuple[float, Unit]] = []
+        self._due: dict[Unit, tuple[float, float]] = {}
         self._length = 0
         self._not_before = 0.0
         self._stopped = False
 
     def __len__(self) -> int:
-        return self._length + len(self._later)
+        return self._length + len(self._due)
 
     def add(self, units: Iterable[Unit]) -> None:
         """Add units that may be worked on now."""
@@ -40,10 +40,11 @@ class FairQueue:
             self._changed.notify(self._length - before)
 
     def add_later(self, unit: Unit, seconds: float, since: float) -> None:
-        """Add a unit that failed, to be tried again; *since*: when it was added first."""
+        """Add a unit that failed, to be tried again; *since*: when it was added first. Only the last time given counts."""
         with self._changed:
-            self._number += 1
-            heapq.heappush(self._later, (self._monotonic() + seconds, self._number, unit, since))
+            due = self._monotonic() + seconds
+            self._due[unit] = (due, since)
+            heapq.heappush(self._later, (due, unit))
             self._changed.notify()
 
     def pause(self, seconds: float) -> None:
@@ -56,9 +57,7 @@ class FairQueue:
         with self._changed:
             while not self._stopped:
                 now = self._monotonic()
-                while self._later and self._later[0][0] <= now:
-                    _, _, unit, since = heapq.heappop(self._later)
-                    self._put(unit, since)
+                self._put_due(now)
                 if self._length and now >= self._not_before:
                     return self._take()
                 self._changed.wait(self._seconds_to_wait(now))
@@ -77,6 +76,7 @@ class FairQueue:
         with self._changed:
             self._namespaces.clear()
             self._later.clear()
+            self._due.clear()
             self._length = 0
 
     def stop(self) -> None:
@@ -91,7 +91,20 @@ class FairQueue:
             times.append(self._later[0][0])
         return max(0.0, min(times) - now) if times else None
 
+    def _put_due(self, now: float) -> None:
+        """Put what is to be tried again by now; what was added in the meantime, or put off, has no time of its own any more."""
+        before = self._length
+        while self._later and (self._later[0][0] <= now or self._is_dropped(*self._later[0])):
+            due, unit = heapq.heappop(self._later)
+            if not self._is_dropped(due, unit):
+                self._put(unit, self._due[unit][1])
+        self._changed.notify(self._length - before)  # one thread's timer has ended, and there may be work for more
+
+    def _is_dropped(self, due: float, unit: Unit) -> bool:
+        return self._due.get(unit, (None, 0.0))[0] != due
+
     def _put(self, unit: Unit, since: float) -> None:
+        _, since = self._due.pop(unit, (0.0, since))
         if unit in self._working:
             if self._working[unit] is None:
                 self._working[unit] = since
