@@ -11,7 +11,7 @@ from enum import StrEnum
 from urllib.parse import quote
 
 from webhook.controller.queue import FairQueue
-from webhook.kube.connection import Connection, RequestFailed
+from webhook.kube.connection import Connection, RequestFailed, Response
 from webhook.reconcile import Publication, Unit
 
 log = logging.getLogger(__name__)
@@ -103,6 +103,8 @@ class Publisher:
         result = self._send(unit, wanted)
         if result in (Result.PUBLISHED, Result.GONE):
             self._failures.pop(unit, None)
+        elif result is Result.THROTTLED:
+            self._queue.add_later(unit, 0.0, since)  # the pause of all is what the server asked for
         else:
             self._again(unit, since)
         if result is Result.PUBLISHED:
@@ -124,7 +126,7 @@ class Publisher:
             return Result.FAILED
         if response.status == 200:
             return Result.PUBLISHED
-        if response.status == 404 or (response.status == 422 and b"uid" in response.body):
+        if response.status == 404 or _is_another_pod(response):
             return Result.GONE
         self._complain(unit, response.problem)
         return Result.FAILED if response.status == 409 else Result.REFUSED
@@ -137,3 +139,11 @@ class Publisher:
     def _complain(self, unit: Unit, problem: str) -> None:
         if not self._failures.get(unit):
             log.warning("pod %s/%s: address not published: %s; trying again", unit.namespace, unit.name, problem)
+
+
+def _is_another_pod(response: Response) -> bool:
+    """Tell the answer to a write that names the uid of a pod which is not there any more."""
+    if response.status != 422:
+        return False
+    causes = (response.json().get("details") or {}).get("causes") or ()
+    return any(cause.get("field") == "metadata.uid" for cause in causes)
