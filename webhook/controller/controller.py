@@ -59,7 +59,9 @@ class Controller:
         self._monotonic = monotonic
         self._stopped = threading.Event()
         self._queue = FairQueue(monotonic)
-        self._pods = Reflector(connection, PODS, read_member, on_change=self._changed, on_restart=on_restart)
+        self._pods = Reflector(
+            connection, PODS, read_member, on_change=self._changed, on_listed=self._publish_all, on_restart=on_restart
+        )
         self._publisher = Publisher(
             connection,
             self._queue,
@@ -90,10 +92,7 @@ class Controller:
         if not leads:
             self._queue.clear()
             return
-        with self._lock:
-            units = self._jobs.units()
-        log.info("leading: %d pods lack an address", len(units))
-        self._queue.add(units)
+        log.info("leading: %d pods lack an address", self._publish_all())
 
     def checks(self) -> Mapping[str, str]:
         """Say what keeps the watch from being trusted; empty where nothing does."""
@@ -118,7 +117,17 @@ class Controller:
     def _changed(self, pod: Key, member: Member | None) -> None:
         with self._lock:
             units = self._jobs.update(pod, member)
-        if units and self._leadership.may_write():
+        self._publish(units)
+
+    def _publish_all(self) -> int:
+        with self._lock:
+            units = self._jobs.units()
+        self._publish(units)
+        return len(units)
+
+    def _publish(self, units: list[Unit]) -> None:
+        """Queue the pods. Not before all are listed once: of an older rank 0 nobody knows yet whether it is the newest."""
+        if units and self._pods.synced and self._leadership.may_write():
             self._queue.add(units)
 
     def _lacks(self, unit: Unit) -> Publication | None:
@@ -140,8 +149,11 @@ class Controller:
         return sorted(found, key=lambda pair: not pair[0].is_master)
 
     def _sweep(self) -> None:
+        """Publish now and then whatever lacks: what another hand has undone, and what was dropped while nobody might write."""
         while not self._stopped.wait(SWEEP_SECONDS):
-            with self._lock:
-                units = self._jobs.sweep()
-            if units and self._leadership.may_write():
-                self._queue.add(units)
+            try:
+                with self._lock:
+                    self._jobs.sweep()
+                self._publish_all()
+            except Exception:  # the next round may go better
+                log.exception("sweep failed unexpectedly")

@@ -39,7 +39,8 @@ class _End:
 class Reflector(Generic[T]):
     """Hold in ``items`` what *transform* keeps of each object (None: nothing). Any thread may read; one writes.
 
-    *on_change* is called by that thread after ``items`` changed, with the key and the value, None for one that is gone.
+    *on_change* is called by that thread after ``items`` changed, with the key and the value, None for one that is gone;
+    *on_listed* after ``items`` holds all that was listed.
     *on_restart* gets the resource's name and the reason, a Restart. ``synced``: all was listed once. ``last_contact``:
     monotonic time of the last answer. ``problem``: what ended the last turn before its time.
     """
@@ -51,6 +52,7 @@ class Reflector(Generic[T]):
         transform: Callable[[Object], T | None],
         *,
         on_change: Callable[[Key, T | None], None] = lambda _key, _value: None,
+        on_listed: Callable[[], object] = lambda: None,
         on_restart: Callable[[str, str], None] = lambda _resource, _reason: None,
         monotonic: Callable[[], float] = time.monotonic,
         uniform: Callable[[float, float], float] = random.uniform,
@@ -64,6 +66,7 @@ class Reflector(Generic[T]):
         self.problem = ""
         self._transform = transform
         self._on_change = on_change
+        self._on_listed = on_listed
         self._on_restart = on_restart
         self._monotonic = monotonic
         self._uniform = uniform
@@ -174,6 +177,10 @@ class Reflector(Generic[T]):
         for key, value in found.items():
             self._set(key, value)
         self.synced = True
+        try:
+            self._on_listed()
+        except Exception:  # as above
+            _log.exception("%s: list not handled", self.resource.name)
 
     def _set(self, key: Key, value: T | None) -> None:
         if self.items.get(key) == value:
