@@ -31,7 +31,9 @@ AGAIN_SECONDS = 600.0
 MOST_REQUESTS = 40
 """Requests of one round: what is left is looked at in the next."""
 REQUEST_SECONDS = 4.0
+SIBLINGS_PAGE = 100
 MOST_SIBLINGS = 500
+"""How many pods of a job are looked through for its rank 0; these are whole pods, so few at a time."""
 
 
 class Recorder(Protocol):
@@ -58,6 +60,7 @@ class Inspector:
         self._suspects, self._may_write = suspects, may_write
         self._monotonic, self._now = monotonic, now
         self._look_at: dict[str, float] = {}
+        self._listed: dict[tuple[str, str], float] = {}
         self._asked = 0
 
     def run(self, stopped: threading.Event) -> None:
@@ -76,14 +79,15 @@ class Inspector:
         found = {member.uid: (member, has_master) for member, has_master in self._suspects()}
         begin = self._monotonic()
         self._look_at = {
-            uid: self._look_at.get(uid, self._first_look(member, begin)) for uid, (member, _) in found.items()
+            uid: self._look_at.get(uid) or self._first_look(member, begin) for uid, (member, _) in found.items()
         }
+        self._listed = {job: at for job, at in self._listed.items() if begin < at + BOUND_SECONDS}
         self._asked = 0
-        for uid, (member, has_master) in found.items():
-            if self._look_at[uid] > begin:
-                continue
-            if self._asked >= MOST_REQUESTS:
+        for uid in sorted(found, key=self._look_at.__getitem__):  # the longest due first, so that each gets its turn
+            member, has_master = found[uid]
+            if self._look_at[uid] > begin or self._asked >= MOST_REQUESTS:
                 return
+            self._look_at[uid] = begin + AGAIN_SECONDS  # whatever happens, so that the others get their turn
             outcome = about_status(member) or self._ask(member, has_master=has_master)
             after = AGAIN_SECONDS
             if isinstance(outcome, Complaint):
@@ -93,7 +97,14 @@ class Inspector:
             self._look_at[uid] = begin + after
 
     def _first_look(self, member: Member, now: float) -> float:
-        return now if about_status(member) else now + BOUND_SECONDS
+        """Choose when to look at a pod that is new here; no pod has been bound for longer than it has existed."""
+        if about_status(member):
+            return now
+        try:
+            age = (self._now() - datetime.fromisoformat(member.created)).total_seconds()
+        except (ValueError, TypeError):
+            age = 0.0
+        return now + min(BOUND_SECONDS, max(0.0, BOUND_SECONDS - age))
 
     def _ask(self, member: Member, *, has_master: bool) -> Complaint | float | None:
         """Judge a pod as it is now. A failed request is tried again in the next round."""
@@ -106,13 +117,27 @@ class Inspector:
                 return None
             outcome = None if member.secondary.address else about_address(member, pod, self._now())
             if outcome is None and not has_master:
-                query = {"labelSelector": sibling_selector(pod), "limit": str(MOST_SIBLINGS)}
-                siblings = self._get(path, {key: value for key, value in query.items() if value}) or {}
-                outcome = about_rank_zero(member, pod, siblings.get("items") or [], self._now())
+                outcome = self._look_for_rank_zero(member, pod, path)
             return BOUND_SECONDS if outcome is None else outcome
         except RequestFailed as error:
             log.warning("pod %s/%s waits, and cannot be looked at: %s", member.namespace, member.name, error)
             return 0.0
+
+    def _look_for_rank_zero(self, member: Member, pod: Object, path: str) -> Complaint | float | None:
+        """Look through the pods of the job, once in a while for all its members: they lack the same rank 0."""
+        outcome = about_rank_zero(member, pod, [], self._now())
+        job = (member.namespace, member.job)
+        if outcome is not None or job in self._listed:
+            return outcome
+        query = {"labelSelector": sibling_selector(pod), "limit": str(SIBLINGS_PAGE)}
+        for _ in range(MOST_SIBLINGS // SIBLINGS_PAGE):
+            page = self._get(path, {key: value for key, value in query.items() if value}) or {}
+            outcome = about_rank_zero(member, pod, page.get("items") or [], self._now())
+            query["continue"] = (page.get("metadata") or {}).get("continue") or ""
+            if outcome is not None or not query["continue"]:
+                break
+        self._listed[job] = self._monotonic()
+        return outcome
 
     def _get(self, path: str, query: dict[str, str]) -> Object | None:
         self._asked += 1
