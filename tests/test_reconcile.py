@@ -262,3 +262,9 @@ def test_waits() -> None:
     )
     assert done is not None
     assert not done.waits
+
+
+def test_a_pod_that_somebody_else_gave_the_label_waits_for_nothing() -> None:
+    member = read_member(pod("w", network=""))
+    assert isinstance(member, Member)
+    assert not member.waits

@@ -96,10 +96,17 @@ def about_rank_zero(member: Member, pod: Object, siblings: list[Object], now: da
         part = recognise(sibling)
         meets = part.rendezvous if isinstance(part, Part) else None
         if meets is not None and meets.role == "master" and meets.job == member.job:
+            opted_out = podspec.labels(sibling).get(names.PROFILE) == names.PROFILE_NONE
+            why, then = "was created before injection", "restart the job"
+            if opted_out:
+                why, then = (
+                    f"carries label {names.PROFILE}: {names.PROFILE_NONE}",
+                    "give all pods of the job that label, or none",
+                )
             return Complaint(
                 "RankZeroNotInjected",
-                f"rank 0 of job {member.job}, pod {podspec.display_name(sibling)}, was created before injection, so that its "
-                "address cannot be published: restart the job",
+                f"rank 0 of job {member.job}, pod {podspec.display_name(sibling)}, {why}, so that its address cannot be published: "
+                f"{then}",
             )
     return None
 

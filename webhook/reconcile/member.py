@@ -58,8 +58,12 @@ class Member(NamedTuple):
 
     @property
     def waits(self) -> bool:
-        """Tell whether an address that the pod's wait step needs is still missing."""
-        return not self.published.master_addr or (self.takes_local_address and not self.published.local_addr)
+        """Tell whether an address that the pod's wait step needs is still missing.
+
+        A pod without the webhook's annotation has no wait step: somebody else gave it the label.
+        """
+        told = self.published
+        return bool(self.wanted) and not (told.master_addr and (told.local_addr or not self.takes_local_address))
 
 
 def read_member(obj: Object) -> Member | None:
