@@ -4,11 +4,8 @@ The API server forgets its history within seconds here, and a relay between the 
 """
 
 import json
-import socket
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,63 +25,11 @@ from webhook.model import Namespace, Object
 from .assets import AssetsUnavailable, assets
 from .conftest import unavailable
 from .controlplane import MANIFESTS, ControlPlane
+from .relay import Relay
 
 COMPACTION_SECONDS = 1
 CONFIG = json.dumps({"type": "macvlan", "ipam": {"type": "whereabouts", "range": "192.168.1.0/24"}})
 ACCOUNT = ("fabric-injector", "fabric-injector-webhook")
-
-
-class Relay:
-    """Passes bytes between a port of its own and the API server, until it is cut."""
-
-    def __init__(self, target: int) -> None:
-        self._target = target
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self._sockets: set[socket.socket] = set()
-        self._is_cut = False
-        self.port = self._listener.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def cut(self) -> None:
-        """Break all connections, and each new one at once."""
-        self._is_cut = True
-        for sock in list(self._sockets):
-            with suppress(OSError):
-                sock.shutdown(socket.SHUT_RDWR)
-
-    def mend(self) -> None:
-        """Let connections through again."""
-        self._is_cut = False
-
-    def close(self) -> None:
-        """End for good."""
-        self._listener.close()
-        self.cut()
-
-    def _accept(self) -> None:
-        with suppress(OSError):
-            while True:
-                near, _ = self._listener.accept()
-                if self._is_cut:
-                    near.close()
-                    continue
-                try:
-                    far = socket.create_connection(("127.0.0.1", self._target))
-                except OSError:
-                    near.close()
-                    continue
-                for source, sink in ((near, far), (far, near)):
-                    threading.Thread(target=self._pass, args=(source, sink), daemon=True).start()
-
-    def _pass(self, source: socket.socket, sink: socket.socket) -> None:
-        self._sockets.add(source)
-        with suppress(OSError):
-            while data := source.recv(65536):
-                sink.sendall(data)
-        self._sockets.discard(source)
-        with suppress(OSError):
-            sink.shutdown(socket.SHUT_RDWR)
-        source.close()
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,122 @@
+"""The controller's process, run against a real API server as a Deployment's container would run it."""
+
+import os
+import re
+import signal
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import urllib3
+
+from .controlplane import ControlPlane
+from .processes import Server, free_port, wait_until
+
+
+class Controller:
+    """`fabric-injector control` with a kubeconfig, a metrics port and a log of its own; stopped when the `with` block is left.
+
+    *lease_namespace* holds the Lease: controllers that share it are replicas. *server* is a URL in place of the API server's own,
+    such as a relay's. Without a token it acts as the administrator.
+    """
+
+    def __init__(
+        self,
+        control_plane: ControlPlane,
+        folder: Path,
+        command: Sequence[str],
+        lease_namespace: str,
+        *,
+        token: str | None = None,
+        server: str | None = None,
+    ) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        config = control_plane.kubeconfig(folder / "kubeconfig", token)
+        config.write_text(config.read_text().replace(control_plane.url, server or control_plane.url))
+        port = free_port()
+        self.log = folder / "controller.log"
+        self.metrics_url = f"http://127.0.0.1:{port}"
+        self._command = [
+            *command,
+            "control",
+            f"--namespace={lease_namespace}",
+            f"--metrics-listen=127.0.0.1:{port}",
+        ]
+        dropped = ("KUBE", "FABRIC_INJECTOR_", "POD_NAME")
+        kept = {key: value for key, value in os.environ.items() if not key.startswith(dropped)}
+        self._environment = {**kept, "KUBECONFIG": str(config)}
+        self._server: Server | None = None
+
+    def __enter__(self) -> Self:
+        """Start, and return once all pods are known."""
+        self.start()
+        wait_until(self.is_ready, 60, "the controller to know all pods")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Stop what runs."""
+        self.stop()
+
+    def start(self) -> None:
+        """Start the process and return once it answers; after `stop` or its end it has the same port again."""
+        self._server = Server(self._command, self.log, self._environment)
+        self._server.wait_ready(lambda: self.status("/livez") == 200, 60)
+
+    def stop(self, *, force: bool = False) -> int | None:
+        """Stop the process by SIGTERM, or with force by SIGKILL; give its exit status, None if it was not started."""
+        if self._server is None:
+            return None
+        server, self._server = self._server, None
+        return server.kill() if force else server.stop(20)
+
+    def wait(self, seconds: float) -> int:
+        """Wait for the process to end by itself; give its exit status."""
+        assert self._server is not None
+        return self._server.process.wait(seconds)
+
+    def is_running(self) -> bool:
+        """Tell whether the process lives."""
+        return self._server is not None and self._server.running()
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal to the process, such as SIGSTOP."""
+        assert self._server is not None
+        self._server.process.send_signal(number)
+
+    def is_ready(self) -> bool:
+        """Tell whether it knows all pods."""
+        return self.status("/readyz") == 200
+
+    def leads(self) -> bool:
+        """Tell whether it holds the Lease and may write."""
+        return self.metric("fabric_injector_leader") == 1
+
+    def wait_until_leading(self, seconds: float = 30) -> None:
+        """Wait until it leads; a Lease whose holder was killed lasts 15 s."""
+        wait_until(self.leads, seconds, "the controller to hold the Lease")
+
+    def status(self, path: str) -> int | None:
+        """Give the status of a GET on the metrics port, such as /readyz; None if nothing answers."""
+        with suppress(urllib3.exceptions.HTTPError):
+            return urllib3.request("GET", self.metrics_url + path, retries=False, timeout=5).status
+        return None
+
+    def metric(self, name: str, /, **labels: str) -> float:
+        """Give the sum of a metric over the series that carry these labels; 0 where nothing answers."""
+        try:
+            text = urllib3.request("GET", f"{self.metrics_url}/metrics", retries=False, timeout=5).data.decode()
+        except urllib3.exceptions.HTTPError:
+            return 0.0
+        wanted = {f'{key}="{value}"' for key, value in labels.items()}
+        series = (re.fullmatch(rf"{name}(?:{{(.*)}})? (\S+)", line) for line in text.splitlines())
+        return sum(
+            float(found[2]) for found in series if found and wanted <= set(re.findall(r'\w+="[^"]*"', found[1] or ""))
+        )
+
+    def output(self) -> str:
+        """Give all that was logged, over restarts too."""
+        return self.log.read_text(errors="replace") if self.log.exists() else ""

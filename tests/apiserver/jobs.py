@@ -1,0 +1,103 @@
+"""Bare pods of a job as the webhook leaves them, and what Multus, the scheduler and the kubelet write on them."""
+
+import json
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from webhook import names
+
+from .client import Client
+from .processes import wait_until
+
+NETWORK = "default/rdma-net"
+
+
+class Told(NamedTuple):
+    """The annotations of addresses on one pod; None where missing."""
+
+    master: str | None
+    host: str | None
+    local: str | None
+
+
+class Job:
+    """Pods of one namespace that carry one job label. ``name-0`` is rank 0."""
+
+    def __init__(self, api: Client, namespace: str, name: str = "train") -> None:
+        self.api = api
+        self.namespace = namespace
+        self.name = name
+        self.key = f"{name}-0123456789"
+        self._pods = f"/api/v1/namespaces/{namespace}/pods"
+
+    @property
+    def master(self) -> str:
+        return f"{self.name}-0"
+
+    def create(self, size: int, *, first: int = 0) -> list[str]:
+        """Create so many pods, rank 0 among them unless *first* says otherwise; give their names."""
+        created = [f"{self.name}-{rank}" for rank in range(first, first + size)]
+        for name in created:
+            self.create_pod(name)
+        return created
+
+    def create_pod(self, name: str, *, family: str = "any", **metadata: Any) -> dict[str, Any]:
+        """Create one pod; give it as it was created."""
+        role = "master" if name == self.master else "worker"
+        labels = {names.JOB: self.key, names.RENDEZVOUS: role}
+        annotations = {names.RENDEZVOUS_NETWORK: f"{NETWORK}@net1/{family}"}
+        metadata = {"name": name, "labels": labels, "annotations": annotations, **metadata}
+        spec = {"containers": [{"name": "main", "image": "none"}], "restartPolicy": "OnFailure"}
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+        created: dict[str, Any] = self.api.expect("POST", self._pods, pod)
+        return created
+
+    def attach(self, name: str, *addresses: str, interface: str = "net1") -> None:
+        """Write network-status as Multus does when the pod's sandbox has been made."""
+        entries = [
+            {"name": "cbr0", "interface": "eth0", "ips": ["10.244.0.7"], "default": True, "dns": {}},
+            {"name": NETWORK, "interface": interface, "ips": list(addresses), "mac": "02:00:00:00:00:01", "dns": {}},
+        ]
+        self.annotate(name, {names.NETWORK_STATUS: json.dumps(entries, indent=4)})
+
+    def annotate(self, name: str, annotations: dict[str, str | None]) -> None:
+        """Change annotations by a patch of the status."""
+        self.api.expect("PATCH", f"{self._pods}/{name}/status", {"metadata": {"annotations": annotations}})
+
+    def bind(self, name: str, node: str = "node-1") -> None:
+        """Put the pod on a node, as the scheduler does."""
+        binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": name}, "target": {"name": node}}
+        self.api.expect("POST", f"{self._pods}/{name}/binding", binding)
+
+    def set_phase(self, name: str, phase: str) -> None:
+        """Write the phase, as the kubelet does."""
+        self.api.expect("PATCH", f"{self._pods}/{name}/status", {"status": {"phase": phase}})
+
+    def delete(self, name: str) -> None:
+        """Delete the pod at once."""
+        self.api.expect("DELETE", f"{self._pods}/{name}?gracePeriodSeconds=0")
+
+    def told(self) -> dict[str, Told]:
+        """Give what each pod of the job is told, by name."""
+        listed = self.api.expect("GET", f"{self._pods}?labelSelector={names.JOB}%3D{self.key}")["items"]
+        return {pod["metadata"]["name"]: _told(pod) for pod in listed}
+
+    def wait_until_told(self, address: str, pods: Iterable[str] | None = None, seconds: float = 60) -> None:
+        """Wait until the pods (all of the job) are told that rank 0 is at the address; fail naming those that are not."""
+        wrong: dict[str, Told] = {}
+
+        def all_told() -> bool:
+            found = self.told()
+            wrong.clear()
+            wrong.update((name, found[name]) for name in pods or found if found[name].master != address)
+            return not wrong
+
+        try:
+            wait_until(all_told, seconds, f"{address} on all pods of {self.namespace}/{self.name}", interval=0.05)
+        except Exception as error:
+            raise AssertionError(f"{error}; but {wrong}") from None
+
+
+def _told(pod: dict[str, Any]) -> Told:
+    annotations = pod["metadata"].get("annotations") or {}
+    return Told(*(annotations.get(key) for key in (names.MASTER_ADDR, names.MASTER_HOST, names.LOCAL_ADDR)))

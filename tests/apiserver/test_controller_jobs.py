@@ -1,0 +1,181 @@
+"""The real controller and a real API server: who is told which address, as pods come, go and move."""
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tests.fake_apiserver import wait_until
+from webhook import names
+
+from .client import Client
+from .conftest import NamespaceFactory
+from .controller import Controller
+from .controlplane import ControlPlane
+from .jobs import Job, Told
+
+
+@pytest.fixture(scope="module")
+def controller(
+    control_plane: ControlPlane,
+    webhook_command: list[str],
+    namespace: NamespaceFactory,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Controller]:
+    folder = tmp_path_factory.mktemp("controller")
+    with Controller(control_plane, folder, webhook_command, namespace()) as controller:
+        controller.wait_until_leading()
+        yield controller
+    assert "Traceback" not in controller.output()
+
+
+@pytest.fixture
+def job(api: Client, namespace: NamespaceFactory, controller: Controller) -> Job:
+    return Job(api, namespace())
+
+
+@pytest.mark.parametrize("size", [2, 64])
+def test_every_member_is_told_where_rank_zero_is(job: Job, size: int) -> None:
+    pods = job.create(size)
+    for number, name in enumerate(pods[1:], 2):
+        job.attach(name, f"10.1.0.{number}")
+    job.attach(job.master, "10.1.0.1")
+    job.wait_until_told("10.1.0.1", pods)
+    told = job.told()
+    assert told.pop(job.master) == Told("10.1.0.1", "10.1.0.1", "10.1.0.1")
+    assert set(told.values()) == {Told("10.1.0.1", "10.1.0.1", None)}
+    assert len(told) == size - 1
+
+
+def test_ipv6_addresses_are_bracketed_before_a_port_and_each_member_is_told_its_own(job: Job) -> None:
+    job.create(2)
+    job.attach("train-1", "fd00::2")
+    job.attach(job.master, "fd00:0::1", "fe80::1")
+    job.wait_until_told("fd00::1")
+    wait_until(lambda: job.told()["train-1"].local, "its own address", 30)
+    assert job.told() == {
+        "train-0": Told("fd00::1", "[fd00::1]", "fd00::1"),
+        "train-1": Told("fd00::1", "[fd00::1]", "fd00::2"),
+    }
+
+
+def test_rank_zero_created_anew_at_another_address_is_told_to_all_live_members(job: Job) -> None:
+    pods = job.create(16)
+    job.attach(job.master, "10.1.0.1")
+    job.wait_until_told("10.1.0.1")
+    job.delete(job.master)
+    job.create_pod(job.master)
+    assert {told.master for name, told in job.told().items() if name != job.master} == {"10.1.0.1"}
+    job.attach(job.master, "10.1.0.99")
+    job.wait_until_told("10.1.0.99", pods)
+    assert job.told()[job.master] == Told("10.1.0.99", "10.1.0.99", "10.1.0.99")
+
+
+def test_the_sandbox_of_rank_zero_rebuilt_at_another_address_is_told_to_all(job: Job) -> None:
+    job.create(4)
+    job.bind(job.master)
+    job.attach(job.master, "10.1.0.1")
+    job.wait_until_told("10.1.0.1")
+    job.attach(job.master, "10.1.0.50")
+    job.wait_until_told("10.1.0.50")
+    assert job.told()[job.master] == Told("10.1.0.50", "10.1.0.50", "10.1.0.50")
+
+
+def test_of_two_live_ranks_zero_the_newest_counts(job: Job) -> None:
+    job.create(3)
+    job.attach(job.master, "10.1.0.1")
+    job.wait_until_told("10.1.0.1")
+    time.sleep(1.1)  # creationTimestamp counts seconds
+    labels = {names.JOB: job.key, names.RENDEZVOUS: "master"}
+    job.create_pod("train-again", labels=labels)
+    job.attach("train-again", "10.1.0.2")
+    job.wait_until_told("10.1.0.2")
+    job.delete("train-again")
+    job.wait_until_told("10.1.0.1", ["train-0", "train-1", "train-2"])
+
+
+@pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
+def test_finished_pods_neither_tell_nor_are_told(job: Job, controller: Controller, phase: str) -> None:
+    job.create(3)
+    job.attach(job.master, "10.1.0.1")
+    job.wait_until_told("10.1.0.1")
+    job.set_phase("train-1", phase)
+    job.set_phase(job.master, phase)
+    job.attach(job.master, "10.1.0.9")
+    job.create_pod("late")
+    other = job_beside(job)
+    assert job.told()["late"] == Told(None, None, None), "its rank 0 has ended"
+    assert job.told()["train-2"].master == "10.1.0.1"
+    labels = {names.JOB: job.key, names.RENDEZVOUS: "master"}
+    job.create_pod("train-again", labels=labels)
+    job.attach("train-again", "10.1.0.2")
+    job.wait_until_told("10.1.0.2", ["train-2", "late", "train-again"])
+    assert job.told()["train-1"].master == "10.1.0.1"
+    other.delete(other.master)
+
+
+def test_terminating_pods_neither_tell_nor_are_told(job: Job) -> None:
+    job.create_pod(job.master, finalizers=["fabric-injector.io/test"])
+    job.create_pod("train-1", finalizers=["fabric-injector.io/test"])
+    job.create_pod("train-2")
+    job.attach(job.master, "10.1.0.1")
+    job.wait_until_told("10.1.0.1")
+    job.delete(job.master)
+    job.delete("train-1")
+    job.attach(job.master, "10.1.0.9")
+    job.create_pod("late")
+    job_beside(job)
+    assert job.told()["late"] == Told(None, None, None)
+    assert {job.told()[name].master for name in (job.master, "train-1", "train-2")} == {"10.1.0.1"}
+    pods = f"/api/v1/namespaces/{job.namespace}/pods"
+    job.api.expect("PATCH", f"{pods}/{job.master}", {"metadata": {"finalizers": None}})
+    job.create_pod(job.master)
+    job.attach(job.master, "10.1.0.3")
+    job.wait_until_told("10.1.0.3", [job.master, "train-2", "late"])
+    assert job.told()["train-1"].master == "10.1.0.1"
+    job.api.expect("PATCH", f"{pods}/train-1", {"metadata": {"finalizers": None}})
+
+
+def test_jobs_of_one_name_in_one_namespace_in_sequence_never_meet(job: Job) -> None:
+    job.create(2)
+    job.attach(job.master, "10.1.0.1")
+    job.wait_until_told("10.1.0.1")
+    following = Job(job.api, job.namespace, "train")
+    following.key = "train-fedcba9876"
+    job.delete("train-1")
+    following.create_pod("train-1")
+    job_beside(job)
+    assert following.told()["train-1"] == Told(None, None, None)
+    job.delete(job.master)
+    following.create_pod(job.master)
+    following.attach(job.master, "10.1.0.2")
+    following.wait_until_told("10.1.0.2")
+
+
+def test_one_namespaces_rank_zero_is_not_anothers(job: Job, namespace: NamespaceFactory) -> None:
+    job.create(2)
+    evil = Job(job.api, namespace())
+    evil.create(1)
+    evil.attach(evil.master, "10.66.6.6")
+    evil.wait_until_told("10.66.6.6")
+    job_beside(job)
+    assert set(job.told().values()) == {Told(None, None, None)}
+    job.attach(job.master, "10.1.0.1")
+    job.wait_until_told("10.1.0.1")
+
+
+def test_what_another_hand_wrote_is_put_right(job: Job) -> None:
+    job.create(2)
+    job.attach(job.master, "10.1.0.1")
+    job.wait_until_told("10.1.0.1")
+    job.annotate("train-1", {names.MASTER_ADDR: "10.66.6.6", names.MASTER_HOST: None})
+    wait_until(lambda: job.told()["train-1"] == Told("10.1.0.1", "10.1.0.1", None), "the right address", 30)
+
+
+def job_beside(job: Job) -> Job:
+    """Let the controller serve another job of the namespace: by then it has seen all that happened before."""
+    beside = Job(job.api, job.namespace, f"beside-{time.time_ns()}")
+    beside.create_pod(beside.master)
+    beside.attach(beside.master, "10.1.1.1")
+    beside.wait_until_told("10.1.1.1")
+    return beside
