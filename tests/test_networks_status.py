@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from webhook.networks import status as status_module
 from webhook.networks.status import Family, Secondary, Wanted, parse_wanted, secondary_address
 
 FIXTURES = Path(__file__).parent / "fixtures" / "networking" / "network-status"
@@ -131,3 +132,10 @@ def test_anything_at_all_gives_an_answer(value: object) -> None:
 )
 def test_parse_wanted(text: str, expected: Wanted | None) -> None:
     assert parse_wanted(text) == expected
+
+
+def test_only_short_values_are_remembered() -> None:
+    before = status_module._remembered.cache_info().currsize
+    padded = entry("10.0.0.1", pad="x" * 20_000)
+    assert found(padded) == Secondary("10.0.0.1")
+    assert status_module._remembered.cache_info().currsize == before

@@ -12,6 +12,8 @@ Family: TypeAlias = Literal["any", "IPv4", "IPv6"]
 Address: TypeAlias = IPv4Address | IPv6Address
 
 MAX_LENGTH = 262_144
+_REMEMBERED_LENGTH = 8_192
+"""Longer values are read each time: a thousand of the longest would fill the memory."""
 _CLUSTER_INTERFACE = "eth0"
 _FAMILIES: tuple[Family, ...] = ("any", "IPv4", "IPv6")
 
@@ -52,7 +54,6 @@ def parse_wanted(text: str) -> Wanted | None:
     return None
 
 
-@lru_cache(1024)
 def secondary_address(status: str, wanted: Wanted) -> Secondary:
     """Return the address of the wanted network in a network-status value; ``Secondary()`` where none is told yet.
 
@@ -60,6 +61,10 @@ def secondary_address(status: str, wanted: Wanted) -> Secondary:
     an address that fits. An entry that names no interface is taken to be on the promised one.
     Source: network-attachment-definition-client pkg/apis types.go NetworkStatus, pkg/utils CreateNetworkStatuses; multus-cni.
     """
+    return _remembered(status, wanted) if len(status) <= _REMEMBERED_LENGTH else _read(status, wanted)
+
+
+def _read(status: str, wanted: Wanted) -> Secondary:
     try:
         entries = _parse(status)
     except (ValueError, RecursionError) as error:
@@ -80,6 +85,9 @@ def secondary_address(status: str, wanted: Wanted) -> Secondary:
     if problems:
         return Secondary(problem="; ".join(problems))
     return Secondary()
+
+
+_remembered = lru_cache(1024)(_read)
 
 
 def _parse(status: str) -> list[dict[str, Any]]:
