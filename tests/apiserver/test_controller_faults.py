@@ -1,0 +1,200 @@
+"""The controller while the API server goes, forgets, and while pods change between the reading and the writing."""
+
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from webhook import names
+from webhook.controller.publisher import Publisher, Result
+from webhook.controller.queue import FairQueue
+from webhook.kube.connection import connect
+from webhook.reconcile import Publication, Unit
+
+from .assets import AssetsUnavailable, assets
+from .audit import Audit
+from .conftest import unavailable
+from .controller import Controller
+from .controlplane import ControlPlane
+from .jobs import Job, Told
+from .processes import wait_until
+from .relay import Relay
+
+COMPACTION_SECONDS = 1
+
+
+@pytest.fixture(scope="module")
+def audit(tmp_path_factory: pytest.TempPathFactory) -> Audit:
+    return Audit(tmp_path_factory.mktemp("audit"))
+
+
+@pytest.fixture(scope="module")
+def plane(audit: Audit, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """Run a control plane that is stopped and started, and that forgets its history within seconds."""
+    try:
+        assets()
+    except AssetsUnavailable as problem:
+        unavailable(str(problem))
+    flags = (f"--etcd-compaction-interval={COMPACTION_SECONDS}s", "--watch-cache=false", *audit.flags)
+    with ControlPlane(tmp_path_factory.mktemp("forgetful"), *flags) as plane:
+        yield plane
+
+
+@pytest.fixture
+def relay(plane: ControlPlane) -> Iterator[Relay]:
+    relay = Relay(int(plane.url.rsplit(":", 1)[1]))
+    yield relay
+    relay.close()
+
+
+@pytest.fixture
+def controller(
+    plane: ControlPlane, webhook_command: list[str], job: Job, relay: Relay, tmp_path: Path
+) -> Iterator[Controller]:
+    with Controller(plane, tmp_path, webhook_command, job.namespace, server=relay.url) as controller:
+        controller.wait_until_leading()
+        yield controller
+    assert "Traceback" not in controller.output()
+
+
+@pytest.fixture
+def job(plane: ControlPlane, request: pytest.FixtureRequest) -> Job:
+    return Job(plane.api, plane.create_namespace(request.node.name.replace("_", "-")[:63].strip("-")))
+
+
+def forget(plane: ControlPlane) -> None:
+    """Wait until the API server has forgotten all that happened before."""
+    for _ in range(3):
+        plane.api.expect("PATCH", "/api/v1/namespaces/default", {"metadata": {"labels": {"tick": str(time.time_ns())}}})
+        time.sleep(COMPACTION_SECONDS)
+
+
+def test_what_happened_in_a_time_that_is_forgotten_is_published(
+    plane: ControlPlane, controller: Controller, relay: Relay, job: Job, audit: Audit
+) -> None:
+    job.create(8)
+    job.attach(job.master, "10.1.0.1")
+    job.wait_until_told("10.1.0.1")
+    relay.cut()
+    job.delete(job.master)
+    job.create_pod(job.master)
+    job.attach(job.master, "10.1.0.2")
+    job.delete("train-7")
+    job.create(4, first=8)
+    forget(plane)
+    relay.mend()
+    job.wait_until_told("10.1.0.2")
+    assert controller.metric("fabric_injector_watch_restarts_total", resource="pods", reason="expired") >= 1
+    assert audit.written_more_than_once(job.namespace) == {}
+    assert controller.is_running()
+
+
+def test_addresses_are_published_while_etcd_is_compacted(
+    plane: ControlPlane, controller: Controller, job: Job, audit: Audit
+) -> None:
+    job.create(8)
+    for number in range(1, 4):
+        job.attach(job.master, f"10.1.0.{number}")
+        job.wait_until_told(f"10.1.0.{number}")
+        forget(plane)
+    assert audit.written_more_than_once(job.namespace) == {}
+
+
+def test_a_crash_of_the_api_server_is_outlived(
+    plane: ControlPlane, controller: Controller, job: Job, audit: Audit
+) -> None:
+    job.create(8)
+    job.attach(job.master, "10.1.0.1")
+    job.wait_until_told("10.1.0.1")
+    plane.stop_apiserver(force=True)
+    plane.start_apiserver()
+    job.attach(job.master, "10.1.0.2")
+    wait_until(lambda: not controller.is_running() or job.told()["train-7"].master == "10.1.0.2", 60, "the new address")
+    if (
+        not controller.is_running()
+    ):  # the API server was away for longer than the Lease lasts: the kubelet starts it again
+        controller.start()
+    job.wait_until_told("10.1.0.2")
+    assert audit.written_more_than_once(job.namespace) == {}
+
+
+def test_a_long_absence_of_the_api_server_ends_the_leader_and_the_next_one_derives_all_from_the_pods(
+    plane: ControlPlane, controller: Controller, job: Job
+) -> None:
+    job.create(8)
+    job.attach(job.master, "10.1.0.1")
+    job.wait_until_told("10.1.0.1")
+    job.delete("train-7")
+    job.create(1, first=8)
+    job.attach(job.master, "10.1.0.2")
+    plane.stop_apiserver()
+    assert controller.wait(30) == 1, "it may not write any more, so another may"
+    controller.start()
+    assert controller.status("/readyz") == 503
+    plane.start_apiserver()
+    job.wait_until_told("10.1.0.2")
+    assert controller.is_ready()
+    assert controller.stop() == 0
+
+
+def test_a_pod_created_anew_under_its_name_is_not_told_what_was_meant_for_the_former(
+    plane: ControlPlane, controller: Controller, job: Job, audit: Audit
+) -> None:
+    pods = job.create(40)
+    wait_until(lambda: controller.metric("fabric_injector_pods_waiting") == 40, 30, "the controller to know all pods")
+    controller.signal(signal.SIGSTOP)
+    job.attach(job.master, "10.1.0.1")
+    following = Job(plane.api, job.namespace)
+    following.key = "train-fedcba9876"
+    for name in pods[1:]:
+        job.delete(name)
+        following.create_pod(name)
+    controller.signal(signal.SIGCONT)
+    job.wait_until_told("10.1.0.1", [job.master])
+    wait_until(lambda: controller.metric("fabric_injector_pods_waiting") == 39, 30, "the controller to know all pods")
+    assert set(following.told().values()) == {Told(None, None, None)}
+    assert {write.pod for write in audit.writes(job.namespace)} == {job.master}
+    job.delete(job.master)
+    following.create_pod(job.master)
+    following.attach(job.master, "10.1.0.2")
+    following.wait_until_told("10.1.0.2", pods)
+
+
+def test_the_api_server_refuses_a_write_for_the_former_pod_of_a_name(plane: ControlPlane, job: Job) -> None:
+    former = job.create_pod("train-1")
+    job.delete("train-1")
+    job.create_pod("train-1")
+    found = _publish(plane, job, Publication(job.namespace, "train-1", former["metadata"]["uid"], _ADDRESS))
+    assert found is Result.GONE
+    assert job.told()["train-1"] == Told(None, None, None)
+    job.delete("train-1")
+    found = _publish(plane, job, Publication(job.namespace, "train-1", former["metadata"]["uid"], _ADDRESS))
+    assert found is Result.GONE
+
+
+def test_a_pod_that_can_hold_no_more_annotations_is_not_taken_for_gone(plane: ControlPlane, job: Job) -> None:
+    pod = job.create_pod("fluid-1", annotations={"filler": "x" * (256 * 1024 - 10)})
+    found = _publish(plane, job, Publication(job.namespace, "fluid-1", pod["metadata"]["uid"], _ADDRESS))
+    assert found is Result.REFUSED
+
+
+_ADDRESS = {names.MASTER_ADDR: "10.1.0.1"}
+
+
+def _publish(plane: ControlPlane, job: Job, wanted: Publication) -> Result:
+    """Write to one pod of the job with the publisher itself; give what became of it."""
+    results: list[Result] = []
+    connection = connect({"KUBECONFIG": str(plane.kubeconfig(plane.folder / "publisher.kubeconfig"))})
+    publisher = Publisher(
+        connection,
+        FairQueue(),
+        lacks=lambda _: wanted,
+        wrote=lambda _: None,
+        may_write=lambda: True,
+        on_result=lambda result, _: results.append(result),
+    )
+    publisher.publish(Unit(wanted.namespace, job.key, wanted.name), 0.0)
+    connection.close()
+    return results[0]
