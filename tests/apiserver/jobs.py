@@ -98,6 +98,14 @@ class Job:
             raise AssertionError(f"{error}; but {wrong}") from None
 
 
+def as_sent(pod: dict[str, Any], **metadata: Any) -> dict[str, Any]:
+    """Give a pod, as a fixture or a saved manifest holds it, in the form in which it is created; *metadata* is put in."""
+    dropped = ("namespace", "resourceVersion", "uid", "creationTimestamp", "managedFields", "generation")
+    kept = {key: value for key, value in pod["metadata"].items() if key not in dropped}
+    spec = {key: value for key, value in pod["spec"].items() if key != "nodeName"}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": kept | metadata, "spec": spec}
+
+
 def _told(pod: dict[str, Any]) -> Told:
     annotations = pod["metadata"].get("annotations") or {}
     return Told(*(annotations.get(key) for key in (names.MASTER_ADDR, names.MASTER_HOST, names.LOCAL_ADDR)))
