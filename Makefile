@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help run test check format lint types layers core sockets apiserver bench bench-scale bench-simulation clean
+.PHONY: help run test check format lint types layers core sockets apiserver bench bench-scale bench-simulation chaos clean
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -44,6 +44,9 @@ bench-scale: $(STAMP) ## measure the controller on 1,024 workers beside bare pat
 	@$(BIN)/python -m tests.bench.scale
 bench-simulation: $(STAMP) ## model 100,000 pods in 1,000 jobs, and say what saturates first
 	@$(BIN)/python -m tests.bench.simulation
+
+chaos: $(STAMP) ## kill controllers and the API server 50 times while jobs run (needs Go; about 6 minutes)
+	@$(BIN)/python -m tests.bench.chaos
 
 clean: ## remove the virtual environment and caches
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
