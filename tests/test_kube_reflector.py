@@ -13,6 +13,7 @@ from tests.fake_apiserver import (
     NAMESPACES,
     NETWORKS,
     NOT_INSTALLED,
+    Exchange,
     FakeApiServer,
     expired,
     hang,
@@ -311,6 +312,15 @@ def test_waits_longer_after_each_failure_and_never_more_than_half_a_minute(serve
     with watching(server, uniform=lambda low, high: high) as watcher:
         wait_until(lambda: watcher.reflector.synced, "the list")
         assert watcher.pauses == [1, 2, 4, 8, 16, *[30] * 7]
+
+
+def test_asks_a_server_that_gives_no_answer_every_few_seconds(server: FakeApiServer) -> None:
+    server.misbehave("list", NAMESPACES, *[Exchange.cut] * 12, *[status(500)] * 2)
+    with watching(server, uniform=lambda low, high: high) as watcher:
+        wait_until(lambda: watcher.reflector.synced, "the list")
+        assert watcher.pauses == [1, 2, 4, 4, 4, 4, 8, 16], (
+            "each turn asks twice, for the connection may just have been closed"
+        )
 
 
 def test_jitters_the_pauses(server: FakeApiServer) -> None:

@@ -19,6 +19,8 @@ T = TypeVar("T")
 
 LEAST_BACKOFF_SECONDS = 0.5
 MOST_BACKOFF_SECONDS = 30.0
+MOST_BROKEN = 3
+"""Failures that count of a server that gives no answer: asking costs it nothing, and after a restart of 1 s nobody should wait 30."""
 HEALTHY_SECONDS = 30.0
 """How long a watch must have lasted for the backoff to begin anew."""
 STOP_SECONDS = 1.0
@@ -98,6 +100,8 @@ class Reflector(Generic[T]):
                 return
             healthy = self._monotonic() - began >= HEALTHY_SECONDS
             failures = 0 if healthy else failures + 1
+            if end.restart is Restart.BROKEN:
+                failures = min(failures, MOST_BROKEN)
             self._report(end)
             if end.problem or not healthy:
                 most = min(MOST_BACKOFF_SECONDS, LEAST_BACKOFF_SECONDS * 2 ** min(failures, 10))
