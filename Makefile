@@ -45,7 +45,7 @@ bench-scale: $(STAMP) ## measure the controller on 1,024 workers beside bare pat
 bench-simulation: $(STAMP) ## model 100,000 pods in 1,000 jobs, and say what saturates first
 	@$(BIN)/python -m tests.bench.simulation
 
-chaos: $(STAMP) ## kill controllers and the API server 50 times while jobs run (needs Go; about 6 minutes)
+chaos: $(STAMP) ## kill controllers and the API server 50 times while jobs run (needs Go; about 7 minutes)
 	@$(BIN)/python -m tests.bench.chaos
 
 clean: ## remove the virtual environment and caches

@@ -10,16 +10,29 @@ from types import TracebackType
 from typing import Self
 
 import urllib3
+import yaml
 
-from .controlplane import ControlPlane
+from .controlplane import BASE, ControlPlane
 from .processes import Server, free_port, wait_until
+
+ACCOUNT = ("fabric-injector", "fabric-injector-controller")
+
+
+def own_token(control_plane: ControlPlane, lease_namespace: str = ACCOUNT[0]) -> str:
+    """Install the account, its privileges and policies as shipped, for a Lease of this namespace too; give the account's token."""
+    control_plane.ensure_shipped("namespace", "rbac-controller", "admission-policy")
+    for manifest in yaml.safe_load_all((BASE / "rbac-controller.yaml").read_text()):
+        if manifest["kind"] in ("Role", "RoleBinding"):
+            manifest["metadata"]["namespace"] = lease_namespace
+            control_plane.api.ensure(manifest)
+    return control_plane.service_account_token(*ACCOUNT)
 
 
 class Controller:
     """`fabric-injector control` with a kubeconfig, a metrics port and a log of its own; stopped when the `with` block is left.
 
-    *lease_namespace* holds the Lease: controllers that share it are replicas. *server* is a URL in place of the API server's own,
-    such as a relay's. Without a token it acts as the administrator.
+    It acts as the account that is shipped, under the policies that are. *lease_namespace* holds the Lease: controllers that share
+    it are replicas. *server* is a URL in place of the API server's own, such as a relay's.
     """
 
     def __init__(
@@ -29,11 +42,10 @@ class Controller:
         command: Sequence[str],
         lease_namespace: str,
         *,
-        token: str | None = None,
         server: str | None = None,
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        config = control_plane.kubeconfig(folder / "kubeconfig", token)
+        config = control_plane.kubeconfig(folder / "kubeconfig", own_token(control_plane, lease_namespace))
         config.write_text(config.read_text().replace(control_plane.url, server or control_plane.url))
         port = free_port()
         self.log = folder / "controller.log"

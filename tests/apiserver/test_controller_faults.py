@@ -16,7 +16,7 @@ from webhook.reconcile import Publication, Unit
 from .assets import AssetsUnavailable, assets
 from .audit import Audit
 from .conftest import unavailable
-from .controller import Controller
+from .controller import Controller, own_token
 from .controlplane import ControlPlane
 from .jobs import Job, Told
 from .processes import wait_until
@@ -126,14 +126,17 @@ def test_a_long_absence_of_the_api_server_ends_the_leader_and_the_next_one_deriv
     job.create(8)
     job.attach(job.master, "10.1.0.1")
     job.wait_until_told("10.1.0.1")
+    controller.signal(signal.SIGSTOP)
     job.delete("train-7")
     job.create(1, first=8)
     job.attach(job.master, "10.1.0.2")
-    plane.stop_apiserver()
+    plane.stop_apiserver(force=True)
+    controller.signal(signal.SIGCONT)
     assert controller.wait(30) == 1, "it may not write any more, so another may"
     controller.start()
     assert controller.status("/readyz") == 503
     plane.start_apiserver()
+    assert {told.master for told in job.told().values()} == {"10.1.0.1", None}
     job.wait_until_told("10.1.0.2")
     assert controller.is_ready()
     assert controller.stop() == 0
@@ -186,7 +189,7 @@ _ADDRESS = {names.MASTER_ADDR: "10.1.0.1"}
 def _publish(plane: ControlPlane, job: Job, wanted: Publication) -> Result:
     """Write to one pod of the job with the publisher itself; give what became of it."""
     results: list[Result] = []
-    connection = connect({"KUBECONFIG": str(plane.kubeconfig(plane.folder / "publisher.kubeconfig"))})
+    connection = connect({"KUBECONFIG": str(plane.kubeconfig(plane.folder / "publisher.kubeconfig", own_token(plane)))})
     publisher = Publisher(
         connection,
         FairQueue(),

@@ -26,6 +26,8 @@ def controller(
     with Controller(control_plane, folder, webhook_command, namespace()) as controller:
         controller.wait_until_leading()
         yield controller
+        refused = controller.metric("fabric_injector_addresses_published_total", result="refused")
+        assert refused == 0, "the shipped privileges and policies are enough"
     assert "Traceback" not in controller.output()
 
 

@@ -47,7 +47,7 @@ def main() -> None:
         folder = Path(name)
         audit = Audit(folder / "audit")
         plane = stack.enter_context(ControlPlane(folder / "plane", *audit.flags))
-        for namespace in (LEASE_NAMESPACE, *(f"chaos-{number}" for number in range(NAMESPACES))):
+        for namespace in (f"chaos-{number}" for number in range(NAMESPACES)):
             plane.create_namespace(namespace)
         command = [sys.executable, "-m", "webhook"]
         replicas = [
