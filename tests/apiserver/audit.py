@@ -57,6 +57,8 @@ class Audit:
 def _writes(event: dict[str, Any]) -> list[Write]:
     if not event.get("userAgent", "").startswith("fabric-injector/"):
         return []
+    if "requestObject" not in event:  # who sent it was killed before all of it was
+        return []
     target = event["objectRef"]
     sent = event["requestObject"]["metadata"]
     status = event["responseStatus"]["code"]
