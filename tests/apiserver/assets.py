@@ -1,7 +1,8 @@
 """The programs of a Kubernetes control plane, built once from Go modules and kept in the user's cache.
 
 ``KUBEBUILDER_ASSETS`` is used instead where it names a folder that holds kube-apiserver and etcd.
-Build ahead of the tests with ``python -m tests.apiserver.assets``, which prints the folder.
+Build ahead of the tests with ``python -m tests.apiserver.assets``, which prints the folder;
+with ``--node`` the programs of a node too.
 """
 
 import fcntl
@@ -12,36 +13,20 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+
+from .programs import NODE_PROGRAMS, PROGRAMS
 
 TOOLS = Path(__file__).parent / "tools"
 NEEDED = ("etcd", "kube-apiserver")
 SECONDS_BETWEEN_REPORTS = 30
+ALL = {**PROGRAMS, **NODE_PROGRAMS}
 
 
 class AssetsUnavailable(Exception):
     """The control-plane programs are neither given nor can they be built here; the message says why."""
-
-
-class Program(NamedTuple):
-    """One Go program: the module folder under tools/ that pins it, its package, and its usual first build time."""
-
-    module: str
-    package: str
-    duration: str
-
-
-PROGRAMS: Mapping[str, Program] = {
-    "etcd": Program("etcd", "go.etcd.io/etcd/server/v3", "about 1 minute on 2 cores"),
-    "kube-apiserver": Program("kubernetes", "k8s.io/kubernetes/cmd/kube-apiserver", "about 6 minutes on 2 cores"),
-    "kube-controller-manager": Program(
-        "kubernetes", "k8s.io/kubernetes/cmd/kube-controller-manager", "about 2 minutes on 2 cores"
-    ),
-    "kubectl": Program("kubernetes", "k8s.io/kubernetes/cmd/kubectl", "about 1 minute on 2 cores"),
-}
 
 
 def assets() -> Path:
@@ -52,7 +37,7 @@ def assets() -> Path:
     given = _given_folder()
     if given is not None:
         return given
-    return _built(*PROGRAMS)
+    return _built(*PROGRAMS)["etcd"].parent
 
 
 def binary(name: str) -> Path:
@@ -60,7 +45,12 @@ def binary(name: str) -> Path:
     given = _given_folder()
     if given is not None and (given / name).is_file():
         return given / name
-    return _built(name) / name
+    return _built(name)[name]
+
+
+def node_assets() -> dict[str, Path]:
+    """Give the path of each program of a node by its name, building those that neither place has."""
+    return {name: binary(name) for name in NODE_PROGRAMS}
 
 
 def _given_folder() -> Path | None:
@@ -75,21 +65,21 @@ def _given_folder() -> Path | None:
     return folder
 
 
-def _built(*names: str) -> Path:
+def _built(*names: str) -> dict[str, Path]:
     go, version = _go()
-    root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = root / "fabric-injector" / "assets" / _key(version)
-    if all((folder / name).is_file() for name in names):
-        return folder
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise AssetsUnavailable(f"the cache folder cannot be made: {error}") from error
-    with _locked(folder / "lock"):
-        for name in names:
-            if not (folder / name).is_file():
-                _build(go, name, folder / name)
-    return folder
+    root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fabric-injector" / "assets"
+    paths = {name: root / _key(version, ALL[name].modules) / name for name in names}
+    for name, path in paths.items():
+        if path.is_file():
+            continue
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise AssetsUnavailable(f"the cache folder cannot be made: {error}") from error
+        with _locked(path.with_name("lock")):
+            if not path.is_file():
+                _build(go, name, path)
+    return paths
 
 
 def _go() -> tuple[str, str]:
@@ -110,7 +100,7 @@ def _go() -> tuple[str, str]:
 
 
 def _build(go: str, name: str, target: Path) -> None:
-    program = PROGRAMS[name]
+    program = ALL[name]
     started = time.monotonic()
     partial = target.with_name(f".{name}.{os.getpid()}")
     log = target.with_name(f"{name}.log")
@@ -159,9 +149,9 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "CGO_ENABLED": "0", "GOWORK": "off"}
 
 
-def _key(go_version: str) -> str:
+def _key(go_version: str, modules: tuple[str, ...]) -> str:
     digest = hashlib.sha256(f"{go_version} {_flags()}".encode())
-    for file in sorted(TOOLS.glob("*/go.*")):
+    for file in sorted(file for module in modules for file in (TOOLS / module).glob("go.*")):
         digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
 
@@ -195,5 +185,7 @@ def _say(line: str) -> None:
 if __name__ == "__main__":
     try:
         print(assets())
+        if "--node" in sys.argv[1:]:
+            print(*node_assets().values(), sep="\n")
     except AssetsUnavailable as problem:
         sys.exit(f"tests.apiserver.assets: {problem}")

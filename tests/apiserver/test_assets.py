@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from . import assets as module
-from .assets import AssetsUnavailable, assets, binary
+from .assets import AssetsUnavailable, assets, binary, node_assets
+from .programs import NODE_PROGRAMS, PROGRAMS
 
 
 @pytest.fixture(autouse=True)
@@ -70,7 +70,17 @@ def test_programs_are_built_once(bare_machine: Path, capsys: pytest.CaptureFixtu
     """Each is announced and built; the second time all come from the cache."""
     go(bare_machine, "go1.26.8", 'while [ "$1" != -o ]; do shift; done; echo built > "$2"')
     folder = assets()
-    assert sorted(file.name for file in folder.iterdir()) == sorted([*module.PROGRAMS, "lock"])
+    assert sorted(file.name for file in folder.iterdir()) == sorted([*PROGRAMS, "lock"])
     assert "building kube-apiserver into" in capsys.readouterr().err
     assert assets() == folder
     assert capsys.readouterr().err == ""
+
+
+def test_the_control_plane_outlives_a_change_of_the_node(bare_machine: Path) -> None:
+    """A node's own programs lie in a folder of their own, named by their own module files; the scheduler is no part of them."""
+    go(bare_machine, "go1.26.8", 'while [ "$1" != -o ]; do shift; done; echo built > "$2"')
+    folder = assets()
+    built = node_assets()
+    assert sorted(built) == sorted(NODE_PROGRAMS)
+    assert built["kube-scheduler"].parent == folder
+    assert built["kubelet"].parent == built["multus"].parent != folder

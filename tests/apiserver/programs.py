@@ -1,0 +1,40 @@
+"""The Go programs that tests build: where each one's module files lie, and which of them share a cache folder."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+CONTROL_PLANE_MODULES = ("etcd", "kubernetes")
+"""Module folders under tools/ whose go.mod and go.sum together name the cache folder of the control plane."""
+NODE_MODULES = ("kubelet", "multus")
+"""The same for a node, so that a change there leaves the control plane's programs as they are."""
+
+
+class Program(NamedTuple):
+    """One Go program: the module folder under tools/ that pins it, its package, and its usual first build time."""
+
+    module: str
+    package: str
+    duration: str
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """Give the module folders whose files name this program's cache folder."""
+        return NODE_MODULES if self.module in NODE_MODULES else CONTROL_PLANE_MODULES
+
+
+PROGRAMS: Mapping[str, Program] = {
+    "etcd": Program("etcd", "go.etcd.io/etcd/server/v3", "about 1 minute on 2 cores"),
+    "kube-apiserver": Program("kubernetes", "k8s.io/kubernetes/cmd/kube-apiserver", "about 6 minutes on 2 cores"),
+    "kube-controller-manager": Program(
+        "kubernetes", "k8s.io/kubernetes/cmd/kube-controller-manager", "about 2 minutes on 2 cores"
+    ),
+    "kubectl": Program("kubernetes", "k8s.io/kubernetes/cmd/kubectl", "about 1 minute on 2 cores"),
+}
+"""What every control plane is built from."""
+
+NODE_PROGRAMS: Mapping[str, Program] = {
+    "kube-scheduler": Program("kubernetes", "k8s.io/kubernetes/cmd/kube-scheduler", "about 1 minute on 2 cores"),
+    "kubelet": Program("kubelet", "k8s.io/kubernetes/cmd/kubelet", "about 2 minutes on 2 cores"),
+    "multus": Program("multus", "gopkg.in/k8snetworkplumbingwg/multus-cni.v4/cmd/multus", "about 3 minutes on 2 cores"),
+}
+"""What a node that runs pods needs besides; containerd, runc and the CNI plugins come from the machine's packages."""
