@@ -1,0 +1,1 @@
+"""Tests with pods that run: a real kubelet, containerd, Multus and macvlan on this machine."""

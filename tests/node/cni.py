@@ -1,0 +1,87 @@
+"""Multus as the node's only CNI configuration, which delegates eth0 to a bridge, and the networks that pods ask it for."""
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from tests.apiserver.controlplane import ControlPlane
+from tests.apiserver.processes import wait_until
+
+from .links import Links
+from .requirements import plugin_folder
+
+MANIFESTS = Path(__file__).parent / "manifests"
+
+
+class PluginConfiguration(NamedTuple):
+    """The folder of CNI plugins and the folder of their configuration."""
+
+    plugins: Path
+    configurations: Path
+
+
+def configure(control_plane: ControlPlane, links: Links, folder: Path, multus: Path) -> PluginConfiguration:
+    """Write plugins and configuration into the folder, and Multus' account and the networks into the cluster."""
+    configuration = PluginConfiguration(folder / "bin", folder / "net.d")
+    for part in configuration:
+        part.mkdir(parents=True)
+    source = plugin_folder()
+    assert source is not None
+    for plugin in (*source.iterdir(), multus):
+        (configuration.plugins / plugin.name).symlink_to(plugin)
+    for manifest in yaml.safe_load_all((MANIFESTS / "multus-access.yaml").read_text()):
+        control_plane.api.ensure(manifest)
+    for name, subnet in (("rdma-net", links.fabric), ("rdma-net-v6", links.fabric_v6)):
+        control_plane.api.ensure(_network(name, subnet, links.macvlan_parent))
+    account = "/api/v1/namespaces/kube-system/serviceaccounts/multus"
+    wait_until(lambda: control_plane.api.answers(account), 30, "the account of Multus")
+    token = control_plane.service_account_token("kube-system", "multus")
+    kubeconfig = control_plane.kubeconfig(folder / "multus.kubeconfig", token)
+    (configuration.configurations / "00-multus.conf").write_text(
+        json.dumps(_multus(configuration, links, kubeconfig, folder.with_name("multus.log")))
+    )
+    return configuration
+
+
+def _multus(configuration: PluginConfiguration, links: Links, kubeconfig: Path, log: Path) -> dict[str, Any]:
+    bridge = {
+        "type": "bridge",
+        "bridge": links.bridge,
+        "hairpinMode": True,
+        "ipam": {
+            "type": "host-local",
+            "ranges": [[{"subnet": links.pods, "rangeStart": links.gateway.removesuffix(".1") + ".10"}]],
+            "routes": [{"dst": "0.0.0.0/0"}],
+        },
+    }
+    return {
+        "cniVersion": "0.3.1",
+        "name": "multus-cni-network",
+        "type": "multus",
+        "kubeconfig": str(kubeconfig),
+        "confDir": str(configuration.configurations),
+        "binDir": str(configuration.plugins),
+        "logFile": str(log),
+        "logLevel": "verbose",
+        "logToStderr": False,
+        "delegates": [{"cniVersion": "0.3.1", "name": "pod-network", "plugins": [bridge]}],
+    }
+
+
+def _network(name: str, subnet: str, parent: str) -> dict[str, Any]:
+    config = {
+        "cniVersion": "0.3.1",
+        "name": name,
+        "type": "macvlan",
+        "master": parent,
+        "mode": "bridge",
+        "ipam": {"type": "host-local", "ranges": [[{"subnet": subnet}]]},
+    }
+    return {
+        "apiVersion": "k8s.cni.cncf.io/v1",
+        "kind": "NetworkAttachmentDefinition",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"config": json.dumps(config)},
+    }

@@ -1,0 +1,59 @@
+"""The images that pods of these tests run: a training program under Python, beside each POSIX shell that training images hold."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+from .archive import Image, docker_archive, layer, python, with_libraries
+
+PROGRAMS = Path(__file__).parent / "image"
+PAUSE = "fabric-injector.test/pause:1"
+DASH = "fabric-injector.test/trainer:dash"
+ASH = "fabric-injector.test/trainer:ash"
+BASH = "fabric-injector.test/trainer:bash"
+NSLOOKUP = "import socket, sys; print(socket.gethostbyname(sys.argv[1]))\n"
+"""Succeeds once the name does, as nslookup does in the training operator's alpine:3.10; busybox's newer one fails for the rest
+of the search list."""
+
+
+def archive() -> bytes:
+    """Write all of them as one archive. Each trainer's `sh` is the shell of its tag; all but `ash` have bash too, as Debian has."""
+    base, ash = layer(*_trainer()), layer(*_busybox())
+    return docker_archive(
+        (
+            Image(PAUSE, (layer(with_libraries(_program("sleep"))),), (str(_program("sleep")), "infinity")),
+            Image(DASH, (base, layer(*_shells("dash")))),
+            Image(BASH, (base, layer(*_shells("bash")))),
+            Image(ASH, (base, ash)),
+        )
+    )
+
+
+def _trainer() -> tuple[dict[str, Path | bytes], dict[str, str]]:
+    interpreter_files, interpreter = python()
+    files: dict[str, Path | bytes] = {**interpreter_files}
+    files["app/train.py"] = PROGRAMS / "train.py"
+    torchrun = (PROGRAMS / "torchrun.py").read_bytes()
+    files["usr/local/bin/torchrun"] = f"#!{interpreter}\n".encode() + torchrun
+    files["usr/local/bin/nslookup"] = f"#!{interpreter}\n{NSLOOKUP}".encode()
+    files["etc/passwd"] = b"root:x:0:0::/root:/bin/sh\ntrainer:x:1000:1000::/tmp:/bin/sh\n"
+    return files, {"usr/local/bin/python": interpreter}
+
+
+def _shells(name: str) -> tuple[dict[str, Path | bytes], dict[str, str]]:
+    programs = ("dash", "bash", "sleep", "seq", "cat")
+    files: dict[str, Path | bytes] = {**with_libraries(*(_program(program) for program in programs))}
+    return files, {"bin/sh": str(_program(name))}
+
+
+def _busybox() -> tuple[dict[str, Path | bytes], dict[str, str]]:
+    busybox = _program("busybox")
+    files: dict[str, Path | bytes] = {**with_libraries(busybox)}
+    applets = subprocess.run([busybox, "--list"], check=True, capture_output=True, text=True).stdout.split()
+    return files, {f"bin/{applet}": str(busybox) for applet in applets if applet != "busybox"}
+
+
+def _program(name: str) -> Path:
+    found = shutil.which(name)
+    assert found is not None, f"{name} is not on PATH"
+    return Path(found)

@@ -1,0 +1,67 @@
+"""The machine's end of the pods' networks: a bridge for eth0, and one end of a veth pair for macvlan interfaces to sit on."""
+
+import itertools
+import os
+import re
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+_NAME = re.compile(r"^\d+: (fi(\d+)-\d+[bvw])[@:]", re.MULTILINE)
+_numbers = itertools.count()
+
+
+class Links:
+    """The links, from entering the `with` block until it is left; their names carry this process's id.
+
+    The subnets are of 198.18.0.0/15, which is kept for tests (RFC 2544), and differ between processes.
+    """
+
+    def __init__(self) -> None:
+        number = next(_numbers)
+        name, octet = f"fi{os.getpid()}-{number}", (os.getpid() + number) % 250
+        self.bridge, self.macvlan_parent, self._peer = f"{name}b", f"{name}v", f"{name}w"
+        self.gateway = f"198.18.{octet}.1"
+        self.pods = f"198.18.{octet}.0/24"
+        self.fabric = f"198.19.{octet}.0/24"
+        self.fabric_v6 = f"fd00:198:19:{octet:x}::/64"
+
+    def __enter__(self) -> Self:
+        """Make the links; those of processes that were killed are removed first."""
+        _remove_orphans()
+        try:
+            _ip("link", "add", self.bridge, "type", "bridge")
+            _ip("addr", "add", f"{self.gateway}/24", "dev", self.bridge)
+            _ip("link", "add", self.macvlan_parent, "type", "veth", "peer", "name", self._peer)
+            for name in (self.bridge, self.macvlan_parent, self._peer):
+                _ip("link", "set", name, "up")
+        except BaseException:
+            self._remove()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Remove the links, and with the last of them whatever still hangs on them."""
+        self._remove()
+
+    def _remove(self) -> None:
+        for name in (self.bridge, self.macvlan_parent):
+            with suppress(subprocess.CalledProcessError):
+                _ip("link", "del", name)
+        there = {name for name, _ in _NAME.findall(_ip("-o", "link", "show"))}
+        if left := there & {self.bridge, self.macvlan_parent}:
+            raise RuntimeError(f"links that could not be removed: {', '.join(sorted(left))}")
+
+
+def _remove_orphans() -> None:
+    for name, owner in _NAME.findall(_ip("-o", "link", "show")):
+        if name[-1] != "w" and not Path(f"/proc/{owner}").exists():
+            _ip("link", "del", name)
+
+
+def _ip(*arguments: str) -> str:
+    return subprocess.run(["ip", *arguments], check=True, capture_output=True, text=True).stdout

@@ -1,0 +1,91 @@
+"""A one-node cluster: control plane with scheduler and controller manager, and a node that runs pods with Multus."""
+
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from tests.apiserver.assets import node_assets
+from tests.apiserver.client import Client
+from tests.apiserver.controlplane import ControlPlane
+from tests.apiserver.processes import Server
+
+from .cni import configure
+from .containerd import Containerd
+from .images import archive
+from .kubelet import Kubelet
+from .links import Links
+from .names import Names
+from .namespaces import Namespaces
+
+SECONDS_TO_END_PODS = 40
+
+
+class Node:
+    """A running cluster, from entering the `with` block until it is left. `api` is the administrator's client."""
+
+    def __init__(self, folder: Path) -> None:
+        """Prepare one that keeps data, keys and logs in the folder."""
+        self.folder = folder
+        self.control_plane = ControlPlane(folder / "control-plane", "--kubelet-preferred-address-types=InternalIP")
+        self.links = Links()
+        self._namespaces = Namespaces(folder / "private")
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        """Start everything; return once the node is Ready and knows the images."""
+        programs = node_assets()
+        (self.folder / "control-plane").mkdir(parents=True)
+        with self._stack as stack:
+            stack.enter_context(self.control_plane)
+            # the owners of the tests' pods, PyTorchJobs and the like, do not exist: their pods would be collected as garbage
+            self.control_plane.start_controller_manager("--controllers=*,-garbage-collector-controller")
+            self._start_scheduler(programs["kube-scheduler"])
+            stack.enter_context(self.links)
+            stack.enter_context(Names(self.api, self.links.gateway))
+            stack.enter_context(self._namespaces)
+            cni = configure(self.control_plane, self.links, self.folder / "cni", programs["multus"])
+            self.containerd = stack.enter_context(Containerd(self._namespaces, self.folder / "containerd", cni))
+            self.containerd.import_images(archive())
+            kubelet = Kubelet(
+                programs["kubelet"],
+                self.control_plane,
+                self._namespaces,
+                self.links,
+                self.containerd,
+                self.folder / "kubelet",
+            )
+            stack.enter_context(kubelet)
+            stack.callback(self._end_all)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """End all pods, then stop everything and remove links and mounts."""
+        self._stack.close()
+
+    @property
+    def api(self) -> Client:
+        """Give the administrator's client."""
+        return self.control_plane.api
+
+    def _start_scheduler(self, program: Path) -> None:
+        kubeconfig = self.control_plane.kubeconfig(self.folder / "scheduler.kubeconfig")
+        command = [str(program), f"--kubeconfig={kubeconfig}", "--leader-elect=false", "--secure-port=0"]
+        self._stack.callback(Server(command, self.folder / "kube-scheduler.log").stop)
+
+    def end_pods(self, namespace: str) -> None:
+        """Remove all pods of the namespace at once, finalizers or not."""
+        path = f"/api/v1/namespaces/{namespace}/pods"
+        for pod in self.api.expect("GET", path)["items"]:
+            one = f"{path}/{pod['metadata']['name']}"
+            self.api.request("PATCH", one, {"metadata": {"finalizers": None}})
+            self.api.request("DELETE", f"{one}?gracePeriodSeconds=0")
+
+    def _end_all(self) -> None:
+        self.control_plane.stop_controller_manager()
+        for namespace in self.api.expect("GET", "/api/v1/namespaces")["items"]:
+            self.end_pods(namespace["metadata"]["name"])
+        self.containerd.wait_until_idle(SECONDS_TO_END_PODS)
