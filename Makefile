@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help run test check format lint types layers core sockets apiserver bench bench-scale bench-simulation chaos clean
+.PHONY: help run test check format lint types layers core sockets apiserver test-node bench bench-scale bench-simulation chaos clean
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -19,7 +19,7 @@ $(STAMP): pyproject.toml
 run: $(STAMP) ## a real webhook on sample data, and a TorchX job sent through it (ONCE=1: end after the print)
 	@$(BIN)/fabric-injector demo $(if $(ONCE),--once)
 
-test: check sockets apiserver ## everything: format, lint, types, layers, all test tiers
+test: check sockets apiserver test-node ## everything: format, lint, types, layers, all test tiers
 
 check: format lint types layers core ## the fast part: needs Python only
 
@@ -32,11 +32,13 @@ types: $(STAMP) ## check the types
 layers: $(STAMP) ## check the import contracts
 	@$(BIN)/lint-imports
 core: $(STAMP) ## tests that need nothing
-	@$(BIN)/pytest -q -m "not sockets and not apiserver"
+	@$(BIN)/pytest -q -m "not sockets and not apiserver and not node"
 sockets: $(STAMP) ## tests with real server processes on loopback
 	@$(BIN)/pytest -q -m sockets
 apiserver: $(STAMP) ## tests behind a real kube-apiserver (built once with Go, about 7 minutes)
 	@$(BIN)/pytest -q -m apiserver
+test-node: $(STAMP) ## tests with pods that run: a real kubelet, containerd, Multus (needs root; built once with Go, about 5 minutes)
+	@$(BIN)/pytest -q -m node
 
 bench: $(STAMP) ## measure the webhook beside a floor (needs Go)
 	@$(BIN)/python -m tests.bench.admission

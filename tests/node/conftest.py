@@ -1,0 +1,159 @@
+"""Fixtures for tests with pods that run.
+
+def test_pod(api, namespace, webhook, controller):
+    name = namespace("rdma-shared")
+    ...
+"""
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NoReturn, Protocol
+from uuid import uuid4
+
+import pytest
+
+from tests.apiserver.assets import AssetsUnavailable, assets, node_assets
+from tests.apiserver.client import Client
+from tests.apiserver.webhook import Webhook, installed_command
+from webhook.names import PROFILE
+
+from .controller import Controller
+from .node import Node
+from .requirements import not_installed, not_possible
+
+FOLDER = Path(__file__).parent
+PROFILES = """\
+profiles:
+  rdma-shared:
+    networks: [{network: default/rdma-net, resource: rdma/rdma_shared_device_a}]
+    sharedMemory: {sizeLimit: 192Mi, limitExisting: true}
+  ipv6:
+    networks: [{network: default/rdma-net-v6, resource: rdma/rdma_shared_device_a}]
+    rendezvous: {ipFamily: IPv6}
+  unprivileged:
+    networks: [{network: default/rdma-net}]
+    podSecurity: skip
+  greedy:
+    networks: [{network: default/rdma-net, resource: rdma/rdma_shared_device_a, count: 101}]
+  impatient:
+    networks: [{network: default/rdma-net}]
+    rendezvous: {timeout: 5s}
+"""
+SHARED_MEMORY_BYTES = 192 << 20
+
+Figures = list[str]
+"""Lines that are printed after the tests."""
+FIGURES = pytest.StashKey[Figures]()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of this folder, and let only their own time count: the first fixture may build for minutes."""
+    for item in items:
+        if item.path.is_relative_to(FOLDER):
+            item.add_marker(pytest.mark.node)
+            item.add_marker(pytest.mark.timeout(func_only=True))
+
+
+@pytest.fixture(scope="session")
+def node(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
+    """Run the cluster for all tests; skip where this machine cannot, with the reason."""
+    if reason := not_possible(tmp_path_factory.mktemp("try") / "overlay"):
+        pytest.skip(reason)
+    if reason := not_installed():
+        _unavailable(reason)
+    capture = pytestconfig.pluginmanager.getplugin("capturemanager")
+    assert capture is not None
+    try:
+        with capture.global_and_fixture_disabled():
+            assets()
+            node_assets()
+    except AssetsUnavailable as problem:
+        _unavailable(str(problem))
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with Node(tmp_path_factory.mktemp("node")) as running:
+            yield running
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _unavailable(reason: str) -> NoReturn:
+    """Skip with the reason, but fail under CI=true, where what can be installed must be."""
+    if os.environ.get("CI") == "true":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def api(node: Node) -> Client:
+    """Give the administrator's client."""
+    return node.api
+
+
+@pytest.fixture(scope="session")
+def figures(pytestconfig: pytest.Config) -> Figures:
+    """Give the lines that are printed after the tests, for those who compare runs."""
+    return pytestconfig.stash.setdefault(FIGURES, [])
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Print the figures."""
+    if lines := config.stash.get(FIGURES, []):
+        terminalreporter.section("node")
+        for line in lines:
+            terminalreporter.write_line(line)
+
+
+class NamespaceFactory(Protocol):
+    """Creates a namespace of the profile, or of none, with more labels; gives its name."""
+
+    def __call__(self, profile: str | None, labels: dict[str, str] | None = None) -> str:
+        """Create it."""
+
+
+@pytest.fixture
+def namespace(node: Node) -> Iterator[NamespaceFactory]:
+    """Give a function that creates a namespace, whose pods end with the test."""
+    made: list[str] = []
+
+    def create(profile: str | None, labels: dict[str, str] | None = None) -> str:
+        own = {} if profile is None else {PROFILE: profile}
+        made.append(node.control_plane.create_namespace(f"test-{uuid4().hex[:8]}", own | (labels or {})))
+        return made[-1]
+
+    yield create
+    for name in made:
+        node.end_pods(name)
+
+
+@pytest.fixture(scope="session")
+def webhook(node: Node, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Webhook]:
+    """Run the real server for all tests, registered, with the privileges of its own account."""
+    folder = tmp_path_factory.mktemp("webhook")
+    (folder / "profiles.yaml").write_text(PROFILES)
+    with Webhook(node.control_plane, folder, folder / "profiles.yaml", _command()) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def controller_process(node: Node, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Controller]:
+    """Run the real controller for all tests, with the privileges of its own account."""
+    with Controller(node.control_plane, tmp_path_factory.mktemp("controller"), _command()) as running:
+        yield running
+
+
+@pytest.fixture
+def controller(controller_process: Controller) -> Iterator[Controller]:
+    """Give the controller, which runs again after a test that stopped it."""
+    controller_process.start()
+    yield controller_process
+    controller_process.start()
+
+
+def _command() -> list[str]:
+    command = installed_command()
+    if command is None:
+        _unavailable("fabric-injector is not installed in this Python environment")
+    return command

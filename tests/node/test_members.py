@@ -1,0 +1,60 @@
+"""Pods of one job that come and go at different times, and pods that ask for more than the node has."""
+
+import pytest
+
+from tests.apiserver.client import Client
+from webhook import names
+
+from . import jobs
+from .conftest import NamespaceFactory
+from .controller import Controller
+from .pods import create
+
+pytestmark = pytest.mark.usefixtures("webhook", "controller")
+HOLD = {"HOLD_SECONDS": "600"}
+
+
+def test_a_new_master_under_the_same_name_reaches_the_workers(api: Client, namespace: NamespaceFactory) -> None:
+    """Its address is another; the worker that still runs is told."""
+    name = namespace("rdma-shared")
+    master, worker = jobs.pytorchjob(env=HOLD)
+    pods = jobs.start_pods(api, [master, worker], name)
+    pods[1].wait_until_running("pytorch")
+    before = pods[0].fabric_address()
+    assert pods[1].annotation(names.MASTER_ADDR) == before
+    pods[0].delete()
+    again = create(api, master, name)
+    again.wait_until_running("pytorch")
+    assert again.fabric_address() not in ("", before)
+    for pod in (again, pods[1]):
+        for key in (names.MASTER_ADDR, names.MASTER_HOST):
+            pod.wait_for_annotation(key, again.fabric_address())
+    assert again.environment()["MASTER_ADDR"] == again.fabric_address()
+
+
+def test_a_late_worker_has_the_address_at_admission(
+    api: Client, namespace: NamespaceFactory, controller: Controller
+) -> None:
+    """It starts and trains although no controller runs any more."""
+    name = namespace("rdma-shared")
+    master, worker = jobs.pytorchjob()
+    first = create(api, master, name)
+    first.wait_until_running("pytorch")
+    address = first.annotation(names.MASTER_ADDR)
+    assert address == first.fabric_address() != ""
+    controller.stop()
+    late = create(api, worker, name)
+    assert late.created["metadata"]["annotations"][names.MASTER_ADDR] == address
+    assert late.report().train["store"] == address
+    assert first.report().train["rank"] == 0
+
+
+def test_a_pod_that_asks_for_more_devices_than_there_are_is_not_scheduled(
+    api: Client, namespace: NamespaceFactory
+) -> None:
+    """What the scheduler counts is what the webhook added."""
+    pod = create(api, jobs.pytorchjob()[0], namespace("greedy"))
+    pod.wait(lambda found: bool(found["status"].get("conditions")), "the scheduler's answer")
+    (condition,) = pod.get()["status"]["conditions"]
+    assert (condition["type"], condition["reason"]) == ("PodScheduled", "Unschedulable")
+    assert "Insufficient rdma/rdma_shared_device_a" in condition["message"]
