@@ -16,10 +16,10 @@ import pytest
 
 from tests.apiserver.assets import AssetsUnavailable, assets, node_assets
 from tests.apiserver.client import Client
+from tests.apiserver.controller import ACCOUNT, Controller
 from tests.apiserver.webhook import Webhook, installed_command
 from webhook.names import PROFILE
 
-from .controller import Controller
 from .node import Node
 from .requirements import not_installed, not_possible
 
@@ -140,16 +140,18 @@ def webhook(node: Node, tmp_path_factory: pytest.TempPathFactory) -> Iterator[We
 @pytest.fixture(scope="session")
 def controller_process(node: Node, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Controller]:
     """Run the real controller for all tests, with the privileges of its own account."""
-    with Controller(node.control_plane, tmp_path_factory.mktemp("controller"), _command()) as running:
+    folder = tmp_path_factory.mktemp("controller")
+    with Controller(node.control_plane, folder, _command(), ACCOUNT[0]) as running:
         yield running
 
 
 @pytest.fixture
-def controller(controller_process: Controller) -> Iterator[Controller]:
-    """Give the controller, which runs again after a test that stopped it."""
-    controller_process.start()
-    yield controller_process
-    controller_process.start()
+def controller(controller_process: Controller) -> Controller:
+    """Give the controller as leader, also after a test that stopped it."""
+    if not controller_process.is_running():
+        controller_process.start()
+    controller_process.wait_until_leading()
+    return controller_process
 
 
 def _command() -> list[str]:

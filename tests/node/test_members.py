@@ -3,11 +3,11 @@
 import pytest
 
 from tests.apiserver.client import Client
+from tests.apiserver.controller import Controller
 from webhook import names
 
 from . import jobs
 from .conftest import NamespaceFactory
-from .controller import Controller
 from .pods import create
 
 pytestmark = pytest.mark.usefixtures("webhook", "controller")

@@ -5,13 +5,13 @@ import time
 import pytest
 
 from tests.apiserver.client import Client
+from tests.apiserver.controller import Controller
 from tests.apiserver.processes import wait_until
 from webhook import names
 from webhook.model import Object
 
 from . import jobs
 from .conftest import NamespaceFactory
-from .controller import Controller
 from .images import ASH, BASH, DASH
 from .node import Node
 from .pods import SECONDS, create
