@@ -60,7 +60,6 @@ def issue_serving(
         raise ValueError(f"the authority expired at {issuer.not_valid_after_utc.isoformat()}; issue a new one first")
     alternatives: list[x509.GeneralName] = [x509.DNSName(name) for name in dns_names]
     alternatives += [x509.IPAddress(ipaddress.ip_address(address)) for address in ip_addresses]
-    identifier = issuer.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
     key = ec.generate_private_key(ec.SECP256R1())
     certificate = (
         _builder(_name(common_name), key.public_key(), now)
@@ -70,10 +69,19 @@ def issue_serving(
         .add_extension(_key_usage(signs_certificates=False), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .add_extension(x509.SubjectAlternativeName(alternatives), critical=False)
-        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(identifier), critical=False)
+        .add_extension(_authority_identifier(issuer, issuer_key.public_key()), critical=False)
         .sign(issuer_key, hashes.SHA256())
     )
     return _encode(certificate, key)
+
+
+def _authority_identifier(issuer: x509.Certificate, key: ec.EllipticCurvePublicKey) -> x509.AuthorityKeyIdentifier:
+    """Repeat the issuer's own identifier; an authority that somebody else made may have none."""
+    try:
+        own = issuer.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
+    except x509.ExtensionNotFound:
+        return x509.AuthorityKeyIdentifier.from_issuer_public_key(key)
+    return x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(own)
 
 
 def _name(common_name: str) -> x509.Name:

@@ -1,0 +1,110 @@
+"""Read PEM that anybody may have written: what is no certificate or no key is left out, never raised."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from certs.issue import CLOCK_SKEW
+
+MOST_BYTES = 1 << 20
+"""Longest text that is read: no Secret holds more."""
+_CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----[^-]{1,100000}-----END CERTIFICATE-----")
+
+
+def read_certificates(pem: bytes) -> tuple[x509.Certificate, ...]:
+    """Return each certificate that can be read, in order and once; between and after them there may be anything."""
+    found: dict[str, x509.Certificate] = {}
+    for match in _CERTIFICATE.finditer(pem[:MOST_BYTES]):
+        try:
+            with warnings.catch_warnings(
+                action="ignore"
+            ):  # of odd serial numbers and the like, which are no faults here
+                certificate = x509.load_pem_x509_certificate(match[0])
+                _ = certificate.extensions, certificate.subject, certificate.public_key()
+        except (ValueError, TypeError, x509.DuplicateExtension, UnsupportedAlgorithm):
+            continue
+        found.setdefault(fingerprint(certificate), certificate)
+    return tuple(found.values())
+
+
+def read_authorities(pem: bytes) -> tuple[x509.Certificate, ...]:
+    """Return the certificates that may sign others."""
+    return tuple(certificate for certificate in read_certificates(pem) if _is_authority(certificate))
+
+
+def read_key(pem: bytes) -> ec.EllipticCurvePrivateKey | None:
+    """Return the private key if it is an EC key without a passphrase; None for anything else."""
+    try:
+        key = serialization.load_pem_private_key(pem, None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        return None
+    return key if isinstance(key, ec.EllipticCurvePrivateKey) else None
+
+
+def is_pair(certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> bool:
+    """Tell whether the key belongs to the certificate."""
+    return certificate.public_key() == key.public_key()
+
+
+def is_signed_by(certificate: x509.Certificate, authority: x509.Certificate) -> bool:
+    """Tell whether the authority signed the certificate; when either ends is not asked."""
+    try:
+        certificate.verify_directly_issued_by(authority)
+    except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm):
+        return False
+    return True
+
+
+def is_serving(certificate: x509.Certificate) -> bool:
+    """Tell whether it is a certificate for servers."""
+    try:
+        usages = certificate.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
+    except x509.ExtensionNotFound:
+        return False
+    return not _is_authority(certificate) and x509.oid.ExtendedKeyUsageOID.SERVER_AUTH in usages
+
+
+def hosts(certificate: x509.Certificate) -> frozenset[str]:
+    """Return the DNS names and IP addresses that the certificate is for."""
+    try:
+        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        return frozenset()
+    addresses = map(str, names.get_values_for_type(x509.IPAddress))
+    return frozenset([*names.get_values_for_type(x509.DNSName), *addresses])
+
+
+def is_valid(certificate: x509.Certificate, now: datetime) -> bool:
+    """Tell whether *now* lies in its life."""
+    return certificate.not_valid_before_utc <= now < certificate.not_valid_after_utc
+
+
+def renewal_due(certificate: x509.Certificate) -> datetime:
+    """Return when two thirds of its life are over, counted from its issue."""
+    issued = certificate.not_valid_before_utc + CLOCK_SKEW
+    return issued + max(timedelta(0), certificate.not_valid_after_utc - issued) * 2 / 3
+
+
+def fingerprint(certificate: x509.Certificate) -> str:
+    """Return its SHA-256 in hexadecimal digits."""
+    return certificate.fingerprint(hashes.SHA256()).hex()
+
+
+def write_certificates(certificates: Iterable[x509.Certificate]) -> bytes:
+    """Return them as PEM, one below the other."""
+    return b"".join(certificate.public_bytes(serialization.Encoding.PEM) for certificate in certificates)
+
+
+def _is_authority(certificate: x509.Certificate) -> bool:
+    try:
+        return certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
+    except x509.ExtensionNotFound:
+        return False

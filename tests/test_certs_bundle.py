@@ -1,0 +1,122 @@
+"""A Secret that anybody may have written: whatever it holds can be read, and never half."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from certs.bundle import Bundle, read_bundle
+from certs.issue import KeyPair, issue_authority, issue_serving
+from certs.pem import read_certificates, read_key, renewal_due
+from tests.certificates import DAY, NAMES, NOW
+
+AUTHORITY = issue_authority("fabric-injector CA", now=NOW, lifetime=365 * DAY)
+OTHER = issue_authority("fabric-injector CA", now=NOW, lifetime=365 * DAY)
+LEAF = issue_serving(AUTHORITY, "fabric-injector", dns_names=NAMES, now=NOW, lifetime=30 * DAY)
+WHOLE = {"tls.crt": LEAF.certificate, "tls.key": LEAF.key, "ca.crt": AUTHORITY.certificate, "ca.key": AUTHORITY.key}
+
+
+def pem(key: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey, passphrase: bytes = b"") -> bytes:
+    encryption = serialization.BestAvailableEncryption(passphrase) if passphrase else serialization.NoEncryption()
+    return key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, encryption)
+
+
+def parts(bundle: Bundle) -> tuple[bool, bool, int]:
+    return bundle.serving is not None, bundle.signer is not None, len(bundle.authorities)
+
+
+def test_reads_a_whole_one() -> None:
+    bundle = read_bundle(WHOLE)
+    assert (bundle.serving, bundle.signer) == (LEAF, AUTHORITY)
+    assert bundle.ca_bundle == AUTHORITY.certificate
+    assert not bundle.settled
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        pytest.param({"tls.crt": b""}, (False, True, 1), id="no certificate"),
+        pytest.param({"tls.crt": LEAF.certificate[:300]}, (False, True, 1), id="half a certificate"),
+        pytest.param({"tls.crt": AUTHORITY.certificate, "tls.key": AUTHORITY.key}, (False, True, 1), id="CA as leaf"),
+        pytest.param({"tls.key": AUTHORITY.key}, (False, True, 1), id="another key"),
+        pytest.param({"ca.crt": OTHER.certificate}, (False, False, 1), id="another authority"),
+        pytest.param({"ca.crt": b"garbage"}, (False, False, 0), id="no authority"),
+        pytest.param({"ca.crt": LEAF.certificate}, (False, False, 0), id="a leaf as authority"),
+        pytest.param({"ca.key": b"-----BEGIN PRIVATE KEY-----"}, (True, False, 1), id="half a CA key"),
+        pytest.param({"ca.key": OTHER.key}, (True, False, 1), id="another CA's key"),
+        pytest.param(
+            {"ca.crt": b"# ours\n" + OTHER.certificate + b"\xff\n" + AUTHORITY.certificate}, (True, True, 2), id="two"
+        ),
+        pytest.param({"ca.crt": AUTHORITY.certificate * 3}, (True, True, 1), id="one three times"),
+        pytest.param(
+            {"rotation.json": b'{"leavesEnd": [], "left": {}, "settled": "yes"}'}, (True, True, 1), id="record"
+        ),
+    ],
+)
+def test_leaves_out_what_does_not_fit(change: dict[str, bytes], found: tuple[bool, bool, int]) -> None:
+    assert parts(read_bundle({**WHOLE, **change})) == found
+
+
+def test_finds_in_the_live_bundle_what_the_secret_lost() -> None:
+    lost = {**WHOLE, "ca.crt": b""}
+    assert parts(read_bundle(lost, OTHER.certificate + AUTHORITY.certificate)) == (True, True, 1)
+    assert parts(read_bundle({}, OTHER.certificate)) == (False, False, 0)
+
+
+def test_assumes_to_the_safe_side_what_is_not_recorded() -> None:
+    bundle = read_bundle({**WHOLE, "ca.crt": AUTHORITY.certificate + OTHER.certificate})
+    ends = {each.certificate.serial_number: each.leaves_end for each in bundle.authorities}
+    (own,), (other,) = read_certificates(AUTHORITY.certificate), read_certificates(OTHER.certificate)
+    assert ends == {own.serial_number: NOW + 30 * DAY, other.serial_number: NOW + 365 * DAY}
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from([*WHOLE, "rotation.json"]),
+        st.binary(max_size=200)
+        | st.sampled_from([*WHOLE.values(), OTHER.certificate, OTHER.key])
+        | st.recursive(
+            st.none() | st.booleans() | st.sampled_from(["", "a", 7, -1.5]) | st.just("9999-12-31T23:59:59-23:59"),
+            lambda inner: (
+                st.lists(inner, max_size=3)
+                | st.dictionaries(st.sampled_from(["leavesEnd", "left", "settled", "a"]), inner, max_size=3)
+            ),
+        ).map(lambda value: json.dumps(value).encode()),
+    ),
+    st.binary(max_size=100) | st.sampled_from([AUTHORITY.certificate, OTHER.certificate]),
+)
+def test_reads_anything(data: dict[str, bytes], published: bytes) -> None:
+    bundle = read_bundle(data, published)
+    assert bundle.serving is None or bundle.authorities
+    assert (bundle.signing is None) == (bundle.signer is None)
+    again = read_bundle({**data, **bundle.data()}, published)
+    assert again == bundle
+
+
+@pytest.mark.parametrize(
+    "key", [b"", b"\x00", pem(ec.generate_private_key(ec.SECP256R1()), b"secret")], ids=["empty", "nil", "locked"]
+)
+def test_takes_no_other_key(key: bytes) -> None:
+    assert read_key(key) is None
+
+
+def test_takes_no_rsa_key() -> None:
+    assert read_key(pem(rsa.generate_private_key(65537, 2048))) is None
+
+
+def test_reads_no_bundle_beyond_measure() -> None:
+    assert read_certificates(b" " * (2 << 20) + AUTHORITY.certificate) == ()
+    assert read_certificates(b"-----BEGIN CERTIFICATE-----" * 30_000) == ()
+
+
+def test_counts_the_life_from_the_issue() -> None:
+    (leaf,) = read_certificates(LEAF.certificate)
+    assert renewal_due(leaf) == NOW + 20 * DAY
+    assert isinstance(LEAF, KeyPair)
+    assert leaf.not_valid_before_utc == NOW - timedelta(minutes=5)
