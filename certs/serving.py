@@ -7,6 +7,7 @@ server listens with is never reconfigured: that loses handshakes, and has crashe
 from __future__ import annotations
 
 import ssl
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -55,6 +56,22 @@ class ServingCertificate:
         """Say why the certificate cannot be served at *now*; empty if it can."""
         if self.not_after <= now:
             return f"{self._directory / CERTIFICATE} expired at {self.not_after.isoformat()}; replace it"
+        return ""
+
+    def distrust(self, ca_bundle: bytes, host: str) -> str:
+        """Say why a client that trusts only *ca_bundle* (PEM) refuses this server as *host*; empty if it does not.
+
+        An empty *ca_bundle* means the client's own authorities: refused only where ``ca.crt`` says that another one signed.
+        """
+        if not ca_bundle.strip():
+            private = (_resolve(self._directory) / AUTHORITY).exists()
+            return "caBundle is empty; put ca.crt into it" if private else ""
+        try:
+            _shake_hands(
+                self._current.context, lambda client: client.load_verify_locations(cadata=_text(ca_bundle)), host
+            )
+        except (OSError, ValueError) as error:
+            return f"the certificate is not what caBundle trusts ({_reason(error)}); is another CA in caBundle?"
         return ""
 
     def poll(self, now: datetime) -> bool:
@@ -116,26 +133,46 @@ def _load(directory: Path) -> Loaded:
 def _try(context: ssl.SSLContext, certificate: Path, authority: Path | None) -> datetime:
     """Shake hands with *context* in memory as a client of *authority* would; return when the leaf ends.
 
-    The clock is not asked. Raises CertificateError where a client would refuse.
+    Raises CertificateError where a client would refuse.
     """
-    client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    client.check_hostname = False
-    client.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN | _NO_CHECK_TIME
-    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
     try:
-        client.load_verify_locations(authority or certificate)
-        near = client.wrap_bio(to_client, to_server)
-        far = context.wrap_bio(to_server, to_client, server_side=True)
-        for side in (near, far, near, far):
-            try:
-                side.do_handshake()
-            except ssl.SSLWantReadError:
-                continue
-        peer = near.getpeercert()
+        peer = _shake_hands(context, lambda client: client.load_verify_locations(authority or certificate))
     except (OSError, ValueError) as error:
-        reason = getattr(error, "verify_message", None) or error
         signer = f" with {authority}" if authority else ""
-        raise CertificateError(f"{certificate}: a client{signer} refuses it: {reason}; issue it again") from None
+        raise CertificateError(
+            f"{certificate}: a client{signer} refuses it: {_reason(error)}; issue it again"
+        ) from None
     if not peer:
         raise CertificateError(f"{certificate}: holds no certificate that a client accepts; issue it again")
     return datetime.fromtimestamp(ssl.cert_time_to_seconds(str(peer["notAfter"])), UTC)
+
+
+def _shake_hands(
+    context: ssl.SSLContext, trust: Callable[[ssl.SSLContext], None], host: str = ""
+) -> Mapping[str, object] | None:
+    """Shake hands in memory, with a client that trusts what *trust* loads; return the certificate that it was shown.
+
+    The clock is not asked, and without *host* no name. Raises OSError or ValueError where a client would refuse.
+    """
+    client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    client.check_hostname = bool(host)
+    client.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN | _NO_CHECK_TIME
+    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
+    trust(client)
+    near = client.wrap_bio(to_client, to_server, server_hostname=host or None)
+    far = context.wrap_bio(to_server, to_client, server_side=True)
+    for side in (near, far, near, far):
+        try:
+            side.do_handshake()
+        except ssl.SSLWantReadError:
+            continue
+    return near.getpeercert()
+
+
+def _reason(error: Exception) -> str:
+    return str(getattr(error, "verify_message", None) or error)
+
+
+def _text(pem: bytes) -> str:
+    """Return the PEM as text: ssl takes ASCII only, and people write names between certificates."""
+    return pem.decode("ascii", "replace").replace("\ufffd", "?")

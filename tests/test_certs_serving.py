@@ -180,3 +180,42 @@ def test_writes_a_key_that_only_its_owner_reads(directory: Path) -> None:
 def test_loads_no_cryptography_library() -> None:
     script = "import sys, certs.serving; sys.exit('cryptography' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], cwd=Path(__file__).parents[1], check=False).returncode == 0
+
+
+def test_is_trusted_by_who_trusts_its_authority_and_calls_its_name(directory: Path, renewed: Path) -> None:
+    certificate = ServingCertificate(directory)
+    own, other = (path.read_bytes() for path in (directory / "ca.crt", renewed / "ca.crt"))
+    for ca_bundle in (own, other + own, b"# \xc3\xa4 \xff\n" + own):
+        assert certificate.distrust(ca_bundle, "localhost") == ""
+        assert certificate.distrust(ca_bundle, "127.0.0.1") == ""
+        assert certificate.distrust(ca_bundle, "") == ""
+
+
+@pytest.mark.parametrize(
+    ("ca_bundle", "host", "message"),
+    [
+        pytest.param("other", "localhost", "not what caBundle trusts", id="another authority"),
+        pytest.param("own", "other.svc", "Hostname mismatch", id="another name"),
+        pytest.param("own", "10.0.0.7", "IP address mismatch", id="another address"),
+        pytest.param("", "localhost", "caBundle is empty; put ca.crt into it", id="stripped"),
+        pytest.param("garbage", "localhost", "not what caBundle trusts", id="garbage"),
+    ],
+)
+def test_tells_why_it_is_not_trusted(directory: Path, renewed: Path, ca_bundle: str, host: str, message: str) -> None:
+    pem = {"own": directory / "ca.crt", "other": renewed / "ca.crt"}
+    content = pem[ca_bundle].read_bytes() if ca_bundle in pem else ca_bundle.encode()
+    assert message in ServingCertificate(directory).distrust(content, host)
+
+
+def test_trusts_an_empty_bundle_where_no_authority_is_named(directory: Path) -> None:
+    (directory / "ca.crt").unlink()
+    assert ServingCertificate(directory).distrust(b"", "localhost") == ""
+
+
+def test_judges_the_pair_that_is_served_and_not_the_files(directory: Path, renewed: Path) -> None:
+    certificate = ServingCertificate(directory)
+    own = (directory / "ca.crt").read_bytes()
+    replace(directory, renewed)
+    assert certificate.distrust(own, "localhost") == ""
+    certificate.poll(LATER)
+    assert "not what caBundle trusts" in certificate.distrust(own, "localhost")

@@ -18,6 +18,9 @@ PINNED = {
     "MASTER_HOST": "fabric-injector.io/master-host",
     "LOCAL_ADDR": "fabric-injector.io/local-addr",
     "WAIT_CONTAINER": "fabric-injector-wait",
+    "ROTATE": "fabric-injector.io/rotate",
+    "TLS_SECRET": "fabric-injector-tls",
+    "WEBHOOK_CONFIGURATION": "zz-fabric-injector",
     "ENV_MASTER_HOST": "FABRIC_INJECTOR_MASTER_HOST",
     "ENV_MASTER_NAME": "FABRIC_INJECTOR_MASTER_NAME",
 }
@@ -28,6 +31,6 @@ def test_names_are_pinned() -> None:
 
 
 def test_every_own_key_is_set_or_removed() -> None:
-    set_by_user = {names.PROFILE, names.MODE, names.CONTAINER}
+    set_by_user = {names.PROFILE, names.MODE, names.CONTAINER, names.ROTATE}
     ours = {value for value in vars(names).values() if isinstance(value, str) and value.startswith(names.PREFIX)}
     assert ours - {names.PREFIX} - set_by_user == {*names.OWN_LABELS, *names.OWN_ANNOTATIONS}

@@ -79,6 +79,15 @@ ENV_NCCL_SOCKET_IFNAME = "NCCL_SOCKET_IFNAME"
 ENV_GLOO_SOCKET_IFNAME = "GLOO_SOCKET_IFNAME"
 """Variable (webhook, unless the user set it): comma list of exact interface names."""
 
+ROTATE = "fabric-injector.io/rotate"
+"""Annotation on the certificates' Secret (admin, by ``certs rotate``): ``serving`` or ``authority`` is to be renewed now."""
+TLS_SECRET = "fabric-injector-tls"  # noqa: S105  # a name
+"""Secret (controller): authorities, serving certificate and keys."""
+SERVICE = "fabric-injector"
+"""Service (admin) by which the API server calls the webhook."""
+WEBHOOK_CONFIGURATION = "zz-fabric-injector"
+"""MutatingWebhookConfiguration (admin; caBundle by the controller); sorts after ``lws-``."""
+
 OWN_LABELS = (JOB, RENDEZVOUS)
 """Labels that are set or removed at CREATE, never trusted."""
 OWN_ANNOTATIONS = (STATUS, RENDEZVOUS_NETWORK, MASTER_ADDR, MASTER_HOST, LOCAL_ADDR)

@@ -32,7 +32,8 @@ class Controller:
     """`fabric-injector control` with a kubeconfig, a metrics port and a log of its own; stopped when the `with` block is left.
 
     It acts as the account that is shipped, under the policies that are. *lease_namespace* holds the Lease: controllers that share
-    it are replicas. *server* is a URL in place of the API server's own, such as a relay's.
+    it are replicas. *server* is a URL in place of the API server's own, such as a relay's. Certificates are left alone unless
+    the *options* say otherwise.
     """
 
     def __init__(
@@ -41,7 +42,7 @@ class Controller:
         folder: Path,
         command: Sequence[str],
         lease_namespace: str,
-        *,
+        *options: str,
         server: str | None = None,
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -55,6 +56,7 @@ class Controller:
             "control",
             f"--namespace={lease_namespace}",
             f"--metrics-listen=127.0.0.1:{port}",
+            *(options or ["--certificates=none"]),
         ]
         dropped = ("KUBE", "FABRIC_INJECTOR_", "POD_NAME")
         kept = {key: value for key, value in os.environ.items() if not key.startswith(dropped)}

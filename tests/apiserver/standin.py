@@ -56,6 +56,7 @@ def main() -> None:
     parser.add_argument("command", choices=["serve"])
     for option in ("--profiles", "--tls-dir", "--listen", "--dry-run-listen", "--metrics-listen"):
         parser.add_argument(option, required=True)
+    parser.add_argument("--webhook-configuration")
     options = parser.parse_args()
     admission = _listen(options.listen)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -74,6 +74,7 @@ class Webhook:
             f"--listen=127.0.0.1:{admission}",
             f"--dry-run-listen=127.0.0.1:{dry_run}",
             f"--metrics-listen=127.0.0.1:{metrics}",
+            f"--webhook-configuration={self.name}",
         ]
         self._server: Server | None = None
         self._stack = ExitStack()

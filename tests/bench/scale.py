@@ -37,7 +37,8 @@ class Controller:
 
     def __init__(self, plane: ControlPlane, folder: Path) -> None:
         self._port = free_port()
-        command = [sys.executable, "-m", "webhook", "control", f"--metrics-listen=127.0.0.1:{self._port}"]
+        command = [sys.executable, "-m", "webhook", "control", "--certificates=none"]
+        command.append(f"--metrics-listen=127.0.0.1:{self._port}")
         environment = {**os.environ, "KUBECONFIG": str(plane.kubeconfig(folder / "controller.kubeconfig"))}
         self._server = Server(command, folder / "controller.log", environment)
         self._server.wait_ready(lambda: self.metric("fabric_injector_leader") == 1, 60)

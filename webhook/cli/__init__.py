@@ -10,8 +10,9 @@ from webhook import __version__
 
 _COMMANDS = {
     "serve": "Answer admission reviews over HTTPS.",
-    "control": "Publish each job's rank-0 address on its pods.",
+    "control": "Publish rank-0 addresses, and keep the certificates.",
     "dry-run": "Show what would be injected into any workload, and why.",
+    "certs": "Show, issue or rotate the webhook's certificates.",
     "schema": "Print the JSON Schema of profiles.yaml.",
     "demo": "Show on sample data what a TorchX job becomes, then serve.",
 }

@@ -1,4 +1,4 @@
-"""Publish addresses: ``fabric-injector control``."""
+"""Publish addresses and keep certificates: ``fabric-injector control``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from webhook.cli.options import AddressType, Failure
+from webhook import names
+from webhook.cli.options import AddressType, Failure, webhook_configuration_option
 from webhook.errors import InputError, ProfilesError
 from webhook.server.listener import Address
 
@@ -22,8 +23,25 @@ from webhook.server.listener import Address
     "--namespace",
     default="",
     show_envvar=True,
-    help="Namespace of the Lease. Default: the service account's own, else fabric-injector.",
+    help="Namespace of the Lease and of the certificates. Default: the service account's own, else fabric-injector.",
 )
+@click.option(
+    "--certificates",
+    type=click.Choice(["self", "none"]),
+    default="self",
+    show_default=True,
+    show_envvar=True,
+    help="self: keep a CA and a serving certificate in Secret fabric-injector-tls, and the CA in the configuration's caBundle. "
+    "none: leave both alone. What carries an annotation of cert-manager is always left alone.",
+)
+@click.option(
+    "--service",
+    default=names.SERVICE,
+    show_default=True,
+    show_envvar=True,
+    help="Service that the certificate is for, beside those that the configuration names.",
+)
+@webhook_configuration_option
 @click.option(
     "--metrics-listen",
     type=AddressType(),
@@ -32,8 +50,15 @@ from webhook.server.listener import Address
     show_envvar=True,
     help="Where to answer /metrics, /livez and /readyz, over HTTP. Port 0 takes a free one.",
 )
-def command(profiles: Path | None, namespace: str, metrics_listen: Address) -> None:
-    """Publish each job's rank-0 address on its pods until SIGTERM.
+def command(
+    profiles: Path | None,
+    namespace: str,
+    certificates: str,
+    service: str,
+    webhook_configuration: str,
+    metrics_listen: Address,
+) -> None:
+    """Publish each job's rank-0 address on its pods, and keep the webhook's certificates, until SIGTERM.
 
     Watches the pods that the webhook injected, reads the addresses that Multus wrote, and writes them as annotations. Run two:
     one holds the Lease and writes, the other takes over. Exit status 0 after SIGTERM, 1 where the Lease was lost (start again),
@@ -43,13 +68,14 @@ def command(profiles: Path | None, namespace: str, metrics_listen: Address) -> N
     Examples:
       fabric-injector control
       fabric-injector control --namespace fabric-injector --metrics-listen 127.0.0.1:0
+      fabric-injector control --certificates none
     """  # noqa: D301  # \\b is click's own mark
     from webhook.controller.run import Settings, run
 
     if profiles is not None:
         _report_faults(profiles)
     try:
-        kept = run(Settings(metrics_listen, namespace))
+        kept = run(Settings(metrics_listen, namespace, certificates == "self", service, webhook_configuration))
     except InputError as error:
         raise Failure(str(error)) from None
     if not kept:

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from webhook import names
 from webhook.server.listener import Address
 
 
@@ -20,6 +21,20 @@ class AddressType(click.ParamType[Address]):
             return value if isinstance(value, Address) else Address.parse(value)
         except ValueError as error:
             self.fail(str(error), param, ctx)
+
+
+webhook_configuration_option = click.option(
+    "--webhook-configuration",
+    default=names.WEBHOOK_CONFIGURATION,
+    show_default=True,
+    show_envvar=True,
+    help="MutatingWebhookConfiguration whose caBundle clients of the webhook trust.",
+)
+
+
+namespace_option = click.option(
+    "-n", "--namespace", default="fabric-injector", show_default=True, show_envvar=True, help="Namespace of the Secret."
+)
 
 
 class Failure(click.ClickException):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from webhook.cli.options import AddressType, Failure
+from webhook.cli.options import AddressType, Failure, webhook_configuration_option
 from webhook.errors import InputError, ProfilesError
 from webhook.server.listener import Address
 from webhook.server.run import Settings, run
@@ -63,6 +63,7 @@ QUIET_SECONDS_IN_CLUSTER = 5.0
     show_envvar=True,
     help="Where to answer /metrics, /livez and /readyz, over HTTP.",
 )
+@webhook_configuration_option
 def command(
     profiles: Path,
     objects: tuple[Path, ...],
@@ -70,6 +71,7 @@ def command(
     listen: Address,
     dry_run_listen: Address,
     metrics_listen: Address,
+    webhook_configuration: str,
 ) -> None:
     """Answer admission reviews until SIGTERM.
 
@@ -92,6 +94,7 @@ def command(
         dry_run_listen=dry_run_listen,
         metrics_listen=metrics_listen,
         quiet_seconds=QUIET_SECONDS_IN_CLUSTER if in_cluster else 0.0,
+        webhook_configuration=webhook_configuration,
     )
     try:
         run(settings)

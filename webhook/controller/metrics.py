@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, disable_created_metrics
 
@@ -46,6 +47,18 @@ class Metrics:
         self._leader = Gauge(
             "fabric_injector_leader", "1 on the replica that holds the Lease, else 0.", registry=self.registry
         )
+        self._not_after = Gauge(
+            "fabric_injector_certificate_not_after_timestamp_seconds",
+            "When the certificate ends, as this replica last saw it while it led.",
+            ("kind",),
+            registry=self.registry,
+        )
+        self._certificate_writes = Counter(
+            "fabric_injector_certificate_writes",
+            "Writes of the certificates' Secret and of the webhook configuration's caBundle.",
+            ("object", "result"),
+            registry=self.registry,
+        )
         build = Gauge("fabric_injector_build_info", "Always 1.", ("version",), registry=self.registry)
         build.labels(__version__).set(1)
         for result in Result:
@@ -69,3 +82,11 @@ class Metrics:
         """Ask for waiting pods whenever the metrics are read."""
         self._waiting.set_function(count)
         self._oldest.set_function(oldest_seconds)
+
+    def certificate_ends(self, kind: str, not_after: datetime) -> None:
+        """Tell when a certificate ends: ``authority`` or ``serving``."""
+        self._not_after.labels(kind).set(not_after.timestamp())
+
+    def certificate_written(self, what: str, result: str) -> None:
+        """Count a write of ``secret`` or ``configuration``: ``success``, ``conflict`` or ``error``."""
+        self._certificate_writes.labels(what, result).inc()

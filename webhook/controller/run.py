@@ -9,11 +9,13 @@ import os
 import secrets
 import signal
 import socket
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 import uvloop
 
+from webhook import names
 from webhook.controller.controller import Controller
 from webhook.controller.events import EventRecorder
 from webhook.controller.lease import Leader
@@ -36,10 +38,27 @@ _SERVICE_ACCOUNT_NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Hold what `control` was told; *namespace* holds the Lease, empty for the service account's own."""
+    """Hold what `control` was told.
+
+    *namespace* holds the Lease and the certificates, empty for the service account's own. *certificates*: keep them; *service* and
+    *webhook_configuration* are whose.
+    """
 
     metrics_listen: Address
     namespace: str = ""
+    certificates: bool = True
+    service: str = names.SERVICE
+    webhook_configuration: str = names.WEBHOOK_CONFIGURATION
+
+
+class _Part(Protocol):
+    """Run in threads of its own from start to stop."""
+
+    def start(self) -> None:
+        """Begin."""
+
+    def stop(self) -> None:
+        """End."""
 
 
 def run(settings: Settings) -> bool:
@@ -54,7 +73,9 @@ def run(settings: Settings) -> bool:
         contextlib.closing(connect()) as connection,
         asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
     ):
-        return runner.run(_run(connection, settings.namespace or own_namespace(), sock, metrics))
+        return runner.run(
+            _run(connection, replace(settings, namespace=settings.namespace or own_namespace()), sock, metrics)
+        )
 
 
 def own_namespace() -> str:
@@ -70,8 +91,8 @@ def identity() -> str:
     return f"{os.environ.get('POD_NAME') or socket.gethostname()}_{secrets.token_hex(4)}"
 
 
-async def _run(connection: Connection, namespace: str, sock: socket.socket, metrics: Metrics) -> bool:
-    me = identity()
+async def _run(connection: Connection, settings: Settings, sock: socket.socket, metrics: Metrics) -> bool:
+    me, namespace = identity(), settings.namespace
     recorder = EventRecorder(connection, host=me)
     leader: Leader
     controller: Controller
@@ -97,7 +118,9 @@ async def _run(connection: Connection, namespace: str, sock: socket.socket, metr
     log_fields(
         log, logging.INFO, "controlling", {"metrics": listener.url, "lease": f"{namespace}/{LEASE}", "identity": me}
     )
-    for part in (recorder, controller, leader):
+    certificates = _certificates(connection, settings, leader, metrics) if settings.certificates else None
+    parts: list[_Part] = [recorder, controller, leader, *([certificates] if certificates else [])]
+    for part in parts:
         part.start()
     try:
         while not (stop.is_set() or leader.lost.is_set()):
@@ -107,13 +130,27 @@ async def _run(connection: Connection, namespace: str, sock: socket.socket, metr
         log.info("ending: the Lease is lost" if lost else "ending")
         return not lost
     finally:
-        await asyncio.to_thread(_end, controller, leader, recorder)
+        await asyncio.to_thread(_end, *([certificates] if certificates else []), controller, leader, recorder)
         await listener.close(linger_seconds=0.0, grace_seconds=0.5)
         pool.stop()
 
 
-def _end(controller: Controller, leader: Leader, recorder: EventRecorder) -> None:
-    """Stop writing first, then let the next replica begin."""
-    controller.stop()
-    leader.stop()
-    recorder.stop()
+def _certificates(connection: Connection, settings: Settings, leader: Leader, metrics: Metrics) -> _Part:
+    """Prepare to keep the certificates; the cryptography library is loaded only for that."""
+    from webhook.certsync.sync import CertificateSync
+    from webhook.certsync.sync import Settings as CertificateSettings
+
+    kept = CertificateSettings(settings.namespace, settings.service, settings.webhook_configuration)
+    return CertificateSync(
+        connection,
+        kept,
+        leader.may_write,
+        on_end=metrics.certificate_ends,
+        on_write=metrics.certificate_written,
+    )
+
+
+def _end(*parts: _Part) -> None:
+    """Stop writing first, then let the next replica begin: the caller gives the order."""
+    for part in parts:
+        part.stop()

@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from certs.serving import CertificateError, ServingCertificate
+from webhook import names
 from webhook.dry_run import DryRun, dry_run
 from webhook.errors import InputError, ProfilesError, WebhookError
 from webhook.model import World
@@ -27,6 +28,10 @@ from webhook.server.health import Readiness
 from webhook.server.listener import Address, bind
 from webhook.server.metrics import Metrics
 from webhook.server.process import Service, Sockets, serve
+
+if TYPE_CHECKING:
+    from webhook.kube.connection import Connection
+    from webhook.server.trust import TrustWatch
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +51,7 @@ class Settings:
     objects: tuple[Path, ...] = ()
     tls_dir: Path | None = None
     quiet_seconds: float = 0.0
+    webhook_configuration: str = names.WEBHOOK_CONFIGURATION
 
 
 class CheckedWorld(World, Protocol):
@@ -53,6 +59,16 @@ class CheckedWorld(World, Protocol):
 
     def checks(self) -> Mapping[str, str]:
         """Return each check's problem, empty if there is none."""
+
+
+class _Follower(Protocol):
+    """Follow what changes, from start to stop."""
+
+    def start(self) -> None:
+        """Begin."""
+
+    def stop(self) -> None:
+        """End."""
 
 
 def run(settings: Settings) -> None:
@@ -72,9 +88,12 @@ def run(settings: Settings) -> None:
         )
         directory = settings.tls_dir or stack.enter_context(_throwaway())
         certificate = _load_certificate(directory)
-        world = stack.enter_context(_world(settings, metrics))
+        connection = None if settings.objects else _connect()
+        world = stack.enter_context(_world(settings, connection, metrics))
         certificate_watch = CertificateWatch(certificate, metrics)
-        for follower in (certificate_watch, profiles):
+        trust = _trust(connection, settings.webhook_configuration, certificate) if connection else None
+        followers: list[_Follower] = [certificate_watch, profiles, *([trust] if trust else [])]
+        for follower in followers:
             follower.start()
             stack.callback(follower.stop)
 
@@ -85,7 +104,8 @@ def run(settings: Settings) -> None:
             return dry_run(text, namespace=namespace, profile=profile, profiles=profiles.current(), world=world)
 
         def checks() -> Mapping[str, str]:
-            return {"profiles": "", "certificate": certificate_watch.problem(), **world.checks()}
+            trusted = {"ca-bundle": trust.problem()} if trust else {}
+            return {"profiles": "", "certificate": certificate_watch.problem(), **trusted, **world.checks()}
 
         service = Service(
             admit=admit,
@@ -128,18 +148,29 @@ def _throwaway() -> Iterator[Path]:
         yield Path(directory)
 
 
+def _connect() -> Connection:
+    from webhook.kube.connection import connect
+
+    return connect()
+
+
+def _trust(connection: Connection, configuration: str, certificate: ServingCertificate) -> TrustWatch:
+    from webhook.server.trust import TrustWatch
+
+    return TrustWatch(connection, configuration, certificate)
+
+
 @contextlib.contextmanager
-def _world(settings: Settings, metrics: Metrics) -> Iterator[CheckedWorld]:
+def _world(settings: Settings, connection: Connection | None, metrics: Metrics) -> Iterator[CheckedWorld]:
     """Give the files that stand for a cluster, else the cluster, watched from now on."""
-    if settings.objects:
+    if connection is None:
         from webhook.kube.objects import ObjectsWorld, load_objects
 
         yield ObjectsWorld(load_objects(settings.objects))
         return
     from webhook.kube.cluster import Cluster
-    from webhook.kube.connection import connect
 
-    cluster = Cluster(connect(), on_restart=metrics.watch_restarted)
+    cluster = Cluster(connection, on_restart=metrics.watch_restarted)
     cluster.start()
     try:
         yield cluster

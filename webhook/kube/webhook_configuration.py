@@ -1,0 +1,104 @@
+"""Read a MutatingWebhookConfiguration as far as certificates are concerned: whom it calls, and what it trusts."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import ipaddress
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from webhook.kube.connection import Connection, RequestFailed
+from webhook.kube.resource import Resource
+from webhook.model import Object
+
+CONFIGURATIONS = Resource("mutatingwebhookconfigurations", "/apis/admissionregistration.k8s.io/v1")
+KEEPERS = {
+    "cert-manager.io/inject-ca-from": "cert-manager",
+    "cert-manager.io/inject-ca-from-secret": "cert-manager",
+    "cert-manager.io/inject-apiserver-ca": "cert-manager",
+    "service.beta.openshift.io/inject-cabundle": "OpenShift's service CA",
+}
+"""Annotations of a configuration by which somebody else keeps its caBundle."""
+
+_DNS_NAME = re.compile(
+    r"(?=.{1,253}$)(?![\d.]+$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.ASCII
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Hold one webhook of a configuration: *host* as its certificate must name it, empty where it calls nobody."""
+
+    name: str
+    host: str
+    ca_bundle: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookConfiguration:
+    """Hold what was read; *keeper* names who else keeps the caBundle, empty if nobody."""
+
+    name: str
+    resource_version: str
+    entries: tuple[Entry, ...]
+    keeper: str = ""
+
+
+def get_webhook_configuration(connection: Connection, name: str, *, timeout: float) -> WebhookConfiguration | None:
+    """Ask for it; None where there is none. Raises RequestFailed, with status 403 where the account may not."""
+    response = connection.request("GET", CONFIGURATIONS.object_path(("", name)), timeout=timeout)
+    if response.status == 404:
+        return None
+    if response.status != 200:
+        raise RequestFailed(response.problem, response.status)
+    return read_webhook_configuration(response.json())
+
+
+def read_webhook_configuration(configuration: Object) -> WebhookConfiguration:
+    """Read an object; a part that is of another type counts as empty."""
+    metadata = _mapping(configuration.get("metadata"))
+    annotations = _mapping(metadata.get("annotations"))
+    webhooks = configuration.get("webhooks")
+    return WebhookConfiguration(
+        str(metadata.get("name", "")),
+        str(metadata.get("resourceVersion", "")),
+        tuple(_entry(_mapping(each)) for each in webhooks) if isinstance(webhooks, list) else (),
+        next((keeper for key, keeper in KEEPERS.items() if annotations.get(key)), ""),
+    )
+
+
+def service_host(service: str, namespace: str) -> str:
+    """Return the name by which the API server calls a Service."""
+    return f"{service}.{namespace}.svc"
+
+
+def _entry(webhook: Mapping[str, Any]) -> Entry:
+    client = _mapping(webhook.get("clientConfig"))
+    service = _mapping(client.get("service"))
+    host = service_host(service.get("name", ""), service.get("namespace", "")) if service else _host(client.get("url"))
+    return Entry(str(webhook.get("name", "")), host, decode(client.get("caBundle")))
+
+
+def decode(text: object) -> bytes:
+    """Decode base64; empty for anything else."""
+    try:
+        return base64.b64decode(text, validate=True) if isinstance(text, str) else b""
+    except (binascii.Error, ValueError):
+        return b""
+
+
+def _host(url: object) -> str:
+    """Return the DNS name or the IP address, in its usual form; empty where it is neither."""
+    try:
+        host = urlsplit(url).hostname or "" if isinstance(url, str) else ""
+        return host if _DNS_NAME.fullmatch(host) else str(ipaddress.ip_address(host))
+    except ValueError:
+        return ""
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
