@@ -69,7 +69,7 @@ class Draft:
                 continue
             node[key] = value
             if not fresh:
-                self.operations.append({"op": op, "path": pointer((*path, key)), "value": value})
+                self._record(op, (*path, key), value)
 
     def remove_key(self, path: Path, key: str) -> bool:
         """Remove *key* from the map at *path*; False where it is not there."""
@@ -97,7 +97,7 @@ class Draft:
         for value in values:
             node.append(value)
             if not fresh:
-                self.operations.append({"op": "add", "path": pointer((*path, "-")), "value": value})
+                self._record("add", (*path, "-"), value)
             self._adopt(value)
 
     def insert(self, path: Path, index: int, value: Any) -> None:
