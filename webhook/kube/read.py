@@ -9,6 +9,7 @@ from sys import intern
 
 from webhook import names
 from webhook.model import MasterAddress, Namespace, Object
+from webhook.reconcile.member import host_form
 
 _NO_LABELS: Mapping[str, str] = {}
 
@@ -50,6 +51,6 @@ def read_address(text: str | None) -> MasterAddress | None:
         address = ipaddress.ip_address(text or "")
     except ValueError:
         return None
-    if address.version == 6:
-        return None if address.scope_id else MasterAddress(str(text), f"[{text}]")
-    return MasterAddress(str(text), str(text))
+    if address.version == 6 and address.scope_id:
+        return None
+    return MasterAddress(str(text), host_form(str(text)))
