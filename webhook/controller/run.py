@@ -118,9 +118,10 @@ async def _run(connection: Connection, settings: Settings, sock: socket.socket, 
     log_fields(
         log, logging.INFO, "controlling", {"metrics": listener.url, "lease": f"{namespace}/{LEASE}", "identity": me}
     )
-    certificates = _certificates(connection, settings, leader, metrics) if settings.certificates else None
-    parts: list[_Part] = [recorder, controller, leader, *([certificates] if certificates else [])]
-    for part in parts:
+    writers: list[_Part] = [controller]
+    if settings.certificates:
+        writers.append(_certificates(connection, settings, leader, metrics))
+    for part in (recorder, *writers, leader):
         part.start()
     try:
         while not (stop.is_set() or leader.lost.is_set()):
@@ -130,7 +131,7 @@ async def _run(connection: Connection, settings: Settings, sock: socket.socket, 
         log.info("ending: the Lease is lost" if lost else "ending")
         return not lost
     finally:
-        await asyncio.to_thread(_end, *([certificates] if certificates else []), controller, leader, recorder)
+        await asyncio.to_thread(_end, *reversed(writers), leader, recorder)
         await listener.close(linger_seconds=0.0, grace_seconds=0.5)
         pool.stop()
 
