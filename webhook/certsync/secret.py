@@ -43,7 +43,7 @@ class SecretStore:
         self.title = f"Secret {namespace}/{name}"
         self._connection = connection
         self._path = SECRETS.object_path((namespace, name))
-        self._collection = self._path.rsplit("/", 1)[0]
+        self._collection = SECRETS.path_in(namespace)
         self._name = name
 
     def read(self) -> StoredSecret:

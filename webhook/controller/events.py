@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 
 from webhook.controller.event_spam import Complaint, PodRef, SpamFilter
 from webhook.kube.connection import Connection, RequestFailed, Response
+from webhook.kube.resource import Resource
 
 __all__ = ["EventRecorder", "PodRef"]
 
@@ -27,6 +28,7 @@ MOST_BACKOFF_SECONDS = 30.0
 STOP_SECONDS = 1.0
 _MERGE = {"Content-Type": "application/merge-patch+json"}
 _log = logging.getLogger(__name__)
+EVENTS = Resource("events", "/api/v1")
 
 
 class EventRecorder:
@@ -166,7 +168,7 @@ class EventRecorder:
         return self._connection.request("POST", self._path(complaint), body=event, timeout=REQUEST_SECONDS)
 
     def _path(self, complaint: Complaint, *name: str) -> str:
-        return "/".join((f"/api/v1/namespaces/{complaint.pod.namespace}/events", *name))
+        return "/".join((EVENTS.path_in(complaint.pod.namespace), *name))
 
     def _report(self, problem: str) -> None:
         if problem and problem != self._problem:

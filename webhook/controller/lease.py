@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 from webhook.controller.lease_record import DURATION_SECONDS, LeaseRecord, Observation, new_lease
 from webhook.kube.connection import Connection, RequestFailed
+from webhook.kube.resource import Resource
 from webhook.model import Object
 
 RENEW_DEADLINE_SECONDS = 10.0
@@ -23,6 +24,7 @@ MOST_PAUSE_SECONDS = 10.0
 REQUEST_SECONDS = 3.0
 STOP_SECONDS = 5.0
 _log = logging.getLogger(__name__)
+LEASES = Resource("leases", "/apis/coordination.k8s.io/v1")
 
 
 class Leader:
@@ -50,9 +52,9 @@ class Leader:
     ) -> None:
         self.lost = threading.Event()
         self._connection = connection
-        self._leases = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
+        self._leases = LEASES.path_in(namespace)
         self._title = f"Lease {namespace}/{name}"
-        self._path = f"{self._leases}/{name}"
+        self._path = LEASES.object_path((namespace, name))
         self._new = new_lease(namespace, name)
         self._identity = identity
         self._on_change = on_change

@@ -35,7 +35,11 @@ class Resource:
     def object_path(self, key: Key) -> str:
         """Give the path of one object, ``/api/v1/namespaces/ml``; the names must be DNS names."""
         namespace, name = key
-        return f"{self.group}/namespaces/{namespace}/{self.name}/{name}" if namespace else f"{self.path}/{name}"
+        return f"{self.path_in(namespace)}/{name}"
+
+    def path_in(self, namespace: str) -> str:
+        """Give the path of a namespace's objects; of all where *namespace* is empty."""
+        return f"{self.group}/namespaces/{namespace}/{self.name}" if namespace else self.path
 
     def headers(self, kind: str) -> Mapping[str, str]:
         """Give the Accept header; *kind* is ``PartialObjectMetadataList`` for a list, else ``PartialObjectMetadata``."""
