@@ -12,8 +12,8 @@ from tests.apiserver.processes import NotReady, Server
 SCRIPT = """\
 set -e
 for dir in var/lib var/log run; do
-  mkdir -p "$0/upper/$dir" "$0/work/$dir"
-  mount -t overlay overlay -o "lowerdir=/$dir,upperdir=$0/upper/$dir,workdir=$0/work/$dir" "/$dir"
+  mkdir -p "$0/upper/$dir" "$0/overlay/$dir"
+  mount -t overlay overlay -o "lowerdir=/$dir,upperdir=$0/upper/$dir,workdir=$0/overlay/$dir" "/$dir"
 done
 mkdir -p "$0/kubelet" /var/lib/kubelet /run/netns
 mount --bind "$0/kubelet" /var/lib/kubelet
