@@ -3,8 +3,8 @@
 import os
 import re
 import signal
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -134,3 +134,14 @@ class Controller:
     def output(self) -> str:
         """Give all that was logged, over restarts too."""
         return self.log.read_text(errors="replace") if self.log.exists() else ""
+
+
+@contextmanager
+def leading_controller(plane: ControlPlane, folder: Path, command: list[str], namespace: str) -> Iterator[Controller]:
+    """Run a controller that leads, and see at the end that nothing of it was refused or failed unexpectedly."""
+    with Controller(plane, folder, command, namespace) as controller:
+        controller.wait_until_leading()
+        yield controller
+        refused = controller.metric("fabric_injector_addresses_published_total", result="refused")
+        assert refused == 0, "the shipped privileges and policies are enough"
+    assert "Traceback" not in controller.output()

@@ -1,0 +1,33 @@
+"""What ``check`` and ``explain`` found: its order, its exit status and its JSON."""
+
+from webhook.finding import Finding, as_document, exit_status, worst_first
+
+FINE = Finding("ok", "networks", "default/rail-0", "exists")
+DOUBTFUL = Finding("warn", "networks", "default/rail-1", "no node offers it", "install the device plugin")
+BROKEN = Finding("fail", "networks", "default/rail-2", "does not exist", "create it")
+
+
+def test_puts_failures_first_and_keeps_the_order_within_a_level() -> None:
+    late = Finding("fail", "certificates", "tls.crt", "has expired", "is the controller running?")
+    assert worst_first([FINE, BROKEN, DOUBTFUL, late]) == [BROKEN, late, DOUBTFUL, FINE]
+
+
+def test_fails_only_where_something_failed() -> None:
+    assert exit_status([FINE, DOUBTFUL]) == 0
+    assert exit_status([FINE, BROKEN]) == 1
+
+
+def test_gives_all_findings_and_their_number_by_level() -> None:
+    assert as_document([BROKEN, FINE]) == {
+        "findings": [
+            {
+                "level": "fail",
+                "topic": "networks",
+                "subject": "default/rail-2",
+                "message": "does not exist",
+                "action": "create it",
+            },
+            {"level": "ok", "topic": "networks", "subject": "default/rail-0", "message": "exists", "action": ""},
+        ],
+        "summary": {"fail": 1, "warn": 0, "ok": 1},
+    }

@@ -1,0 +1,28 @@
+"""Print findings: a line each on a terminal or in a file, or one JSON document. Shared by ``check`` and ``explain``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import click
+
+from webhook.finding import Finding, Level, as_document
+
+_COLOUR: dict[Level, str] = {"ok": "green", "warn": "yellow", "fail": "red"}
+
+
+def print_findings(findings: Iterable[Finding]) -> None:
+    """Print a line for each finding, and under it what to do; coloured on a terminal."""
+    for finding in findings:
+        click.echo(
+            f"{click.style(f'{finding.level:<4}', fg=_COLOUR[finding.level])}  {finding.subject}: {finding.message}"
+        )
+        if finding.action:
+            click.echo(f"      → {finding.action}")
+
+
+def print_json(findings: Iterable[Finding], **more: Any) -> None:
+    """Print ``{…more, "findings": […], "summary": {"fail": 0, …}}``."""
+    click.echo(json.dumps({**more, **as_document(findings)}, indent=2, ensure_ascii=False))
