@@ -17,7 +17,9 @@ from uuid import uuid4
 import pytest
 
 from .assets import AssetsUnavailable, assets
+from .audit import Audit
 from .client import Client
+from .controller import Controller, leading_controller
 from .controlplane import BASE, ControlPlane
 from .processes import wait_until
 from .webhook import Webhook, installed_command
@@ -66,6 +68,16 @@ def control_plane(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPath
             yield running
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+@pytest.fixture(scope="module")
+def audit(tmp_path_factory: pytest.TempPathFactory) -> Audit:
+    """Give the audit log of a control plane of the module's own, which is to start with its flags."""
+    try:
+        assets()
+    except AssetsUnavailable as problem:
+        unavailable(str(problem))
+    return Audit(tmp_path_factory.mktemp("audit"))
 
 
 @pytest.fixture(scope="session")
@@ -136,6 +148,20 @@ def webhook(
 ) -> Iterator[Webhook]:
     """Run the real server for the tests of one module, registered, with the privileges of its own account."""
     with Webhook(control_plane, tmp_path_factory.mktemp("webhook"), webhook_profiles, webhook_command) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def controller(
+    control_plane: ControlPlane,
+    webhook_command: list[str],
+    namespace: NamespaceFactory,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Controller]:
+    """Run a controller that leads, for the tests of one module."""
+    with leading_controller(
+        control_plane, tmp_path_factory.mktemp("controller"), webhook_command, namespace()
+    ) as running:
         yield running
 
 

@@ -2,14 +2,30 @@
 
 import json
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.worlds import network
 from webhook import names
 
 from .client import Client
 from .processes import wait_until
 
 NETWORK = "default/rdma-net"
+PROFILES = """
+profiles:
+  shared:
+    networks: [{network: default/rdma-net, resource: rdma/hca}]
+"""
+
+
+def write_profiles(api: Client, folder: Path) -> Path:
+    """Write a file with the profile ``shared``, and make its network, which must be there before the webhook starts."""
+    api.ensure({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}})
+    api.ensure(network(NETWORK))
+    path = folder / "profiles.yaml"
+    path.write_text(PROFILES)
+    return path
 
 
 class Told(NamedTuple):

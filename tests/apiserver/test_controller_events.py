@@ -8,22 +8,15 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests import pods
-from tests.worlds import network
 from webhook import names
 
 from .client import Client
 from .conftest import NamespaceFactory
 from .controller import Controller
 from .controlplane import ControlPlane
-from .jobs import NETWORK, Job, as_sent
+from .jobs import Job, as_sent, write_profiles
 from .processes import wait_until
 from .webhook import Webhook
-
-PROFILES = """
-profiles:
-  shared:
-    networks: [{network: default/rdma-net, resource: rdma/hca}]
-"""
 
 
 class World(NamedTuple):
@@ -40,12 +33,7 @@ class World(NamedTuple):
 
 @pytest.fixture(scope="module")
 def webhook_profiles(api: Client, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make the profile's network before the webhook starts."""
-    api.ensure({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}})
-    api.ensure(network(NETWORK))
-    path = tmp_path_factory.mktemp("profiles") / "profiles.yaml"
-    path.write_text(PROFILES)
-    return path
+    return write_profiles(api, tmp_path_factory.mktemp("profiles"))
 
 
 @pytest.fixture(scope="module")

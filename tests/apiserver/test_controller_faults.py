@@ -13,9 +13,7 @@ from webhook.controller.queue import FairQueue
 from webhook.kube.connection import connect
 from webhook.reconcile import Publication, Unit
 
-from .assets import AssetsUnavailable, assets
 from .audit import Audit
-from .conftest import unavailable
 from .controller import Controller, own_token
 from .controlplane import ControlPlane
 from .jobs import Job, Told
@@ -26,17 +24,8 @@ COMPACTION_SECONDS = 1
 
 
 @pytest.fixture(scope="module")
-def audit(tmp_path_factory: pytest.TempPathFactory) -> Audit:
-    return Audit(tmp_path_factory.mktemp("audit"))
-
-
-@pytest.fixture(scope="module")
 def plane(audit: Audit, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     """Run a control plane that is stopped and started, and that forgets its history within seconds."""
-    try:
-        assets()
-    except AssetsUnavailable as problem:
-        unavailable(str(problem))
     flags = (f"--etcd-compaction-interval={COMPACTION_SECONDS}s", "--watch-cache=false", *audit.flags)
     with ControlPlane(tmp_path_factory.mktemp("forgetful"), *flags) as plane:
         yield plane

@@ -1,7 +1,6 @@
 """The real controller and a real API server: who is told which address, as pods come, go and move."""
 
 import time
-from collections.abc import Iterator
 
 import pytest
 
@@ -10,22 +9,8 @@ from webhook import names
 
 from .client import Client
 from .conftest import NamespaceFactory
-from .controller import Controller, leading_controller
-from .controlplane import ControlPlane
+from .controller import Controller
 from .jobs import Job, Told
-
-
-@pytest.fixture(scope="module")
-def controller(
-    control_plane: ControlPlane,
-    webhook_command: list[str],
-    namespace: NamespaceFactory,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Controller]:
-    with leading_controller(
-        control_plane, tmp_path_factory.mktemp("controller"), webhook_command, namespace()
-    ) as running:
-        yield running
 
 
 @pytest.fixture

@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .assets import AssetsUnavailable, assets
 from .audit import Audit
-from .conftest import unavailable
 from .controller import Controller
 from .controlplane import ControlPlane
 from .jobs import Job
@@ -20,17 +18,8 @@ LEASES = "/apis/coordination.k8s.io/v1/namespaces"
 
 
 @pytest.fixture(scope="module")
-def audit(tmp_path_factory: pytest.TempPathFactory) -> Audit:
-    return Audit(tmp_path_factory.mktemp("audit"))
-
-
-@pytest.fixture(scope="module")
 def plane(audit: Audit, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     """Run a control plane that records who writes what."""
-    try:
-        assets()
-    except AssetsUnavailable as problem:
-        unavailable(str(problem))
     with ControlPlane(tmp_path_factory.mktemp("audited"), *audit.flags) as plane:
         yield plane
 

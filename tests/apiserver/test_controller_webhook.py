@@ -1,58 +1,31 @@
 """Webhook and controller together, behind a real API server: a whole job, late workers, and pods that lie about themselves."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests import pods
-from tests.worlds import network
 from webhook import names
 
 from .client import Client
 from .conftest import NamespaceFactory
-from .controller import Controller, leading_controller
-from .controlplane import ControlPlane
-from .jobs import NETWORK, Job, Told, as_sent
+from .controller import Controller
+from .jobs import NETWORK, Job, Told, as_sent, write_profiles
 from .processes import wait_until
 from .webhook import Webhook
 
 MASTER = "pods/kubeflow-pytorchjob-0.yaml"
 WORKER = "pods/kubeflow-pytorchjob-1.yaml"
-PROFILES = """
-profiles:
-  shared:
-    networks: [{network: default/rdma-net, resource: rdma/hca}]
-"""
 
 
 @pytest.fixture(scope="module")
 def webhook_profiles(api: Client, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make the profile's network before the webhook starts."""
-    api.ensure({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}})
-    api.ensure(network(NETWORK))
-    path = tmp_path_factory.mktemp("profiles") / "profiles.yaml"
-    path.write_text(PROFILES)
-    return path
-
-
-@pytest.fixture(scope="module")
-def controller(
-    control_plane: ControlPlane,
-    webhook: Webhook,
-    webhook_command: list[str],
-    namespace: NamespaceFactory,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Controller]:
-    with leading_controller(
-        control_plane, tmp_path_factory.mktemp("controller"), webhook_command, namespace()
-    ) as running:
-        yield running
+    return write_profiles(api, tmp_path_factory.mktemp("profiles"))
 
 
 @pytest.fixture
-def job(api: Client, namespace: NamespaceFactory, controller: Controller) -> Job:
+def job(api: Client, namespace: NamespaceFactory, webhook: Webhook, controller: Controller) -> Job:
     """A PyTorchJob of two pods in a labelled namespace, as its operator creates them."""
     job = Job(api, namespace({names.PROFILE: "shared"}), "bert-master")
     job.key = create(job, pods.load(MASTER))["metadata"]["labels"][names.JOB]
