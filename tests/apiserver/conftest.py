@@ -20,7 +20,7 @@ from .assets import AssetsUnavailable, assets
 from .audit import Audit
 from .client import Client
 from .controller import Controller, leading_controller
-from .controlplane import BASE, ControlPlane
+from .controlplane import ACCESS, ControlPlane
 from .processes import wait_until
 from .webhook import Webhook, installed_command
 
@@ -98,8 +98,8 @@ def api(control_plane: ControlPlane) -> Client:
 
 @pytest.fixture(scope="session")
 def installed(control_plane: ControlPlane) -> ControlPlane:
-    """Install what is shipped (accounts, privileges, policies), and wait until the API server enforces it."""
-    control_plane.kubectl("apply", "-k", str(BASE))
+    """Install the shipped accounts, privileges and policies, and wait until the API server enforces them."""
+    control_plane.kubectl("apply", *(f"--filename={file}" for file in ACCESS))
     client = control_plane.client(control_plane.service_account_token(*CONTROLLER))
     lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "probe"}}
     refused = "may create no Lease but fabric-injector"

@@ -17,6 +17,8 @@ from .processes import Server, free_port, wait_until
 
 MANIFESTS = Path(__file__).parent / "manifests"
 BASE = Path(__file__).parents[2] / "manifests" / "base"
+ACCESS = tuple(BASE / f"{name}.yaml" for name in ("namespace", "rbac-webhook", "rbac-controller", "admission-policy"))
+"""The shipped accounts, privileges and policies, without what runs under them."""
 NETWORKS = "/apis/k8s.cni.cncf.io/v1/network-attachment-definitions"
 SERVER_NAMES = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc")
 

@@ -16,7 +16,7 @@ from webhook import names
 
 from .client import Client, Response
 from .conftest import CONTROLLER, NamespaceFactory
-from .controlplane import BASE, ControlPlane
+from .controlplane import ACCESS, ControlPlane
 from .processes import wait_until
 from .webhook import ACCOUNT, CONFIGURATIONS, Webhook, default_configuration
 
@@ -475,6 +475,6 @@ def checked(api: Client, path: str) -> dict[str, Any]:
 
 def test_what_is_shipped_can_be_applied_again(installed: ControlPlane) -> None:
     """Nothing is changed by it."""
-    lines = installed.kubectl("apply", "-k", str(BASE)).stdout.splitlines()
+    lines = installed.kubectl("apply", *(f"--filename={file}" for file in ACCESS)).stdout.splitlines()
     assert len(lines) == 15
     assert [line for line in lines if not line.endswith(" unchanged")] == []

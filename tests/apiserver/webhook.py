@@ -13,7 +13,7 @@ from typing import Any, Self
 import urllib3
 import yaml
 
-from .controlplane import MANIFESTS, ControlPlane
+from .controlplane import BASE, ControlPlane
 from .pki import Authority
 from .processes import Server, free_port, wait_until
 
@@ -30,8 +30,10 @@ def installed_command() -> list[str] | None:
 
 
 def default_configuration() -> dict[str, Any]:
-    """Give the MutatingWebhookConfiguration that tests use, without a clientConfig."""
-    configuration: dict[str, Any] = yaml.safe_load((MANIFESTS / "webhook-configuration.yaml").read_text())
+    """Give the MutatingWebhookConfiguration that is shipped, without a clientConfig."""
+    configuration: dict[str, Any] = yaml.safe_load((BASE / "mutating-webhook-configuration.yaml").read_text())
+    for entry in configuration["webhooks"]:
+        del entry["clientConfig"]
     return configuration
 
 

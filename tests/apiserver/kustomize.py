@@ -1,0 +1,23 @@
+"""Render a kustomization with the pinned kubectl, whose text differs from one version to another: ``python -m … FOLDER FILE``."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from .assets import AssetsUnavailable, binary
+
+
+def render(folder: Path) -> str:
+    """Give what `kubectl kustomize` prints; raise RuntimeError with what it complains about."""
+    done = subprocess.run([binary("kubectl"), "kustomize", folder], capture_output=True, text=True, timeout=60)
+    if done.returncode != 0 or done.stderr:
+        raise RuntimeError(f"kubectl kustomize {folder}: status {done.returncode}\n{done.stderr}")
+    return done.stdout
+
+
+if __name__ == "__main__":
+    try:
+        folder, file = (Path(argument) for argument in sys.argv[1:])
+        file.write_text(render(folder))
+    except (AssetsUnavailable, RuntimeError) as problem:
+        sys.exit(f"tests.apiserver.kustomize: {problem}")
