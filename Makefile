@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help run test check format lint types layers core sockets apiserver test-node bench bench-scale bench-simulation chaos clean
+.PHONY: help run test check format lint types layers core sockets apiserver test-node bench bench-scale bench-simulation chaos manifests clean
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -49,6 +49,9 @@ bench-simulation: $(STAMP) ## model 100,000 pods in 1,000 jobs, and say what sat
 
 chaos: $(STAMP) ## kill controllers and the API server 50 times while jobs run (needs Go; about 7 minutes)
 	@$(BIN)/python -m tests.bench.chaos
+
+manifests: $(STAMP) ## render manifests/install.yaml from the default overlay (kubectl is built once with Go)
+	@$(BIN)/python -m tests.apiserver.kustomize manifests/overlays/default manifests/install.yaml
 
 clean: ## remove the virtual environment and caches
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
