@@ -51,8 +51,8 @@ class NamespaceFactory(Protocol):
 
 
 @pytest.fixture(scope="session")
-def control_plane(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """Run etcd and kube-apiserver for all tests; without them skip with the reason, under CI=true fail."""
+def programs(pytestconfig: pytest.Config) -> None:
+    """Have the programs of a control plane at hand; without them skip with the reason, under CI=true fail."""
     capture = pytestconfig.pluginmanager.getplugin("capturemanager")
     try:
         if capture is None:
@@ -62,6 +62,11 @@ def control_plane(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPath
                 assets()
     except AssetsUnavailable as problem:
         unavailable(str(problem))
+
+
+@pytest.fixture(scope="session")
+def control_plane(programs: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """Run etcd and kube-apiserver for all tests."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with ControlPlane(tmp_path_factory.mktemp("control-plane")) as running:

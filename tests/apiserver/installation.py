@@ -1,0 +1,140 @@
+"""What install.yaml installs, run as a node would: by the Deployments' own arguments, with the Secret as files."""
+
+import base64
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import urllib3
+import yaml
+
+from .controlplane import ControlPlane
+from .processes import Server, free_port, wait_until
+
+MANIFESTS = Path(__file__).parents[2] / "manifests"
+INSTALL = MANIFESTS / "install.yaml"
+NAMESPACE = "fabric-injector"
+SECRET = f"/api/v1/namespaces/{NAMESPACE}/secrets/fabric-injector-tls"
+MOUNTED = "/etc/fabric-injector"
+ROUTED = "--enable-aggregator-routing=true"
+"""Flag of an API server that calls a Service's endpoints itself, for want of a kube-proxy."""
+
+
+def shipped(kind: str, name: str | None = None) -> Iterator[dict[str, Any]]:
+    """Give the objects of install.yaml of this kind, and of this name where one is given."""
+    for manifest in yaml.safe_load_all(INSTALL.read_text()):
+        if manifest["kind"] == kind and name in (None, manifest["metadata"]["name"]):
+            yield manifest
+
+
+def own_address() -> str:
+    """Give an address of this machine that is not loopback, which no endpoint may be. Raises OSError where there is none."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.connect(("192.0.2.1", 9))  # chooses the way, and sends nothing
+        return str(probe.getsockname()[0])
+
+
+class Installation:
+    """The processes of an installed control plane, stopped when the `with` block is left."""
+
+    def __init__(self, control_plane: ControlPlane, folder: Path, command: list[str], profiles: str) -> None:
+        """Prepare to run the command, the image's entrypoint, with what the Deployments add to it."""
+        self.api = control_plane.api
+        self.folder = folder
+        self._control_plane, self._command, self._profiles = control_plane, command, profiles
+        self._servers: dict[str, tuple[Server, str]] = {}
+
+    def __enter__(self) -> Self:
+        """Begin with nothing."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Stop what runs."""
+        for component in list(self._servers):
+            self.stop(component)
+
+    def start_controller(self) -> None:
+        """Start the controller's container, and return once it has written certificates and caBundle."""
+        self._start("controller")
+        wait_until(lambda: self.ca_bundle() != b"", 60, "the controller to write the caBundle")
+
+    def start_webhook(self) -> None:
+        """Mount what the Deployment mounts, start its container, make it the Service's endpoint, and return once it is ready."""
+        (deployment,) = shipped("Deployment", "fabric-injector-webhook")
+        (secret,) = (each["secret"] for each in deployment["spec"]["template"]["spec"]["volumes"] if "secret" in each)
+        assert SECRET.endswith(f"/{secret['secretName']}")
+        data = self.api.expect("GET", SECRET)["data"]
+        for name in ("tls", "profiles"):
+            (self.folder / "mounted" / name).mkdir(parents=True, exist_ok=True)
+        for item in secret["items"]:
+            (self.folder / "mounted" / "tls" / item["path"]).write_bytes(base64.b64decode(data[item["key"]]))
+        (self.folder / "mounted" / "profiles" / "profiles.yaml").write_text(self._profiles)
+        port = free_port()
+        self._start("webhook", f"--listen=0.0.0.0:{port}", f"--dry-run-listen=127.0.0.1:{free_port()}")
+        wait_until(lambda: self.status("webhook", "/readyz") == 200, 60, "the webhook to be ready")
+        self._set_endpoint(port)
+
+    def stop(self, component: str) -> int:
+        """Stop the container by SIGTERM; give its exit status."""
+        return self._servers.pop(component)[0].stop(40)
+
+    def status(self, component: str, path: str) -> int | None:
+        """Give the status of a GET on the metrics port, such as /readyz; None if nothing answers."""
+        try:
+            return urllib3.request("GET", self._servers[component][1] + path, retries=False, timeout=5).status
+        except urllib3.exceptions.HTTPError:
+            return None
+
+    def configuration(self) -> dict[str, Any]:
+        """Give the live MutatingWebhookConfiguration."""
+        path = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/zz-fabric-injector"
+        found: dict[str, Any] = self.api.expect("GET", path)
+        return found
+
+    def ca_bundle(self) -> bytes:
+        """Give what all entries of the configuration trust, empty where one trusts nothing or another."""
+        bundles = {entry["clientConfig"].get("caBundle", "") for entry in self.configuration()["webhooks"]}
+        return base64.b64decode(bundles.pop()) if len(bundles) == 1 else b""
+
+    def _start(self, component: str, *options: str) -> None:
+        (deployment,) = shipped("Deployment", f"fabric-injector-{component}")
+        spec = deployment["spec"]["template"]["spec"]
+        (container,) = spec["containers"]
+        folder = self.folder / component
+        folder.mkdir(exist_ok=True)
+        token = self._control_plane.service_account_token(NAMESPACE, spec["serviceAccountName"])
+        config = self._control_plane.kubeconfig(folder / "kubeconfig", token)
+        mounted = [argument.replace(MOUNTED, str(self.folder / "mounted")) for argument in container["args"]]
+        port = free_port()
+        dropped = ("KUBE", "FABRIC_INJECTOR_", "POD_NAME")
+        kept = {key: value for key, value in os.environ.items() if not key.startswith(dropped)}
+        server = Server(
+            [*self._command, *mounted, *options, f"--metrics-listen=127.0.0.1:{port}"],
+            folder / "log",
+            {**kept, "KUBECONFIG": str(config)},
+        )
+        self._servers[component] = server, f"http://127.0.0.1:{port}"
+        server.wait_ready(lambda: self.status(component, "/livez") == 200, 60)
+
+    def _set_endpoint(self, port: int) -> None:
+        """Do what the EndpointSlice controller does for the pods that the Service selects."""
+        (service,) = shipped("Service", "fabric-injector")
+        slices = {
+            "apiVersion": "discovery.k8s.io/v1",
+            "kind": "EndpointSlice",
+            "metadata": {
+                "name": "fabric-injector-test",
+                "namespace": NAMESPACE,
+                "labels": {"kubernetes.io/service-name": service["metadata"]["name"]},
+            },
+            "addressType": "IPv4",
+            "endpoints": [{"addresses": [own_address()], "conditions": {"ready": True}}],
+            "ports": [{"name": service["spec"]["ports"][0]["name"], "port": port, "protocol": "TCP"}],
+        }
+        self.api.request("DELETE", self.api.path(slices) + "/fabric-injector-test")
+        self.api.expect("POST", self.api.path(slices), slices)

@@ -1,0 +1,204 @@
+"""install.yaml on a cluster of its own: accepted whole, run as written, applied again, upgraded and removed."""
+
+import copy
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from .client import Client
+from .conftest import PROFILES, unavailable
+from .controlplane import ControlPlane
+from .installation import INSTALL, MANIFESTS, NAMESPACE, ROUTED, SECRET, Installation, own_address, shipped
+from .kustomize import render
+from .processes import wait_until
+
+LABELLED = "labelled"
+POD: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"generateName": "train-", "labels": {"fabric-injector.io/profile": "rdma-shared"}},
+    "spec": {"containers": [{"name": "train", "image": "train"}]},
+}
+NETWORK = {
+    "apiVersion": "k8s.cni.cncf.io/v1",
+    "kind": "NetworkAttachmentDefinition",
+    "metadata": {"name": "rdma-net-ipam", "namespace": "default"},
+    "spec": {"config": json.dumps({"cniVersion": "1.0.0", "type": "macvlan", "ipam": {"type": "static"}})},
+}
+APPLY = ("apply", "--server-side", "--validate=strict", f"--filename={INSTALL}")
+
+
+@pytest.fixture(scope="module")
+def cluster(programs: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """A cluster on which nothing of ours was ever installed, with a namespace that is labelled already."""
+    with ControlPlane(tmp_path_factory.mktemp("install"), ROUTED) as running:
+        running.create_namespace(LABELLED, {"fabric-injector.io/profile": "rdma-shared"})
+        running.create_namespace("unlabelled")
+        running.api.ensure(NETWORK)
+        yield running
+
+
+@pytest.fixture
+def applied(cluster: ControlPlane) -> Iterator[Client]:
+    """Apply install.yaml, and remove all of it afterwards."""
+    cluster.kubectl(*APPLY)
+    yield cluster.api
+    uninstall(cluster)
+
+
+@pytest.fixture
+def installation(
+    applied: Client, cluster: ControlPlane, webhook_command: list[str], tmp_path: Path
+) -> Iterator[Installation]:
+    """Nothing of it runs yet."""
+    try:
+        own_address()
+    except OSError as error:
+        unavailable(f"this machine has no address that an endpoint may have: {error}")
+    with Installation(cluster, tmp_path, webhook_command, PROFILES) as running:
+        yield running
+
+
+def uninstall(cluster: ControlPlane) -> None:
+    """Do what the manual says; and since nothing here finishes a namespace's end, empty the namespace and let it be."""
+    cluster.kubectl("delete", "mutatingwebhookconfiguration", "zz-fabric-injector", "--ignore-not-found")
+    cluster.kubectl("delete", "--ignore-not-found", "--wait=false", "--filename=-", input=without("Namespace"))
+    cluster.api.request("DELETE", SECRET)
+    wait_until(lambda: cluster.api.create(POD, LABELLED, dry_run=True).status == 201, 15, "the webhook to be forgotten")
+
+
+def without(*kinds: str) -> str:
+    return yaml.safe_dump_all(each for each in yaml.safe_load_all(INSTALL.read_text()) if each["kind"] not in kinds)
+
+
+def admit(api: Client, namespace: str) -> tuple[int, str]:
+    answer = api.create(POD, namespace, dry_run=True)
+    return answer.status, answer.message
+
+
+def injected(api: Client) -> bool:
+    answer = api.create(POD, LABELLED, dry_run=True)
+    return "k8s.v1.cni.cncf.io/networks" in answer.json.get("metadata", {}).get("annotations", {})
+
+
+@pytest.mark.usefixtures("programs")
+def test_is_what_the_default_overlay_renders() -> None:
+    assert INSTALL.read_text() == render(MANIFESTS / "overlays" / "default"), "run `make manifests`"
+
+
+def test_is_accepted_whole_and_without_a_warning(cluster: ControlPlane) -> None:
+    done = cluster.kubectl(*APPLY)
+    assert done.stderr == ""
+    lines = done.stdout.splitlines()
+    assert len(lines) == len(list(yaml.safe_load_all(INSTALL.read_text())))
+    assert lines[0].startswith("namespace/")
+    assert lines[-1].startswith("mutatingwebhookconfiguration")
+    again = cluster.kubectl(*APPLY, "--dry-run=server")
+    assert again.stderr == ""
+    assert [line for line in again.stdout.splitlines() if "serverside-applied" not in line] == []
+    uninstall(cluster)
+
+
+def test_pods_of_both_deployments_pass_podsecurity_restricted(applied: Client) -> None:
+    """As the ReplicaSet's controller creates them; the namespace enforces it."""
+    for deployment in shipped("Deployment"):
+        template = deployment["spec"]["template"]
+        pod = {"apiVersion": "v1", "kind": "Pod", **copy.deepcopy(template)}
+        pod["metadata"] = {**template["metadata"], "generateName": "x-"}
+        answer = applied.create(pod, NAMESPACE, dry_run=True)
+        assert (answer.status, answer.warnings) == (201, []), answer.message
+        assert answer.json["spec"]["priority"] == 1_000_000_000
+        (container,) = pod["spec"]["containers"]
+        container["securityContext"]["allowPrivilegeEscalation"] = True
+        assert "violates PodSecurity" in applied.create(pod, NAMESPACE, dry_run=True).message
+
+
+def test_before_the_certificates_only_labelled_namespaces_wait(applied: Client, cluster: ControlPlane) -> None:
+    """The configuration is there, its caBundle is not, and nothing answers: what makes them come is not held up."""
+    applied.request(
+        "PATCH", "/api/v1/namespaces/kube-system", {"metadata": {"labels": {"fabric-injector.io/profile": "x"}}}
+    )
+    applied.request(
+        "PATCH", f"/api/v1/namespaces/{NAMESPACE}", {"metadata": {"labels": {"fabric-injector.io/profile": "x"}}}
+    )
+    applied.ensure({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}, "kube-system")
+    wait_until(lambda: admit(applied, LABELLED)[0] != 201, 15, "the API server to know the configuration")
+    status, message = admit(applied, LABELLED)
+    assert (status, "failed calling webhook" in message) == (500, True), message
+    assert admit(applied, "unlabelled")[0] == admit(applied, "kube-system")[0] == 201
+    for deployment in shipped("Deployment"):
+        pod = {"apiVersion": "v1", "kind": "Pod", **copy.deepcopy(deployment["spec"]["template"])}
+        pod["metadata"]["generateName"] = "x-"
+        assert applied.create(pod, NAMESPACE, dry_run=True).status == 201
+    opted_out = {**POD, "metadata": {"generateName": "x-", "labels": {"fabric-injector.io/profile": "none"}}}
+    assert applied.create(opted_out, LABELLED, dry_run=True).status == 201
+
+
+def test_comes_up_by_itself_in_any_order(installation: Installation, applied: Client) -> None:
+    """The namespace was labelled first, the configuration came next, the certificates after it, the webhook last."""
+    wait_until(lambda: admit(applied, LABELLED)[0] != 201, 15, "the API server to know the configuration")
+    installation.start_controller()
+    assert admit(applied, LABELLED)[0] == 500
+    installation.start_webhook()
+    wait_until(lambda: injected(applied), 30, "a pod to be injected by way of the Service")
+
+
+def test_applied_again_it_keeps_the_certificates(
+    installation: Installation, applied: Client, cluster: ControlPlane
+) -> None:
+    """By server-side apply, and by the older way too: nothing is changed, and no pod is refused."""
+    installation.start_controller()
+    installation.start_webhook()
+    wait_until(lambda: injected(applied), 30, "a pod to be injected")
+    before, secret = installation.configuration(), applied.expect("GET", SECRET)
+    for arguments in (APPLY, (*APPLY, "--force-conflicts")):
+        assert cluster.kubectl(*arguments).stderr == ""
+        assert injected(applied)
+    assert installation.configuration()["webhooks"] == before["webhooks"]
+    assert installation.ca_bundle() != b""
+    for _ in range(2):
+        cluster.kubectl("apply", f"--filename={INSTALL}")
+        assert installation.configuration()["webhooks"] == before["webhooks"]
+    assert applied.expect("GET", SECRET)["data"] == secret["data"]
+    assert injected(applied)
+
+
+def test_the_controller_can_be_upgraded_first(applied: Client, cluster: ControlPlane) -> None:
+    """By its label: all that is its own, and nothing of the webhook's."""
+    only = cluster.kubectl(*APPLY, "--selector=app.kubernetes.io/component=controller").stdout.splitlines()
+    rest = cluster.kubectl(*APPLY, "--selector=app.kubernetes.io/component!=controller").stdout.splitlines()
+    assert len(only) + len(rest) == len(list(yaml.safe_load_all(INSTALL.read_text())))
+    assert {line.partition(".")[0].partition("/")[0] for line in only} == {
+        "clusterrole",
+        "clusterrolebinding",
+        "deployment",
+        "poddisruptionbudget",
+        "role",
+        "rolebinding",
+        "serviceaccount",
+        "validatingadmissionpolicy",
+        "validatingadmissionpolicybinding",
+    }
+    assert [line for line in only if "webhook" in line.split()[0].partition("/")[2]] == []
+
+
+def test_uninstalled_configuration_first_it_holds_nobody_up(
+    installation: Installation, applied: Client, cluster: ControlPlane
+) -> None:
+    """Pods are created from the first step on, and the configuration's end is no fault to those that still run."""
+    installation.start_controller()
+    installation.start_webhook()
+    wait_until(lambda: injected(applied), 30, "a pod to be injected")
+    cluster.kubectl("delete", "mutatingwebhookconfiguration", "zz-fabric-injector")
+    wait_until(lambda: not injected(applied), 15, "the webhook to be forgotten")
+    assert admit(applied, LABELLED)[0] == 201
+    assert installation.status("webhook", "/readyz") == installation.status("controller", "/readyz") == 200
+    assert installation.stop("webhook") == installation.stop("controller") == 0
+    cluster.kubectl(
+        "delete", "--wait=false", "--filename=-", input=without("Namespace", "MutatingWebhookConfiguration")
+    )
+    assert admit(applied, LABELLED)[0] == 201
