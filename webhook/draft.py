@@ -141,10 +141,12 @@ class Draft:
             return known
         length = len(path)
         start = length - 1
-        while start and (known := self._nodes.get(path[:start])) is None:
-            start -= 1
+        nearest: tuple[Any, bool] | None = None
+        while start and nearest is None:
+            nearest = self._nodes.get(path[:start])
+            start -= nearest is None
         node: Any
-        node, fresh = known or (self.pod, False)
+        node, fresh = nearest or (self.pod, False)
         stable = True
         for depth in range(start, length):
             key = path[depth]

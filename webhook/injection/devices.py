@@ -36,9 +36,10 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     own = containers(draft.pod)[plan.container]
     others = [container for container in running_containers(draft.pod) if container is not own]
     changed, raised = [], []
-    written: dict[str, dict[str, str]] = {key: {} for key in _KEYS}
+    written: dict[str, Object] = {key: {} for key in _KEYS}
     for resource, amount in needed.items():
         held = _held(plan, own, resource)
+        text: Any
         present = held or 0
         missing = amount - present
         if "/" in resource:  # memory and hugepages of another container are no use to this one

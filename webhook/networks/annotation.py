@@ -18,7 +18,7 @@ _NAME = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
 _INTERFACE_SPACE = re.compile(r"[ \t\n\v\f\r/]")
 _LONGEST_INTERFACE = 15
 _JSON_SIGNS = re.compile(r'[\[{"]')
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = re.compile(f"[{chr(0xD800)}-{chr(0xDFFF)}]")
 
 
 class NetworksAnnotation(NamedTuple):

@@ -69,8 +69,10 @@ def merge_networks(
 
 def _free_name(taken: set[str], start: int, end: int) -> str:
     """Take a name that nothing has, nor gets by its position from *start* to *end*."""
-    numbers = (number for number in count(1) if not start <= number < end)
-    name = next(name for name in map("net{}".format, numbers) if name not in taken)
+    for number in count(1):
+        name = f"net{number}"
+        if name not in taken and not start <= number < end:
+            break
     taken.add(name)
     return name
 

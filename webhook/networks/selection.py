@@ -11,7 +11,7 @@ from typing import NamedTuple
 from webhook.networks import go_json
 from webhook.networks.go_net import is_cidr, is_mac, parse_ip
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = re.compile(f"[{chr(0xD800)}-{chr(0xDFFF)}]")
 _INTEGER = re.compile(r"-?[0-9]{1,19}")
 
 
