@@ -88,7 +88,7 @@ def _go() -> tuple[str, str]:
     if go is None:
         raise AssetsUnavailable("no Go on PATH to build kube-apiserver and etcd with, and no KUBEBUILDER_ASSETS")
     module = TOOLS / "kubernetes"
-    answer = subprocess.run([go, "env", "GOVERSION"], cwd=module, env=_environment(), capture_output=True, text=True)
+    answer = subprocess.run([go, "env", "GOVERSION"], cwd=module, env=go_environment(), capture_output=True, text=True)
     version = answer.stdout.strip()
     wanted = _find(r"^go ([\d.]+)$", (module / "go.mod").read_text())
     found = re.search(r"\d+(\.\d+)+", version)
@@ -109,7 +109,7 @@ def _build(go: str, name: str, target: Path) -> None:
     try:
         with log.open("wb") as output:
             process = subprocess.Popen(
-                command, cwd=TOOLS / program.module, env=_environment(), stdout=output, stderr=output
+                command, cwd=TOOLS / program.module, env=go_environment(), stdout=output, stderr=output
             )
             _wait(process, name, started)
         if process.returncode != 0:
@@ -145,7 +145,8 @@ def _flags() -> list[str]:
     return ["-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags", f"-s -w {settings}"]
 
 
-def _environment() -> dict[str, str]:
+def go_environment() -> dict[str, str]:
+    """Give the environment that Go runs in: without C, and without a workspace of the user."""
     return {**os.environ, "CGO_ENABLED": "0", "GOWORK": "off"}
 
 

@@ -7,6 +7,7 @@
 A module chooses its own profiles, or another server, by overriding `webhook_profiles` or `webhook_command`.
 """
 
+import json
 import os
 import signal
 from collections.abc import Iterator
@@ -21,11 +22,18 @@ from .audit import Audit
 from .client import Client
 from .controller import Controller, leading_controller
 from .controlplane import ACCESS, ControlPlane
+from .installation import ROUTED, Installation, own_address
 from .processes import wait_until
 from .webhook import Webhook, installed_command
 
 FOLDER = Path(__file__).parent
 CONTROLLER = ("fabric-injector", "fabric-injector-controller")
+NETWORK = {
+    "apiVersion": "k8s.cni.cncf.io/v1",
+    "kind": "NetworkAttachmentDefinition",
+    "metadata": {"name": "rdma-net-ipam", "namespace": "default"},
+    "spec": {"config": json.dumps({"cniVersion": "1.0.0", "type": "macvlan", "ipam": {"type": "static"}})},
+}
 PROFILES = """\
 profiles:
   rdma-shared:
@@ -83,6 +91,27 @@ def audit(tmp_path_factory: pytest.TempPathFactory) -> Audit:
     except AssetsUnavailable as problem:
         unavailable(str(problem))
     return Audit(tmp_path_factory.mktemp("audit"))
+
+
+@pytest.fixture(scope="session")
+def cluster(programs: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """A second cluster, for what is installed whole; namespaces `labelled` and `unlabelled`, and the profiles' network."""
+    with ControlPlane(tmp_path_factory.mktemp("cluster"), ROUTED) as running:
+        running.create_namespace("labelled", {"fabric-injector.io/profile": "rdma-shared"})
+        running.create_namespace("unlabelled")
+        running.api.ensure(NETWORK)
+        yield running
+
+
+@pytest.fixture
+def installation(cluster: ControlPlane, webhook_command: list[str], tmp_path: Path) -> Iterator[Installation]:
+    """What is to run on the second cluster; nothing of it runs yet."""
+    try:
+        own_address()
+    except OSError as error:
+        unavailable(f"this machine has no address that an endpoint may have: {error}")
+    with Installation(cluster, tmp_path, webhook_command, PROFILES) as running:
+        yield running
 
 
 @pytest.fixture(scope="session")

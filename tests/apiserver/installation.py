@@ -11,6 +11,7 @@ from typing import Any, Self
 import urllib3
 import yaml
 
+from .client import Client, Response
 from .controlplane import ControlPlane
 from .processes import Server, free_port, wait_until
 
@@ -28,6 +29,35 @@ def shipped(kind: str, name: str | None = None) -> Iterator[dict[str, Any]]:
     for manifest in yaml.safe_load_all(INSTALL.read_text()):
         if manifest["kind"] == kind and name in (None, manifest["metadata"]["name"]):
             yield manifest
+
+
+POD: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"generateName": "train-", "labels": {"fabric-injector.io/profile": "rdma-shared"}},
+    "spec": {"containers": [{"name": "train", "image": "train"}]},
+}
+
+
+def admit(api: Client, namespace: str) -> Response:
+    """Ask for a pod that names its profile itself, and create none."""
+    return api.create(POD, namespace, dry_run=True)
+
+
+def injected(api: Client, namespace: str = "labelled") -> bool:
+    """Tell whether such a pod is given the profile's network."""
+    answer = admit(api, namespace)
+    return "k8s.v1.cni.cncf.io/networks" in answer.json.get("metadata", {}).get("annotations", {})
+
+
+def remove(control_plane: ControlPlane, text: str) -> None:
+    """Remove manifests as the manual says; since nothing here finishes a namespace's end, empty it and let it be."""
+    control_plane.kubectl("delete", "mutatingwebhookconfiguration", "zz-fabric-injector", "--ignore-not-found")
+    kept = yaml.safe_dump_all(each for each in yaml.safe_load_all(text) if each["kind"] != "Namespace")
+    control_plane.kubectl("delete", "--ignore-not-found", "--wait=false", "--filename=-", input=kept)
+    control_plane.api.request("DELETE", SECRET)
+    api = control_plane.api
+    wait_until(lambda: admit(api, "labelled").status == 201, 15, "the webhook to be forgotten")
 
 
 def own_address() -> str:

@@ -1,45 +1,19 @@
 """install.yaml on a cluster of its own: accepted whole, run as written, applied again, upgraded and removed."""
 
 import copy
-import json
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
 from .client import Client
-from .conftest import PROFILES, unavailable
 from .controlplane import ControlPlane
-from .installation import INSTALL, MANIFESTS, NAMESPACE, ROUTED, SECRET, Installation, own_address, shipped
+from .installation import INSTALL, MANIFESTS, NAMESPACE, POD, SECRET, Installation, admit, injected, remove, shipped
 from .kustomize import render
 from .processes import wait_until
 
 LABELLED = "labelled"
-POD: dict[str, Any] = {
-    "apiVersion": "v1",
-    "kind": "Pod",
-    "metadata": {"generateName": "train-", "labels": {"fabric-injector.io/profile": "rdma-shared"}},
-    "spec": {"containers": [{"name": "train", "image": "train"}]},
-}
-NETWORK = {
-    "apiVersion": "k8s.cni.cncf.io/v1",
-    "kind": "NetworkAttachmentDefinition",
-    "metadata": {"name": "rdma-net-ipam", "namespace": "default"},
-    "spec": {"config": json.dumps({"cniVersion": "1.0.0", "type": "macvlan", "ipam": {"type": "static"}})},
-}
 APPLY = ("apply", "--server-side", "--validate=strict", f"--filename={INSTALL}")
-
-
-@pytest.fixture(scope="module")
-def cluster(programs: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """A cluster on which nothing of ours was ever installed, with a namespace that is labelled already."""
-    with ControlPlane(tmp_path_factory.mktemp("install"), ROUTED) as running:
-        running.create_namespace(LABELLED, {"fabric-injector.io/profile": "rdma-shared"})
-        running.create_namespace("unlabelled")
-        running.api.ensure(NETWORK)
-        yield running
 
 
 @pytest.fixture
@@ -47,42 +21,15 @@ def applied(cluster: ControlPlane) -> Iterator[Client]:
     """Apply install.yaml, and remove all of it afterwards."""
     cluster.kubectl(*APPLY)
     yield cluster.api
-    uninstall(cluster)
-
-
-@pytest.fixture
-def installation(
-    applied: Client, cluster: ControlPlane, webhook_command: list[str], tmp_path: Path
-) -> Iterator[Installation]:
-    """Nothing of it runs yet."""
-    try:
-        own_address()
-    except OSError as error:
-        unavailable(f"this machine has no address that an endpoint may have: {error}")
-    with Installation(cluster, tmp_path, webhook_command, PROFILES) as running:
-        yield running
-
-
-def uninstall(cluster: ControlPlane) -> None:
-    """Do what the manual says; and since nothing here finishes a namespace's end, empty the namespace and let it be."""
-    cluster.kubectl("delete", "mutatingwebhookconfiguration", "zz-fabric-injector", "--ignore-not-found")
-    cluster.kubectl("delete", "--ignore-not-found", "--wait=false", "--filename=-", input=without("Namespace"))
-    cluster.api.request("DELETE", SECRET)
-    wait_until(lambda: cluster.api.create(POD, LABELLED, dry_run=True).status == 201, 15, "the webhook to be forgotten")
+    remove(cluster, INSTALL.read_text())
 
 
 def without(*kinds: str) -> str:
     return yaml.safe_dump_all(each for each in yaml.safe_load_all(INSTALL.read_text()) if each["kind"] not in kinds)
 
 
-def admit(api: Client, namespace: str) -> tuple[int, str]:
-    answer = api.create(POD, namespace, dry_run=True)
-    return answer.status, answer.message
-
-
-def injected(api: Client) -> bool:
-    answer = api.create(POD, LABELLED, dry_run=True)
-    return "k8s.v1.cni.cncf.io/networks" in answer.json.get("metadata", {}).get("annotations", {})
+def refused(api: Client) -> bool:
+    return admit(api, LABELLED).status != 201
 
 
 @pytest.mark.usefixtures("programs")
@@ -100,7 +47,7 @@ def test_is_accepted_whole_and_without_a_warning(cluster: ControlPlane) -> None:
     again = cluster.kubectl(*APPLY, "--dry-run=server")
     assert again.stderr == ""
     assert [line for line in again.stdout.splitlines() if "serverside-applied" not in line] == []
-    uninstall(cluster)
+    remove(cluster, INSTALL.read_text())
 
 
 def test_pods_of_both_deployments_pass_podsecurity_restricted(applied: Client) -> None:
@@ -126,10 +73,10 @@ def test_before_the_certificates_only_labelled_namespaces_wait(applied: Client, 
         "PATCH", f"/api/v1/namespaces/{NAMESPACE}", {"metadata": {"labels": {"fabric-injector.io/profile": "x"}}}
     )
     applied.ensure({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}, "kube-system")
-    wait_until(lambda: admit(applied, LABELLED)[0] != 201, 15, "the API server to know the configuration")
-    status, message = admit(applied, LABELLED)
-    assert (status, "failed calling webhook" in message) == (500, True), message
-    assert admit(applied, "unlabelled")[0] == admit(applied, "kube-system")[0] == 201
+    wait_until(lambda: refused(applied), 15, "the API server to know the configuration")
+    answer = admit(applied, LABELLED)
+    assert (answer.status, "failed calling webhook" in answer.message) == (500, True), answer.message
+    assert admit(applied, "unlabelled").status == admit(applied, "kube-system").status == 201
     for deployment in shipped("Deployment"):
         pod = {"apiVersion": "v1", "kind": "Pod", **copy.deepcopy(deployment["spec"]["template"])}
         pod["metadata"]["generateName"] = "x-"
@@ -140,9 +87,9 @@ def test_before_the_certificates_only_labelled_namespaces_wait(applied: Client, 
 
 def test_comes_up_by_itself_in_any_order(installation: Installation, applied: Client) -> None:
     """The namespace was labelled first, the configuration came next, the certificates after it, the webhook last."""
-    wait_until(lambda: admit(applied, LABELLED)[0] != 201, 15, "the API server to know the configuration")
+    wait_until(lambda: refused(applied), 15, "the API server to know the configuration")
     installation.start_controller()
-    assert admit(applied, LABELLED)[0] == 500
+    assert admit(applied, LABELLED).status == 500
     installation.start_webhook()
     wait_until(lambda: injected(applied), 30, "a pod to be injected by way of the Service")
 
@@ -195,10 +142,10 @@ def test_uninstalled_configuration_first_it_holds_nobody_up(
     wait_until(lambda: injected(applied), 30, "a pod to be injected")
     cluster.kubectl("delete", "mutatingwebhookconfiguration", "zz-fabric-injector")
     wait_until(lambda: not injected(applied), 15, "the webhook to be forgotten")
-    assert admit(applied, LABELLED)[0] == 201
+    assert admit(applied, LABELLED).status == 201
     assert installation.status("webhook", "/readyz") == installation.status("controller", "/readyz") == 200
     assert installation.stop("webhook") == installation.stop("controller") == 0
     cluster.kubectl(
         "delete", "--wait=false", "--filename=-", input=without("Namespace", "MutatingWebhookConfiguration")
     )
-    assert admit(applied, LABELLED)[0] == 201
+    assert admit(applied, LABELLED).status == 201

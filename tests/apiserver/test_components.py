@@ -1,0 +1,165 @@
+"""Components and overlays on a real API server, with the custom resources that they use: accepted, and what they promise."""
+
+import base64
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from webhook.kube.webhook_configuration import KEEPERS, read_webhook_configuration
+
+from .assets import AssetsUnavailable
+from .conftest import unavailable
+from .controlplane import ControlPlane
+from .crds import crd_files
+from .installation import MANIFESTS, NAMESPACE, SECRET, Installation, admit, injected, remove
+from .kustomize import render
+from .processes import wait_until
+
+COMPONENTS = sorted(folder.name for folder in (MANIFESTS / "components").iterdir())
+OVERLAYS = sorted(folder.name for folder in (MANIFESTS / "overlays").iterdir())
+APPLY = ("apply", "--server-side", "--validate=strict", "--filename=-")
+
+
+@pytest.fixture(scope="module")
+def extended(cluster: ControlPlane) -> ControlPlane:
+    """The cluster with the kinds of cert-manager and of Prometheus' operator."""
+    try:
+        files = list(crd_files())
+    except AssetsUnavailable as problem:
+        unavailable(str(problem))
+    cluster.kubectl("apply", "--server-side", *(f"--filename={file}" for file in files))
+    cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
+    return cluster
+
+
+@pytest.fixture
+def apply(extended: ControlPlane) -> Iterator[Callable[[str], str]]:
+    """Apply manifests, strictly; give what kubectl says, and remove them afterwards."""
+    applied: list[str] = []
+
+    def run(text: str) -> str:
+        applied.append(text)
+        done = extended.kubectl(*APPLY, input=text)
+        assert done.stderr == "", "a warning"
+        return done.stdout
+
+    yield run
+    for text in applied:
+        remove(extended, text)
+
+
+def with_components(folder: Path, *names: str) -> str:
+    """Render the base with these components, in this order, as somebody's own overlay would."""
+    folder.mkdir()
+    above = "/".join(".." for _ in folder.resolve().parts[1:])
+    manifests = above + str(MANIFESTS)
+    kustomization = {
+        "resources": [f"{manifests}/base"],
+        "components": [f"{manifests}/components/{name}" for name in names],
+    }
+    (folder / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
+    return render(folder)
+
+
+def find(text: str, kind: str, name: str) -> dict[str, Any]:
+    (found,) = (each for each in yaml.safe_load_all(text) if (each["kind"], each["metadata"]["name"]) == (kind, name))
+    assert isinstance(found, dict)
+    return found
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_overlays_are_accepted(apply: Callable[[str], str], overlay: str) -> None:
+    text = render(MANIFESTS / "overlays" / overlay)
+    assert len(apply(text).splitlines()) == len(list(yaml.safe_load_all(text)))
+
+
+@pytest.mark.parametrize("names", [*([name] for name in COMPONENTS), COMPONENTS], ids="+".join)
+def test_components_are_accepted_alone_and_together(
+    apply: Callable[[str], str], tmp_path: Path, names: list[str]
+) -> None:
+    text = with_components(tmp_path / "overlay", *names)
+    assert len(apply(text).splitlines()) == len(list(yaml.safe_load_all(text)))
+    assert all(each["metadata"]["labels"]["app.kubernetes.io/name"] for each in yaml.safe_load_all(text))
+
+
+def test_cert_manager_keeps_what_the_webhook_mounts(tmp_path: Path) -> None:
+    text = with_components(tmp_path / "overlay", "cert-manager")
+    configuration = find(text, "MutatingWebhookConfiguration", "zz-fabric-injector")
+    (namespace, _, name) = configuration["metadata"]["annotations"]["cert-manager.io/inject-ca-from"].partition("/")
+    certificate = find(text, "Certificate", name)
+    assert (namespace, certificate["spec"]["secretName"]) == (NAMESPACE, "fabric-injector-tls")
+    (entry,) = read_webhook_configuration(configuration).entries
+    assert certificate["spec"]["dnsNames"] == [entry.host]
+    assert read_webhook_configuration(configuration).keeper in KEEPERS.values()
+    deployment = find(text, "Deployment", "fabric-injector-controller")
+    assert deployment["spec"]["template"]["spec"]["containers"][0]["args"] == ["control", "--certificates=none"]
+    signer = find(text, "Issuer", certificate["spec"]["issuerRef"]["name"])["spec"]["ca"]["secretName"]
+    assert find(text, "Certificate", "fabric-injector-ca")["spec"]["secretName"] == signer != "fabric-injector-tls"
+
+
+def test_cert_manager_takes_the_privilege_from_the_controller(
+    apply: Callable[[str], str], extended: ControlPlane
+) -> None:
+    """Nothing of Secret and configuration is left to its account, and its Lease stays."""
+    apply(render(MANIFESTS / "overlays" / "cert-manager"))
+    client = extended.client(extended.service_account_token(NAMESPACE, "fabric-injector-controller"))
+    configurations = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "fabric-injector"}}
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "fabric-injector-tls"}}
+    wait_until(lambda: client.create(lease, NAMESPACE, dry_run=True).status in (201, 409), 15, "the role")
+    assert client.create(secret, NAMESPACE, dry_run=True).status == 403
+    assert client.request("GET", SECRET).status == 403
+    assert client.request("PATCH", f"{configurations}/zz-fabric-injector", {}).status == 403
+
+
+def test_ignore_lets_pods_pass_and_the_api_server_counts_them(
+    apply: Callable[[str], str], extended: ControlPlane, tmp_path: Path
+) -> None:
+    """Nothing runs; by the series that the alert asks for."""
+    apply(with_components(tmp_path / "overlay", "failure-policy-ignore"))
+    name = {"name": "pods.fabric-injector.io"}
+
+    def passed_over() -> bool:
+        assert admit(extended.api, "labelled").status == 201
+        return extended.metric("apiserver_admission_webhook_fail_open_count", **name) > 0
+
+    wait_until(passed_over, 15, "the API server to know the configuration")
+    assert not injected(extended.api)
+
+
+def test_fail_refuses_pods_and_the_api_server_counts_them(apply: Callable[[str], str], extended: ControlPlane) -> None:
+    """Nothing runs; by the series that the alerts ask for."""
+    apply(render(MANIFESTS / "overlays" / "default"))
+    wait_until(lambda: admit(extended.api, "labelled").status == 500, 15, "the API server to know the configuration")
+    series = {"name": "pods.fabric-injector.io", "type": "admit"}
+    count = "apiserver_admission_webhook_rejection_count"
+    assert extended.metric(count, **series, error_type="calling_webhook_error") > 0
+    assert extended.metric("apiserver_admission_webhook_admission_duration_seconds_bucket", **series, le="0.1") >= 0
+
+
+def test_opt_in_reaches_labelled_pods_of_unlabelled_namespaces(
+    apply: Callable[[str], str], extended: ControlPlane, installation: Installation, tmp_path: Path
+) -> None:
+    """And no others, and never kube-system; the controller keeps the caBundle of both entries."""
+    apply(with_components(tmp_path / "overlay", "pod-opt-in"))
+    installation.start_controller()
+    installation.start_webhook()
+    api = extended.api
+    wait_until(lambda: injected(api, "unlabelled"), 30, "a pod of an unlabelled namespace to be injected")
+    assert injected(api, "labelled")
+    first, second = installation.configuration()["webhooks"]
+    assert base64.b64decode(first["clientConfig"]["caBundle"]).startswith(b"-----BEGIN CERTIFICATE")
+    assert first["clientConfig"] == second["clientConfig"]
+    api.ensure({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}, "kube-system")
+    installation.stop("webhook")
+    wait_until(lambda: admit(api, "unlabelled").status == 500, 15, "the webhook to be away")
+    for labels, namespace in (({}, "unlabelled"), ({"fabric-injector.io/profile": "none"}, "unlabelled")):
+        pod = {
+            "metadata": {"generateName": "x-", "labels": labels},
+            "spec": {"containers": [{"name": "c", "image": "i"}]},
+        }
+        assert api.create({"apiVersion": "v1", "kind": "Pod", **pod}, namespace, dry_run=True).status == 201
+    assert admit(api, "kube-system").status == 201
