@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 from cryptography import x509
 
-from certs.pem import (
-    fingerprint,
-    hosts,
-    is_pair,
-    is_signed_by,
-    is_valid,
-    read_authorities,
-    read_certificates,
-    read_key,
-    renewal_due,
-)
+from certs.faults import Fault, leaf_of, pair_faults, trust_faults, valid_authorities
+from certs.pem import fingerprint, hosts, read_authorities, renewal_due
 from certs.serving import AUTHORITY, CERTIFICATE, KEY
 from webhook import names
 from webhook.cli.options import Failure, namespace_option, webhook_configuration_option
 from webhook.errors import InputError, Unavailable
 from webhook.kube.connection import Connection, connect
-from webhook.kube.webhook_configuration import WebhookConfiguration, get_webhook_configuration
+from webhook.kube.webhook_configuration import get_webhook_configuration
 
 _TIMEOUT_SECONDS = 4.0
 
@@ -54,7 +45,8 @@ def show(directory: Path | None, namespace: str, webhook_configuration: str) -> 
     data = _secret(connection, namespace) if directory is None else _files(directory)
     if not any(data.values()):
         raise Failure(f"{directory or names.TLS_SECRET}: holds neither {CERTIFICATE} nor {AUTHORITY}")
-    faults = list(_print(data, now))
+    _print(data, now)
+    faults = list(pair_faults(data, now))
     if connection is not None:
         faults += _compare(connection, webhook_configuration, data, now)
     for fault in faults:
@@ -99,26 +91,13 @@ def _secret(connection: Connection | None, namespace: str) -> Mapping[str, bytes
     return secret.data
 
 
-def _print(data: Mapping[str, bytes], now: datetime) -> Iterator[str]:
-    """Print what there is; give what is wrong with it."""
-    authorities = read_authorities(data.get(AUTHORITY, b""))
-    leaf = next(iter(read_certificates(data.get(CERTIFICATE, b""))), None)
-    for authority in authorities:
+def _print(data: Mapping[str, bytes], now: datetime) -> None:
+    for authority in read_authorities(data.get(AUTHORITY, b"")):
         _line("CA", authority, now)
-    if leaf is None:
-        yield f"{CERTIFICATE}: holds no certificate; the controller issues one, or `certs issue` does"
-        return
-    _line("serving", leaf, now)
-    click.echo(f"           for {', '.join(sorted(hosts(leaf)))}")
-    key = read_key(data.get(KEY, b""))
-    if key is None or not is_pair(leaf, key):
-        yield f"{KEY}: is not the key of {CERTIFICATE}; ask for a new pair with `certs rotate`"
-    if not is_valid(leaf, now):
-        yield f"{CERTIFICATE}: is not valid now; is the controller running?"
-    elif now >= renewal_due(leaf) + timedelta(hours=1):
-        yield f"{CERTIFICATE}: should have been renewed at {renewal_due(leaf):%Y-%m-%d %H:%M}; is the controller running?"
-    if authorities and not any(is_signed_by(leaf, each) for each in authorities):
-        yield f"{CERTIFICATE}: no CA of {AUTHORITY} signed it; ask for a new one with `certs rotate`"
+    leaf = leaf_of(data)
+    if leaf is not None:
+        _line("serving", leaf, now)
+        click.echo(f"           for {', '.join(sorted(hosts(leaf)))}")
 
 
 def _line(kind: str, certificate: x509.Certificate, now: datetime) -> None:
@@ -130,7 +109,7 @@ def _line(kind: str, certificate: x509.Certificate, now: datetime) -> None:
     )
 
 
-def _compare(connection: Connection, name: str, data: Mapping[str, bytes], now: datetime) -> list[str]:
+def _compare(connection: Connection, name: str, data: Mapping[str, bytes], now: datetime) -> list[Fault]:
     """Tell what the live caBundle says of the certificate; where that cannot be known, only why."""
     try:
         configuration = get_webhook_configuration(connection, name, timeout=_TIMEOUT_SECONDS)
@@ -142,15 +121,9 @@ def _compare(connection: Connection, name: str, data: Mapping[str, bytes], now: 
         return []
     if configuration.keeper:
         click.echo(f"caBundle   kept by {configuration.keeper}")
-    return list(_distrust(configuration, data, now))
-
-
-def _distrust(configuration: WebhookConfiguration, data: Mapping[str, bytes], now: datetime) -> Iterator[str]:
-    leaf = next(iter(read_certificates(data.get(CERTIFICATE, b""))), None)
+    faults: list[Fault] = []
     for entry in configuration.entries:
-        trusted = [each for each in read_authorities(entry.ca_bundle) if is_valid(each, now)]
+        trusted = valid_authorities(entry.ca_bundle, now)
         click.echo(f"caBundle   {entry.name}: {len(trusted)} CA, calls {entry.host}")
-        if leaf is not None and not any(is_signed_by(leaf, each) for each in trusted):
-            yield f"caBundle of {entry.name}: trusts no CA that signed {CERTIFICATE}"
-        if leaf is not None and entry.host and entry.host not in hosts(leaf):
-            yield f"{CERTIFICATE}: lacks {entry.host}, which {entry.name} calls"
+        faults += trust_faults(leaf_of(data), entry.name, entry.ca_bundle, entry.host, now)
+    return faults
