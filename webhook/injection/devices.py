@@ -14,7 +14,9 @@ from webhook.draft import Draft
 from webhook.errors import Denied
 from webhook.injection.plan import Plan
 from webhook.model import Decision, Object, Outcome, Reason
+from webhook.networks import Attachment
 from webhook.podspec import claims, containers, limits, requests, running_containers
+from webhook.profiles import Profile
 from webhook.quantity import format_quantity, parse_quantity
 
 STEP = "devices"
@@ -30,7 +32,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
 
     Raises Denied where a container asks for a device in a quantity that is no whole number.
     """
-    needed = _needed(plan)
+    needed = needed_resources(plan.attachments, plan.profile)
     if not needed:
         return [Decision(STEP, Outcome.SKIPPED, Reason.NOT_ASKED, _why_none(plan))]
     own = containers(draft.pod)[plan.container]
@@ -63,12 +65,13 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     return _changed(draft, plan, changed, raised)
 
 
-def _needed(plan: Plan) -> dict[str, int | Fraction]:
+def needed_resources(attachments: Iterable[Attachment], profile: Profile) -> dict[str, int | Fraction]:
+    """Return what a pod with these attachments is to ask for in all: ``{"rdma/hca": 2}``."""
     needed: dict[str, int | Fraction] = {}
-    for attachment in plan.attachments:
+    for attachment in attachments:
         for resource, count in attachment.resources:
             needed[resource] = needed.get(resource, 0) + count
-    for resource, text in plan.profile.resources.items():
+    for resource, text in profile.resources.items():
         amount = _parse(text)
         if amount > needed.get(resource, 0):
             needed[resource] = amount
