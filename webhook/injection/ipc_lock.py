@@ -14,7 +14,7 @@ from webhook.podspec import containers
 STEP = "ipc-lock"
 CAPABILITY = "IPC_LOCK"
 
-_REFUSING_LEVELS = ("baseline", "restricted")
+REFUSING_LEVELS = ("baseline", "restricted")
 """Source: kubernetes/pod-security-admission policy/check_capabilities_baseline.go: IPC_LOCK is not on the list."""
 
 
@@ -43,7 +43,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
         message = f"container {plan.container_name} has {CAPABILITY} already"
         return [Decision(STEP, Outcome.KEPT, Reason.ALREADY_THERE, message), *_inert(draft, plan, context)]
     level = plan.namespace.labels.get(names.POD_SECURITY_ENFORCE)
-    if level in _REFUSING_LEVELS and profile.pod_security != "ignore":
+    if level in REFUSING_LEVELS and profile.pod_security != "ignore":
         return _refused(plan, level)
     draft.append(("spec", "containers", plan.container, "securityContext", "capabilities", "add"), CAPABILITY)
     message = f"container {plan.container_name} may lock memory"

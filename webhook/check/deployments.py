@@ -1,0 +1,121 @@
+"""Look at the two Deployments: which they are, whether they are ready, and where they find the profiles."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from webhook.check.wording import counted
+from webhook.finding import Finding
+from webhook.model import Object
+
+TOPIC = "deployments"
+PROFILES = ("fabric-injector-profiles", "profiles.yaml")
+"""ConfigMap and key where the profiles are, unless the webhook's Deployment says otherwise."""
+
+Role = Literal["webhook", "controller"]
+_COMMANDS: dict[str, Role] = {"serve": "webhook", "control": "controller"}
+_TASKS: dict[Role, str] = {
+    "webhook": "no pod of a labelled namespace can be created",
+    "controller": "no address is published, and no certificate renewed",
+}
+
+
+class ConfigMapKey(NamedTuple):
+    """Name a key of a ConfigMap of the own namespace."""
+
+    name: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """Hold what is kept of a Deployment of ours; *profiles*: where its ``--profiles`` file comes from, None if no ConfigMap."""
+
+    name: str
+    role: Role
+    wanted: int = 1
+    ready: int = 0
+    image: str = ""
+    account: str = "default"
+    profiles: ConfigMapKey | None = None
+
+
+def read_deployment(obj: Object) -> Deployment | None:
+    """Keep what matters; None for a Deployment that runs neither ``serve`` nor ``control``."""
+    metadata, spec, status = obj.get("metadata") or {}, obj.get("spec") or {}, obj.get("status") or {}
+    pod = (spec.get("template") or {}).get("spec") or {}
+    for container in pod.get("containers") or ():
+        arguments = [*(container.get("command") or ()), *(container.get("args") or ())]
+        role = next((_COMMANDS[each] for each in arguments if each in _COMMANDS), None)
+        if role is None or "injector" not in f"{metadata.get('name')} {container.get('image')} {arguments}":
+            continue
+        replicas = spec.get("replicas")
+        return Deployment(
+            metadata.get("name") or "",
+            role,
+            1 if replicas is None else replicas,
+            status.get("readyReplicas") or 0,
+            container.get("image") or "",
+            pod.get("serviceAccountName") or "default",
+            _profiles(pod, container, arguments),
+        )
+    return None
+
+
+def check_deployments(deployments: Sequence[Deployment], namespace: str) -> Iterator[Finding]:
+    """Say of both whether they run."""
+    for role in _TASKS:
+        found = [each for each in deployments if each.role == role]
+        if not found:
+            action = "apply the manifests again, or give --namespace"
+            message = f"there is none in namespace {namespace}: {_TASKS[role]}"
+            yield Finding("fail", TOPIC, f"Deployment of the {role}", message, action)
+        for each in found:
+            yield _look(each, namespace)
+    if len({each.image for each in deployments}) > 1:
+        images = ", ".join(f"{each.name}: {each.image}" for each in deployments)
+        action = "fine during an upgrade (controller first); finish it"
+        yield Finding("warn", TOPIC, "Deployments", f"run different images ({images})", action)
+
+
+def _look(deployment: Deployment, namespace: str) -> Finding:
+    subject = f"Deployment {namespace}/{deployment.name}"
+    told = f"{deployment.ready} of {counted(deployment.wanted, 'replica')} ready"
+    if deployment.ready == 0:
+        action = f"look at `kubectl -n {namespace} describe pods`, and at their logs"
+        return Finding("fail", TOPIC, subject, f"{told}: {_TASKS[deployment.role]}", action)
+    if deployment.ready < deployment.wanted:
+        action = f"look at `kubectl -n {namespace} get pods`"
+        return Finding("warn", TOPIC, subject, told, action)
+    if deployment.wanted < 2:
+        return Finding("warn", TOPIC, subject, f"{told}: nobody takes over while its node fails", "set replicas: 2")
+    return Finding("ok", TOPIC, subject, told)
+
+
+def _profiles(pod: Object, container: Object, arguments: Sequence[str]) -> ConfigMapKey | None:
+    """Follow ``--profiles=PATH`` by the mount that holds it to the ConfigMap and its key."""
+    path = _option(container, arguments)
+    for mount in container.get("volumeMounts") or ():
+        folder = str(mount.get("mountPath") or "").rstrip("/")
+        if not path or not path.startswith(f"{folder}/"):
+            continue
+        inside = posixpath.relpath(path, folder)
+        volume: Object = next((each for each in pod.get("volumes") or () if each.get("name") == mount.get("name")), {})
+        source = volume.get("configMap") or {}
+        if source.get("name"):
+            items = {each.get("path"): each.get("key") for each in source.get("items") or ()}
+            return ConfigMapKey(source["name"], items.get(inside) or inside)
+    return None
+
+
+def _option(container: Object, arguments: Sequence[str]) -> str:
+    for index, argument in enumerate(arguments):
+        if argument.startswith("--profiles="):
+            return argument.partition("=")[2]
+        if argument == "--profiles" and index + 1 < len(arguments):
+            return arguments[index + 1]
+    variables = {each.get("name"): each.get("value") or "" for each in container.get("env") or ()}
+    return variables.get("FABRIC_INJECTOR_SERVE_PROFILES", "")

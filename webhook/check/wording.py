@@ -1,0 +1,20 @@
+"""Write lists that stay short however large the cluster is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+MOST_NAMED = 5
+
+
+def listed(names: Iterable[str], most: int = MOST_NAMED) -> str:
+    """Name the first few: ``a, b and 47 more``."""
+    every = list(names)
+    shown = every if len(every) <= most + 1 else every[:most]
+    more = len(every) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """Count things: ``1 node``, ``3 nodes``."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
