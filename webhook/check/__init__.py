@@ -1,1 +1,11 @@
-"""Look at an installation and say what is wrong with it: profiles, networks, nodes, certificates, privileges, quotas."""
+"""Look at an installation, or at a cluster before it: profiles, networks, nodes, certificates, privileges, quotas, pods.
+
+`take_inventory` reads the cluster and decides nothing; `examine` judges what was read and reads nothing.
+"""
+
+from webhook.check.examine import examine
+from webhook.check.inventory import Inventory, ProfilesRead, Subject
+from webhook.check.reader import Progress
+from webhook.check.survey import judge_profiles, take_inventory
+
+__all__ = ["Inventory", "ProfilesRead", "Progress", "Subject", "examine", "judge_profiles", "take_inventory"]

@@ -35,7 +35,9 @@ def may_be_earlier(pod: Object, namespaces: Mapping[str, LabelledNamespace]) -> 
 
 def is_unreached(pod: Object, namespaces: Mapping[str, LabelledNamespace]) -> bool:
     """Tell whether the pod carries the label in a namespace that does not, where the webhook may never be called for it."""
-    return _namespace(pod) not in namespaces and names.PROFILE in podspec.labels(pod) and _is_uninjected(pod)
+    namespace = namespaces.get(_namespace(pod))
+    outside = namespace is None or names.PROFILE not in namespace.labels
+    return outside and names.PROFILE in podspec.labels(pod) and _is_uninjected(pod)
 
 
 def check_earlier_pods(pods: Iterable[Object], unreached: Sequence[Object] = ()) -> Iterator[Finding]:

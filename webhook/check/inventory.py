@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from webhook import names
 from webhook.check.deployments import Deployment, Role
@@ -15,6 +16,7 @@ from webhook.check.privileges import Access, Answer
 from webhook.check.quotas import Quota
 from webhook.check.reachability import Attempt
 from webhook.check.reader import Found, Listing
+from webhook.errors import Problem
 from webhook.model import NetworkDefinition, Object
 from webhook.profiles import Profiles
 
@@ -27,19 +29,29 @@ class Subject:
     configuration: str = names.WEBHOOK_CONFIGURATION
 
 
-@dataclass(frozen=True, slots=True)
-class ProfilesRead:
-    """Hold the profiles and where they are from; *profiles* None: *faults* say why."""
+class ProfilesRead(NamedTuple):
+    """Hold the profiles and where they are from; None: *faults* say what is wrong with them, *problem* why they cannot be read.
+
+    With neither there are none.
+    """
 
     source: str
     profiles: Profiles | None = None
-    faults: tuple[str, ...] = ()
-    is_missing: bool = False
+    faults: tuple[Problem, ...] = ()
+    problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Installation:
-    """Hold our own objects."""
+class Account(NamedTuple):
+    """Hold what the API server said of each access that an account needs, and of each that it should not have."""
+
+    role: Role
+    name: str
+    needed: Mapping[Access, Answer]
+    excessive: Mapping[Access, Answer]
+
+
+class Installation(NamedTuple):
+    """Hold our own objects; *installer*: what the caller may do, asked where nothing is installed."""
 
     configurations: Listing[Object] = Listing()
     deployments: Listing[Deployment] = Listing()
@@ -49,27 +61,28 @@ class Installation:
     lease: Found[Object] = Found()
     policies: Listing[str] = Listing()
     bindings: Listing[str] = Listing()
-    accounts: Mapping[tuple[Role, str], tuple[Mapping[Access, Answer], Mapping[Access, Answer]]] = field(
-        default_factory=dict
-    )
-    installer: Mapping[Access, Answer] = field(default_factory=dict)
+    accounts: tuple[Account, ...] = ()
+    installer: Mapping[Access, Answer] | None = None
     attempts: tuple[Attempt, ...] = ()
+
+    def is_there(self, subject: Subject) -> bool:
+        """Tell whether anything of ours is installed, or may be: what cannot be read may be there."""
+        unread = self.configurations.problem and self.deployments.problem
+        return bool(unread or self.deployments.items or self.configuration(subject.configuration))
 
     def configuration(self, name: str) -> Object | None:
         """Return the configuration of this name."""
         return next((each for each in self.configurations.items if _name(each) == name), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """Hold what others run in the cluster."""
+class Surroundings(NamedTuple):
+    """Hold what others run in the cluster; *pods*: metadata of those that nobody injected."""
 
     namespaces: Listing[LabelledNamespace] = Listing()
     networks: Listing[NetworkDefinition] = Listing()
     nodes: Listing[Node] = Listing()
     daemon_sets: Listing[DaemonSet] = Listing()
     multus: tuple[Configuration, ...] = ()
-    multus_problem: str = ""
     quotas: Listing[Quota] = Listing()
     local_queues: Listing[Object] = Listing()
     cluster_queues: Listing[Object] = Listing()
@@ -79,8 +92,7 @@ class Surroundings:
     earlier_pods: Listing[Object] = Listing()
 
 
-@dataclass(frozen=True, slots=True)
-class Inventory:
+class Inventory(NamedTuple):
     """Hold everything; *server_time* None where the API server told none."""
 
     subject: Subject

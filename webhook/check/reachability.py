@@ -58,7 +58,9 @@ def is_telling(attempt: Attempt, webhooks: Sequence[str]) -> bool:
     return judge(attempt, webhooks) is not None
 
 
-def check_reachability(attempts: Sequence[Attempt], webhooks: Sequence[str]) -> Iterator[Finding]:
+def check_reachability(
+    attempts: Sequence[Attempt], webhooks: Sequence[str], *, namespaces_known: bool = True
+) -> Iterator[Finding]:
     """Say whether API servers reach the webhook; *webhooks*: the names in our configuration."""
     for attempt in attempts:
         finding = judge(attempt, webhooks)
@@ -66,13 +68,19 @@ def check_reachability(attempts: Sequence[Attempt], webhooks: Sequence[str]) -> 
             yield finding
             return
     subject = "the webhook"
-    if not attempts:
+    if not attempts and namespaces_known:
         message = "was not called: no namespace carries a profile's label yet"
         yield Finding("ok", TOPIC, subject, message, "run check again once one does: a dry run of a pod then tells")
         return
-    last = "; ".join(f"{attempt.kind} in {attempt.where}: {attempt.message or attempt.status}" for attempt in attempts)
+    told = "; ".join(f"{attempt.kind} in {attempt.where}: {attempt.message or attempt.status}" for attempt in attempts)
     action = "run check as somebody who may create pods in a labelled namespace, or use services/proxy"
-    yield Finding("warn", TOPIC, subject, f"could not look whether API servers reach it: {last[:600]}", action)
+    yield Finding(
+        "warn",
+        TOPIC,
+        subject,
+        f"could not look whether API servers reach it: {told[:600] or 'no labelled namespace is known'}",
+        action,
+    )
 
 
 def judge(attempt: Attempt, webhooks: Sequence[str]) -> Finding | None:

@@ -136,9 +136,12 @@ class Reader:
 
     def read_one(self, resource: Resource, key: Key, keep: Callable[[Object], T]) -> Found[T]:
         """Get it now."""
-        path = resource.object_path(key)
+        return self.read_path(resource.object_path(key), keep, resource.headers("PartialObjectMetadata"))
+
+    def read_path(self, path: str, keep: Callable[[Object], T], headers: Mapping[str, str] | None = None) -> Found[T]:
+        """Get what is at a path now."""
         try:
-            response = self._get(path, {}, resource.headers("PartialObjectMetadata"))
+            response = self._get(path, {}, headers or {})
             return Found() if response.status == 404 else Found(keep(_success(response)))
         except (Unavailable, KeyError, TypeError, ValueError, AttributeError) as error:
             return Found(problem=_told(error, path))

@@ -12,6 +12,7 @@ _COMMANDS = {
     "serve": "Answer admission reviews over HTTPS.",
     "control": "Publish rank-0 addresses, and keep the certificates.",
     "dry-run": "Show what would be injected into any workload, and why.",
+    "check": "Look at the cluster and the installation, and say what to do.",
     "certs": "Show, issue or rotate the webhook's certificates.",
     "schema": "Print the JSON Schema of profiles.yaml.",
     "demo": "Show on sample data what a TorchX job becomes, then serve.",

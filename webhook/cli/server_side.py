@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,7 +20,6 @@ from webhook.workloads import recognise
 _SERVER_FIELDS = frozenset(
     ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink", "deletionTimestamp")
 )
-_WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
 _UNAUTHORIZED = 401
 _CONFLICT = 409
 
@@ -38,7 +36,7 @@ def _ask(connection: Connection, template: Template) -> PodResult:
     )
     if response.status == _UNAUTHORIZED:
         raise InputError(f"{response.problem}; log in to the cluster again")
-    warnings = tuple(text.replace('\\"', '"') for text in _WARNING.findall(response.headers.get("Warning") or ""))
+    warnings = response.warnings
     if response.status >= 300:
         message = _message(response)
         return PodResult(template.source, template.namespace, sent, sent, False, message, warnings=warnings)

@@ -16,6 +16,7 @@ from webhook.model import Object
 
 PIECE = 65536
 """How much is read at a time, and at most of the text of a failure."""
+_WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
 
 
 class RequestFailed(Unavailable):
@@ -50,6 +51,11 @@ class Response:
     def problem(self) -> str:
         """Give one line for an answer that was no success, with the API server's own message."""
         return f"{self.request} answered {self.status}: {status_message(self.body)}"
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Give the texts of the Warning headers, in order."""
+        return tuple(text.replace('\\"', '"') for text in _WARNING.findall(self.headers.get("Warning") or ""))
 
 
 class Stream:

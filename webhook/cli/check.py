@@ -1,0 +1,101 @@
+"""Look at a cluster before and after installation: ``fabric-injector check``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from webhook.cli.findings import print_findings, print_json
+from webhook.cli.options import Failure, webhook_configuration_option
+from webhook.errors import InputError, Unavailable
+from webhook.finding import exit_status, worst_first
+
+if TYPE_CHECKING:
+    from webhook.check import ProfilesRead, Progress
+
+_LINE = 100
+
+
+@click.command("check")
+@click.option(
+    "--profiles",
+    type=click.Path(path_type=Path),
+    show_envvar=True,
+    help="YAML file of the profiles. Default: those that are installed.",
+)
+@click.option(
+    "-n",
+    "--namespace",
+    default="fabric-injector",
+    show_default=True,
+    show_envvar=True,
+    help="Namespace that fabric-injector is, or will be, installed in.",
+)
+@webhook_configuration_option
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    show_envvar=True,
+    help="text: a line for each finding, failures first. json: one document for programs.",
+)
+def command(profiles: Path | None, namespace: str, webhook_configuration: str, output: str) -> None:
+    """Look at profiles, networks, nodes, certificates, privileges, quotas and pods, and say what to do.
+
+    Works before installation and after. Nothing is changed: the one pod that is sent is a dry run, which tells whether the webhook
+    is called. What may not be read becomes a warning. Exit status 0: nothing failed, 1: something did, 2: the command or its input
+    is wrong, or the cluster gives no answer.
+
+    \b
+    Examples:
+      fabric-injector check --profiles profiles.yaml
+      fabric-injector check
+      fabric-injector check -o json | jq '.findings[] | select(.level == "fail")'
+    """  # noqa: D301  # \\b is click's own mark
+    from webhook.check import Subject, examine, take_inventory
+    from webhook.kube.connection import connect
+
+    try:
+        given = None if profiles is None else _read(profiles)
+        inventory = take_inventory(connect(), Subject(namespace, webhook_configuration), given, _progress())
+    except (InputError, Unavailable) as error:
+        raise Failure(str(error)) from None
+    finally:
+        _clear()
+    findings = worst_first(examine(inventory))
+    if output == "json":
+        print_json(findings)
+    else:
+        print_findings(findings)
+    raise SystemExit(exit_status(findings))
+
+
+def _read(path: Path) -> ProfilesRead:
+    """Read the profiles of the file; its faults are findings, but a file that cannot be read is a wrong command."""
+    from webhook.check import ProfilesRead
+    from webhook.errors import ProfilesError
+    from webhook.profiles_file import read_profiles
+
+    try:
+        return ProfilesRead(str(path), read_profiles(path))
+    except ProfilesError as error:
+        return ProfilesRead(str(path), faults=error.problems)
+
+
+def _progress() -> Progress:
+    """Tell on a terminal how far it is; a file or a pipe gets findings only."""
+    from webhook.check import Progress
+
+    if not sys.stderr.isatty():
+        return Progress()
+    return Progress(lambda text: click.echo(f"\r{text:<{_LINE}.{_LINE}}", err=True, nl=False))
+
+
+def _clear() -> None:
+    if sys.stderr.isatty():
+        click.echo(f"\r{'':<{_LINE}}\r", err=True, nl=False)
