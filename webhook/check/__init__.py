@@ -6,6 +6,6 @@
 from webhook.check.examine import examine
 from webhook.check.inventory import Inventory, ProfilesRead, Subject
 from webhook.check.reader import Progress
-from webhook.check.survey import judge_profiles, take_inventory
+from webhook.check.survey import take_inventory
 
-__all__ = ["Inventory", "ProfilesRead", "Progress", "Subject", "examine", "judge_profiles", "take_inventory"]
+__all__ = ["Inventory", "ProfilesRead", "Progress", "Subject", "examine", "take_inventory"]

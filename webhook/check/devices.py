@@ -57,11 +57,11 @@ def _look(demand: Demand, resource: str, amount: Fraction, nodes: Sequence[Node]
         action = (
             "install or configure the device plugin that offers it, or correct the name; pods stay Pending until then"
         )
-        return Finding("fail", TOPIC, subject, f"none of {counted(len(nodes), 'node')} offers it", action)
+        return Finding("fail", TOPIC, subject, f"of {counted(len(nodes), 'node')} none offers it", action)
     fitting = [(node, offered) for node, offered in offers if demand.node_selector.items() <= node.labels.items()]
     selector = ", ".join(f"{key}={value}" for key, value in sorted(demand.node_selector.items()))
     if not fitting:
-        message = f"{_named(offers)} offer it, and none of them has label {selector}"
+        message = f"{_named(offers)} {_offer(offers)} it, and none has label {selector}"
         action = "label the nodes, or correct the nodeSelector of the profile or of its networks"
         return Finding("fail", TOPIC, subject, message, action)
     largest = max(offered for _, offered in fitting)
@@ -69,7 +69,7 @@ def _look(demand: Demand, resource: str, amount: Fraction, nodes: Sequence[Node]
         message = f"a pod takes {format_quantity(amount)}, and no node has more than {format_quantity(largest)}"
         return Finding("fail", TOPIC, subject, message, "lower count: or resources: in the profile, or offer more")
     total = format_quantity(sum((offered for _, offered in fitting), Fraction(0)))
-    message = f"{_named(fitting)} offer {total} in all; a pod takes {format_quantity(amount)}"
+    message = f"{_named(fitting)} {_offer(fitting)} {total} in all; a pod takes {format_quantity(amount)}"
     usable = sum(node.usable for node, _ in fitting)
     if usable == 0:
         action = "look at `kubectl get nodes`: pods stay Pending while none is ready and schedulable"
@@ -83,6 +83,10 @@ def _offered(node: Node, resource: str) -> Fraction:
         return parse_quantity(node.allocatable.get(resource, "0"))
     except ValueError:
         return Fraction(0)
+
+
+def _offer(offers: Sequence[tuple[Node, Fraction]]) -> str:
+    return "offers" if len(offers) == 1 else "offer"
 
 
 def _named(offers: Sequence[tuple[Node, Fraction]]) -> str:

@@ -28,17 +28,18 @@ from webhook.model import Object
 def examine(inventory: Inventory) -> list[Finding]:
     """Return all findings, topic by topic."""
     is_installed = inventory.installation.is_there(inventory.subject)
+    demands = _demands(inventory)
     return [
         check_clock(inventory.here, inventory.server_time),
         *check_profiles(inventory.profiles, is_installed=is_installed),
-        *_fabric(inventory),
+        *_fabric(inventory, demands),
         *(_installation(inventory) if is_installed else _before_installation(inventory)),
-        *_workloads(inventory, is_installed=is_installed),
+        *_workloads(inventory, demands, is_installed=is_installed),
         *check_unread(inventory),
     ]
 
 
-def _fabric(inventory: Inventory) -> Iterator[Finding]:
+def _fabric(inventory: Inventory, demands: list[Demand]) -> Iterator[Finding]:
     """Look at what the profiles need of the cluster."""
     around, profiles = inventory.surroundings, inventory.profiles.profiles
     if not around.networks.installed:
@@ -51,7 +52,7 @@ def _fabric(inventory: Inventory) -> Iterator[Finding]:
         definitions = {(each.namespace, each.name): each for each in around.networks.items}
         yield from check_networks(profiles, _users(inventory), definitions)
     if not around.nodes.problem:
-        yield from check_devices(_demands(inventory), around.nodes.items)
+        yield from check_devices(demands, around.nodes.items)
 
 
 def _before_installation(inventory: Inventory) -> Iterator[Finding]:
@@ -102,7 +103,7 @@ def _certificates(inventory: Inventory, configuration: Object) -> Iterator[Findi
     yield from certificates.check_certificates(secret.value, title, read, inventory.now)
 
 
-def _workloads(inventory: Inventory, *, is_installed: bool) -> Iterator[Finding]:
+def _workloads(inventory: Inventory, demands: list[Demand], *, is_installed: bool) -> Iterator[Finding]:
     """Look at the namespaces and at what runs in them or changes their pods."""
     around, ours, profiles = inventory.surroundings, inventory.installation, inventory.profiles.profiles
     if not around.namespaces.problem:
@@ -110,7 +111,6 @@ def _workloads(inventory: Inventory, *, is_installed: bool) -> Iterator[Finding]
     if not ours.configurations.problem:
         yield from check_injectors(ours.configurations.items, inventory.subject.configuration)
     if profiles is not None:
-        demands = _demands(inventory)
         yield from check_resource_quotas(around.quotas.items, demands)
         if around.cluster_queues.installed and not around.cluster_queues.problem:
             queues = around.local_queues.items, around.cluster_queues.items

@@ -73,14 +73,9 @@ def check_reachability(
         yield Finding("ok", TOPIC, subject, message, "run check again once one does: a dry run of a pod then tells")
         return
     told = "; ".join(f"{attempt.kind} in {attempt.where}: {attempt.message or attempt.status}" for attempt in attempts)
+    message = f"could not look whether API servers reach it: {told[:600] or 'no labelled namespace is known'}"
     action = "run check as somebody who may create pods in a labelled namespace, or use services/proxy"
-    yield Finding(
-        "warn",
-        TOPIC,
-        subject,
-        f"could not look whether API servers reach it: {told[:600] or 'no labelled namespace is known'}",
-        action,
-    )
+    yield Finding("warn", TOPIC, subject, message, action)
 
 
 def judge(attempt: Attempt, webhooks: Sequence[str]) -> Finding | None:

@@ -29,7 +29,7 @@ CONFIG_MAPS = Resource("configmaps", "/api/v1")
 _NODES = Resource("nodes", "/api/v1")
 _DAEMON_SETS = Resource("daemonsets", "/apis/apps/v1")
 _QUOTAS = Resource("resourcequotas", "/api/v1")
-_VOLCANO_QUEUES = Resource("queues", "/apis/scheduling.volcano.sh/v1beta1")
+_VOLCANO = "scheduling.volcano.sh"
 _KUEUE = "kueue.x-k8s.io"
 _KUEUE_CONFIGURATION = ("kueue-system", "kueue-manager-config")
 _UNFINISHED = "status.phase!=Succeeded,status.phase!=Failed"
@@ -48,7 +48,7 @@ def begin_surroundings(reader: Reader, namespaces: Listing[LabelledNamespace]) -
     nodes = reader.list(_NODES, read_node)
     daemon_sets = reader.list(_DAEMON_SETS, read_daemon_set)
     quotas = reader.list(_QUOTAS, lambda obj: _quota_of(labelled, obj))
-    volcano = reader.list(_VOLCANO_QUEUES, _whole)
+    volcano = reader.begin("queues of Volcano", lambda: _read_volcano(reader))
     kueue = reader.begin("queues of Kueue", lambda: _read_kueue(reader, labelled))
     pods = reader.list(_PODS_METADATA, lambda obj: _suspect(labelled, obj))
 
@@ -125,21 +125,34 @@ def config_map_data(obj: Object) -> Mapping[str, str]:
 
 
 def _read_kueue(reader: Reader, labelled: Labelled) -> tuple[Listing[Object], Listing[Object], tuple[str, ...]]:
-    group = reader.read_path(f"/apis/{_KUEUE}", _whole)
-    if group.absent:
-        return Listing(installed=False), Listing(installed=False), ()
-    if group.value is None:
-        return Listing(problem=group.problem), Listing(problem=group.problem), ()
-    version = (group.value.get("preferredVersion") or {}).get("groupVersion") or f"{_KUEUE}/v1beta1"
+    version, absent = _preferred_version(reader, _KUEUE)
+    if absent is not None:
+        return absent, absent, ()
 
     def keep(queue: Object) -> Object | None:
         return queue if (queue.get("metadata") or {}).get("namespace") in labelled else None
 
-    local_queues = reader.read_list(Resource("localqueues", f"/apis/{version}"), keep)
-    cluster_queues = reader.read_list(Resource("clusterqueues", f"/apis/{version}"), _whole)
+    local_queues = reader.read_list(Resource("localqueues", version), keep)
+    cluster_queues = reader.read_list(Resource("clusterqueues", version), _whole)
     key: Key = _KUEUE_CONFIGURATION
     configuration = reader.read_one(CONFIG_MAPS, key, config_map_data)
     return local_queues, cluster_queues, _excluded(configuration.value or {})
+
+
+def _read_volcano(reader: Reader) -> Listing[Object]:
+    version, absent = _preferred_version(reader, _VOLCANO)
+    return absent or reader.read_list(Resource("queues", version), _whole)
+
+
+def _preferred_version(reader: Reader, group: str) -> tuple[str, Listing[Object] | None]:
+    """Return the path of a group that may not be installed; a listing in its place where it is not, or cannot be asked for.
+
+    Who may not list an object is refused before it is looked whether there are any; discovery is open to all.
+    """
+    found = reader.read_path(f"/apis/{group}", lambda obj: str(obj["preferredVersion"]["groupVersion"]))
+    if found.value is None:
+        return "", Listing(problem=found.problem, installed=False)
+    return f"/apis/{found.value}", None
 
 
 def _excluded(data: Mapping[str, str]) -> tuple[str, ...]:

@@ -104,10 +104,10 @@ def _installed_profiles(reader: Reader, subject: Subject, installation: Installa
         return ProfilesRead(source, problem=found.problem)
     if found.value is None or place.key not in found.value:
         return ProfilesRead(source)
-    return judge_profiles(source, found.value[place.key])
+    return _judge_profiles(source, found.value[place.key])
 
 
-def judge_profiles(source: str, text: str) -> ProfilesRead:
+def _judge_profiles(source: str, text: str) -> ProfilesRead:
     """Parse profiles; their faults are kept, not raised."""
     try:
         return ProfilesRead(source, parse_profiles(text))
