@@ -52,7 +52,9 @@ def _look(
         else:
             attached += found
     if faults:
-        return [_failure(subject, fault, where) for fault, where in faults.items()], attached
+        is_same_for_all = network.namespace is not None and not profiles.multus.namespace_isolation
+        told = {fault: () if is_same_for_all else tuple(where) for fault, where in faults.items()}
+        return [_failure(subject, fault, where) for fault, where in told.items()], attached
     return [_fitting(profile, subject, attached)], attached
 
 

@@ -1,0 +1,16 @@
+"""Write findings in short, so that a table of cases can hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from webhook.finding import Finding
+
+
+def brief(findings: Iterable[Finding]) -> list[str]:
+    """Return ``"fail subject: message"`` of each; and see that who is told of a fault is told what to do."""
+    listed = list(findings)
+    for finding in listed:
+        assert finding.action or finding.level == "ok", finding
+        assert finding.topic, finding
+    return [f"{finding.level} {finding.subject}: {finding.message}" for finding in listed]
