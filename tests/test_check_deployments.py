@@ -87,10 +87,7 @@ def test_passes_over_others() -> None:
 
 @pytest.mark.parametrize("role", ["webhook", "controller"])
 def test_knows_what_is_shipped(role: str) -> None:
-    path = BASE / f"deployment-{role}.yaml"
-    if not path.exists():
-        pytest.fail(f"{path} is not there")
-    found = read_deployment(yaml.safe_load(path.read_text()))
+    found = read_deployment(yaml.safe_load((BASE / f"deployment-{role}.yaml").read_text()))
     assert found is not None
     assert (found.role, found.account, found.wanted) == (role, f"fabric-injector-{role}", 2)
     assert found.profiles == (ConfigMapKey("fabric-injector-profiles", "profiles.yaml") if role == "webhook" else None)
