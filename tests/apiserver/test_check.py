@@ -1,0 +1,535 @@
+"""`fabric-injector check` on a cluster of its own: before installation, healthy, and with one thing broken at a time."""
+
+import json
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from click.testing import CliRunner
+
+from tests import pods
+from webhook import names
+from webhook.cli import main
+
+from .client import Client
+from .conftest import PROFILES, unavailable
+from .controlplane import ControlPlane
+from .installation import INSTALL, NAMESPACE, ROUTED, Installation, own_address
+from .processes import wait_until
+from .test_install import LABELLED, NETWORK, injected
+
+DEVICE = "rdma/rdma_shared_device_a"
+CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+Check = Callable[..., "Outcome"]
+
+
+class Outcome:
+    """What the command answered: its exit status, and the findings as it prints them for programs."""
+
+    def __init__(self, status: int, output: str) -> None:
+        assert status in (0, 1), output
+        self.status = status
+        document = json.loads(output)
+        self.findings: list[dict[str, str]] = document["findings"]
+        self.summary: dict[str, int] = document["summary"]
+
+    def told(self, level: str, topic: str = "") -> list[str]:
+        """Give ``subject: message`` of the findings of a level, and of a topic where one is given."""
+        found = [each for each in self.findings if each["level"] == level and topic in ("", each["topic"])]
+        return [f"{each['subject']}: {each['message']}" for each in found]
+
+
+@pytest.fixture(scope="module")
+def cluster(programs: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """A cluster with a network, a node that offers its device, and Multus on it, as far as objects go."""
+    try:
+        own_address()
+    except OSError as error:
+        unavailable(f"this machine has no address that an endpoint may have: {error}")
+    with ControlPlane(tmp_path_factory.mktemp("check"), ROUTED) as running:
+        api = running.api
+        api.ensure(NETWORK)
+        api.ensure({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "gpu-1"}})
+        offered = {DEVICE: "8", "pods": "110"}
+        ready = [{"type": "Ready", "status": "True"}]
+        status = {"capacity": offered, "allocatable": offered, "conditions": ready}
+        api.expect("PATCH", "/api/v1/nodes/gpu-1/status", {"status": status})
+        api.expect("PATCH", "/api/v1/nodes/gpu-1", {"spec": {"taints": None}})
+        api.ensure(multus())
+        daemon_set = "/apis/apps/v1/namespaces/kube-system/daemonsets/kube-multus-ds/status"
+        counts = {"desiredNumberScheduled": 1, "numberReady": 1, "currentNumberScheduled": 1, "numberMisscheduled": 0}
+        api.expect("PATCH", daemon_set, {"status": counts})
+        yield running
+
+
+def multus() -> dict[str, Any]:
+    labels = {"name": "multus"}
+    container = {
+        "name": "kube-multus",
+        "image": "ghcr.io/k8snetworkplumbingwg/multus-cni:snapshot",
+        "args": ["--multus-conf-file=auto"],
+    }
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": {"name": "kube-multus-ds", "namespace": "kube-system"},
+        "spec": {
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
+        },
+    }
+
+
+@pytest.fixture
+def check(cluster: ControlPlane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Check:
+    """Give a function that runs the command, as the administrator or the bearer of a token."""
+
+    def run(*arguments: str | Path, token: str | None = None) -> Outcome:
+        monkeypatch.setenv("KUBECONFIG", str(cluster.kubeconfig(tmp_path / "kubeconfig", token)))
+        result = CliRunner().invoke(main, ["check", "-o", "json", *map(str, arguments)])
+        return Outcome(result.exit_code, result.output)
+
+    return run
+
+
+@pytest.fixture
+def profiles(tmp_path: Path) -> Callable[[str], Path]:
+    """Give a function that writes a profiles file."""
+
+    def write(text: str) -> Path:
+        path = tmp_path / "profiles.yaml"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+@pytest.fixture(scope="module")
+def healthy(
+    cluster: ControlPlane, webhook_command: list[str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Installation]:
+    """Install what is shipped, with real processes behind it; only what a kubelet would say is written by hand."""
+    api = cluster.api
+    cluster.create_namespace(LABELLED, {names.PROFILE: "rdma-shared"})
+    cluster.kubectl("apply", "--server-side", f"--filename={INSTALL}")
+    api.ensure(
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "fabric-injector-profiles", "namespace": NAMESPACE},
+            "data": {"profiles.yaml": PROFILES},
+        }
+    )
+    for name in ("webhook", "controller"):
+        set_ready(api, name, 2)
+    with Installation(cluster, tmp_path_factory.mktemp("healthy"), webhook_command, PROFILES) as running:
+        running.start_controller()
+        running.start_webhook()
+        wait_until(lambda: injected(api), 30, "a pod to be injected by way of the Service")
+        yield running
+
+
+def set_ready(api: Client, component: str, ready: int) -> None:
+    path = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/fabric-injector-{component}/status"
+    api.expect("PATCH", path, {"status": {"replicas": 2, "readyReplicas": ready, "availableReplicas": ready}})
+
+
+@contextmanager
+def existing(api: Client, manifest: dict[str, Any], namespace: str | None = None) -> Iterator[None]:
+    """Create an object, and delete it afterwards."""
+    answer = api.create(manifest, namespace)
+    assert answer.status == 201, answer.message
+    try:
+        yield
+    finally:
+        collection = api.path(manifest, namespace)
+        api.expect("DELETE", f"{collection}/{manifest['metadata']['name']}?gracePeriodSeconds=0")
+
+
+@contextmanager
+def labelled(api: Client, namespace: str, **labels: str) -> Iterator[None]:
+    """Put labels on a namespace, and take them off afterwards."""
+    path = f"/api/v1/namespaces/{namespace}"
+    before: dict[str, str] = api.expect("GET", path)["metadata"].get("labels", {})
+    api.expect("PATCH", path, {"metadata": {"labels": labels}})
+    try:
+        yield
+    finally:
+        api.expect("PATCH", path, {"metadata": {"labels": {key: before.get(key) for key in labels}}})
+
+
+def test_before_installation_it_looks_at_the_cluster(check: Check, profiles: Callable[[str], Path]) -> None:
+    found = check("--profiles", profiles(PROFILES))
+    assert (found.status, found.told("fail"), found.told("warn")) == (0, [], [])
+    assert any("is not installed yet" in line for line in found.told("ok", "installation"))
+    assert found.told("ok", "devices") == [
+        f"profile rdma-shared: {DEVICE}: 1 node (gpu-1) offers 8 in all; a pod takes 1"
+    ]
+    assert found.told("ok", "privileges") == ["you: may do the 15 things that installation takes"]
+
+
+def test_before_installation_it_asks_for_profiles(check: Check) -> None:
+    found = check()
+    assert found.status == 0
+    (line,) = found.told("warn", "profiles")
+    assert line.startswith("ConfigMap fabric-injector/fabric-injector-profiles, profiles.yaml: does not exist yet")
+
+
+def test_before_installation_it_finds_what_is_missing(check: Check, profiles: Callable[[str], Path]) -> None:
+    text = "profiles: {bad: {networks: [{network: default/nope}], resources: {rdma/nope: 1}}}"
+    found = check("--profiles", profiles(text))
+    assert found.status == 1
+    assert found.told("fail") == [
+        "profile bad: network default/nope: does not exist",
+        "profile bad: rdma/nope: of 1 node none offers it",
+    ]
+
+
+def test_tells_all_faults_of_a_profiles_file(check: Check, profiles: Callable[[str], Path]) -> None:
+    found = check("--profiles", profiles("profiles:\n  a: {networks: 3}\n  b: {unknown: 1}\n"))
+    assert found.status == 1
+    assert len(found.told("fail", "profiles")) == 2
+    assert "line 2: profiles.a.networks" in found.told("fail", "profiles")[0]
+
+
+def test_finds_a_healthy_installation_in_order(check: Check, healthy: Installation) -> None:
+    found = check()
+    assert (found.status, found.told("fail"), found.told("warn")) == (0, [], [])
+    assert {each["topic"] for each in found.findings} >= {
+        "certificates",
+        "clock",
+        "configuration",
+        "deployments",
+        "devices",
+        "earlier-pods",
+        "injectors",
+        "lease",
+        "multus",
+        "namespaces",
+        "networks",
+        "privileges",
+        "profiles",
+        "reachability",
+    }
+    assert found.told("ok", "reachability") == [
+        f"the webhook, by a dry run of a pod in namespace {LABELLED} (nothing was created): is called, and injects"
+    ]
+    assert found.told("ok", "profiles") == [
+        "ConfigMap fabric-injector/fabric-injector-profiles, profiles.yaml: 1 profile, valid: rdma-shared"
+    ]
+
+
+def test_creates_nothing(check: Check, healthy: Installation) -> None:
+    before = healthy.api.expect("GET", "/api/v1/pods")["metadata"]["resourceVersion"]
+    check()
+    listed = healthy.api.expect("GET", "/api/v1/pods")
+    assert [each for each in listed["items"] if int(each["metadata"]["resourceVersion"]) > int(before)] == []
+
+
+def test_finds_an_unknown_profile(check: Check, healthy: Installation, cluster: ControlPlane) -> None:
+    name = cluster.create_namespace(f"test-{uuid4().hex[:8]}")
+    with labelled(healthy.api, name, **{"fabric-injector.io/profile": "gone"}):
+        found = check()
+    assert found.status == 1
+    assert found.told("fail") == [f"namespace {name}: no profile is named 'gone': every training pod is denied"]
+
+
+def test_finds_a_podsecurity_level_that_refuses(check: Check, healthy: Installation) -> None:
+    with labelled(healthy.api, LABELLED, **{names.POD_SECURITY_ENFORCE: "restricted"}):
+        found = check()
+    assert found.status == 1
+    assert [line.partition(", ")[0] for line in found.told("fail")] == [
+        f"namespace {LABELLED}: enforces PodSecurity restricted"
+    ]
+    (line,) = found.told("warn", "reachability")
+    assert "is called, and denies it: " in line
+
+
+def test_finds_observe_mode(check: Check, healthy: Installation) -> None:
+    with labelled(healthy.api, LABELLED, **{names.MODE: names.MODE_OBSERVE}):
+        found = check()
+    assert found.status == 0
+    assert [line.partition(" (")[0] for line in found.told("warn")] == [f"namespace {LABELLED}: only observes"]
+    assert found.told("ok", "reachability")[0].endswith("is called, and observes")
+
+
+def test_finds_quotas_that_refuse_or_do_not_know_the_device(check: Check, healthy: Installation) -> None:
+    quota: dict[str, Any] = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "team"}}
+    with existing(healthy.api, {**quota, "spec": {"hard": {f"requests.{DEVICE}": "0"}}}, LABELLED):
+        found = check()
+    assert found.status == 1
+    (line,) = found.told("fail", "quotas")
+    assert line.endswith("and a pod takes 1: every training pod is refused")
+    with existing(healthy.api, {**quota, "spec": {"hard": {"pods": "100"}}}, LABELLED):
+        found = check()
+    assert found.status == 0
+    assert found.told("warn") == [
+        f"1 ResourceQuota ({LABELLED}/team): does not know {DEVICE}: pods take as many as there are"
+    ]
+
+
+def test_finds_another_injector(check: Check, healthy: Installation) -> None:
+    entry = {
+        "name": "network-resources-injector.example.com",
+        "clientConfig": {"url": "https://127.0.0.1:9/"},
+        "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"]}],
+        "namespaceSelector": {"matchLabels": {"nobody": "here"}},
+        "admissionReviewVersions": ["v1"],
+        "sideEffects": "None",
+    }
+    configuration = {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "MutatingWebhookConfiguration",
+        "metadata": {"name": "network-resources-injector-config"},
+        "webhooks": [entry],
+    }
+    with existing(healthy.api, configuration):
+        found = check()
+    assert found.status == 0
+    (line,) = found.told("warn")
+    assert line.startswith(
+        "MutatingWebhookConfiguration network-resources-injector-config: is network-resources-injector"
+    )
+
+
+def test_finds_pods_from_before_the_label(check: Check, healthy: Installation, cluster: ControlPlane) -> None:
+    name = cluster.create_namespace(f"test-{uuid4().hex[:8]}")
+    for number in (0, 1):
+        pod = pods.load(f"pods/kubeflow-pytorchjob-{number}.yaml")
+        kept = {key: pod["metadata"][key] for key in ("name", "labels", "annotations") if key in pod["metadata"]}
+        assert "name" in kept
+        containers = [
+            {key: each[key] for key in ("name", "image", "env") if key in each} for each in pod["spec"]["containers"]
+        ]
+        sent = {"apiVersion": "v1", "kind": "Pod", "metadata": kept, "spec": {"containers": containers}}
+        answer = healthy.api.create(sent, name)
+        assert answer.status == 201, answer.message
+    assert check().told("warn", "earlier-pods") == []
+    with labelled(healthy.api, name, **{names.PROFILE: "rdma-shared"}):
+        found = check()
+    assert found.status == 0
+    (line,) = found.told("warn")
+    assert line.startswith(
+        f"namespace {name}: 2 unfinished training pods of 1 job without injection, rank 0 among them ("
+    )
+
+
+def test_finds_a_changed_configuration(check: Check, healthy: Installation) -> None:
+    path = f"{CONFIGURATIONS}/zz-fabric-injector"
+    headers = {"Content-Type": "application/json-patch+json"}
+    change = [{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Ignore"}]
+    healthy.api.expect("PATCH", path, change, headers)
+    found = check()
+    healthy.api.expect("PATCH", path, [{**change[0], "value": "Fail"}], headers)
+    assert found.status == 0
+    (line,) = found.told("warn")
+    assert "failurePolicy is Ignore" in line
+
+
+def test_finds_deployments_that_are_not_ready(check: Check, healthy: Installation) -> None:
+    set_ready(healthy.api, "webhook", 0)
+    set_ready(healthy.api, "controller", 1)
+    found = check()
+    for component in ("webhook", "controller"):
+        set_ready(healthy.api, component, 2)
+    assert found.status == 1
+    assert found.told("fail") == [
+        "Deployment fabric-injector/fabric-injector-webhook: 0 of 2 replicas ready: no pod of a labelled namespace can be created"
+    ]
+    assert found.told("warn") == ["Deployment fabric-injector/fabric-injector-controller: 1 of 2 replicas ready"]
+
+
+def test_finds_lost_privileges(check: Check, healthy: Installation, cluster: ControlPlane) -> None:
+    cluster.kubectl("delete", "clusterrolebinding", "fabric-injector-webhook")
+    found = check()
+    cluster.kubectl("apply", "--server-side", f"--filename={INSTALL}")
+    assert found.status == 1
+    assert found.told("fail")[0].startswith("ServiceAccount fabric-injector-webhook: may not get namespaces, ")
+
+
+def test_finds_queues_that_do_not_know_the_device(check: Check, healthy: Installation) -> None:
+    api = healthy.api
+    queues = {
+        "kueue.x-k8s.io": [("ClusterQueue", "Cluster"), ("LocalQueue", "Namespaced")],
+        "scheduling.volcano.sh": [("Queue", "Cluster")],
+    }
+    for group, kinds in queues.items():
+        for kind, scope in kinds:
+            api.ensure(definition(group, kind, scope))
+    wait_until(lambda: api.answers("/apis/kueue.x-k8s.io/v1beta1/clusterqueues"), 30, "the CRDs")
+    wait_until(lambda: api.answers("/apis/kueue.x-k8s.io/v1beta1/localqueues"), 30, "the CRDs")
+    wait_until(lambda: api.answers("/apis/scheduling.volcano.sh/v1beta1/queues"), 30, "the CRDs")
+    kueue, volcano = "kueue.x-k8s.io/v1beta1", "scheduling.volcano.sh/v1beta1"
+    api.expect(
+        "POST",
+        "/apis/kueue.x-k8s.io/v1beta1/clusterqueues",
+        {
+            "apiVersion": kueue,
+            "kind": "ClusterQueue",
+            "metadata": {"name": "main"},
+            "spec": {"resourceGroups": [{"coveredResources": ["cpu", "memory"]}]},
+        },
+    )
+    api.expect(
+        "POST",
+        f"/apis/kueue.x-k8s.io/v1beta1/namespaces/{LABELLED}/localqueues",
+        {"apiVersion": kueue, "kind": "LocalQueue", "metadata": {"name": "local"}, "spec": {"clusterQueue": "main"}},
+    )
+    api.expect(
+        "POST",
+        "/apis/scheduling.volcano.sh/v1beta1/queues",
+        {
+            "apiVersion": volcano,
+            "kind": "Queue",
+            "metadata": {"name": "small"},
+            "spec": {"capability": {DEVICE: "0"}},
+        },
+    )
+    try:
+        found = check()
+    finally:
+        for path in (
+            "kueue.x-k8s.io/v1beta1/clusterqueues/main",
+            f"kueue.x-k8s.io/v1beta1/namespaces/{LABELLED}/localqueues/local",
+            "scheduling.volcano.sh/v1beta1/queues/small",
+        ):
+            api.expect("DELETE", f"/apis/{path}")
+    assert found.status == 0
+    lines = found.told("warn", "quotas")
+    assert lines[0].startswith(f"ClusterQueue main: does not cover {DEVICE}, which pods of {LABELLED} get")
+    assert lines[1] == f"Volcano queue small: capability has {DEVICE}: 0, and a pod takes 1: it stays Pending"
+
+
+def definition(group: str, kind: str, scope: str) -> dict[str, Any]:
+    """Give a CRD that takes anything."""
+    plural = f"{kind.lower()}s"
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {
+            "name": f"{plural}.{group}",
+            "annotations": {"api-approved.kubernetes.io": "unapproved, for a test"},
+        },
+        "spec": {
+            "group": group,
+            "scope": scope,
+            "names": {"plural": plural, "singular": kind.lower(), "kind": kind},
+            "versions": [{"name": "v1beta1", "served": True, "storage": True, "schema": schema}],
+        },
+    }
+
+
+def test_says_what_it_may_not_look_at(check: Check, healthy: Installation, cluster: ControlPlane) -> None:
+    name = cluster.create_namespace(f"test-{uuid4().hex[:8]}")
+    found = check(token=cluster.service_account_token(name, "default"))
+    assert (found.status, found.told("fail")) == (0, [])
+    queues = ("Kueue's queues", "Volcano's queues")  # where an earlier test installed them
+    unread = [each["subject"] for each in found.findings if each["topic"] == "unread" and each["subject"] not in queues]
+    assert unread == [
+        "namespaces",
+        "profiles",
+        "networks",
+        "nodes",
+        "DaemonSets, for Multus",
+        "webhook configurations",
+        "Deployments",
+        "Services",
+        "certificates",
+        "Lease",
+        "admission policies",
+        "ResourceQuotas",
+        "pods",
+    ]
+    assert found.told("ok") == ["this machine: agrees with the API server's clock"]
+
+
+def test_reaches_the_webhook_by_proxy_where_it_may_create_no_pod(
+    check: Check, healthy: Installation, cluster: ControlPlane
+) -> None:
+    """A reader with services/proxy sees that it answers."""
+    name = cluster.create_namespace(f"test-{uuid4().hex[:8]}")
+    rules = [
+        {"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list"]},
+        {"apiGroups": ["authorization.k8s.io"], "resources": ["subjectaccessreviews"], "verbs": ["create"]},
+    ]
+    reader = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": name},
+        "rules": rules,
+    }
+    binding = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": name},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
+        "subjects": [{"kind": "ServiceAccount", "name": "default", "namespace": name}],
+    }
+    token = cluster.service_account_token(name, "default")
+    slices = f"/apis/discovery.k8s.io/v1/namespaces/{NAMESPACE}/endpointslices/fabric-injector-test"
+    port = healthy.api.expect("GET", slices)["ports"][0]
+    endpoints = {  # the proxy goes by these, which a controller writes beside the slices
+        "apiVersion": "v1",
+        "kind": "Endpoints",
+        "metadata": {"name": "fabric-injector"},
+        "subsets": [{"addresses": [{"ip": own_address()}], "ports": [port]}],
+    }
+    with (
+        existing(healthy.api, reader),
+        existing(healthy.api, binding),
+        existing(healthy.api, endpoints, NAMESPACE),
+    ):
+        wait_until(lambda: cluster.client(token).answers("/api/v1/nodes"), 15, "the role to count")
+        found = check(token=token)
+    assert (found.status, found.told("fail"), found.told("warn")) == (0, [], [])
+    (line,) = found.told("ok", "reachability")
+    assert line.startswith("the webhook, by the API server's proxy to Service fabric-injector/fabric-injector: answers")
+
+
+def test_finds_a_stripped_ca_bundle_and_a_gone_controller(check: Check, healthy: Installation) -> None:
+    healthy.stop("controller")
+    path = f"{CONFIGURATIONS}/zz-fabric-injector"
+    headers = {"Content-Type": "application/json-patch+json"}
+    remove = [{"op": "remove", "path": "/webhooks/0/clientConfig/caBundle"}]
+    healthy.api.expect("PATCH", path, remove, headers)
+    wait_until(lambda: not injected(healthy.api), 15, "the API server to know the configuration")
+    found = check()
+    healthy.start_controller()
+    wait_until(lambda: injected(healthy.api), 30, "a pod to be injected again")
+    assert found.status == 1
+    assert found.told("fail", "certificates") == [
+        "caBundle of pods.fabric-injector.io: is empty: API servers refuse the webhook, and every pod of a labelled namespace"
+    ]
+    assert found.told("fail", "lease")[0].startswith("Lease fabric-injector/fabric-injector: nobody holds it")
+    (line,) = found.told("fail", "reachability")
+    assert "cannot be called: " in line
+
+
+def test_the_command_itself(
+    healthy: Installation, cluster: ControlPlane, webhook_command: list[str], tmp_path: Path
+) -> None:
+    """Text on standard output, nothing on standard error where that is no terminal, and status 2 where nothing can be looked at."""
+
+    def run(config: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "KUBECONFIG": str(config)}
+        command = [*webhook_command, "check", *arguments]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+
+    config = cluster.kubeconfig(tmp_path / "kubeconfig")
+    done = run(config)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    assert {line[:4] for line in done.stdout.splitlines() if not line.startswith("      ")} == {"ok  "}
+    unknown = run(cluster.kubeconfig(tmp_path / "unknown", "not-a-token"))
+    assert (unknown.returncode, "log in to the cluster again" in unknown.stderr) == (2, True)
+    assert run(tmp_path / "absent").returncode == 2
+    assert run(config, "--profiles", str(tmp_path / "absent.yaml")).returncode == 2
+    config.write_text(config.read_text().replace(cluster.url, "https://127.0.0.1:9"))
+    silent = run(config)
+    assert (silent.returncode, silent.stdout) == (2, "")
+    assert "Traceback" not in silent.stderr
