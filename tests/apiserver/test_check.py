@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from tests import pods
 from webhook import names
+from webhook.check.reachability import probe_pod
 from webhook.cli import main
 
 from .client import Client
@@ -474,17 +475,24 @@ def test_reaches_the_webhook_by_proxy_where_it_may_create_no_pod(
     token = cluster.service_account_token(name, "default")
     slices = f"/apis/discovery.k8s.io/v1/namespaces/{NAMESPACE}/endpointslices/fabric-injector-test"
     port = healthy.api.expect("GET", slices)["ports"][0]
-    endpoints = {  # the proxy goes by these, which a controller writes beside the slices
+    pod = probe_pod("none")
+    pod["metadata"] = {"name": "webhook-0"}
+    pod["spec"]["serviceAccountName"] = "fabric-injector-webhook"
+    target = {"kind": "Pod", "name": "webhook-0", "namespace": NAMESPACE}
+    endpoints = {  # the proxy goes by these, which a controller writes beside the slices, and to addresses of pods alone
         "apiVersion": "v1",
         "kind": "Endpoints",
         "metadata": {"name": "fabric-injector"},
-        "subsets": [{"addresses": [{"ip": own_address()}], "ports": [port]}],
+        "subsets": [{"addresses": [{"ip": own_address(), "targetRef": target}], "ports": [port]}],
     }
     with (
         existing(healthy.api, reader),
         existing(healthy.api, binding),
         existing(healthy.api, endpoints, NAMESPACE),
+        existing(healthy.api, pod, NAMESPACE),
     ):
+        status = {"podIP": own_address(), "podIPs": [{"ip": own_address()}], "phase": "Running"}
+        healthy.api.expect("PATCH", f"/api/v1/namespaces/{NAMESPACE}/pods/webhook-0/status", {"status": status})
         wait_until(lambda: cluster.client(token).answers("/api/v1/nodes"), 15, "the role to count")
         found = check(token=token)
     assert (found.status, found.told("fail"), found.told("warn")) == (0, [], [])
