@@ -112,5 +112,5 @@ def test_tells_of_labelled_pods_elsewhere() -> None:
     pod = {"metadata": {"name": "a", "namespace": "b", "labels": {names.PROFILE: "shared"}}}
     assert brief(check_earlier_pods([], [pod])) == [
         NONE,
-        "warn 1 pod: carry the label fabric-injector.io/profile in namespaces that do not (b/a), and were not injected",
+        "warn pods with label fabric-injector.io/profile: 1 pod not injected, in namespaces without the label: b/a",
     ]

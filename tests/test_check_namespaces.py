@@ -96,7 +96,7 @@ def test_judges(namespace: LabelledNamespace, expected: list[str]) -> None:
 def test_tells_what_is_alike_once() -> None:
     many = [space(f"team-{number}") for number in range(50)]
     assert look(*many, space("odd", "gone")) == [
-        "ok 50 namespaces (team-0, team-1, team-2, team-3, team-4 and 45 more): uses profile shared",
+        "ok each of 50 namespaces (team-0, team-1, team-2, team-3, team-4 and 45 more): uses profile shared",
         "fail namespace odd: no profile is named 'gone': every training pod is denied",
     ]
 

@@ -1,5 +1,8 @@
 """What ``check`` and ``explain`` found: its order, its exit status and its JSON."""
 
+import pytest
+
+from webhook.cli.findings import print_findings
 from webhook.finding import Finding, as_document, exit_status, worst_first
 
 FINE = Finding("ok", "networks", "default/rail-0", "exists")
@@ -31,3 +34,9 @@ def test_gives_all_findings_and_their_number_by_level() -> None:
         ],
         "summary": {"fail": 1, "warn": 0, "ok": 1},
     }
+
+
+def test_lets_a_terminal_interpret_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    """A Lease's holder or a denial may hold anything."""
+    print_findings([Finding("fail", "lease", "Lease", "held by \x1b]0;x\x07", "look at \x9b2J")])
+    assert capsys.readouterr().out == "fail  Lease: held by  ]0;x \n      → look at  2J\n"

@@ -37,10 +37,16 @@ def exit_status(findings: Iterable[Finding]) -> int:
     return int(any(finding.level == "fail" for finding in findings))
 
 
+def count(findings: Iterable[Finding]) -> dict[Level, int]:
+    """Return how many there are of each level, the worst first."""
+    listed = [finding.level for finding in findings]
+    return {level: listed.count(level) for level in _WEIGHT}
+
+
 def as_document(findings: Iterable[Finding]) -> dict[str, object]:
     """Give what ``-o json`` prints: the findings in order, and how many there are of each level."""
     listed = list(findings)
     return {
         "findings": [asdict(finding) for finding in listed],
-        "summary": {level: sum(finding.level == level for finding in listed) for level in _WEIGHT},
+        "summary": count(listed),
     }

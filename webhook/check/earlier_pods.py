@@ -61,9 +61,9 @@ def check_earlier_pods(pods: Iterable[Object], unreached: Sequence[Object] = ())
         )
     if unreached:
         shown = listed(f"{_namespace(pod)}/{podspec.display_name(pod)}" for pod in unreached)
-        message = f"carry the label {names.PROFILE} in namespaces that do not ({shown}), and were not injected"
+        message = f"{counted(len(unreached), 'pod')} not injected, in namespaces without the label: {shown}"
         action = "label the namespaces too, or add the component that reaches labelled pods everywhere"
-        yield Finding("warn", TOPIC, counted(len(unreached), "pod"), message, action)
+        yield Finding("warn", TOPIC, f"pods with label {names.PROFILE}", message, action)
 
 
 def _note(found: _Found, pod: Object, member: Member) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from webhook import names
-from webhook.check.wording import counted, listed
+from webhook.check.wording import listed
 from webhook.finding import Finding, Level
 from webhook.injection.ipc_lock import REFUSING_LEVELS
 from webhook.model import Object
@@ -66,7 +66,7 @@ def check_namespaces(
 
 
 def _subject(where: Sequence[str]) -> str:
-    return f"namespace {where[0]}" if len(where) == 1 else f"{counted(len(where), 'namespace')} ({listed(where)})"
+    return f"namespace {where[0]}" if len(where) == 1 else f"each of {len(where)} namespaces ({listed(where)})"
 
 
 def _look(namespace: LabelledNamespace, profiles: Profiles | None, own_namespace: str) -> Iterator[_Remark]:

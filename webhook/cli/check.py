@@ -11,7 +11,7 @@ import click
 from webhook.cli.findings import print_findings, print_json
 from webhook.cli.options import Failure, webhook_configuration_option
 from webhook.errors import InputError, Unavailable
-from webhook.finding import exit_status, worst_first
+from webhook.finding import count, exit_status, worst_first
 
 if TYPE_CHECKING:
     from webhook.check import ProfilesRead, Progress
@@ -72,6 +72,7 @@ def command(profiles: Path | None, namespace: str, webhook_configuration: str, o
         print_json(findings)
     else:
         print_findings(findings)
+        click.echo(", ".join(f"{number} {level}" for level, number in count(findings).items()))
     raise SystemExit(exit_status(findings))
 
 

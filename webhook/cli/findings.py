@@ -9,18 +9,18 @@ from typing import Any
 import click
 
 from webhook.finding import Finding, Level, as_document
+from webhook.review import printable
 
 _COLOUR: dict[Level, str] = {"ok": "green", "warn": "yellow", "fail": "red"}
 
 
 def print_findings(findings: Iterable[Finding]) -> None:
-    """Print a line for each finding, and under it what to do; coloured on a terminal."""
+    """Print a line for each finding, and under it what to do; coloured on a terminal, which gets nothing else to interpret."""
     for finding in findings:
-        click.echo(
-            f"{click.style(f'{finding.level:<4}', fg=_COLOUR[finding.level])}  {finding.subject}: {finding.message}"
-        )
+        level = click.style(f"{finding.level:<4}", fg=_COLOUR[finding.level])
+        click.echo(f"{level}  {printable(f'{finding.subject}: {finding.message}', limit=None)}")
         if finding.action:
-            click.echo(f"      → {finding.action}")
+            click.echo(f"      → {printable(finding.action, limit=None)}")
 
 
 def print_json(findings: Iterable[Finding], **more: Any) -> None:

@@ -1,0 +1,38 @@
+"""``fabric-injector check``: what it refuses, and what it prints beside findings."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from webhook.cli import main
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, ["check", *map(str, arguments)])
+
+
+@pytest.fixture(autouse=True)
+def no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBECONFIG", "/nowhere")
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+
+
+def test_needs_a_cluster() -> None:
+    result = run()
+    assert (result.exit_code, "no credentials for a cluster" in result.output) == (2, True)
+
+
+def test_refuses_a_profiles_file_that_cannot_be_read(tmp_path: Path) -> None:
+    result = run("--profiles", tmp_path / "absent.yaml")
+    assert (result.exit_code, "absent.yaml: cannot be read" in result.output) == (2, True)
+
+
+@pytest.mark.parametrize("arguments", [("-o", "yaml"), ("--unknown",), ("extra",)], ids=str)
+def test_refuses(arguments: tuple[str, ...]) -> None:
+    assert run(*arguments).exit_code == 2
+
+
+def test_helps_with_examples() -> None:
+    result = run("--help")
+    assert "Examples:\n    fabric-injector check --profiles profiles.yaml" in result.output
