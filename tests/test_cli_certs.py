@@ -14,7 +14,7 @@ from certs.serving import ServingCertificate
 from certs.throwaway import make_throwaway
 from tests.fake_objects import SECRET, Cluster, FakeConnection, Replica
 from webhook import names
-from webhook.cli import certs_show, main
+from webhook.cli import main
 from webhook.kube import connection as kube_connection
 
 
@@ -29,8 +29,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
     cluster.now = datetime.now(UTC)
     cluster.configure(b"")
     Replica(cluster).turn()
-    for module in (certs_show, kube_connection):
-        monkeypatch.setattr(module, "connect", lambda: FakeConnection(cluster))
+    monkeypatch.setattr(kube_connection, "connect", lambda **_: FakeConnection(cluster))
     return cluster
 
 

@@ -317,3 +317,25 @@ def test_does_not_load_the_client_library_without_need(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+def test_a_kubeconfig_or_context_chosen_by_hand_goes_before_the_service_account(tmp_path: Path, mounted: Path) -> None:
+    (mounted / "namespace").write_text("here\n")
+    contexts = [
+        {"name": "x", "context": {"cluster": "c", "user": "u"}},
+        {"name": "y", "context": {"cluster": "c", "user": "u", "namespace": "research"}},
+    ]
+    environ = IN_POD | kubeconfig(tmp_path / "config", contexts=contexts)
+    assert find_credentials(environ, service_account=mounted).namespace == "here"
+    found = find_credentials(environ, service_account=mounted, context="y")
+    assert (found.source, found.namespace) == (f"kubeconfig {tmp_path / 'config'}, context y", "research")
+    found = find_credentials(IN_POD, service_account=mounted, kubeconfig=tmp_path / "config")
+    assert (found.source, found.namespace) == (f"kubeconfig {tmp_path / 'config'}, context x", "")
+
+
+def test_names_the_contexts_there_are_and_the_file_that_is_not(tmp_path: Path) -> None:
+    environ = kubeconfig(tmp_path / "config")
+    with pytest.raises(InputError, match=r"--context z: no context is named so; use one of: x$"):
+        find_credentials(environ, context="z")
+    with pytest.raises(InputError, match=r"no kubeconfig at .*/absent; correct --kubeconfig"):
+        find_credentials(environ, kubeconfig=tmp_path / "absent")

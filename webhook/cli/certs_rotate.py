@@ -6,13 +6,14 @@ import click
 
 from certs.rotation import Kind, Policy
 from webhook import names
-from webhook.cli.options import Failure, namespace_option
+from webhook.cli.options import Failure, cluster_options, connect_to_cluster, namespace_option
 from webhook.errors import InputError, Unavailable
 
 
 @click.command("rotate")
 @click.option("--authority", is_flag=True, help="A new CA too, which signs once all API servers trust it.")
 @namespace_option
+@cluster_options
 def rotate(authority: bool, namespace: str) -> None:
     """Ask the controller for a new serving certificate now, and on request for a new CA.
 
@@ -25,11 +26,10 @@ def rotate(authority: bool, namespace: str) -> None:
       fabric-injector certs rotate --authority
     """  # noqa: D301  # \\b is click's own mark
     from webhook.certsync.secret import SecretStore
-    from webhook.kube.connection import connect
 
     kind = Kind.AUTHORITY if authority else Kind.SERVING
     try:
-        secret = SecretStore(connect(), namespace, names.TLS_SECRET)
+        secret = SecretStore(connect_to_cluster(), namespace, names.TLS_SECRET)
         found = secret.ask(kind)
     except (InputError, Unavailable) as error:
         raise Failure(str(error)) from None

@@ -13,9 +13,15 @@ from certs.faults import Fault, leaf_of, pair_faults, trust_faults, valid_author
 from certs.pem import fingerprint, hosts, read_authorities, renewal_due
 from certs.serving import AUTHORITY, CERTIFICATE, KEY
 from webhook import names
-from webhook.cli.options import Failure, namespace_option, webhook_configuration_option
+from webhook.cli.options import (
+    Failure,
+    cluster_options,
+    connect_to_cluster,
+    namespace_option,
+    webhook_configuration_option,
+)
 from webhook.errors import InputError, Unavailable
-from webhook.kube.connection import Connection, connect
+from webhook.kube.connection import Connection
 from webhook.kube.webhook_configuration import get_webhook_configuration
 
 _TIMEOUT_SECONDS = 4.0
@@ -30,6 +36,7 @@ _TIMEOUT_SECONDS = 4.0
 )
 @namespace_option
 @webhook_configuration_option
+@cluster_options
 def show(directory: Path | None, namespace: str, webhook_configuration: str) -> None:
     """Print the certificate that is served, the CAs that are trusted, and whether the live caBundle fits.
 
@@ -58,7 +65,7 @@ def show(directory: Path | None, namespace: str, webhook_configuration: str) -> 
 
 def _connect(*, required: bool) -> Connection | None:
     try:
-        return connect()
+        return connect_to_cluster()
     except InputError as error:
         if required:
             raise Failure(str(error)) from None

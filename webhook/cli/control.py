@@ -20,6 +20,7 @@ from webhook.server.listener import Address
     help="YAML file of the profiles. All that the controller needs is on the pods: the file is read once, and its faults are logged.",
 )
 @click.option(
+    "-n",
     "--namespace",
     default="",
     show_envvar=True,

@@ -11,11 +11,10 @@ from typing import Any
 import click
 
 from webhook import names
-from webhook.cli.options import Failure
+from webhook.cli.options import Failure, cluster_options, connect_to_cluster
 from webhook.dry_run import RENDERERS, DryRun, judge
 from webhook.errors import InputError, ProfilesError, Unavailable, WebhookError
 from webhook.kube.cluster import Cluster
-from webhook.kube.connection import connect
 from webhook.kube.objects import ObjectsWorld, load_objects
 from webhook.model import World
 from webhook.profiles import Profiles, parse_profiles
@@ -45,7 +44,9 @@ _FILE = click.Path(path_type=Path, allow_dash=True)
     help="YAML or JSON file of Namespaces, NetworkAttachmentDefinitions and Pods in place of a cluster, which is then not "
     "contacted. Repeatable; in the environment variable, separate files with ':'.",
 )
-@click.option("--namespace", metavar="NS", show_envvar=True, help="Namespace of objects that name none; else default.")
+@click.option(
+    "-n", "--namespace", metavar="NS", show_envvar=True, help="Namespace of objects that name none; else default."
+)
 @click.option("--profile", metavar="NAME", show_envvar=True, help="Use this profile, whatever the labels say.")
 @click.option(
     "-o",
@@ -62,6 +63,7 @@ _FILE = click.Path(path_type=Path, allow_dash=True)
     show_envvar=True,
     help="Ask the cluster: send each pod as a dry-run create, with your own credentials.",
 )
+@cluster_options
 def command(
     file: tuple[Path, ...],
     more: tuple[Path, ...],
@@ -107,7 +109,7 @@ def command(
         if server:
             from webhook.cli.server_side import ask_server
 
-            run = ask_server(connect(), templates)
+            run = ask_server(connect_to_cluster(), templates)
         else:
             known = _profiles(profiles, objects)
             _check_profile(profile, known)
@@ -175,7 +177,7 @@ def _check_profile(name: str | None, known: Profiles) -> None:
 def _world(objects: Sequence[Path]) -> World:
     if objects:
         return ObjectsWorld(load_objects(objects))
-    return Cluster(connect(), lookup_seconds=_LOOKUP_SECONDS)
+    return Cluster(connect_to_cluster(), lookup_seconds=_LOOKUP_SECONDS)
 
 
 def _show(run: DryRun, output: str) -> None:

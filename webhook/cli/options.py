@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from webhook import names
 from webhook.server.listener import Address
+
+if TYPE_CHECKING:
+    from webhook.kube.connection import Connection
+
+F = TypeVar("F", bound=Callable[..., Any])
+_KUBECONFIG, _CONTEXT = f"{__name__}.kubeconfig", f"{__name__}.context"
 
 
 class AddressType(click.ParamType[Address]):
@@ -35,6 +43,46 @@ webhook_configuration_option = click.option(
 namespace_option = click.option(
     "-n", "--namespace", default="fabric-injector", show_default=True, show_envvar=True, help="Namespace of the Secret."
 )
+
+
+def _keep(key: str) -> Callable[[click.Context, click.Parameter, Any], None]:
+    def callback(context: click.Context, _parameter: click.Parameter, value: Any) -> None:
+        context.meta[key] = value
+
+    return callback
+
+
+def cluster_options(command: F) -> F:
+    """Give a command kubectl's ``--kubeconfig`` and ``--context``; `connect_to_cluster` follows them."""
+    for option in (
+        click.option(
+            "--context",
+            metavar="NAME",
+            default="",
+            show_envvar=True,
+            expose_value=False,
+            callback=_keep(_CONTEXT),
+            help="Context of the kubeconfig, in place of its current one.",
+        ),
+        click.option(
+            "--kubeconfig",
+            type=click.Path(path_type=Path),
+            show_envvar=True,
+            expose_value=False,
+            callback=_keep(_KUBECONFIG),
+            help="Kubeconfig file, in place of the service account, KUBECONFIG and ~/.kube/config.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def connect_to_cluster() -> Connection:
+    """Prepare a connection as the running command's `cluster_options` say; raise InputError where there are no credentials."""
+    from webhook.kube.connection import connect
+
+    meta = click.get_current_context().meta
+    return connect(kubeconfig=meta.get(_KUBECONFIG), context=meta.get(_CONTEXT) or "")
 
 
 class Failure(click.ClickException):

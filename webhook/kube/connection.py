@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -25,10 +26,14 @@ CONNECT_SECONDS = 5.0
 
 
 class Connection:
-    """Send requests as one user to one API server. Safe to share between threads."""
+    """Send requests as one user to one API server. Safe to share between threads.
+
+    *namespace* is the one that is meant where none is named; empty where nothing says.
+    """
 
     def __init__(self, credentials: Credentials, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         """Prepare, without contacting anything; raise InputError where certificates or keys cannot be used."""
+        self.namespace = credentials.namespace
         self._credentials = credentials
         self._monotonic = monotonic
         self._pool = Pool(credentials, monotonic)
@@ -141,6 +146,12 @@ class Connection:
             return send()  # a kept-alive connection may just have been closed by the other side
 
 
-def connect(environ: Mapping[str, str] | None = None) -> Connection:
-    """Prepare a connection with the credentials that this process has; raise InputError where there are none."""
-    return Connection(find_credentials(os.environ if environ is None else environ))
+def connect(
+    environ: Mapping[str, str] | None = None, *, kubeconfig: Path | None = None, context: str = ""
+) -> Connection:
+    """Prepare a connection with the credentials that this process has, or those of a *kubeconfig* or *context* chosen by hand.
+
+    Raises InputError where there are none.
+    """
+    found = find_credentials(os.environ if environ is None else environ, kubeconfig=kubeconfig, context=context)
+    return Connection(found)

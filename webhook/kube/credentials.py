@@ -35,7 +35,8 @@ class Credentials:
     """Hold what a connection needs: *server* as ``https://10.96.0.1:443``, *source* for messages.
 
     *authorization* gives the value of the header for the next request, ``"Bearer …"`` or nothing. *ca* None trusts the system's
-    authorities. *server_name* is what the certificate must name, where that is not the host.
+    authorities. *server_name* is what the certificate must name, where that is not the host. *namespace* is the one that is meant
+    where none is named; empty where nothing says.
     """
 
     source: str
@@ -47,6 +48,7 @@ class Credentials:
     verify: bool = True
     server_name: str = ""
     proxy: str = ""
+    namespace: str = ""
 
 
 class TokenFile:
@@ -66,31 +68,37 @@ class TokenFile:
         return f"Bearer {self._token}"
 
     def _read(self) -> str:
-        try:
-            return self._path.read_text().strip()
-        except (OSError, UnicodeDecodeError):
-            return ""
+        return _read_text(self._path)
 
 
 def find_credentials(
-    environ: Mapping[str, str], *, home: Path | None = None, service_account: Path = SERVICE_ACCOUNT
+    environ: Mapping[str, str],
+    *,
+    home: Path | None = None,
+    service_account: Path = SERVICE_ACCOUNT,
+    kubeconfig: Path | None = None,
+    context: str = "",
 ) -> Credentials:
     """Find the credentials: in a pod its service account, else ``$KUBECONFIG``, else ``~/.kube/config``.
 
+    A *kubeconfig*, or the name of a *context* in it, is chosen by hand and goes before the service account.
     Raises InputError naming the file and field that cannot be used, or all places that were looked at.
     """
     host, port = environ.get("KUBERNETES_SERVICE_HOST", ""), environ.get("KUBERNETES_SERVICE_PORT", "")
-    if host and port and (service_account / "token").exists():
+    by_hand = kubeconfig is not None or bool(context)
+    if not by_hand and host and port and (service_account / "token").exists():
         return _service_account(host, port, service_account)
     listed = [Path(part).expanduser() for part in environ.get("KUBECONFIG", "").split(":") if part]
-    files = listed or [(home or Path.home()) / ".kube" / "config"]
+    files = [kubeconfig] if kubeconfig is not None else listed or [(home or Path.home()) / ".kube" / "config"]
     present = [file for file in files if file.exists()]
+    if not present and by_hand:
+        raise InputError(f"no kubeconfig at {', '.join(map(str, files))}; correct --kubeconfig or KUBECONFIG")
     if not present:
         raise InputError(
             f"no credentials for a cluster: this is no pod with a service account ({service_account / 'token'}), and there is "
             f"no kubeconfig at {', '.join(map(str, files))}; set KUBECONFIG, or give --objects FILE in place of a cluster"
         )
-    return _kubeconfig(present, environ)
+    return _kubeconfig(present, environ, context)
 
 
 def _service_account(host: str, port: str, folder: Path) -> Credentials:
@@ -102,11 +110,19 @@ def _service_account(host: str, port: str, folder: Path) -> Credentials:
         server=f"https://{f'[{host}]' if ':' in host else host}:{port}",
         authorization=TokenFile(folder / "token", source),
         ca=folder / "ca.crt",
+        namespace=_read_text(folder / "namespace"),
     )
 
 
-def _kubeconfig(files: list[Path], environ: Mapping[str, str]) -> Credentials:
-    context = read_context(files)
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def _kubeconfig(files: list[Path], environ: Mapping[str, str], chosen: str) -> Credentials:
+    context = read_context(files, chosen)
     cluster, user = context.cluster, context.user
     server = cluster.text("server").rstrip("/")
     if not server.startswith(("https://", "http://")):
@@ -121,6 +137,7 @@ def _kubeconfig(files: list[Path], environ: Mapping[str, str]) -> Credentials:
         verify=not cluster.flag("insecure-skip-tls-verify"),
         server_name=cluster.text("tls-server-name"),
         proxy=proxy,
+        namespace=context.namespace,
     )
     # As kubectl: nothing secret is sent where nothing is encrypted.
     return _with_user(found, cluster, user) if server.startswith("https://") else found

@@ -52,16 +52,17 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Hold the current context: its name, the file that chose it, and the cluster and user that it names."""
+    """Hold the chosen context: its name, the file that chose it, the cluster and user that it names, and its namespace if any."""
 
     name: str
     file: Path
     cluster: Entry
     user: Entry
+    namespace: str = ""
 
 
-def read_context(files: Iterable[Path]) -> Context:
-    """Read the current context of the merged files.
+def read_context(files: Iterable[Path], chosen: str = "") -> Context:
+    """Read the context named *chosen*, else the current one, of the merged files.
 
     Raises InputError naming file and field, also where the context names a cluster or user that is not there.
     """
@@ -69,13 +70,19 @@ def read_context(files: Iterable[Path]) -> Context:
     found: dict[tuple[str, str], Entry] = {}
     for file in files:
         document = _load(file)
-        chosen = document.get("current-context")
-        if isinstance(chosen, str) and chosen and not name:
-            name, chosen_in = chosen, file
+        current = document.get("current-context")
+        if isinstance(current, str) and current and not name:
+            name, chosen_in = current, file
         for section, body in (("clusters", "cluster"), ("contexts", "context"), ("users", "user")):
             for key, entry in _entries(file, document, section, body):
                 found.setdefault((section, key), entry)
         last = file
+    if chosen:
+        name = chosen
+        if ("contexts", name) not in found:
+            listed = ", ".join(sorted(key for section, key in found if section == "contexts")) or "none"
+            raise InputError(f"kubeconfig {last}: --context {name}: no context is named so; use one of: {listed}")
+        chosen_in = found["contexts", name].file
     if not name:
         raise InputError(f"kubeconfig {last}: current-context: not set; run `kubectl config use-context NAME`")
     context = found.get(("contexts", name))
@@ -89,7 +96,8 @@ def read_context(files: Iterable[Path]) -> Context:
     user = found.get(("users", context.text("user")))
     if user is None and context.text("user"):
         raise context.wrong("user", f"{context.text('user')!r} is not among users", "correct one of them")
-    return Context(name, chosen_in, cluster, user or Entry(context.file, f"{context.field}.user", {}))
+    user = user or Entry(context.file, f"{context.field}.user", {})
+    return Context(name, chosen_in, cluster, user, context.text("namespace"))
 
 
 def _load(file: Path) -> Object:

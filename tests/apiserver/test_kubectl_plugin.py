@@ -1,0 +1,63 @@
+"""The real kubectl finds the plugin, runs it, and completes it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from webhook import __version__
+
+from .assets import binary
+from .conftest import NamespaceFactory
+from .controlplane import ControlPlane
+
+BIN = Path(sys.executable).parent
+POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "p"},
+    "spec": {"containers": [{"name": "m", "image": "i"}]},
+}
+
+
+@pytest.fixture(scope="module")
+def kubectl(control_plane: ControlPlane) -> Path:
+    return binary("kubectl")
+
+
+def run(kubectl: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    found = {**os.environ, "PATH": f"{BIN}:/usr/bin:/bin", "KUBECONFIG": "/dev/null", **environ}
+    return subprocess.run(
+        [str(kubectl), *arguments], env=found, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL
+    )
+
+
+def test_kubectl_lists_and_runs_the_plugin(kubectl: Path) -> None:
+    assert str(BIN / "kubectl-fabric_injector") in run(kubectl, "plugin", "list").stdout.splitlines()
+    done = run(kubectl, "fabric-injector", "--version")
+    assert done.stdout.strip() == f"fabric-injector, version {__version__}", done.stderr
+
+
+def test_the_plugin_takes_kubectls_own_options(
+    kubectl: Path, control_plane: ControlPlane, namespace: NamespaceFactory, tmp_path: Path
+) -> None:
+    config = control_plane.kubeconfig(tmp_path / "config")
+    (tmp_path / "pod.yaml").write_text(yaml.safe_dump(POD))
+    name = namespace()
+    chosen = ("--kubeconfig", str(config), "--context", "test", "-n", name)
+    done = run(
+        kubectl, "fabric-injector", "dry-run", "-f", str(tmp_path / "pod.yaml"), "--server", "-o", "json", *chosen
+    )
+    assert done.returncode == 0, done.stderr
+    assert yaml.safe_load(done.stdout)["pods"][0]["namespace"] == name
+    wrong = run(kubectl, "fabric-injector", "certs", "show", "--kubeconfig", str(config), "--context", "absent")
+    assert wrong.returncode == 2
+    assert "--context absent: no context is named so; use one of: test" in wrong.stderr
+
+
+def test_kubectl_completes_the_plugins_commands_and_options(kubectl: Path) -> None:
+    assert "dry-run\tShow what would be injected" in run(kubectl, "__complete", "fabric-injector", "dry").stdout
+    assert "--namespace" in run(kubectl, "__complete", "fabric-injector", "certs", "show", "--na").stdout

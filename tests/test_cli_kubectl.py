@@ -1,0 +1,51 @@
+"""The command as kubectl's plugin: what completes it, and that its options are spelled as kubectl's."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from webhook.cli import kubectl_complete, main
+
+TALKERS = (("dry-run",), ("certs", "show"), ("certs", "rotate"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "lines"),
+    [
+        (["sc"], ["schema\tPrint the JSON Schema of profiles.yaml.", ":4"]),
+        (["dry-run", "--out"], ["--output\tForm of the answer, see Output above.", ":4"]),
+        (["dry-run", "-o", "p"], ["patch", "pod", ":4"]),
+        (["dry-run", "-f", ""], [":0"]),
+    ],
+    ids=["command", "option", "choice", "file"],
+)
+def test_completes(
+    arguments: list[str], lines: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["kubectl_complete-fabric_injector", *arguments])
+    kubectl_complete.main()
+    assert capsys.readouterr().out.splitlines() == lines
+
+
+@pytest.mark.parametrize("words", TALKERS, ids=" ".join)
+def test_commands_that_talk_to_a_cluster_share_kubectls_options(words: tuple[str, ...]) -> None:
+    found: click.Command = main
+    for word in words:
+        assert isinstance(found, click.Group)
+        found = found.get_command(click.Context(found), word) or main
+    spelled = {spelling for option in found.params for spelling in option.opts}
+    assert {"--kubeconfig", "--context", "--namespace", "-n"} <= spelled
+
+
+@pytest.mark.parametrize("words", TALKERS, ids=" ".join)
+def test_a_kubeconfig_that_is_not_there_is_a_plain_error(words: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "pod.yaml").write_text("{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: []}}")
+    given = ["-f", str(tmp_path / "pod.yaml"), "--server"] if words == ("dry-run",) else []
+    result = CliRunner().invoke(main, [*words, *given, "--kubeconfig", str(tmp_path / "absent")])
+    assert result.exit_code == 2
+    assert f"no kubeconfig at {tmp_path / 'absent'}" in result.output
