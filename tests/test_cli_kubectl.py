@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from webhook.cli import kubectl_complete, main
 
-TALKERS = (("dry-run",), ("certs", "show"), ("certs", "rotate"))
+TALKERS = (("dry-run",), ("explain",), ("certs", "show"), ("certs", "rotate"))
 
 
 @pytest.mark.parametrize(
@@ -46,6 +46,7 @@ def test_commands_that_talk_to_a_cluster_share_kubectls_options(words: tuple[str
 def test_a_kubeconfig_that_is_not_there_is_a_plain_error(words: tuple[str, ...], tmp_path: Path) -> None:
     (tmp_path / "pod.yaml").write_text("{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: []}}")
     given = ["-f", str(tmp_path / "pod.yaml"), "--server"] if words == ("dry-run",) else []
+    given += ["job/train"] if words == ("explain",) else []
     result = CliRunner().invoke(main, [*words, *given, "--kubeconfig", str(tmp_path / "absent")])
     assert result.exit_code == 2
     assert f"no kubeconfig at {tmp_path / 'absent'}" in result.output

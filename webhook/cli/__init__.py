@@ -13,6 +13,7 @@ _COMMANDS = {
     "control": "Publish rank-0 addresses, and keep the certificates.",
     "dry-run": "Show what would be injected into any workload, and why.",
     "check": "Look at the cluster and the installation, and say what to do.",
+    "explain": "Say why a job trains slowly or does not start.",
     "certs": "Show, issue or rotate the webhook's certificates.",
     "schema": "Print the JSON Schema of profiles.yaml.",
     "demo": "Show on sample data what a TorchX job becomes, then serve.",

@@ -85,7 +85,7 @@ def _inert(draft: Draft, plan: Plan, context: Object) -> list[Decision]:
     Source: KEP-2763 (ambient capabilities): added ones reach the bounding set of a non-root process, not its effective set.
     """
     found = []
-    if _is_not_root(context, draft.get("spec", "securityContext") or {}):
+    if is_not_root(context, draft.get("spec", "securityContext") or {}):
         message = f"runs as non-root, where {CAPABILITY} is inert; run as root or raise the nodes' memlock limit"
         found.append(Decision(STEP, Outcome.WARNED, Reason.NOT_ROOT, _about(plan, message)))
     if draft.get("spec", "hostUsers") is False:
@@ -94,7 +94,17 @@ def _inert(draft: Draft, plan: Plan, context: Object) -> list[Decision]:
     return found
 
 
-def _is_not_root(context: Object, pod_context: Object) -> bool:
+def may_lock(context: Object) -> bool:
+    """Tell whether a container's securityContext gives it IPC_LOCK."""
+    if context.get("privileged"):
+        return True
+    capabilities = context.get("capabilities") or {}
+    added, dropped = _known(capabilities.get("add")), _known(capabilities.get("drop"))
+    return CAPABILITY not in dropped and (CAPABILITY in added or ("ALL" in added and "ALL" not in dropped))
+
+
+def is_not_root(context: Object, pod_context: Object) -> bool:
+    """Tell whether a container runs as another user than root, as its own securityContext or its pod's says."""
     user = context.get("runAsUser")
     if user is None:
         user = pod_context.get("runAsUser")

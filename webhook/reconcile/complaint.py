@@ -14,7 +14,7 @@ from webhook.workloads import recognise
 BOUND_SECONDS = 60.0
 """How long a pod may be on its node without a secondary address before that is a fault."""
 
-_SIBLING_LABELS = (
+SIBLING_LABELS = (
     "jobset.sigs.k8s.io/jobset-uid",
     "jobset.sigs.k8s.io/jobset-name",
     "training.kubeflow.org/job-name",
@@ -114,7 +114,7 @@ def about_rank_zero(member: Member, pod: Object, siblings: list[Object], now: da
 def sibling_selector(pod: Object) -> str:
     """Return a label selector for the pods of the same job; empty where the pod carries no label that tells."""
     labels = podspec.labels(pod)
-    for key in _SIBLING_LABELS:
+    for key in SIBLING_LABELS:
         if value := labels.get(key):
             return f"{key}={value}"
     return ""

@@ -1,0 +1,175 @@
+"""Say why a running job trains slowly or does not start: ``fabric-injector explain``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from webhook.cli.findings import print_findings, print_json
+from webhook.cli.options import Failure, cluster_options, connect_to_cluster
+from webhook.errors import InputError, ProfilesError, WebhookError
+from webhook.finding import exit_status
+
+if TYPE_CHECKING:
+    from webhook.explain.explanation import Explanation, Row
+    from webhook.explain.read import Progress, Target
+    from webhook.profiles import Profiles
+
+_MOST_ROWS = 16
+_PODS, _JOBS = ("pod", "pods", "po"), ("job", "jobs")
+_HEADINGS = ("POD", "ROLE", "PHASE", "NODE", "ADDRESS", "TOLD", "WAIT")
+
+
+@click.command("explain")
+@click.argument("target", required=False, metavar="[pod/NAME | job/NAME-OR-KEY]")
+@click.option("-l", "--selector", metavar="SELECTOR", show_envvar=True, help="Explain the pods with these labels.")
+@click.option("-n", "--namespace", metavar="NS", show_envvar=True, help="Namespace of the pods; else the kubeconfig's.")
+@click.option(
+    "--profiles",
+    type=click.Path(path_type=Path),
+    show_envvar=True,
+    help="YAML file of the profiles, in place of the installed ConfigMap.",
+)
+@click.option(
+    "--system-namespace",
+    metavar="NS",
+    default="fabric-injector",
+    show_default=True,
+    show_envvar=True,
+    help="Namespace in which fabric-injector is installed.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    show_envvar=True,
+    help="Form of the answer.",
+)
+@cluster_options
+def command(
+    target: str | None,
+    selector: str | None,
+    namespace: str | None,
+    profiles: Path | None,
+    system_namespace: str,
+    output: str,
+) -> None:
+    """Say why a job trains slowly or does not start, the cause before what follows from it.
+
+    Reads the job's pods, their Events, networks and nodes, and the controller's Lease; writes nothing. job/NAME is the name of a
+    PyTorchJob, Volcano Job, JobSet, Job, TrainJob, LeaderWorkerSet, StatefulSet or TorchX app, or the value of label
+    fabric-injector.io/job. What you may not read is named and left out; pods must be readable.
+
+    \b
+    Examples:
+      fabric-injector explain job/bert -n research
+      fabric-injector explain pod/bert-worker-3 -n research
+      kubectl fabric-injector explain -l team=vision -o json
+
+    Exit status: 0 nothing failed, 1 something failed, 2 the command or its input is wrong.
+    """  # noqa: D301  # \\b is click's own mark
+    from webhook.explain.explanation import explain
+    from webhook.explain.read import read_job
+
+    asked = _target(target, selector)
+    try:
+        known = _profiles(profiles)
+        connection = connect_to_cluster()
+        with _progress() as progress:
+            space = namespace or connection.namespace or "default"
+            reading = read_job(
+                connection, asked, space, profiles=known, system_namespace=system_namespace, progress=progress
+            )
+            progress(f"judging {len(reading.pods):,} pods")
+            explanation = explain(reading)
+    except WebhookError as error:
+        raise Failure(str(error)) from None
+    if output == "json":
+        print_json(explanation.findings, **explanation.as_json())
+    else:
+        print_findings(explanation.findings)
+        _print_rows(explanation)
+    sys.exit(exit_status(explanation.findings))
+
+
+def _target(target: str | None, selector: str | None) -> Target:
+    from webhook.explain.read import Target
+
+    if selector is not None:
+        if target is not None:
+            raise click.UsageError("name pod/NAME or job/NAME, or give -l SELECTOR, not both")
+        return Target("selector", selector)
+    kind, slash, name = (target or "").partition("/")
+    if not slash or not name or kind.lower() not in (*_PODS, *_JOBS):
+        found = f", found {target!r}" if target else ""
+        raise click.UsageError(f"name what to explain: pod/NAME, job/NAME, or -l SELECTOR{found}")
+    return Target("pod" if kind.lower() in _PODS else "job", name)
+
+
+def _profiles(path: Path | None) -> Profiles | None:
+    if path is None:
+        return None
+    from webhook.profiles_file import read_profiles
+
+    try:
+        return read_profiles(path)
+    except ProfilesError as error:
+        faults = "\n".join(f"{path}: {problem}" for problem in error.problems)
+        raise InputError(f"the profiles cannot be used\n{faults}") from None
+
+
+@contextmanager
+def _progress() -> Iterator[Progress]:
+    """Show on a terminal's standard error what was read so far."""
+    if not sys.stderr.isatty():
+        yield lambda _text: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("asking the cluster") as status:
+        yield lambda text: status.update(text)
+
+
+def _print_rows(explanation: Explanation) -> None:
+    rows = explanation.rows
+    if not rows:
+        return
+    shown = _chosen(rows)
+    several = len(explanation.jobs) > 1
+    lines: list[tuple[str, ...]] = [(*_HEADINGS, "JOB") if several else _HEADINGS]
+    lines += [_cells(row, with_job=several) for row in shown]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    click.echo()
+    for line in lines:
+        click.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+    if len(shown) < len(rows):
+        rest: dict[str, int] = {}
+        for row in rows:
+            rest[row.phase] = rest.get(row.phase, 0) + 1
+        phases = ", ".join(f"{number:,} {phase}" for phase, number in rest.items())
+        click.echo(f"… {len(rows):,} pods in all: {phases}; -o json lists them")
+
+
+def _chosen(rows: Sequence[Row]) -> Sequence[Row]:
+    """Choose rows to show: of many pods rank 0, and some of each that are alike."""
+    if len(rows) <= _MOST_ROWS:
+        return rows
+    kinds: dict[tuple[str, ...], list[int]] = {}
+    for number, row in enumerate(rows):
+        kinds.setdefault((row.role, row.phase, row.told, row.wait), []).append(number)
+    chosen: list[int] = []
+    for nth in range(3):
+        chosen += [numbers[nth] for numbers in kinds.values() if nth < len(numbers)]
+    return [rows[number] for number in sorted(chosen[:_MOST_ROWS])]
+
+
+def _cells(row: Row, *, with_job: bool) -> tuple[str, ...]:
+    cells = (row.pod, row.role, row.phase, row.node, row.address, row.told, row.wait)
+    return (*cells, row.job) if with_job else cells

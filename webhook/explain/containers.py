@@ -1,0 +1,70 @@
+"""Say which containers cannot start, or have ended, and what they left as their last words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from webhook import names
+from webhook.explain.observation import Observation, Stage, common_form
+from webhook.explain.part import Part
+from webhook.model import Object
+
+TOPIC = "containers"
+WAITED_IN_VAIN = 75
+_CANNOT_START = {
+    "ImagePullBackOff": "correct the image, or the pull secret",
+    "ErrImagePull": "correct the image, or the pull secret",
+    "ErrImageNeverPull": "put the image on the nodes, or change imagePullPolicy",
+    "InvalidImageName": "correct the image's name",
+    "CreateContainerConfigError": "create what the message names, or correct the reference",
+    "CreateContainerError": "look at the container runtime's log on the node",
+    "RunContainerError": "look at the container runtime's log on the node",
+    "CrashLoopBackOff": "look at the container's log: kubectl logs --previous",
+}
+_WAIT_ACTION = {
+    "ImagePullBackOff": "it runs the training container's image: correct that image, or rendezvous.waitImage of the profile",
+    "ErrImagePull": "it runs the training container's image: correct that image, or rendezvous.waitImage of the profile",
+    "RunContainerError": "its image has no sh: set rendezvous.waitImage of the profile to one that has, then restart the job",
+    "CreateContainerError": "its image has no sh: set rendezvous.waitImage of the profile to one that has, then restart the job",
+}
+
+
+def observe(parts: Iterable[Part]) -> Iterator[Observation]:
+    """Look at the containers of every pod."""
+    for part in parts:
+        for status in part.container_statuses():
+            yield from _container(part, status)
+
+
+def _container(part: Part, status: Object) -> Iterator[Observation]:
+    name, state, last = str(status.get("name")), status.get("state") or {}, status.get("lastState") or {}
+    waiting, pods = state.get("waiting") or {}, (part.name,)
+    reason = str(waiting.get("reason") or "")
+    ended = state.get("terminated") or last.get("terminated") or {}
+    if name == names.WAIT_CONTAINER and ended.get("exitCode") == WAITED_IN_VAIN:
+        text = common_form(str(ended.get("message") or "its time was up"), part.name)
+        again = " and waits again" if part.is_live else ""
+        message = f"the wait step gave up{again}: {text}"
+        yield Observation(Stage.WAIT, "warn" if part.is_live else "fail", "wait", message, "", pods)
+    elif reason in _CANNOT_START and part.is_live:
+        text = common_form(str(waiting.get("message") or ""), part.name)
+        said = f": {text}" if text else ""
+        if reason == "CrashLoopBackOff" and ended:
+            said = f" after status {ended.get('exitCode')}{_words(ended, part.name)}"
+        is_wait = name == names.WAIT_CONTAINER
+        title = "the wait step" if is_wait else f"container {name}"
+        action = _WAIT_ACTION.get(reason, _CANNOT_START[reason]) if is_wait else _CANNOT_START[reason]
+        yield Observation(Stage.CONTAINER, "fail", TOPIC, f"{title} does not start: {reason}{said}", action, pods)
+    elif (state.get("terminated") or {}).get("exitCode"):
+        text = f"exited with {ended['exitCode']}{_reason(ended)}{_words(ended, part.name)}"
+        yield Observation(Stage.CONTAINER, "fail", TOPIC, f"container {name} {text}", "look at its log", pods)
+
+
+def _reason(ended: Object) -> str:
+    reason = ended.get("reason")
+    return f" ({reason})" if reason and reason != "Error" else ""
+
+
+def _words(ended: Object, pod: str) -> str:
+    text = common_form(str(ended.get("message") or ""), pod, limit=200)
+    return f": {text}" if text else ""

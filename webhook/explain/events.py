@@ -1,0 +1,85 @@
+"""Tell the Events that the controller wrote of the pods, and what kept the job's owner from creating pods."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from webhook.explain.observation import Observation, Stage, common_form
+from webhook.explain.part import Part
+from webhook.explain.reading import Reading
+from webhook.explain.scheduling import event_time
+from webhook.model import Object
+
+TOPIC = "events"
+ADMISSION = "admission"
+_OURS = "fabric-injector"
+_DENIED = re.compile(r'admission webhook "[^"]*fabric-injector[^"]*" denied the request: (.*)', re.DOTALL)
+_UNREACHED = re.compile(r'failed calling webhook "[^"]*fabric-injector[^"]*": (.*)', re.DOTALL)
+_REFUSED: tuple[tuple[re.Pattern[str], str, str], ...] = (
+    (_DENIED, "was refused: ", "correct that; the owner then tries again, or restart the job"),
+    (
+        _UNREACHED,
+        "cannot be created, because the webhook does not answer: ",
+        "see fabric-injector check, and the webhook's pods",
+    ),
+    (
+        re.compile(r"(violates PodSecurity .*)", re.DOTALL),
+        "was refused: ",
+        "label the namespace privileged, or set podSecurity or ipcLock in the profile",
+    ),
+    (
+        re.compile(r"(exceeded quota: .*|failed quota: .*)", re.DOTALL),
+        "was refused: ",
+        "raise the ResourceQuota by what the pods ask for since they are injected",
+    ),
+    (re.compile(r"(?:forbidden|denied|invalid): (.*)", re.DOTALL | re.IGNORECASE), "was refused: ", ""),
+)
+_POD_NAME = re.compile(r'\bpods? "?[a-z0-9][a-z0-9.-]*[0-9*-]"?')
+
+
+def observe(reading: Reading, parts: Sequence[Part]) -> Iterator[Observation]:
+    """Tell our own Events of live pods."""
+    live = {part.name: part for part in parts if part.is_live}
+    for event in reading.events or ():
+        subject, source = event.get("involvedObject") or {}, event.get("source") or {}
+        if _OURS not in (event.get("reportingComponent"), source.get("component")):
+            continue
+        part = live.get(str(subject.get("name")))
+        if part is None or subject.get("uid") not in (None, part.pod["metadata"].get("uid")):
+            continue
+        message = common_form(str(event.get("message") or ""), part.name)
+        message = re.sub(r"(been on node )\S+( for )\d+ s", r"\1NODE\2a minute or more", message)
+        yield Observation(Stage.EVENT, "warn", TOPIC, f"Event {event.get('reason')}: {message}", "", (part.name,))
+
+
+def observe_refusals(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
+    """Tell what kept an owner from creating pods, unless pods came after it."""
+    newest = max((str(part.pod["metadata"].get("creationTimestamp") or "") for part in parts), default="")
+    found: dict[tuple[str, str, str], tuple[str, int]] = {}
+    for event in reading.events or ():
+        subject = event.get("involvedObject") or {}
+        if subject.get("kind") == "Pod" or event.get("type") == "Normal" or event_time(event) < newest:
+            continue
+        told = _refusal(str(event.get("message") or ""))
+        if told is None:
+            continue
+        key = (f"{subject.get('kind')} {subject.get('name')}", *told)
+        times = found.get(key, ("", 0))[1] + int(event.get("count") or 1)
+        found[key] = (event_time(event), times)
+    for (owner, message, action), (last, times) in found.items():
+        often = f" ({times} times, last at {last[:19]})" if times > 1 else ""
+        yield Observation(Stage.ADMISSION, "fail", ADMISSION, f"a pod of it {message}{often}", action, subject=owner)
+
+
+def _refusal(text: str) -> tuple[str, str] | None:
+    for pattern, what, action in _REFUSED:
+        if match := pattern.search(text):
+            return what + common_form(_POD_NAME.sub("pod", match[1]), "", limit=600), action
+    return None
+
+
+def concerns(event: Object, owner: str, owners: Iterable[str]) -> bool:
+    """Tell whether an Event is of the job's owner or of what that made: a Workload, a child Job, a PodGroup."""
+    name = str((event.get("involvedObject") or {}).get("name") or "")
+    return name in owners or (bool(owner) and re.search(rf"(?:^|-){re.escape(owner)}(?:-|$)", name) is not None)

@@ -1,0 +1,147 @@
+"""Put all topics together: from what was read to findings in order, and a row for each member."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from webhook import names
+from webhook.explain import (
+    addresses,
+    containers,
+    events,
+    injection,
+    interfaces,
+    members,
+    memory,
+    networks,
+    scheduling,
+    waiting,
+)
+from webhook.explain.judgement import ReadWorld, judge_today
+from webhook.explain.observation import Observation, Stage, duration, fold, natural
+from webhook.explain.part import Part, read_part
+from webhook.explain.reading import Reading
+from webhook.finding import Finding
+
+NOTHING = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Hold what the table says of one pod; ``-`` where there is nothing to say. *job* is the key, empty for a pod of no job."""
+
+    pod: str
+    job: str
+    role: str
+    phase: str
+    node: str
+    address: str
+    told: str
+    wait: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Hold the answer: *findings* in the order in which a person should read them, *rows* with rank 0 first."""
+
+    target: str
+    namespace: str
+    jobs: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    rows: tuple[Row, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what ``-o json`` prints beside the findings."""
+        return {
+            "target": self.target,
+            "namespace": self.namespace,
+            "jobs": list(self.jobs),
+            "members": [asdict(row) for row in self.rows],
+        }
+
+
+def explain(reading: Reading) -> Explanation:
+    """Say why the job trains slowly or does not start."""
+    world = ReadWorld(reading)
+    parts = [
+        read_part(pod, judge_today(pod, reading.profiles, world))
+        for pod in sorted(reading.pods, key=lambda pod: natural(str(pod["metadata"].get("name"))))
+    ]
+    observed = [*_causes(reading, parts)]
+    is_explained = any(one.level == "fail" and one.stage < Stage.WAIT for one in observed)
+    observed += waiting.observe(reading, parts, is_explained=is_explained)
+    masters = {part.name for part in parts if part.is_master}
+    keys = dict.fromkeys(part.job for part in parts if part.job)
+    shown = [part for part in parts if reading.focus in ("", part.name) or part.is_master]
+    rows = sorted(
+        (_row(reading, part) for part in shown), key=lambda row: (row.job, row.role != "rank 0", natural(row.pod))
+    )
+    findings = fold(observed, masters, reading.focus)
+    return Explanation(reading.target, reading.namespace, tuple(keys), tuple(findings), tuple(rows))
+
+
+def _causes(reading: Reading, parts: list[Part]) -> Iterator[Observation]:
+    yield from events.observe_refusals(reading, parts)
+    yield from injection.observe(reading, parts)
+    yield from members.observe(reading, parts)
+    yield from scheduling.observe(reading, parts)
+    yield from networks.observe(reading, parts)
+    yield from containers.observe(parts)
+    yield from addresses.observe(reading, parts)
+    yield from memory.observe(reading, parts)
+    yield from interfaces.observe(parts)
+    yield from events.observe(reading, parts)
+    for unread in reading.unread:
+        yield Observation(Stage.UNREAD, "warn", "unread", unread.problem, subject=unread.what)
+    if not parts:
+        message = f"namespace {reading.namespace} has no pod of it"
+        action = "look at the job itself: is it suspended, queued, or finished?"
+        yield Observation(Stage.MEMBERS, "fail", members.TOPIC, message, action, subject=reading.target)
+
+
+def _row(reading: Reading, part: Part) -> Row:
+    return Row(
+        pod=part.name,
+        job=part.job,
+        role="rank 0" if part.is_master else "worker" if part.job else NOTHING,
+        phase=_phase(part),
+        node=part.node or NOTHING,
+        address=_address(part) or NOTHING,
+        told=(part.member.published.master_addr if part.member else "") or NOTHING,
+        wait=_wait(reading, part),
+    )
+
+
+def _phase(part: Part) -> str:
+    """Return the phase; of a pod that has yet to start the reason that its first waiting container gives."""
+    if part.phase == "Pending" and part.node:
+        for status in part.container_statuses():
+            reason = ((status.get("state") or {}).get("waiting") or {}).get("reason")
+            if reason and reason not in ("PodInitializing", "ContainerCreating"):
+                return str(reason)
+        return "Init" if part.state_of(names.WAIT_CONTAINER).get("running") else "Starting"
+    return part.phase
+
+
+def _address(part: Part) -> str:
+    if part.member is not None and part.member.wanted:
+        return part.member.secondary.address
+    for entry in networks.network_status(part.pod) or ():
+        ips = entry.get("ips")
+        if entry.get("default") is not True and isinstance(ips, list) and ips:
+            return str(ips[0])
+    return ""
+
+
+def _wait(reading: Reading, part: Part) -> str:
+    if not waiting.needs(part):
+        return NOTHING
+    seconds = waiting.seconds_waited(reading, part)
+    if seconds is not None:
+        return duration(seconds)
+    ended = part.state_of(names.WAIT_CONTAINER).get("terminated") or {}
+    if "exitCode" in ended:
+        return "over" if ended["exitCode"] == 0 else f"status {ended['exitCode']}"
+    return NOTHING

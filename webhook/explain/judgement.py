@@ -1,0 +1,74 @@
+"""Decide about a live pod as admission would today: the same core, on the pod as it stands."""
+
+from __future__ import annotations
+
+from webhook import names, podspec
+from webhook.errors import Unavailable
+from webhook.explain.reading import Reading
+from webhook.model import MasterAddress, Namespace, NetworkDefinition, Object
+from webhook.networks import define_network, parse_networks
+from webhook.profiles import Profiles
+from webhook.review import Verdict, decide
+
+_MULTUS_NAMESPACE = "kube-system"
+
+
+class ReadWorld:
+    """Implement model.World for what was read; raise Unavailable for what was not."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._namespace = None if reading.labels is None else Namespace(reading.namespace, reading.labels)
+        self._networks = {
+            key: None if found is None else define_network(found) for key, found in reading.networks.items()
+        }
+
+    def namespace(self, name: str) -> Namespace | None:
+        """Give the job's namespace."""
+        if self._namespace is None or name != self._namespace.name:
+            raise Unavailable(f"namespace {name} was not read")
+        return self._namespace
+
+    fresh_namespace = namespace
+
+    def network(self, namespace: str, name: str) -> NetworkDefinition | None:
+        """Look a network up."""
+        try:
+            return self._networks[namespace, name]
+        except KeyError:
+            raise Unavailable(f"network {namespace}/{name} was not read") from None
+
+    def master(self, namespace: str, job: str) -> MasterAddress | None:
+        """Give no address: what is published is looked at by itself."""
+        return None
+
+
+def judge_today(pod: Object, profiles: Profiles | None, world: ReadWorld) -> Verdict | None:
+    """Return what admission would decide today; None where that cannot be known."""
+    if profiles is None:
+        return None
+    try:
+        return decide(pod, pod["metadata"].get("namespace") or "", profiles, world)
+    except Unavailable:
+        return None
+
+
+def networks_to_read(
+    pods: tuple[Object, ...], namespace: str, labels: dict[str, str], profiles: Profiles | None
+) -> list[tuple[str, str]]:
+    """Return (namespace, name) of each network that the pods ask for or their profiles give."""
+    wanted: dict[tuple[str, str], None] = {}
+    texts = {(names.NETWORKS, podspec.annotations(pod).get(names.NETWORKS) or "") for pod in pods}
+    texts |= {(names.DEFAULT_NETWORK, podspec.annotations(pod).get(names.DEFAULT_NETWORK) or "") for pod in pods}
+    for annotation, text in sorted(texts):
+        try:
+            default = namespace if annotation == names.NETWORKS else _MULTUS_NAMESPACE
+            wanted.update(((each.namespace, each.name), None) for each in parse_networks(text, default).elements)
+        except ValueError:
+            continue  # the pod's verdict says what is wrong with it
+    chosen = {podspec.labels(pod).get(names.PROFILE) or labels.get(names.PROFILE) or "" for pod in pods}
+    chosen |= {labels.get(names.PROFILE) or ""}
+    for name in sorted(chosen):
+        profile = profiles.profiles.get(name) if profiles else None
+        for network in profile.networks if profile else ():
+            wanted[network.namespace or namespace, network.name] = None
+    return list(wanted)

@@ -1,0 +1,104 @@
+"""Say who is missing from a job: rank 0 above all, or who is in it twice."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from webhook import names, podspec
+from webhook.explain.observation import Observation, Stage, named
+from webhook.explain.part import Part
+from webhook.explain.reading import Reading, seconds_since
+from webhook.finding import Level
+
+TOPIC = "members"
+_NODES = re.compile(r"--nnodes(?:=|\s+)[\"']?(?:\d+:)?(\d{1,6})(?![\d:.])")
+_SOON_SECONDS = 30.0
+
+
+def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
+    """Look at every job among the pods by itself."""
+    jobs: dict[str, list[Part]] = {}
+    for part in parts:
+        if part.job:
+            jobs.setdefault(part.job, []).append(part)
+    for key, members in jobs.items():
+        yield from _rank_zero(reading, key, members)
+        yield from _number(key, members)
+
+
+def _rank_zero(reading: Reading, key: str, members: Sequence[Part]) -> Iterator[Observation]:
+    told = [part for part in members if part.member is not None and part.member.wanted]
+    masters = [part for part in told if part.is_master]
+    subject = f"job {key}"
+    if len(masters) > 1:
+        newest = max(masters, key=lambda part: (part.member or part).created)  # type: ignore[union-attr]
+        listed = named([part.name for part in masters])
+        message = f"has {len(masters)} live rank-0 pods ({listed}): all are told of {newest.name}, the newest"
+        others = " ".join(part.name for part in masters if part is not newest)
+        yield Observation(
+            Stage.MEMBERS,
+            "fail",
+            TOPIC,
+            message,
+            f"delete the others: kubectl delete pod -n {reading.namespace} {others}",
+            subject=subject,
+        )
+    if masters or not told:
+        return
+    before = [
+        part for part in members if part.is_master and part.is_live and not podspec.labels(part.pod).get(names.JOB)
+    ]
+    if before:
+        rank_zero = before[0]
+        if podspec.labels(rank_zero.pod).get(names.PROFILE) == names.PROFILE_NONE:
+            why, action = (
+                f"carries label {names.PROFILE}: {names.PROFILE_NONE}",
+                "give all pods of the job that label, or none",
+            )
+        else:
+            why, action = "was created before injection", "restart the job"
+        message = f"rank 0 {why}, so that its address is published to nobody"
+        yield Observation(Stage.ADMISSION, "fail", TOPIC, message, action, (rank_zero.name,))
+        return
+    ended = [part for part in members if part.is_master]
+    if ended:
+        last = max(ended, key=lambda part: str(part.pod["metadata"].get("creationTimestamp")))
+        message = f"rank 0 is {last.phase}{_why_ended(last)}, and its members still run"
+        yield Observation(Stage.MEMBERS, "fail", TOPIC, message, "look at its log, then restart the job", (last.name,))
+        return
+    ages = [seconds_since(part.pod["metadata"].get("creationTimestamp"), reading.now) or 0.0 for part in told]
+    level: Level = "fail" if max(ages) > _SOON_SECONDS else "warn"
+    action = "look at the Events of the job's owner, and at the quota and policies of its namespace"
+    yield Observation(Stage.MEMBERS, level, TOPIC, "has no rank-0 pod", action, subject=subject)
+
+
+def _why_ended(part: Part) -> str:
+    for status in part.container_statuses():
+        ended = (status.get("state") or {}).get("terminated") or {}
+        if ended.get("exitCode"):
+            return f" (container {status.get('name')} exited with {ended['exitCode']})"
+    reason = (part.pod.get("status") or {}).get("reason")
+    return f" ({reason})" if reason else ""
+
+
+def _number(key: str, members: Sequence[Part]) -> Iterator[Observation]:
+    wanted = max((expected_members(part) for part in members), default=0)
+    there = [part for part in members if part.phase != "Terminating"]
+    if wanted > len(there):
+        message = f"has {len(there):,} of {wanted:,} members"
+        action = "look at the Events of the job's owner: pods that were refused are told there"
+        yield Observation(Stage.MEMBERS, "warn", TOPIC, message, action, subject=f"job {key}")
+
+
+def expected_members(part: Part) -> int:
+    """Return how many pods the job is to have, as the pod itself tells; 0 where it does not."""
+    annotations = podspec.annotations(part.pod)
+    for key in ("leaderworkerset.sigs.k8s.io/size", "kueue.x-k8s.io/pod-group-total-count"):
+        if annotations.get(key, "").isdecimal():
+            return int(annotations[key])
+    nodes = podspec.env_value(part.training, "PET_NNODES") or ""
+    if nodes.isdecimal():
+        return int(nodes)
+    found = _NODES.search(" ".join(podspec.argv(part.training)))
+    return int(found[1]) if found and ":" not in found[0] else 0

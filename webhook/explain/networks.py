@@ -1,0 +1,114 @@
+"""Say what Multus gave each pod, against what its annotation asks for."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+from webhook import names, podspec
+from webhook.explain.observation import Observation, Stage, common_form
+from webhook.explain.part import Part
+from webhook.explain.reading import Reading
+from webhook.explain.scheduling import event_time
+from webhook.model import Object
+from webhook.networks import parse_networks
+from webhook.reconcile.complaint import BOUND_SECONDS
+
+TOPIC = "networks"
+_SANDBOX = ("FailedCreatePodSandBox", "FailedCreatePodSandbox")
+
+
+def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
+    """Look at pods that are on a node."""
+    failures = sandbox_failures(reading.events or ())
+    for part in parts:
+        if not part.is_live or not part.node or podspec.is_host_network(part.pod):
+            continue
+        asked = podspec.annotations(part.pod).get(names.NETWORKS)
+        if asked:
+            yield from _attached(reading, part, asked, failures.get(part.name, ""))
+
+
+def _attached(reading: Reading, part: Part, asked: str, failure: str) -> Iterator[Observation]:
+    pods = (part.name,)
+    status = network_status(part.pod)
+    told = podspec.annotations(part.pod)
+    if status is None and (told.get(names.NETWORK_STATUS) or told.get(names.NETWORKS_STATUS)):
+        message = f"annotation {names.NETWORK_STATUS} is no list of networks"
+        yield Observation(Stage.NETWORK, "fail", TOPIC, message, "look at Multus' log on the pod's node", pods)
+        return
+    if status is None:
+        yield from _no_status(reading, part, failure)
+        return
+    try:
+        elements = parse_networks(asked, reading.namespace).elements
+    except ValueError:
+        return  # what admission says of it is told
+    there = Counter(str(entry.get("name")) for entry in status if entry.get("default") is not True)
+    for key, number in Counter(f"{each.namespace}/{each.name}" for each in elements).items():
+        if there[key] + there[key.partition("/")[2]] < number:
+            message = f"asks for network {key} {_times(number)}, and annotation {names.NETWORK_STATUS} lists it {_times(there[key])}"
+            action = f"was annotation {names.NETWORKS} changed after the pod had started? Delete the pod: its owner makes another"
+            yield Observation(Stage.NETWORK, "fail", TOPIC, message, action, pods)
+    yield from _address(part)
+
+
+def _no_status(reading: Reading, part: Part, failure: str) -> Iterator[Observation]:
+    pods, seconds = (part.name,), part.seconds_bound(reading) or 0.0
+    if failure:
+        message = f"its network could not be made: {failure}"
+        action = "correct the NetworkAttachmentDefinition, or look at its CNI plugin and its IPAM on the node"
+        yield Observation(Stage.NETWORK, "fail", TOPIC, message, action, pods)
+    elif seconds >= BOUND_SECONDS:
+        message = (
+            f"has been on its node for more than a minute, and Multus has written no annotation {names.NETWORK_STATUS}"
+        )
+        action = "is Multus running on the node, and is its configuration the first in /etc/cni/net.d?"
+        yield Observation(Stage.NETWORK, "fail", TOPIC, message, action, pods)
+    else:
+        yield Observation(Stage.SUMMARY, "ok", TOPIC, "has just been bound; its network is being made", pods=pods)
+
+
+def _address(part: Part) -> Iterator[Observation]:
+    """Look at the network on which the ranks meet."""
+    member, pods = part.member, (part.name,)
+    if member is None or not member.wanted:
+        return
+    secondary = member.secondary
+    if secondary.problem:
+        message = (
+            f"network {member.wanted} gave no address that can be used: {common_form(secondary.problem, part.name)}"
+        )
+        yield Observation(Stage.NETWORK, "fail", TOPIC, message, "look at the network's IPAM and at Multus' log", pods)
+    elif not secondary.address:
+        message = f"has no address on {member.wanted}: annotation {names.NETWORK_STATUS} tells none"
+        yield Observation(Stage.NETWORK, "fail", TOPIC, message, "look at the network's IPAM", pods)
+    elif secondary.interface:
+        message = f"network {member.wanted} came up on interface {secondary.interface}, and the socket variables name the other"
+        action = "set multus.defaultNetworks in the profiles file as this cluster's Multus has it, then restart the job"
+        yield Observation(Stage.NETWORK, "fail", "interfaces", message, action, pods)
+
+
+def network_status(pod: Object) -> list[Object] | None:
+    """Return the entries of the pod's network-status; None where it is missing or no list of objects."""
+    told = podspec.annotations(pod)
+    try:
+        value = json.loads(told.get(names.NETWORK_STATUS) or told.get(names.NETWORKS_STATUS) or "null")
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, list) and all(isinstance(each, dict) for each in value) else None
+
+
+def sandbox_failures(events: Iterable[Object]) -> Mapping[str, str]:
+    """Return what was last said of each pod whose sandbox could not be made, by pod name, without ids."""
+    found = {}
+    for event in sorted((each for each in events if each.get("reason") in _SANDBOX), key=event_time):
+        pod = str((event.get("involvedObject") or {}).get("name"))
+        text = str(event.get("message") or "")
+        found[pod] = common_form(text.partition("desc = ")[2] or text, pod)
+    return found
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number} times"

@@ -1,0 +1,52 @@
+"""Hold what was read of a job and its cluster: the input of every topic, without a clock and without a network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from webhook.model import Object
+from webhook.profiles import Profiles
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Name a part that could not be read, ``nodes``, and why: the rest is explained without it."""
+
+    what: str
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Hold the objects as the API server gave them; None where they could not be read.
+
+    *target* as ``job/train``; *owner* is the name that owners of its pods carry, ``train``. *focus* is the one pod that was asked
+    for, else empty. *pods* are all that may belong to the job, also finished ones. *networks*: the NetworkAttachmentDefinitions that
+    were asked for by (namespace, name), None for one that does not exist. *lease*: empty for one that does not exist.
+    *now* is the API server's time, which all other times come from.
+    """
+
+    target: str
+    namespace: str
+    now: datetime
+    pods: tuple[Object, ...] = ()
+    owner: str = ""
+    focus: str = ""
+    labels: Mapping[str, str] | None = None
+    events: tuple[Object, ...] | None = None
+    nodes: tuple[Object, ...] | None = None
+    networks: Mapping[tuple[str, str], Object | None] = field(default_factory=dict)
+    profiles: Profiles | None = None
+    lease: Object | None = None
+    lease_key: tuple[str, str] = ("fabric-injector", "fabric-injector")
+    unread: tuple[Unread, ...] = ()
+
+
+def seconds_since(text: object, now: datetime) -> float | None:
+    """Return how long ago a time of the API was; None where it is missing or no time."""
+    try:
+        return (now - datetime.fromisoformat(str(text))).total_seconds()
+    except (ValueError, TypeError):
+        return None

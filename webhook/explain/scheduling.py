@@ -1,0 +1,179 @@
+"""Say why a pod is on no node, by what nodes offer and by what its scheduler or queue says; and whether its node still offers it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+
+from webhook import podspec
+from webhook.accelerators import is_accelerator
+from webhook.explain.observation import Observation, Stage, common_form
+from webhook.explain.part import Part
+from webhook.explain.reading import Reading
+from webhook.finding import Level
+from webhook.model import Object
+from webhook.quantity import format_quantity, parse_quantity
+
+TOPIC = "scheduling"
+_INSUFFICIENT = re.compile(r"Insufficient ([\w.-]+/[\w.-]+)")
+_QUOTA = re.compile(r"quota|ClusterQueue|flavor|queue", re.IGNORECASE)
+_GATE = "kueue.x-k8s.io/"
+
+
+def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
+    """Look at pods on no node, and at the nodes of the others."""
+    nodes = {node["metadata"]["name"]: node for node in reading.nodes or ()}
+    queue = _queue_message(reading.events or ())
+    scheduler = _scheduler_messages(reading.events or ())
+    for part in parts:
+        if not part.is_live:
+            continue
+        if part.node:
+            yield from _on_node(part, nodes if reading.nodes is not None else None)
+        else:
+            yield from _pending(reading, part, queue, scheduler.get(part.name, ""))
+
+
+def devices(pod: Object) -> dict[str, Fraction]:
+    """Return what the pod's containers ask for together of extended resources: ``{"rdma/hca": 1}``."""
+    found: dict[str, Fraction] = {}
+    for container in podspec.running_containers(pod):
+        for resource, quantity in {**podspec.limits(container), **podspec.requests(container)}.items():
+            if "/" in resource:
+                try:
+                    found[resource] = found.get(resource, Fraction(0)) + parse_quantity(quantity)
+                except ValueError:
+                    continue  # the API server takes no such pod
+    return {resource: amount for resource, amount in found.items() if amount}
+
+
+def offered(node: Object, resource: str) -> Fraction:
+    """Return how much of the resource the node can allocate in all."""
+    try:
+        return parse_quantity(((node.get("status") or {}).get("allocatable") or {}).get(resource) or "0")
+    except ValueError:
+        return Fraction(0)
+
+
+def _on_node(part: Part, nodes: Mapping[str, Object] | None) -> Iterator[Observation]:
+    if nodes is None:
+        return
+    node, pods, subject = nodes.get(part.node), (part.name,), part.node
+    if node is None:
+        message = f"is bound to node {subject}, which does not exist any more"
+        yield Observation(
+            Stage.SCHEDULING, "fail", TOPIC, message, "delete the pod, so that its owner makes another", pods
+        )
+        return
+    ready: Object = next(
+        (each for each in (node.get("status") or {}).get("conditions") or () if each.get("type") == "Ready"), {}
+    )
+    if ready and ready.get("status") != "True":
+        message = f"is on node {subject}, which is not Ready: {ready.get('message') or ready.get('reason') or 'no reason told'}"
+        yield Observation(Stage.SCHEDULING, "fail", TOPIC, message, "look at the node's kubelet", pods)
+    for resource, amount in devices(part.pod).items():
+        if offered(node, resource) < amount:
+            there = format_quantity(offered(node, resource))
+            message = f"takes {format_quantity(amount)} {resource}, and node {subject} offers {there} now"
+            action = f"look at the device plugin of {resource} on {subject}: containers that start again get no device"
+            yield Observation(Stage.SCHEDULING, "warn", "devices", message, action, pods)
+
+
+def _pending(reading: Reading, part: Part, queue: str, told: str) -> Iterator[Observation]:
+    pods, scheduled = (part.name,), part.condition("PodScheduled")
+    gates = [str(each.get("name")) for each in (part.pod.get("spec") or {}).get("schedulingGates") or ()]
+    if gates:
+        by_kueue = any(gate.startswith(_GATE) for gate in gates)
+        said = f": {queue}" if by_kueue and queue else ""
+        level: Level = "fail" if said else "warn"
+        action = _quota_action(queue) if said else "whoever set the gate must remove it"
+        message = f"is held back by scheduling gate {', '.join(gates)}{said}"
+        yield Observation(Stage.SCHEDULING, level, TOPIC, message, action, pods)
+        return
+    text = str(scheduled.get("message") or "") if scheduled.get("status") == "False" else ""
+    text = common_form(text or told, part.name)
+    said = f" (scheduler: {text})" if text else ""
+    missing = list(_offered_nowhere(part, reading.nodes)) if reading.nodes is not None else []
+    for message, action in missing:
+        yield Observation(Stage.SCHEDULING, "fail", "devices", message + said, action, pods)
+    if missing:
+        return
+    if text:
+        resources = _INSUFFICIENT.findall(text)
+        action = f"wait, or free {', '.join(dict.fromkeys(resources))} on the nodes" if resources else ""
+        if _QUOTA.search(text):
+            action = _quota_action(text)
+        yield Observation(Stage.SCHEDULING, "fail", TOPIC, f"is on no node yet: {text}", action, pods)
+    elif queue:
+        yield Observation(Stage.SCHEDULING, "fail", TOPIC, f"is on no node yet: {queue}", _quota_action(queue), pods)
+    else:
+        message = "is on no node yet, and no scheduler says why"
+        action = f"is scheduler {(part.pod.get('spec') or {}).get('schedulerName') or 'default-scheduler'} running?"
+        yield Observation(Stage.SCHEDULING, "warn", TOPIC, message, action, pods)
+
+
+def _quota_action(text: str) -> str:
+    return "give the queue or quota the resources that the pods ask for since they are injected" if "/" in text else ""
+
+
+def _offered_nowhere(part: Part, nodes: Iterable[Object]) -> Iterator[tuple[str, str]]:
+    listed = list(nodes)
+    selector: Mapping[str, str] = (part.pod.get("spec") or {}).get("nodeSelector") or {}
+    for resource, amount in devices(part.pod).items():
+        enough = [node for node in listed if offered(node, resource) >= amount]
+        asked = f"asks for {format_quantity(amount)} {resource}"
+        if not enough:
+            most = max((offered(node, resource) for node in listed), default=Fraction(0))
+            offers = (
+                f"none of {len(listed)} nodes offers it"
+                if not most
+                else f"no node offers more than {format_quantity(most)}"
+            )
+            yield f"{asked}, and {offers}", _plugin_action(resource)
+            continue
+        fitting = [node for node in enough if selector.items() <= podspec.labels(node).items()]
+        if not fitting:
+            text = ",".join(f"{key}={value}" for key, value in selector.items())
+            yield (
+                f"{asked}, and of the {len(enough)} nodes that offer it none carries {text}",
+                "label the nodes, or correct nodeSelector of the pod, the profile or the network",
+            )
+
+
+def _plugin_action(resource: str) -> str:
+    if is_accelerator(resource):
+        return f"is the device plugin of {resource} running on the nodes?"
+    return f"is the device plugin running that offers {resource}, and is that its name? kubectl describe node shows what a node offers"
+
+
+def _queue_message(events: Iterable[Object]) -> str:
+    """Return what Kueue or Volcano said last of a quota."""
+    found = [
+        event
+        for event in events
+        if (event.get("involvedObject") or {}).get("kind") in ("Workload", "PodGroup", "Job", "LocalQueue", "Queue")
+        and event.get("reason") in ("Pending", "Inadmissible", "Unschedulable", "QuotaExceeded", "Waiting")
+    ]
+    found.sort(key=event_time)
+    return common_form(str(found[-1].get("message") or ""), "") if found else ""
+
+
+def _scheduler_messages(events: Iterable[Object]) -> dict[str, str]:
+    found = [event for event in events if event.get("reason") in ("FailedScheduling", "Unschedulable")]
+    return {
+        str((event.get("involvedObject") or {}).get("name")): str(event.get("message") or "")
+        for event in sorted(found, key=event_time)
+    }
+
+
+def event_time(event: Object) -> str:
+    """Return when the Event happened last, as the API writes times; they sort as text."""
+    series = event.get("series") or {}
+    return str(
+        series.get("lastObservedTime")
+        or event.get("lastTimestamp")
+        or event.get("eventTime")
+        or event["metadata"].get("creationTimestamp")
+        or ""
+    )
