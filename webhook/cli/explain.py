@@ -95,7 +95,7 @@ def command(
         print_json(explanation.findings, **explanation.as_json())
     else:
         print_findings(explanation.findings)
-        _print_rows(explanation)
+        print_rows(explanation)
     sys.exit(exit_status(explanation.findings))
 
 
@@ -137,7 +137,8 @@ def _progress() -> Iterator[Progress]:
         yield lambda text: status.update(text)
 
 
-def _print_rows(explanation: Explanation) -> None:
+def print_rows(explanation: Explanation) -> None:
+    """Print a table of the members; of many that are alike a few."""
     rows = explanation.rows
     if not rows:
         return

@@ -8,6 +8,7 @@ from typing import Literal
 from webhook.explain.observation import Observation, Stage, duration
 from webhook.explain.part import Part
 from webhook.explain.reading import Reading, seconds_since
+from webhook.explain.waiting import seconds_waited
 from webhook.reconcile.publication import newest_master, publication
 
 TOPIC = "addresses"
@@ -93,6 +94,8 @@ def _job(reading: Reading, members: Sequence[Part]) -> tuple[int, list[Observati
         if told and told != address:
             message = f"is told that rank 0 is at {told}, and {master.name} is at {address}"
             found.append(Observation(Stage.ADDRESS, "fail", TOPIC, message, "", pods))
+        elif seconds_waited(reading, part) is not None:
+            continue  # what it waits for is told
         elif not told:
             found.append(
                 Observation(Stage.ADDRESS, "warn", TOPIC, f"is not told that rank 0 is at {address}", "", pods)

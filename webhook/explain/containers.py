@@ -44,20 +44,22 @@ def _container(part: Part, status: Object) -> Iterator[Observation]:
     if name == names.WAIT_CONTAINER and ended.get("exitCode") == WAITED_IN_VAIN:
         text = common_form(str(ended.get("message") or "its time was up"), part.name)
         again = " and waits again" if part.is_live else ""
-        message = f"the wait step gave up{again}: {text}"
-        yield Observation(Stage.WAIT, "warn" if part.is_live else "fail", "wait", message, "", pods)
+        message = f"the wait step gave up{again}"
+        yield Observation(Stage.WAIT, "warn" if part.is_live else "fail", "wait", message, "", pods, detail=text)
     elif reason in _CANNOT_START and part.is_live:
         text = common_form(str(waiting.get("message") or ""), part.name)
-        said = f": {text}" if text else ""
         if reason == "CrashLoopBackOff" and ended:
-            said = f" after status {ended.get('exitCode')}{_words(ended, part.name)}"
+            text = f"status {ended.get('exitCode')}{_words(ended, part.name)}"
         is_wait = name == names.WAIT_CONTAINER
         title = "the wait step" if is_wait else f"container {name}"
         action = _WAIT_ACTION.get(reason, _CANNOT_START[reason]) if is_wait else _CANNOT_START[reason]
-        yield Observation(Stage.CONTAINER, "fail", TOPIC, f"{title} does not start: {reason}{said}", action, pods)
+        yield Observation(
+            Stage.CONTAINER, "fail", TOPIC, f"{title} does not start: {reason}", action, pods, detail=text
+        )
     elif (state.get("terminated") or {}).get("exitCode"):
-        text = f"exited with {ended['exitCode']}{_reason(ended)}{_words(ended, part.name)}"
-        yield Observation(Stage.CONTAINER, "fail", TOPIC, f"container {name} {text}", "look at its log", pods)
+        message = f"container {name} exited with {ended['exitCode']}{_reason(ended)}"
+        text = _words(ended, part.name).removeprefix(": ")
+        yield Observation(Stage.CONTAINER, "fail", TOPIC, message, "look at its log", pods, detail=text)
 
 
 def _reason(ended: Object) -> str:

@@ -49,8 +49,8 @@ def observe(reading: Reading, parts: Sequence[Part]) -> Iterator[Observation]:
         if part is None or subject.get("uid") not in (None, part.pod["metadata"].get("uid")):
             continue
         message = common_form(str(event.get("message") or ""), part.name)
-        message = re.sub(r"(been on node )\S+( for )\d+ s", r"\1NODE\2a minute or more", message)
-        yield Observation(Stage.EVENT, "warn", TOPIC, f"Event {event.get('reason')}: {message}", "", (part.name,))
+
+        yield Observation(Stage.EVENT, "warn", TOPIC, f"Event {event.get('reason')}", "", (part.name,), detail=message)
 
 
 def observe_refusals(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
@@ -75,7 +75,8 @@ def observe_refusals(reading: Reading, parts: Iterable[Part]) -> Iterator[Observ
 def _refusal(text: str) -> tuple[str, str] | None:
     for pattern, what, action in _REFUSED:
         if match := pattern.search(text):
-            return what + common_form(_POD_NAME.sub("pod", match[1]), "", limit=600), action
+            text = _POD_NAME.sub("pod", match[1]).removeprefix("pod: ")
+            return what + common_form(text, "", limit=600), action
     return None
 
 

@@ -83,7 +83,8 @@ def explain(reading: Reading) -> Explanation:
 
 
 def _causes(reading: Reading, parts: list[Part]) -> Iterator[Observation]:
-    yield from events.observe_refusals(reading, parts)
+    refused = list(events.observe_refusals(reading, parts))
+    yield from refused
     yield from injection.observe(reading, parts)
     yield from members.observe(reading, parts)
     yield from scheduling.observe(reading, parts)
@@ -95,7 +96,7 @@ def _causes(reading: Reading, parts: list[Part]) -> Iterator[Observation]:
     yield from events.observe(reading, parts)
     for unread in reading.unread:
         yield Observation(Stage.UNREAD, "warn", "unread", unread.problem, subject=unread.what)
-    if not parts:
+    if not parts and not refused:
         message = f"namespace {reading.namespace} has no pod of it"
         action = "look at the job itself: is it suspended, queued, or finished?"
         yield Observation(Stage.MEMBERS, "fail", members.TOPIC, message, action, subject=reading.target)

@@ -24,13 +24,13 @@ _BY_CHOICE = (Reason.OPTED_OUT, Reason.ROLE)
 def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
     """Look at every pod that is not finished."""
     live = [part for part in parts if part.phase not in ("Succeeded", "Failed")]
-    some_injected = any(part.is_injected for part in live)
+    jobs = {part.job for part in live if part.is_injected}
     for part in live:
         if part.is_injected:
             yield from _injected(part)
             yield from _today(reading, part)
-        else:
-            yield _not_injected(reading, part, some_injected=some_injected)
+        elif not (part.is_master and part.job in jobs):  # that is told of the job, see members
+            yield _not_injected(reading, part, some_injected=bool(jobs))
 
 
 def _injected(part: Part) -> Iterator[Observation]:
@@ -53,10 +53,12 @@ def _decision(part: Part, decision: Decision) -> Iterator[Observation]:
     step, outcome, reason, _ = decision
     if reason in _LOOKED_AT_ELSEWHERE:
         return
+    if outcome is not Outcome.WARNED and (outcome is not Outcome.SKIPPED or reason in _NOTHING_ASKED):
+        return
     message = common_form(decision.message.removeprefix(f"pod {part.name}: "), part.name)
     if outcome is Outcome.WARNED:
         yield Observation(Stage.SPEED, "warn", TOPIC, f"{step}: {message}", pods=(part.name,))
-    elif outcome is Outcome.SKIPPED and reason not in _NOTHING_ASKED:
+    else:
         level: Level = "ok" if reason in _HARMLESS else "warn"
         stage = Stage.SUMMARY if level == "ok" else Stage.SPEED
         yield Observation(stage, level, TOPIC, f"not injected: {step}: {message}", pods=(part.name,))
@@ -119,6 +121,8 @@ def differences(part: Part, profile: Profile | None) -> Iterator[str]:
         yield f"label {names.MODE} of its namespace says to observe only"
         return
     if not verdict.allowed:
+        if verdict.reason == Reason.NETWORK_ABSENT and part.node:
+            return  # told of the pod itself, see networks
         if verdict.reason != Reason.STALE_MANIFEST:
             yield f"denied: {verdict.message.removeprefix(f'pod {part.name}: ')}"
             return

@@ -11,6 +11,7 @@ from webhook.explain.observation import Observation, Stage, common_form
 from webhook.explain.part import Part
 from webhook.explain.reading import Reading
 from webhook.explain.scheduling import event_time
+from webhook.finding import Level
 from webhook.model import Object
 from webhook.networks import parse_networks
 from webhook.reconcile.complaint import BOUND_SECONDS
@@ -38,13 +39,22 @@ def _attached(reading: Reading, part: Part, asked: str, failure: str) -> Iterato
         message = f"annotation {names.NETWORK_STATUS} is no list of networks"
         yield Observation(Stage.NETWORK, "fail", TOPIC, message, "look at Multus' log on the pod's node", pods)
         return
-    if status is None:
-        yield from _no_status(reading, part, failure)
-        return
     try:
         elements = parse_networks(asked, reading.namespace).elements
     except ValueError:
         return  # what admission says of it is told
+    absent = [
+        key for key in dict.fromkeys((each.namespace, each.name) for each in elements) if _is_absent(reading, key)
+    ]
+    for namespace, name in absent:
+        message = f"asks for network {namespace}/{name}, which does not exist"
+        action = f"create NetworkAttachmentDefinition {name} in namespace {namespace}, or correct the name and restart the job"
+        level: Level = "fail" if status is None else "warn"
+        yield Observation(Stage.NETWORK, level, TOPIC, message, action, pods)
+    if status is None:
+        if not absent:
+            yield from _no_status(reading, part, failure)
+        return
     there = Counter(str(entry.get("name")) for entry in status if entry.get("default") is not True)
     for key, number in Counter(f"{each.namespace}/{each.name}" for each in elements).items():
         if there[key] + there[key.partition("/")[2]] < number:
@@ -57,9 +67,9 @@ def _attached(reading: Reading, part: Part, asked: str, failure: str) -> Iterato
 def _no_status(reading: Reading, part: Part, failure: str) -> Iterator[Observation]:
     pods, seconds = (part.name,), part.seconds_bound(reading) or 0.0
     if failure:
-        message = f"its network could not be made: {failure}"
+        message = "its network could not be made"
         action = "correct the NetworkAttachmentDefinition, or look at its CNI plugin and its IPAM on the node"
-        yield Observation(Stage.NETWORK, "fail", TOPIC, message, action, pods)
+        yield Observation(Stage.NETWORK, "fail", TOPIC, message, action, pods, detail=failure)
     elif seconds >= BOUND_SECONDS:
         message = (
             f"has been on its node for more than a minute, and Multus has written no annotation {names.NETWORK_STATUS}"
@@ -68,6 +78,11 @@ def _no_status(reading: Reading, part: Part, failure: str) -> Iterator[Observati
         yield Observation(Stage.NETWORK, "fail", TOPIC, message, action, pods)
     else:
         yield Observation(Stage.SUMMARY, "ok", TOPIC, "has just been bound; its network is being made", pods=pods)
+
+
+def _is_absent(reading: Reading, key: tuple[str, str]) -> bool:
+    """Tell a network that was asked for and does not exist."""
+    return reading.networks.get(key, {}) is None
 
 
 def _address(part: Part) -> Iterator[Observation]:
@@ -80,7 +95,10 @@ def _address(part: Part) -> Iterator[Observation]:
         message = (
             f"network {member.wanted} gave no address that can be used: {common_form(secondary.problem, part.name)}"
         )
-        yield Observation(Stage.NETWORK, "fail", TOPIC, message, "look at the network's IPAM and at Multus' log", pods)
+        action = "look at the network's IPAM and at Multus' log"
+        yield Observation(
+            Stage.NETWORK, "fail", TOPIC, message, action, pods, detail=common_form(secondary.problem, part.name)
+        )
     elif not secondary.address:
         message = f"has no address on {member.wanted}: annotation {names.NETWORK_STATUS} tells none"
         yield Observation(Stage.NETWORK, "fail", TOPIC, message, "look at the network's IPAM", pods)

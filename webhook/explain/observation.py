@@ -35,7 +35,8 @@ class Stage(IntEnum):
 class Observation:
     """Hold one thing found: *pods* are the names that it is true of; *subject* names what it is about where that is no pod.
 
-    Those that are equal but for *pods* become one finding, so neither *message* nor *action* may hold what differs from pod to pod.
+    Those that are equal but for *pods* and *detail* become one finding, so neither *message* nor *action* may hold what differs from
+    pod to pod. *detail* follows the message after a colon; of different ones the first is told as an example.
     """
 
     stage: Stage
@@ -45,6 +46,7 @@ class Observation:
     action: str = ""
     pods: tuple[str, ...] = ()
     subject: str = ""
+    detail: str = ""
 
 
 def fold(observations: Iterable[Observation], masters: Collection[str], focus: str = "") -> list[Finding]:
@@ -54,9 +56,11 @@ def fold(observations: Iterable[Observation], masters: Collection[str], focus: s
     *masters*: names of the pods that are rank 0. With *focus*, what concerns neither that pod nor a rank 0 is left out.
     """
     groups: dict[Observation, dict[str, None]] = {}
+    details: dict[Observation, dict[str, None]] = {}
     for one in observations:
         key = Observation(one.stage, one.level, one.topic, one.message, one.action, (), one.subject)
         groups.setdefault(key, {}).update(dict.fromkeys(one.pods))
+        details.setdefault(key, {})[one.detail] = None
     kept = [
         (one, pods)
         for one, pods in groups.items()
@@ -66,7 +70,15 @@ def fold(observations: Iterable[Observation], masters: Collection[str], focus: s
     kept.sort(
         key=lambda item: (levels[item[0].level], item[0].stage, item[1].keys().isdisjoint(masters), -len(item[1]))
     )
-    return [Finding(one.level, one.topic, _subject(one, pods, masters), one.message, one.action) for one, pods in kept]
+    return [
+        Finding(one.level, one.topic, _subject(one, pods, masters), _message(one, details[one]), one.action)
+        for one, pods in kept
+    ]
+
+
+def _message(one: Observation, details: Collection[str]) -> str:
+    told = [detail for detail in details if detail]
+    return f"{one.message}{': ' if len(told) == 1 else ', for example: '}{told[0]}" if told else one.message
 
 
 def _subject(one: Observation, pods: Collection[str], masters: Collection[str]) -> str:
@@ -75,7 +87,7 @@ def _subject(one: Observation, pods: Collection[str], masters: Collection[str]) 
     listed = sorted(pods, key=lambda name: (name not in masters, natural(name)))
     if len(listed) == 1:
         return f"pod {listed[0]}" + (" (rank 0)" if listed[0] in masters else "")
-    return f"{len(listed):,} pods ({named(listed, masters)})"
+    return f"each of {len(listed):,} pods ({named(listed, masters)})"
 
 
 def named(pods: Collection[str], masters: Collection[str] = ()) -> str:
@@ -92,8 +104,10 @@ def natural(name: str) -> tuple[object, ...]:
 
 def common_form(message: str, pod: str, limit: int = 400) -> str:
     """Write a message of a component so that those of many pods are alike: one line, without pod names and ids."""
-    text = " ".join("".join(char if char.isprintable() else " " for char in message).split())
-    if pod:
+    if not message.isprintable():
+        message = "".join(char if char.isprintable() else " " for char in message)
+    text = " ".join(message.split())
+    if pod and pod in text:
         text = re.sub(rf"(?<![\w.-]){re.escape(pod)}(?![\w-])", "POD", text)
     text = _ID.sub("ID", text)
     return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -16,7 +16,7 @@ from webhook.model import Object
 from webhook.quantity import format_quantity, parse_quantity
 
 TOPIC = "scheduling"
-_INSUFFICIENT = re.compile(r"Insufficient ([\w.-]+/[\w.-]+)")
+_INSUFFICIENT = re.compile(r"Insufficient ([\w.-]+/[\w.-]*\w)")
 _QUOTA = re.compile(r"quota|ClusterQueue|flavor|queue", re.IGNORECASE)
 _GATE = "kueue.x-k8s.io/"
 
@@ -93,10 +93,11 @@ def _pending(reading: Reading, part: Part, queue: str, told: str) -> Iterator[Ob
         return
     text = str(scheduled.get("message") or "") if scheduled.get("status") == "False" else ""
     text = common_form(text or told, part.name)
-    said = f" (scheduler: {text})" if text else ""
+
     missing = list(_offered_nowhere(part, reading.nodes)) if reading.nodes is not None else []
     for message, action in missing:
-        yield Observation(Stage.SCHEDULING, "fail", "devices", message + said, action, pods)
+        said = f"the scheduler says: {text}" if text else ""
+        yield Observation(Stage.SCHEDULING, "fail", "devices", message, action, pods, detail=said)
     if missing:
         return
     if text:
@@ -104,9 +105,11 @@ def _pending(reading: Reading, part: Part, queue: str, told: str) -> Iterator[Ob
         action = f"wait, or free {', '.join(dict.fromkeys(resources))} on the nodes" if resources else ""
         if _QUOTA.search(text):
             action = _quota_action(text)
-        yield Observation(Stage.SCHEDULING, "fail", TOPIC, f"is on no node yet: {text}", action, pods)
+        yield Observation(Stage.SCHEDULING, "fail", TOPIC, "is on no node yet", action, pods, detail=text)
     elif queue:
-        yield Observation(Stage.SCHEDULING, "fail", TOPIC, f"is on no node yet: {queue}", _quota_action(queue), pods)
+        yield Observation(
+            Stage.SCHEDULING, "fail", TOPIC, "is on no node yet", _quota_action(queue), pods, detail=queue
+        )
     else:
         message = "is on no node yet, and no scheduler says why"
         action = f"is scheduler {(part.pod.get('spec') or {}).get('schedulerName') or 'default-scheduler'} running?"

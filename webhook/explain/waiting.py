@@ -16,7 +16,7 @@ _NEEDS_AT = 4
 """Place in the command of the first need: ``sh -c SCRIPT NAME NEED…``. Source: webhook/injection/wait.py."""
 _MEANING = {
     "master-addr": "rank 0's address",
-    "master-addr:own": "its own address, as rank 0",
+    "master-addr:own": "its own address",
     "local-addr": "its own address",
     "local-addr:own": "its own address",
 }

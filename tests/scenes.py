@@ -1,0 +1,181 @@
+"""Make what `explain` reads of a PyTorchJob, as webhook, Multus, kubelet and controller leave it; a test breaks one thing."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
+from typing import Any
+
+from tests.pods import load
+from tests.worlds import network
+from webhook import names
+from webhook.explain.judgement import ReadWorld
+from webhook.explain.reading import Reading
+from webhook.model import Object
+from webhook.profiles import parse_profiles
+from webhook.review import decide
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+SPACE = "research"
+PROFILES = """
+profiles:
+  shared:
+    networks: [{network: default/rdma-net, resource: rdma/hca}]
+    sharedMemory: {sizeLimit: 16Gi}
+"""
+ACTIVE = ("fabric-injector", "fabric-injector")
+
+
+def ago(**units: float) -> str:
+    """Write a time before NOW, as the API does."""
+    return (NOW - timedelta(**units)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def node(name: str = "node-1", offered: Mapping[str, str] = MappingProxyType({"rdma/hca": "64"})) -> Object:
+    """Return a Ready node with GPUs that offers these devices besides."""
+    ready = {"type": "Ready", "status": "True"}
+    metadata = {"name": name, "labels": {"kubernetes.io/hostname": name}}
+    return {"metadata": metadata, "status": {"allocatable": {"nvidia.com/gpu": "64", **offered}, "conditions": [ready]}}
+
+
+def event(kind: str, name: str, reason: str, message: str, *, count: int = 1, source: str = "", at: str = "") -> Object:
+    """Return a Warning."""
+    return {
+        "metadata": {"name": f"{name}.1", "namespace": SPACE, "creationTimestamp": at or ago(minutes=1)},
+        "involvedObject": {"kind": kind, "name": name, "namespace": SPACE},
+        "reason": reason,
+        "message": message,
+        "type": "Warning",
+        "count": count,
+        "lastTimestamp": at or ago(minutes=1),
+        "source": {"component": source},
+        "reportingComponent": source,
+    }
+
+
+class Scene:
+    """A job of rank 0 and workers that trains well; `reading` is what the cluster tells of it."""
+
+    def __init__(self, workers: int = 3, *, before: Callable[[Object], None] = lambda _: None) -> None:
+        """Create the job; *before* may change each pod before it is admitted."""
+        self.labels = {names.PROFILE: "shared"}
+        self.profiles = parse_profiles(PROFILES)
+        self.networks: dict[tuple[str, str], Object | None] = {("default", "rdma-net"): network("default/rdma-net")}
+        self.nodes = [node("node-1"), node("node-2")]
+        self.events: list[Object] = []
+        self.lease: Object | None = {
+            "spec": {"holderIdentity": "c-1", "leaseDurationSeconds": 15, "renewTime": ago(seconds=2)}
+        }
+        self.owner = "bert"
+        self.changes: dict[str, Any] = {}
+        self.pods = {}
+        for number in range(workers + 1):
+            pod = self.created(number)
+            before(pod)
+            self.pods[pod["metadata"]["name"]] = self.admitted(pod)
+        for number, pod in enumerate(self.pods.values()):
+            self.run(pod, f"192.168.{number // 250}.{number % 250 + 1}")
+
+    @property
+    def master(self) -> Object:
+        return self.pods["bert-master-0"]
+
+    @property
+    def workers(self) -> list[Object]:
+        return [pod for name, pod in self.pods.items() if name != "bert-master-0"]
+
+    def created(self, number: int) -> Object:
+        """Return a pod as the training operator creates it; number 0 is rank 0."""
+        pod = load(f"pods/kubeflow-pytorchjob-{min(number, 1)}.yaml")
+        name = f"bert-worker-{number - 1}" if number else "bert-master-0"
+        pod["metadata"] |= {
+            "name": name,
+            "namespace": SPACE,
+            "uid": f"uid-{number}",
+            "creationTimestamp": ago(minutes=20),
+        }
+        pod["spec"].pop("nodeName", None)
+        pod["status"] = {"phase": "Pending"}
+        return pod
+
+    def admitted(self, pod: Object) -> Object:
+        """Return the pod as the webhook lets it pass."""
+        verdict = decide(pod, SPACE, self.profiles, ReadWorld(self.reading))
+        assert verdict.allowed, verdict.message
+        result: Object = copy.deepcopy(verdict.pod)
+        return result
+
+    def run(self, pod: Object, address: str) -> None:
+        """Let it run on a node, with this address on net1, as long as the job does."""
+        self.bind(pod)
+        self.attach(pod, address)
+        self.tell(pod, "192.168.0.1")
+        self.start(pod, ago(minutes=18))
+
+    def bind(self, pod: Object, at: str = "") -> None:
+        """Put it on a node."""
+        pod["spec"]["nodeName"] = "node-1"
+        scheduled = {"type": "PodScheduled", "status": "True", "lastTransitionTime": at or ago(minutes=19)}
+        pod["status"] = {"phase": "Pending", "conditions": [scheduled]}
+
+    def attach(self, pod: Object, *addresses: str, interface: str = "net1") -> None:
+        """Write network-status as Multus does."""
+        entries = [
+            {"name": "cbr0", "interface": "eth0", "ips": ["10.244.0.7"], "default": True},
+            {"name": "default/rdma-net", "interface": interface, "ips": list(addresses)},
+        ]
+        pod["metadata"]["annotations"][names.NETWORK_STATUS] = json.dumps(entries)
+
+    def tell(self, pod: Object, address: str) -> None:
+        """Publish an address as the controller does."""
+        told = pod["metadata"]["annotations"]
+        told |= {names.MASTER_ADDR: address, names.MASTER_HOST: address}
+        if pod["metadata"]["labels"].get(names.RENDEZVOUS) == "master":
+            told[names.LOCAL_ADDR] = address
+
+    def start(self, pod: Object, at: str) -> None:
+        """Let the wait be over, and the training container run."""
+        pod["status"]["phase"] = "Running"
+        pod["status"]["initContainerStatuses"] = [
+            {"name": names.WAIT_CONTAINER, "state": {"terminated": {"exitCode": 0, "startedAt": at}}}
+        ]
+        pod["status"]["containerStatuses"] = [{"name": "pytorch", "state": {"running": {"startedAt": at}}}]
+
+    def wait(self, pod: Object, since: str) -> None:
+        """Let its wait step run, and take back what was published."""
+        for key in (names.MASTER_ADDR, names.MASTER_HOST, names.LOCAL_ADDR):
+            pod["metadata"]["annotations"].pop(key, None)
+        pod["status"]["phase"] = "Pending"
+        pod["status"]["initContainerStatuses"] = [
+            {"name": names.WAIT_CONTAINER, "state": {"running": {"startedAt": since}}}
+        ]
+        pod["status"]["containerStatuses"] = [{"name": "pytorch", "state": {"waiting": {"reason": "PodInitializing"}}}]
+
+    def unschedule(self, pod: Object, message: str) -> None:
+        """Take it off its node again, for this reason."""
+        pod["spec"].pop("nodeName", None)
+        for key in (names.NETWORK_STATUS, names.MASTER_ADDR, names.MASTER_HOST, names.LOCAL_ADDR):
+            pod["metadata"]["annotations"].pop(key, None)
+        scheduled = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
+        pod["status"] = {"phase": "Pending", "conditions": [scheduled]}
+
+    @property
+    def reading(self) -> Reading:
+        """Return what is read of it."""
+        given: dict[str, Any] = {
+            "target": "job/bert",
+            "namespace": SPACE,
+            "now": NOW,
+            "pods": tuple(getattr(self, "pods", {}).values()),
+            "owner": self.owner,
+            "labels": self.labels,
+            "events": tuple(self.events),
+            "nodes": tuple(self.nodes),
+            "networks": self.networks,
+            "profiles": self.profiles,
+            "lease": self.lease,
+        }
+        return Reading(**{**given, **self.changes})
