@@ -71,6 +71,7 @@ class Scene:
         }
         self.owner = "bert"
         self.changes: dict[str, Any] = {}
+        self.size = workers + 1
         self.pods = {}
         for number in range(workers + 1):
             pod = self.created(number)
@@ -99,6 +100,9 @@ class Scene:
         }
         pod["spec"].pop("nodeName", None)
         pod["status"] = {"phase": "Pending"}
+        for entry in pod["spec"]["containers"][0]["env"]:
+            if entry["name"] == "PET_NNODES":
+                entry["value"] = str(max(2, self.size))  # one node alone would need no rendezvous
         return pod
 
     def admitted(self, pod: Object) -> Object:

@@ -12,7 +12,8 @@ from webhook.explain.reading import Reading, seconds_since
 from webhook.finding import Level
 
 TOPIC = "members"
-_NODES = re.compile(r"--nnodes(?:=|\s+)[\"']?(?:\d+:)?(\d{1,6})(?![\d:.])")
+_NODES = re.compile(r"--nnodes(?:=|\s+)[\"']?(\d{1,6})(?![\d:])")
+"""A fixed number; of ``2:4`` only torchrun knows how many there should be."""
 _SOON_SECONDS = 30.0
 
 
@@ -97,8 +98,8 @@ def expected_members(part: Part) -> int:
     for key in ("leaderworkerset.sigs.k8s.io/size", "kueue.x-k8s.io/pod-group-total-count"):
         if annotations.get(key, "").isdecimal():
             return int(annotations[key])
+    if "--nnodes" in (text := " ".join(podspec.argv(part.training))):
+        found = _NODES.search(text)
+        return int(found[1]) if found else 0
     nodes = podspec.env_value(part.training, "PET_NNODES") or ""
-    if nodes.isdecimal():
-        return int(nodes)
-    found = _NODES.search(" ".join(podspec.argv(part.training)))
-    return int(found[1]) if found and ":" not in found[0] else 0
+    return int(nodes) if nodes.isdecimal() else 0

@@ -10,7 +10,7 @@ from webhook import podspec
 from webhook.accelerators import is_accelerator
 from webhook.explain.observation import Observation, Stage, common_form
 from webhook.explain.part import Part
-from webhook.explain.reading import Reading
+from webhook.explain.reading import Reading, seconds_since
 from webhook.finding import Level
 from webhook.model import Object
 from webhook.quantity import format_quantity, parse_quantity
@@ -18,6 +18,7 @@ from webhook.quantity import format_quantity, parse_quantity
 TOPIC = "scheduling"
 _INSUFFICIENT = re.compile(r"Insufficient ([\w.-]+/[\w.-]*\w)")
 _QUOTA = re.compile(r"quota|ClusterQueue|flavor|queue", re.IGNORECASE)
+_SOON_SECONDS = 30.0
 _GATE = "kueue.x-k8s.io/"
 
 
@@ -110,7 +111,7 @@ def _pending(reading: Reading, part: Part, queue: str, told: str) -> Iterator[Ob
         yield Observation(
             Stage.SCHEDULING, "fail", TOPIC, "is on no node yet", _quota_action(queue), pods, detail=queue
         )
-    else:
+    elif (seconds_since(part.pod["metadata"].get("creationTimestamp"), reading.now) or 0.0) > _SOON_SECONDS:
         message = "is on no node yet, and no scheduler says why"
         action = f"is scheduler {(part.pod.get('spec') or {}).get('schedulerName') or 'default-scheduler'} running?"
         yield Observation(Stage.SCHEDULING, "warn", TOPIC, message, action, pods)
