@@ -106,23 +106,28 @@ def told_warnings(pod: PodResult) -> list[str]:
     return [warning for warning in map(printable, pod.warnings) if warning not in told]
 
 
-def diff_lines(pod: PodResult) -> list[str]:
-    """Return the unified diff of a pod's YAML, without line ends; empty where nothing is changed."""
+def diff_lines(pod: PodResult, *, whole: str = "-o pod", patch: str = "-o patch") -> list[str]:
+    """Return the unified diff of a pod's YAML, without line ends; empty where nothing is changed.
+
+    *whole* and *patch* name, to its reader, what shows the pod and the patch in full.
+    """
     if pod.after is pod.before or pod.after == pod.before:
         return []
     name = printable(f"{pod.namespace}/{pod.name}", limit=None)
-    before, after = yaml_lines(pod.before), yaml_lines(_folded(pod.after, pod.before))
+    before, after = yaml_lines(pod.before), yaml_lines(_folded(pod.after, pod.before, whole))
     titles = f"{name} (as submitted)", f"{name} (as admitted)"
     if len(before) + len(after) > _MAX_LINES:
-        return [f"--- {titles[0]}", f"+++ {titles[1]}", f"@@ {len(after)} lines are too many to compare: -o patch @@"]
+        return [f"--- {titles[0]}", f"+++ {titles[1]}", f"@@ {len(after)} lines are too many to compare: {patch} @@"]
     return list(difflib.unified_diff(before, after, *titles, lineterm=""))
 
 
-def _folded(after: Object, before: Object) -> Object:
+def _folded(after: Object, before: Object, whole: str) -> Object:
     """Return the pod with the wait container's script in one line, where that container is new: nobody reads it in each diff."""
     if any(_is_wait(container) for container in podspec.init_containers(before)):
         return after
-    folded = [_fold(container) if _is_wait(container) else container for container in podspec.init_containers(after)]
+    folded = [
+        _fold(container, whole) if _is_wait(container) else container for container in podspec.init_containers(after)
+    ]
     return {**after, "spec": {**after["spec"], "initContainers": folded}} if folded else after
 
 
@@ -130,9 +135,9 @@ def _is_wait(container: Object) -> bool:
     return container.get("name") == names.WAIT_CONTAINER
 
 
-def _fold(container: Object) -> Object:
+def _fold(container: Object, whole: str) -> Object:
     command = [
-        f"# {word.count(chr(10))} lines of shell: -o pod shows them" if "\n" in word else word
+        f"# {word.count(chr(10))} lines of shell: {whole} shows them" if "\n" in word else word
         for word in container.get("command") or ()
     ]
     return {**container, "command": command}

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from webhook import names
 from webhook.errors import Unavailable
 from webhook.kube.connection import Connection
+from webhook.kube.inventory import Inventory
 from webhook.kube.lookup import Lookup
 from webhook.kube.masters import Masters
 from webhook.kube.read import Master, read_master, read_namespace
@@ -116,6 +117,10 @@ class Cluster:
     def master(self, namespace: str, job: str) -> MasterAddress | None:
         """Look up the address of the job's newest live rank 0. Never asks: what is not known yet, the controller brings."""
         return self._masters.address(namespace, job)
+
+    def inventory(self) -> Inventory:
+        """Copy what the watches hold; never asks."""
+        return Inventory(self._namespaces.items.copy(), self._networks.items.copy(), self._masters.pods())
 
     def _reflectors(self) -> tuple[Reflector[Namespace], Reflector[NetworkDefinition], Reflector[Master]]:
         return self._namespaces, self._networks, self._pods

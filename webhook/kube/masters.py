@@ -32,3 +32,7 @@ class Masters:
         """Give the address of the newest live rank 0, by (creationTimestamp, uid); None where it has none published."""
         masters = self._of_job.get((namespace, job))
         return masters[-1].address if masters else None
+
+    def pods(self) -> dict[Key, Master]:
+        """Give all live rank-0 pods, those that have no address yet among them."""
+        return self._of_pod.copy()

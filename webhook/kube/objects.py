@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from webhook.errors import InputError
+from webhook.kube.inventory import Inventory
 from webhook.kube.masters import Masters
 from webhook.kube.read import read_master, read_namespace
 from webhook.model import MasterAddress, Namespace, NetworkDefinition, Object
@@ -52,6 +53,11 @@ class ObjectsWorld:
     def master(self, namespace: str, job: str) -> MasterAddress | None:
         """Look up the published address of the newest live rank 0 of the job."""
         return self._masters.address(namespace, job)
+
+    def inventory(self) -> Inventory:
+        """Copy what is held."""
+        namespaces = {("", name): namespace for name, namespace in self._namespaces.items()}
+        return Inventory(namespaces, self._networks.copy(), self._masters.pods())
 
     def checks(self) -> Mapping[str, str]:
         """Give what keeps the answers from being trusted: nothing."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import ipaddress
+import json
 from collections.abc import Callable, Mapping
 
 from flask import Flask, Response, request
 
-from webhook.dry_run import RENDERERS, DryRun
+from webhook.dry_run import RENDERERS, DryRun, render_page
 from webhook.errors import InputError
+from webhook.model import Object
 from webhook.server.app import make_app
+from webhook.server.guard import guard
+from webhook.server.page import INDEX, SAMPLES, read_page
 from webhook.server.refusal import Refused
 
 PARAMETERS = frozenset(("namespace", "output", "profile"))
@@ -36,29 +39,43 @@ Parameters: namespace=NS    namespace of objects that name none
             profile=NAME    instead of the labels
             output=json|diff|patch|pod
 The body is YAML or JSON: pods, or anything that holds pod templates.
+What this server knows: GET /state. In a browser, this address shows a page.
 """
+OUTPUTS = {**RENDERERS, "page": ("application/json", render_page)}
 
 
 def make_dry_run_app(
     judge: Callable[[str, str | None, str | None], DryRun],
-    renderers: Mapping[str, tuple[str, Callable[[DryRun], str]]] = RENDERERS,
+    state: Callable[[], Object],
+    renderers: Mapping[str, tuple[str, Callable[[DryRun], str]]] = OUTPUTS,
 ) -> Flask:
-    """Make the application: *judge* takes a manifest, a namespace and a profile.
+    """Make the application: *judge* takes a manifest, a namespace and a profile; *state* says what the server knows.
 
     *renderers* hold for each ``output`` its content type and how it is written.
     """
     app = make_app(__name__)
-
-    @app.before_request
-    def refuse_other_hosts() -> None:
-        if not is_loopback(request.headers.get("Host", "")):
-            raise Refused(
-                421, "host", "this port answers only http://localhost: a web page under another name must not read it"
-            )
+    guard(app)
+    page = read_page()
 
     @app.get("/")
-    def usage() -> Response:
-        return Response(USAGE.format(host=request.headers["Host"]), content_type="text/plain; charset=utf-8")
+    def index() -> Response:
+        if request.accept_mimetypes.best_match(["text/plain", "text/html"]) == "text/html":
+            answer = Response(page[INDEX].content, content_type=page[INDEX].content_type)
+        else:
+            answer = Response(USAGE.format(host=request.headers["Host"]), content_type="text/plain; charset=utf-8")
+        answer.vary.add("Accept")
+        return answer
+
+    @app.get("/page/<path:path>")
+    def asset(path: str) -> Response:
+        if path not in page:
+            raise Refused(404, "not-found", f"/page/{path} is no part of the page")
+        return Response(page[path].content, content_type=page[path].content_type)
+
+    @app.get("/state")
+    def known() -> Response:
+        document = {**state(), "samples": [sample._asdict() for sample in SAMPLES]}
+        return Response(json.dumps(document, ensure_ascii=False), content_type="application/json")
 
     @app.post("/dry-run")
     def dry_run() -> Response:
@@ -87,14 +104,3 @@ def make_dry_run_app(
         return Response(render(run), content_type=content_type)
 
     return app
-
-
-def is_loopback(host: str) -> bool:
-    """Tell whether a Host header names this machine: ``localhost``, ``127.0.0.1:8081``, ``[::1]:8081``."""
-    name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
-    if name.lower() == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(name.removeprefix("[").removesuffix("]")).is_loopback
-    except ValueError:
-        return False

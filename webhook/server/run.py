@@ -17,7 +17,8 @@ from certs.serving import CertificateError, ServingCertificate
 from webhook import names
 from webhook.dry_run import DryRun, dry_run
 from webhook.errors import InputError, ProfilesError, WebhookError
-from webhook.model import World
+from webhook.kube.inventory import Inventory
+from webhook.model import Object, World
 from webhook.profiles import Profiles
 from webhook.profiles_file import ProfilesFile
 from webhook.review import Answer, answer_review
@@ -28,6 +29,7 @@ from webhook.server.health import Readiness
 from webhook.server.listener import Address, bind
 from webhook.server.metrics import Metrics
 from webhook.server.process import Service, Sockets, serve
+from webhook.server.state import state_document
 
 if TYPE_CHECKING:
     from webhook.kube.connection import Connection
@@ -59,6 +61,9 @@ class CheckedWorld(World, Protocol):
 
     def checks(self) -> Mapping[str, str]:
         """Return each check's problem, empty if there is none."""
+
+    def inventory(self) -> Inventory:
+        """Return all that is held."""
 
 
 class _Follower(Protocol):
@@ -103,13 +108,16 @@ def run(settings: Settings) -> None:
         def judge(text: str, namespace: str | None, profile: str | None) -> DryRun:
             return dry_run(text, namespace=namespace, profile=profile, profiles=profiles.current(), world=world)
 
+        def state() -> Object:
+            return state_document(profiles.current(), world.inventory(), _problems(profiles, world))
+
         def checks() -> Mapping[str, str]:
             trusted = {"ca-bundle": trust.problem()} if trust else {}
             return {"profiles": "", "certificate": certificate_watch.problem(), **trusted, **world.checks()}
 
         service = Service(
             admit=admit,
-            dry_run=make_dry_run_app(judge),
+            dry_run=make_dry_run_app(judge, state),
             readiness=Readiness(checks),
             certificate=certificate,
             metrics=metrics,
@@ -131,6 +139,11 @@ def _profiles(path: Path, metrics: Metrics) -> ProfilesFile:
             log.error("profiles not reloaded, the last good ones stay: %s: %s", path, fault)
 
     return ProfilesFile(path, on_reload=reloaded, on_error=broken)
+
+
+def _problems(profiles: ProfilesFile, world: CheckedWorld) -> Mapping[str, str]:
+    error = profiles.error()
+    return {"profiles": f"the last good ones are in use: {error}" if error else "", **world.checks()}
 
 
 def _load_certificate(directory: Path) -> ServingCertificate:

@@ -1,0 +1,68 @@
+"""Give the page that ``/`` of the dry-run port serves: plain files, read once at start, that need nothing from elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import NamedTuple
+
+INDEX = "index.html"
+CONTENT_TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".yaml": "text/plain; charset=utf-8",
+}
+
+
+class Asset(NamedTuple):
+    """Hold one file as it is sent."""
+
+    content_type: str
+    content: bytes
+
+
+class Sample(NamedTuple):
+    """Offer a manifest to start from. *namespace*: the one that it names itself, which the server must know."""
+
+    path: str
+    title: str
+    about: str
+    namespace: str = ""
+
+
+SAMPLES = (
+    Sample("samples/torchx.yaml", "TorchX job", "dist.ddp on Volcano: two ranks that meet through c10d"),
+    Sample("samples/pytorchjob.yaml", "PyTorchJob", "a Kubeflow master and three workers"),
+    Sample("samples/jobset.yaml", "JobSet", "an indexed Job that names its own rank 0"),
+    Sample("samples/web.yaml", "A Deployment that does not train", "and is therefore left as it is"),
+    Sample(
+        "samples/refused.yaml", "A pod that could never start", "its network does not exist: denied, with the reason"
+    ),
+    Sample(
+        "demo/torchx-pods.yaml",
+        "The demo's pods",
+        "as Volcano creates them for namespace research",
+        namespace="research",
+    ),
+)
+
+
+def read_page() -> Mapping[str, Asset]:
+    """Read every file of the page, by its path below ``/page/``; raises OSError where the installation lacks them."""
+    found = dict(_assets(files(__name__), ""))
+    demo = files("webhook.demo") / "torchx-pods.yaml"
+    return {**found, "demo/torchx-pods.yaml": Asset(CONTENT_TYPES[".yaml"], demo.read_bytes())}
+
+
+def _assets(folder: Traversable, below: str) -> list[tuple[str, Asset]]:
+    assets = []
+    for entry in folder.iterdir():
+        suffix = entry.name[entry.name.rfind(".") :]
+        if entry.is_dir():
+            assets += _assets(entry, f"{below}{entry.name}/")
+        elif suffix in CONTENT_TYPES:
+            assets.append((below + entry.name, Asset(CONTENT_TYPES[suffix], entry.read_bytes())))
+    return assets

@@ -1,0 +1,106 @@
+"""Describe what a server knows of its profiles and its cluster: the document that ``GET /state`` answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from webhook import __version__, names
+from webhook.kube.inventory import Inventory
+from webhook.kube.read import Master
+from webhook.kube.resource import Key
+from webhook.model import Namespace, NetworkDefinition, Object
+from webhook.profiles import Profile, ProfileNetwork, Profiles
+
+
+def state_document(profiles: Profiles, inventory: Inventory, problems: Mapping[str, str]) -> Object:
+    """Return all that is held, by name. *problems*: what keeps a source from being trusted, by its name; empty texts count as none.
+
+    Shape: ``{"version", "problems": [text], "namespaces": [], "profiles": [], "networks": [], "jobs": []}``.
+    """
+    return {
+        "version": __version__,
+        "problems": [f"{source}: {problem}" for source, problem in problems.items() if problem],
+        "namespaces": [_namespace(space) for _, space in sorted(inventory.namespaces.items())],
+        "profiles": [_profile(profile) for _, profile in sorted(profiles.profiles.items())],
+        "networks": [_network(network) for _, network in sorted(inventory.networks.items())],
+        "jobs": [_job(key, master) for key, master in sorted(inventory.masters.items())],
+    }
+
+
+def _namespace(namespace: Namespace) -> Object:
+    labels = namespace.labels
+    return {
+        "name": namespace.name,
+        "profile": labels.get(names.PROFILE, ""),
+        "observed": labels.get(names.MODE) == names.MODE_OBSERVE,
+        "podSecurity": labels.get(names.POD_SECURITY_ENFORCE, ""),
+    }
+
+
+def _network(network: NetworkDefinition) -> Object:
+    return {
+        "namespace": network.namespace,
+        "name": network.name,
+        "resources": list(network.resources),
+        "nodeSelector": dict(network.node_selector),
+        "givesAddresses": network.has_ipam,
+        "problem": network.problem or network.resource_problem,
+    }
+
+
+def _job(pod: Key, master: Master) -> Object:
+    """Describe a job by its live rank 0, whose address is empty until the controller has published it."""
+    return {
+        "namespace": master.namespace,
+        "job": master.job,
+        "pod": pod[1],
+        "created": master.created,
+        "address": master.address.addr if master.address else "",
+    }
+
+
+def _profile(profile: Profile) -> Object:
+    """Describe a profile in the words of its file; *settings* holds what differs from the default."""
+    default = Profile("")
+    settings = {
+        key: value
+        for key, value in _settings(profile).items()
+        if value != _settings(default)[key]  # the order of the README's table
+    }
+    return {
+        "name": profile.name,
+        "networks": [_wanted(network) for network in profile.networks],
+        "settings": settings,
+    }
+
+
+def _wanted(network: ProfileNetwork) -> Object:
+    return {"network": str(network), "resources": list(network.resources), "count": network.count}
+
+
+def _settings(profile: Profile) -> dict[str, Any]:
+    memory, info, rendezvous = profile.shared_memory, profile.pod_info, profile.rendezvous
+    allowed = profile.allowed_namespaces
+    return {
+        "pods": profile.pods,
+        "resources": dict(profile.resources),
+        "ipcLock": profile.ipc_lock,
+        "podSecurity": profile.pod_security,
+        "sharedMemory.enabled": memory.enabled,
+        "sharedMemory.sizeLimit": memory.size_limit,
+        "sharedMemory.limitExisting": memory.limit_existing,
+        "env": dict(profile.env),
+        "container": profile.container,
+        "nodeSelector": dict(profile.node_selector),
+        "podInfo.hugepages": info.hugepages,
+        "podInfo.labels": info.labels,
+        "podInfo.annotations": info.annotations,
+        "rendezvous.enabled": rendezvous.enabled,
+        "rendezvous.network": str(rendezvous.network) if rendezvous.network else None,
+        "rendezvous.ipFamily": rendezvous.ip_family,
+        "rendezvous.timeout": f"{rendezvous.timeout_seconds}s",
+        "rendezvous.waitImage": rendezvous.wait_image,
+        "rendezvous.rankZero": rendezvous.rank_zero,
+        "allowedNamespaces": None if allowed is None else sorted(allowed),
+    }
