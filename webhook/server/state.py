@@ -45,7 +45,7 @@ def _network(network: NetworkDefinition) -> Object:
         "resources": list(network.resources),
         "nodeSelector": dict(network.node_selector),
         "givesAddresses": network.has_ipam,
-        "problem": network.problem or network.resource_problem,
+        "problem": "; ".join(filter(None, (network.problem, network.resource_problem))),
     }
 
 

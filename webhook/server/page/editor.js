@@ -1,0 +1,124 @@
+// The manifest's text: line numbers, files by choice or drop, and the place of a fault.
+
+import { $, count } from "./dom.js";
+
+const LINE = 20; // pixels, as style.css says, like PADDING
+const PADDING = 10;
+const MOST_BYTES = 64 << 20; // more would freeze the tab long before the server refuses it
+
+export class Editor {
+  constructor(onChange) {
+    this.area = $("manifest");
+    this.gutter = $("gutter");
+    this.onChange = onChange;
+    this.lines = 1;
+    this.fault = 0;
+    this.area.addEventListener("input", () => this.changed());
+    this.area.addEventListener("scroll", () => this.draw());
+    new ResizeObserver(() => this.draw()).observe(this.area);
+    $("files").addEventListener("change", (event) => this.read(event.target.files));
+    this.followDrops();
+    this.changed();
+  }
+
+  get text() {
+    return this.area.value;
+  }
+
+  set text(text) {
+    this.area.value = text;
+    this.area.scrollTop = 0;
+    this.area.setSelectionRange(0, 0);
+    this.changed();
+  }
+
+  changed() {
+    this.lines = countLines(this.text);
+    this.tell("");
+    this.draw();
+    this.onChange();
+  }
+
+  /** Show a fault below the text, and where it is. */
+  tell(message, line = 0, column = 0) {
+    this.fault = line;
+    $("problem").textContent = message;
+    if (message) this.area.setAttribute("aria-invalid", "true");
+    else this.area.removeAttribute("aria-invalid");
+    if (line) this.goTo(line, column);
+    this.draw();
+  }
+
+  goTo(line, column) {
+    const start = startOfLine(this.text, line);
+    const end = this.text.indexOf("\n", start);
+    const stop = end < 0 ? this.text.length : end;
+    this.area.focus({ preventScroll: false });
+    this.area.setSelectionRange(Math.min(start + column - 1, stop), stop);
+    this.area.scrollTop = Math.max(0, (line - 4) * LINE);
+    this.area.scrollLeft = Math.max(0, (column - 30) * 7);
+  }
+
+  draw() {
+    const first = Math.floor(this.area.scrollTop / LINE);
+    const shown = Math.min(this.lines - first, Math.ceil(this.area.clientHeight / LINE) + 1);
+    const numbers = Array.from({ length: Math.max(shown, 1) }, (_, index) => {
+      const number = document.createElement("span");
+      number.textContent = String(first + index + 1);
+      if (first + index + 1 === this.fault) number.className = "fault";
+      return number;
+    });
+    this.gutter.replaceChildren(...numbers);
+    this.gutter.style.setProperty("--shift", `${PADDING - (this.area.scrollTop % LINE)}px`);
+  }
+
+  async read(files) {
+    const chosen = [...files];
+    if (!chosen.length) return;
+    const bytes = chosen.reduce((sum, file) => sum + file.size, 0);
+    if (bytes > MOST_BYTES) {
+      this.tell(`${count(Math.round(bytes / 1e6), "megabyte")} are no manifest: nothing was read.`);
+      return;
+    }
+    try {
+      const texts = await Promise.all(chosen.map((file) => file.text()));
+      this.text = texts.join("\n---\n");
+    } catch {
+      this.tell("The file cannot be read: it may have been moved, or be a folder.");
+    }
+    $("files").value = "";
+  }
+
+  followDrops() {
+    const box = $("editor");
+    const holdsFiles = (event) => event.dataTransfer?.types.includes("Files");
+    addEventListener("dragover", (event) => {
+      if (!holdsFiles(event)) return;
+      event.preventDefault();
+      box.classList.add("dropping");
+    });
+    addEventListener("dragleave", (event) => event.relatedTarget || box.classList.remove("dropping"));
+    addEventListener("drop", (event) => {
+      box.classList.remove("dropping");
+      if (!holdsFiles(event)) return;
+      event.preventDefault();
+      this.read(event.dataTransfer.files);
+    });
+  }
+}
+
+function countLines(text) {
+  let lines = 1;
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) lines += 1;
+  return lines;
+}
+
+function startOfLine(text, line) {
+  let start = 0;
+  for (let number = 1; number < line; number += 1) {
+    const end = text.indexOf("\n", start);
+    if (end < 0) return start;
+    start = end + 1;
+  }
+  return start;
+}

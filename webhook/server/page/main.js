@@ -1,0 +1,187 @@
+// Wire the page: the form, the samples, the views.
+
+import { Problem, askSample, askState, judge } from "./api.js";
+import { $, count, h, say } from "./dom.js";
+import { Editor } from "./editor.js";
+import { labelledFirst, showKnown } from "./known.js";
+import { headline, showResults } from "./results.js";
+
+const VIEWS = ["dry-run", "profiles", "networks", "namespaces", "jobs"];
+const STALE = 5000; // milliseconds after which a look at the page asks the server anew
+let state = { namespaces: [], profiles: [], networks: [], jobs: [], samples: [], problems: [] };
+let told = ""; // the last state as text: what has not changed is not drawn anew
+let askedAt = 0;
+let running = null;
+const editor = new Editor(changed);
+
+// --- what the server knows
+
+async function refresh() {
+  askedAt = Date.now();
+  try {
+    const next = await askState();
+    $("server").textContent = "live";
+    $("server").className = "live";
+    const text = JSON.stringify(next);
+    if (text === told) return;
+    [state, told] = [next, text];
+    draw();
+  } catch (error) {
+    $("server").textContent = error instanceof Problem && error.status ? error.message : "server gone";
+    $("server").className = "gone";
+  }
+}
+
+function refreshIfStale() {
+  if (!document.hidden && Date.now() - askedAt > STALE) refresh();
+}
+
+function draw() {
+  $("version").textContent = state.version;
+  $("troubles").hidden = !state.problems.length;
+  $("troubles").replaceChildren(...state.problems.map((problem) => h("p", {}, problem)));
+  const described = ({ name, profile }) => h("option", { value: name, label: profile ? `${name}, profile ${profile}` : name });
+  const byLabel = [...state.namespaces].sort(labelledFirst);
+  $("known-namespaces").replaceChildren(...byLabel.map(described));
+  const chosen = $("profile").value;
+  const options = state.profiles.map(({ name }) => h("option", { value: name }, name));
+  $("profile").replaceChildren(h("option", { value: "" }, "by label"), ...options);
+  $("profile").value = state.profiles.some(({ name }) => name === chosen) ? chosen : "";
+  const samples = state.samples.filter(({ namespace }) => !namespace || held(namespace));
+  $("samples").replaceChildren(...samples.map((sample) => h("li", {}, sampleButton(sample))));
+  hint();
+  showKnown(state);
+}
+
+function held(name) {
+  return state.namespaces.find((namespace) => namespace.name === name);
+}
+
+function hint() {
+  const name = $("namespace").value.trim();
+  const found = held(name);
+  const labelled = found && (found.profile ? `its label says profile ${found.profile}` : "carries no profile label");
+  const observes = found?.observed ? "; it only observes" : "";
+  $("namespace-hint").textContent = !name ? "of objects that name none" : found ? labelled + observes : "not known to this server";
+  $("namespace-hint").classList.toggle("warned", Boolean(name) && !found);
+  $("profile-hint").textContent = $("profile").value ? "in place of all labels" : "the pod's label, else the namespace's";
+}
+
+// --- samples
+
+function sampleButton(sample) {
+  return h(
+    "button",
+    { type: "button", class: "sample", onclick: () => take(sample) },
+    h("strong", {}, sample.title),
+    h("span", {}, sample.about),
+  );
+}
+
+/** Put a sample into the editor, in a namespace where it shows something, and judge it. */
+async function take(sample) {
+  if (!sample) return;
+  try {
+    editor.text = await askSample(sample.path);
+  } catch (error) {
+    editor.tell(error.message);
+    return;
+  }
+  const current = held($("namespace").value.trim());
+  if (!current?.profile && !$("profile").value) {
+    const labelled = state.namespaces.find(({ profile, observed }) => profile && !observed);
+    if (labelled) $("namespace").value = labelled.name;
+    else $("profile").value = state.profiles[0]?.name ?? "";
+  }
+  hint();
+  run();
+}
+
+// --- the dry run
+
+async function run() {
+  running?.abort();
+  const mine = (running = new AbortController());
+  editor.tell("");
+  busy(true);
+  try {
+    const answer = await judge(editor.text, $("namespace").value.trim(), $("profile").value, mine.signal);
+    $("welcome").hidden = true;
+    $("results").hidden = false;
+    $("clear").hidden = false;
+    $("results").classList.remove("old");
+    showResults($("results"), answer);
+    say(`${headline(answer.pods)}. ${count(answer.ignored.length, "object")} without pods.`);
+    if ($("results").getBoundingClientRect().top > innerHeight * 0.8) $("results").scrollIntoView();
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    if (!(error instanceof Problem)) throw error;
+    $("results").classList.add("old");
+    editor.tell(error.message, error.line, error.column);
+    if (!error.status) refresh();
+  } finally {
+    if (running === mine) {
+      running = null;
+      busy(false);
+    }
+  }
+}
+
+function busy(isBusy) {
+  $("judge").textContent = isBusy ? "Asking…" : "Dry run";
+  $("results").setAttribute("aria-busy", String(isBusy));
+}
+
+function changed() {
+  $("results").classList.add("old");
+  hint();
+}
+
+function startOver() {
+  running?.abort();
+  editor.text = "";
+  $("results").replaceChildren();
+  for (const [id, isHidden] of [["welcome", false], ["results", true], ["clear", true]]) $(id).hidden = isHidden;
+  $("manifest").focus();
+}
+
+// --- views
+
+function showView(isMove) {
+  const asked = location.hash.slice(1);
+  if (asked && !VIEWS.includes(asked)) return;
+  const view = asked || VIEWS[0];
+  for (const name of VIEWS) {
+    $(name).hidden = name !== view;
+    const link = document.querySelector(`nav a[href="#${name}"]`);
+    if (name === view) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  const title = $(`${view}-title`);
+  document.title = `${view === VIEWS[0] ? "Dry run" : title.textContent} · fabric-injector`;
+  if (isMove) {
+    title.focus({ preventScroll: true });
+    scrollTo(0, 0);
+    refreshIfStale();
+  }
+}
+
+$("form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  run();
+});
+$("form").addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+  event.preventDefault();
+  run();
+});
+document.querySelector(".try").addEventListener("click", () => take(state.samples[0]));
+$("clear").addEventListener("click", startOver);
+$("namespace").addEventListener("input", changed);
+$("profile").addEventListener("change", changed);
+$("refresh").addEventListener("click", refresh);
+for (const field of [$("namespace"), $("profile")]) field.addEventListener("focus", refreshIfStale);
+addEventListener("hashchange", () => showView(true));
+document.addEventListener("visibilitychange", refreshIfStale);
+showView(false);
+refresh();

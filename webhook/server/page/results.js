@@ -1,0 +1,165 @@
+// Show a dry run: a headline, and a card for each pod.
+
+import { parseDiff, splitDiff, unifiedDiff, yamlText } from "./diff.js";
+import { appendLazily, copyButton, count, h } from "./dom.js";
+import { tabs } from "./tabs.js";
+
+const FIRST = 50; // cards shown at once
+const VERDICTS = {
+  denied: "Denied",
+  injected: "Injected",
+  observed: "Observed only",
+  left: "Left as it is",
+};
+let isSplit = false; // how the reader last chose to see diffs; not kept
+
+export function verdict(pod) {
+  if (!pod.allowed) return "denied";
+  if (pod.observed) return "observed";
+  return pod.patch.length ? "injected" : "left";
+}
+
+/** Say in one line what became of the pods: `3 pods: 2 injected, 1 denied`. */
+export function headline(pods) {
+  const parts = Object.keys(VERDICTS)
+    .map((kind) => [pods.filter((pod) => verdict(pod) === kind).length, VERDICTS[kind].toLowerCase()])
+    .filter(([number]) => number);
+  if (!parts.length) return "No pods in this manifest";
+  if (parts.length === 1) return pods.length === 1 ? `1 pod, ${parts[0][1]}` : `${count(pods.length, "pod")}, all ${parts[0][1]}`;
+  return `${count(pods.length, "pod")}: ${parts.map(([number, text]) => `${number.toLocaleString("en")} ${text}`).join(", ")}`;
+}
+
+export function showResults(target, answer) {
+  const cards = h("div", { class: "cards" });
+  target.replaceChildren(h("h2", { id: "results-title", tabindex: "-1" }, headline(answer.pods)));
+  const kinds = Object.keys(VERDICTS).filter((kind) => answer.pods.some((pod) => verdict(pod) === kind));
+  if (kinds.length > 1) target.append(filters(kinds, answer.pods, cards));
+  target.append(cards);
+  fill(cards, answer.pods);
+  if (answer.ignored.length) target.append(ignored(answer.ignored));
+}
+
+function fill(cards, pods) {
+  cards.replaceChildren();
+  while (cards.nextElementSibling?.matches(".more")) cards.nextElementSibling.remove();
+  appendLazily(cards, pods, (pod, index) => card(pod, pod === pods[0]), { first: FIRST, noun: "pod" });
+}
+
+function filters(kinds, pods, cards) {
+  const choices = [["", "All", pods], ...kinds.map((kind) => [kind, VERDICTS[kind], pods.filter((pod) => verdict(pod) === kind)])];
+  const buttons = choices.map(([kind, text, chosen]) =>
+    h(
+      "button",
+      { type: "button", class: "filter", "aria-pressed": String(!kind), onclick: (event) => choose(event.currentTarget, chosen) },
+      `${text} `,
+      h("span", { class: "count" }, chosen.length.toLocaleString("en")),
+    ),
+  );
+  return h("div", { class: "filters", role: "group", "aria-label": "Show only" }, buttons);
+  function choose(button, chosen) {
+    for (const other of buttons) other.setAttribute("aria-pressed", String(other === button));
+    fill(cards, chosen);
+  }
+}
+
+let cardNumber = 0;
+
+function card(pod, isOpen) {
+  const kind = verdict(pod);
+  const id = `card-${(cardNumber += 1)}`;
+  const body = h("div", { class: "body", id, hidden: !isOpen });
+  const toggle = h(
+    "button",
+    { type: "button", class: "toggle", "aria-expanded": String(isOpen), "aria-controls": id, onclick: flip },
+    h("span", { class: "name" }, h("span", { class: "muted" }, `${pod.namespace}/`), pod.name),
+    h("span", { class: `chip ${kind}` }, VERDICTS[kind]),
+    pod.warnings.length ? h("span", { class: "chip warned" }, count(pod.warnings.length, "warning")) : "",
+  );
+  if (isOpen) body.append(...details(pod));
+  return h("article", { class: `card ${kind}` }, h("h3", {}, toggle), h("p", { class: "facts" }, facts(pod)), body);
+  function flip() {
+    if (!body.childNodes.length) body.append(...details(pod));
+    body.hidden = !body.hidden;
+    toggle.setAttribute("aria-expanded", String(!body.hidden));
+  }
+}
+
+function facts(pod) {
+  const role = { master: "rank 0", worker: "worker" }[pod.rendezvous];
+  return [
+    role && `${role} of job ${pod.job}`,
+    pod.system && `system ${pod.system}`,
+    pod.profile && `profile ${pod.profile}`,
+    `from ${pod.source}`,
+  ]
+    .filter(Boolean)
+    .map((text) => h("span", {}, text));
+}
+
+function details(pod) {
+  const told = [];
+  if (pod.message) told.push(h("p", { class: "callout denied" }, pod.message));
+  if (pod.observed)
+    told.push(h("p", { class: "callout observed" }, "The namespace only observes: nothing is changed or denied. This is what would be."));
+  if (pod.decisions.length) told.push(decisions(pod.decisions));
+  if (pod.warnings.length)
+    told.push(h("ul", { class: "callout warned", "aria-label": "Warnings" }, pod.warnings.map((text) => h("li", {}, text))));
+  return [...told, panels(pod)];
+}
+
+function decisions(rows) {
+  return h(
+    "table",
+    { class: "decisions" },
+    h("caption", { class: "unseen" }, "Decisions"),
+    h("thead", {}, h("tr", {}, ["Step", "Outcome", "Why"].map((text) => h("th", { scope: "col" }, text)))),
+    h(
+      "tbody",
+      {},
+      rows.map((row) =>
+        h(
+          "tr",
+          { class: row.outcome },
+          h("th", { scope: "row" }, row.step),
+          h("td", {}, h("span", { class: `outcome ${row.outcome}` }, row.outcome)),
+          h("td", {}, row.message),
+        ),
+      ),
+    ),
+  );
+}
+
+function panels(pod) {
+  const patch = pod.patch.length ? `[\n${pod.patch.map((operation) => `  ${JSON.stringify(operation)}`).join(",\n")}\n]\n` : "";
+  const whole = `${pod.namespace}/${pod.name}`;
+  return tabs(
+    [
+      pod.diff && { title: "Diff", tool: splitSwitch, copy: copyButton("the diff", () => `${pod.diff}\n`), make: () => diff(pod.diff) },
+      { title: "YAML", copy: copyButton("the YAML", () => pod.yaml), make: () => yamlText(pod.yaml) },
+      patch && { title: "JSON Patch", copy: copyButton("the JSON Patch", () => patch), make: () => yamlText(patch) },
+    ].filter(Boolean),
+    `Result for pod ${whole}`,
+  );
+}
+
+function diff(text) {
+  const rows = parseDiff(text);
+  return (isSplit ? splitDiff : unifiedDiff)(rows);
+}
+
+function splitSwitch(redraw) {
+  const button = h("button", { type: "button", class: "plain wide-only", "aria-pressed": String(isSplit), onclick: flip }, "Side by side");
+  return button;
+  function flip() {
+    isSplit = button.getAttribute("aria-pressed") !== "true";
+    button.setAttribute("aria-pressed", String(isSplit));
+    redraw();
+  }
+}
+
+function ignored(parts) {
+  const list = h("ul", { class: "ignored" });
+  const section = h("section", { "aria-label": "Objects without pods" }, h("h3", {}, "Objects without pods"), list);
+  appendLazily(list, parts, (part) => h("li", {}, h("code", {}, part.source), ` ${part.message}`), { first: FIRST, noun: "object" });
+  return section;
+}
