@@ -20,7 +20,7 @@ $(STAMP): pyproject.toml
 run: $(STAMP) ## a real webhook on sample data, and a TorchX job sent through it (ONCE=1: end after the print)
 	@$(BIN)/fabric-injector demo $(if $(ONCE),--once)
 
-test: check sockets apiserver test-node ## everything: format, lint, types, layers, all test tiers
+test: check sockets test-page apiserver test-node ## everything: format, lint, types, layers, all test tiers
 
 check: format lint types layers core ## the fast part: needs Python only
 
@@ -33,13 +33,16 @@ types: $(STAMP) ## check the types
 layers: $(STAMP) ## check the import contracts
 	@$(BIN)/lint-imports
 core: $(STAMP) ## tests that need nothing
-	@$(BIN)/pytest -q -m "not sockets and not apiserver and not node"
+	@$(BIN)/pytest -q -m "not sockets and not apiserver and not node and not page"
 sockets: $(STAMP) ## tests with real server processes on loopback
 	@$(BIN)/pytest -q -m sockets
 apiserver: $(STAMP) ## tests behind a real kube-apiserver (built once with Go, about 7 minutes)
 	@$(BIN)/pytest -q -m apiserver
 test-node: $(STAMP) ## tests with pods that run: a real kubelet, containerd, Multus (needs root; built once with Go, about 5 minutes)
 	@$(BIN)/pytest -q -m node
+
+test-page: $(STAMP) ## tests of the page in a real Chromium; pictures go to build/screenshots
+	@$(BIN)/pytest -q -m page
 
 $(COMPILED)/.built: $(STAMP) $(shell git ls-files webhook certs)
 	@echo "compiling the admission path: about two minutes" >&2

@@ -147,7 +147,11 @@ def _print(run: DryRun) -> None:
 def _serve_on(process: subprocess.Popen[str], serving: Mapping[str, str]) -> None:
     click.echo(
         f"""
-Serving until Ctrl-C. Try a manifest of your own against the dry run:
+Serving until Ctrl-C. See what your own manifests become, in a browser:
+
+  {serving["dryRun"]}/
+
+or on the command line:
 
   curl --data-binary @job.yaml '{serving["dryRun"]}/dry-run?namespace=research&output=diff'
 

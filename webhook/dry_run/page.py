@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 
 from webhook.dry_run.judge import DryRun, PodResult
 from webhook.dry_run.render import diff_lines, told_decisions, told_warnings
-from webhook.dry_run.yaml_text import yaml_text
+from webhook.dry_run.yaml_text import yaml_lines, yaml_text
 from webhook.model import Object
 from webhook.review import printable
 
+_HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+\d+(?:,\d+)? @@\Z")
+_KEY = re.compile(r"( *)((?:- )*)([^\s:'\"][^:]*):")
+
 
 def render_page(run: DryRun) -> str:
-    """Write the document: ``diff`` and ``yaml`` are texts of many lines, ``diff`` empty where nothing is changed."""
+    """Write the document: ``diff`` and ``yaml`` are texts of many lines, ``diff`` empty where nothing is changed.
+
+    Each hunk's heading names the fields above its first line: ``@@ -40,6 +46,11 @@ spec.containers.env``.
+    """
     ignored = [{"source": _text(part.source), "message": _text(part.message)} for part in run.ignored]
     return json.dumps({"pods": [_entry(pod) for pod in run.pods], "ignored": ignored}, ensure_ascii=False)
 
@@ -35,11 +42,41 @@ def _entry(pod: PodResult) -> Object:
         ],
         "warnings": told_warnings(pod),
         "patch": list(pod.patch),
-        "diff": "\n".join(diff_lines(pod, whole="tab YAML", patch="tab JSON Patch")),
+        "diff": "\n".join(_placed(diff_lines(pod, whole="tab YAML", patch="tab JSON Patch"), pod.before)),
         "yaml": yaml_text(pod.after),
     }
 
 
 def _text(text: str) -> str:
-    """Escape what would not show, or would reorder what does."""
+    """Leave out what would not show, or would reorder what does."""
     return printable(text, limit=None)
+
+
+def _placed(diff: list[str], before: Object) -> list[str]:
+    if not diff:
+        return diff
+    lines = yaml_lines(before)
+    return [
+        f"{line} {'.'.join(path_above(lines, int(hunk[1]) - 1))}".rstrip() if (hunk := _HUNK.match(line)) else line
+        for line in diff
+    ]
+
+
+def path_above(lines: list[str], index: int) -> list[str]:
+    """Return the keys that hold line *index* of a YAML text, outermost first; lists are left out: ``["spec", "containers"]``."""
+    keys: list[str] = []
+    depth = _depth(lines[index]) if index < len(lines) else 0.0
+    for line in reversed(lines[:index]):
+        found = _KEY.match(line)
+        if found is None or _depth(line) >= depth:
+            continue
+        if len(found[1]) + len(found[2]) < depth:  # an item's first key stands on the line of its dash
+            keys.append(found[3])
+        depth = _depth(line)
+    return keys[::-1]
+
+
+def _depth(line: str) -> float:
+    """Return how deep a line stands; an item of a list stands half a step below the key of the list, which has its indent."""
+    indent = len(line) - len(line.lstrip(" "))
+    return indent + 0.5 if line[indent : indent + 2] == "- " else float(indent)

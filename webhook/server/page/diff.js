@@ -1,9 +1,9 @@
 // Show YAML and unified diffs of it, of any length.
 
-import { appendLazily, h } from "./dom.js";
+import { appendLazily, count, h } from "./dom.js";
 
 const FIRST = 400; // lines shown at once
-const LONGEST = 2000; // characters of one line
+const LONGEST = 5000; // characters of one line
 const KEY = /^(\s*(?:- )*)("[^"]*"|'[^']*'|[^\s:'"#-][^:]*)(:)(?=\s|$)/;
 
 /** Take a unified diff apart: rows of kind `same`, `add`, `del`, and `gap` between hunks. */
@@ -11,10 +11,10 @@ export function parseDiff(text) {
   const rows = [];
   let line = 1;
   for (const row of text.split("\n").slice(2)) {
-    const hunk = /^@@ -(\d+)(?:,(\d+))? /.exec(row);
+    const hunk = /^@@ -(\d+)\S* \S+ @@ ?(.*)/.exec(row);
     if (hunk) {
       const skipped = Number(hunk[1]) - line;
-      if (skipped > 0) rows.push({ kind: "gap", text: skipped === 1 ? "1 line unchanged" : `${skipped} lines unchanged` });
+      if (skipped > 0) rows.push({ kind: "gap", text: `${count(skipped, "line")} unchanged`, path: hunk[2] });
       line = Number(hunk[1]);
     } else if (row.startsWith("@@")) {
       rows.push({ kind: "gap", text: row.replaceAll("@@", "").trim() });
@@ -66,10 +66,15 @@ export function unifiedDiff(rows) {
   return box;
 }
 
+function gap(row) {
+  const path = row.path ? h("code", {}, row.path.replaceAll(".", " › ")) : "";
+  return [row.text, path && " · in ", path];
+}
+
 const SIGNS = { add: "+", del: "−", same: " " };
 
 function unifiedLine(row) {
-  if (row.kind === "gap") return h("div", { class: "line gap" }, row.text);
+  if (row.kind === "gap") return h("div", { class: "line gap" }, gap(row));
   return h("div", { class: `line ${row.kind}` }, h("span", { class: "sign" }, SIGNS[row.kind]), content(row));
 }
 
@@ -108,7 +113,7 @@ function besides(rows) {
 }
 
 function splitLine([left, right]) {
-  if (left?.kind === "gap") return h("tr", {}, h("td", { class: "gap", colspan: "2" }, left.text));
+  if (left?.kind === "gap") return h("tr", {}, h("td", { class: "gap", colspan: "2" }, gap(left)));
   return h("tr", {}, [left, right].map((side) => h("td", { class: side ? side.kind : "none" }, side && content(side))));
 }
 

@@ -4,6 +4,7 @@ import { $, count } from "./dom.js";
 
 const LINE = 20; // pixels, as style.css says, like PADDING
 const PADDING = 10;
+const LARGE = 10_000; // characters
 const MOST_BYTES = 64 << 20; // more would freeze the tab long before the server refuses it
 
 export class Editor {
@@ -14,6 +15,7 @@ export class Editor {
     this.lines = 1;
     this.fault = 0;
     this.area.addEventListener("input", () => this.changed());
+    this.area.addEventListener("paste", (event) => this.paste(event));
     this.area.addEventListener("scroll", () => this.draw());
     new ResizeObserver(() => this.draw()).observe(this.area);
     $("files").addEventListener("change", (event) => this.read(event.target.files));
@@ -37,6 +39,15 @@ export class Editor {
     this.tell("");
     this.draw();
     this.onChange();
+  }
+
+  /** Take a large paste at once: a browser's own way to insert it costs minutes, for it grows with the square of the lines. */
+  paste(event) {
+    const text = event.clipboardData?.getData("text/plain") ?? "";
+    if (text.length < LARGE) return;
+    event.preventDefault();
+    this.area.setRangeText(text, this.area.selectionStart, this.area.selectionEnd, "end");
+    this.changed();
   }
 
   /** Show a fault below the text, and where it is. */

@@ -130,16 +130,21 @@ function decisions(rows) {
 }
 
 function panels(pod) {
-  const patch = pod.patch.length ? `[\n${pod.patch.map((operation) => `  ${JSON.stringify(operation)}`).join(",\n")}\n]\n` : "";
-  const whole = `${pod.namespace}/${pod.name}`;
+  const patch = pod.patch.length ? `[\n${pod.patch.map(operationText).join(",\n")}\n]\n` : "";
   return tabs(
     [
       pod.diff && { title: "Diff", tool: splitSwitch, copy: copyButton("the diff", () => `${pod.diff}\n`), make: () => diff(pod.diff) },
       { title: "YAML", copy: copyButton("the YAML", () => pod.yaml), make: () => yamlText(pod.yaml) },
       patch && { title: "JSON Patch", copy: copyButton("the JSON Patch", () => patch), make: () => yamlText(patch) },
     ].filter(Boolean),
-    `Result for pod ${whole}`,
+    `Result for pod ${pod.namespace}/${pod.name}`,
   );
+}
+
+/** Write an operation in one line where it fits. */
+function operationText(operation) {
+  const line = JSON.stringify(operation);
+  return (line.length < 110 ? line : JSON.stringify(operation, null, 2)).replace(/^/gm, "  ");
 }
 
 function diff(text) {

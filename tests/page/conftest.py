@@ -1,0 +1,110 @@
+"""Fixtures for tests of the page in a real Chromium, beside the real server.
+
+Each test's `page` fails it for what must never happen: a script error, a breach of the Content-Security-Policy, or a request to
+anything but the server.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from tests.sockets.server import ROOT, Server
+
+FOLDER = Path(__file__).parent
+PROFILES = ROOT / "webhook/demo/profiles.yaml"
+NETWORKS = ROOT / "webhook/demo/networks.yaml"
+SCREENSHOTS = ROOT / "build/screenshots"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+WATCH_POLICY = """
+window.breaches = [];
+addEventListener("securitypolicyviolation", (event) =>
+  window.breaches.push(`${event.effectiveDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`));
+"""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of this folder."""
+    for item in items:
+        if item.path.is_relative_to(FOLDER):
+            item.add_marker(pytest.mark.page)
+
+
+def unavailable(reason: str) -> NoReturn:
+    """Skip with the reason, but fail under CI=true, where nothing may go untested."""
+    if os.environ.get("CI") == "true":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Run the Chromium of this machine."""
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if path is None:
+        unavailable("no Chromium on PATH: apt-get install chromium")
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=path)
+        yield running
+        running.close()
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Run the server on the demo's cluster and some jobs, for all tests that do not change it."""
+    log = tmp_path_factory.mktemp("page") / "log"
+    with Server(log, "--profiles", PROFILES, "--objects", NETWORKS, "--objects", FOLDER / "objects.yaml") as running:
+        yield running
+
+
+@pytest.fixture
+def url(served: Server) -> str:
+    """Give the address that `page` opens; a test may override it by another server's."""
+    return served.addresses["dryRun"]
+
+
+@pytest.fixture
+def context_options() -> dict[str, Any]:
+    """Give what a test wants of its browser context."""
+    return {}
+
+
+@pytest.fixture
+def context(browser: Browser, context_options: dict[str, Any]) -> Iterator[BrowserContext]:
+    """Give a browser without cookies, cache or history."""
+    made = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **context_options})
+    made.set_default_timeout(20_000)
+    made.add_init_script(WATCH_POLICY)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def page(context: BrowserContext, url: str) -> Iterator[Page]:
+    """Open the page, and wait until it knows what the server knows."""
+    opened = context.new_page()
+    faults: list[str] = []
+    requested: list[str] = []
+    opened.on("pageerror", lambda error: faults.append(f"error: {error}"))
+    opened.on("request", lambda request: requested.append(request.url))
+    opened.on("console", lambda message: faults.append(message.text) if is_fault(message.type, message.text) else None)
+    opened.goto(f"{url}/")
+    opened.locator("#server.live").wait_for()
+    yield opened
+    faults += opened.evaluate("window.breaches")
+    assert faults == []
+    assert [asked for asked in requested if not asked.startswith(f"{url}/")] == []
+    assert context.cookies() == []
+    assert opened.evaluate("localStorage.length + sessionStorage.length") == 0
+    assert opened.evaluate("indexedDB.databases()") == []
+
+
+def is_fault(kind: str, text: str) -> bool:
+    """Tell a message of the console that nobody should cause; answers other than 200 are told there by the browser itself."""
+    return kind in ("error", "warning") and not text.startswith("Failed to load resource")

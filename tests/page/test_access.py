@@ -1,0 +1,115 @@
+"""The page for everybody: axe-core, keyboard alone, both colour schemes, a phone's width; with pictures for people to look at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from .actions import TORCHX, ask, judge
+from .conftest import SCREENSHOTS
+
+VIEWS = ("profiles", "networks", "namespaces", "jobs")
+PHONE = {"width": 360, "height": 740}
+DENIED = TORCHX.replace("sidecar.istio.io/inject: 'false'", "k8s.v1.cni.cncf.io/networks: nowhere/none")
+MIXED = f"{TORCHX}\n---\n{DENIED}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: x}}\n"
+
+
+@pytest.fixture(params=["light", "dark"])
+def scheme(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(params=["wide", "phone"])
+def screen(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def context_options(scheme: str, screen: str) -> dict[str, Any]:
+    return {"color_scheme": scheme, **({"viewport": PHONE} if screen == "phone" else {})}
+
+
+def look(page: Page, name: str) -> None:
+    """Take a picture, let axe-core look for faults, and hold the page to the width of its window."""
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=SCREENSHOTS / f"{name}.png")
+    found = Axe().run(page).response["violations"]
+    assert [(fault["id"], [node["html"] for node in fault["nodes"]]) for fault in found] == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]  # type: ignore[index]
+
+
+def test_can_be_used_by_everybody(page: Page, scheme: str, screen: str) -> None:
+    look(page, f"{screen}-{scheme}-first")
+    judge(page, MIXED)
+    for toggle in page.get_by_role("button", expanded=False).all()[::-1]:
+        toggle.click()
+    look(page, f"{screen}-{scheme}-answer")
+    if screen == "wide":
+        for button in page.get_by_role("button", name="Side by side").all():
+            button.click()
+        look(page, f"{screen}-{scheme}-side-by-side")
+    for tab in ("YAML", "JSON Patch"):
+        page.locator(".card").first.get_by_role("tab", name=tab).click()
+        look(page, f"{screen}-{scheme}-{tab.replace(' ', '-').lower()}")
+    judge(page, namespace="trial")
+    look(page, f"{screen}-{scheme}-observed")
+    ask(page, "a: b: c")
+    expect(page.get_by_role("alert")).to_contain_text("line 1, column 5")
+    look(page, f"{screen}-{scheme}-fault")
+    for view in VIEWS:
+        page.locator(f"nav a[href='#{view}']").click()
+        look(page, f"{screen}-{scheme}-{view}")
+
+
+class TestKeyboard:
+    """Without a mouse, at one size and in one scheme."""
+
+    @pytest.fixture
+    def context_options(self) -> dict[str, Any]:
+        return {}
+
+    def test_reaches_everything_in_the_order_of_the_screen(self, page: Page) -> None:
+        judge(page)
+        page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
+        reached = []
+        for _ in range(24):
+            page.keyboard.press("Tab")
+            reached.append(
+                page.evaluate(
+                    "(document.activeElement.id || document.activeElement.innerText || '').split('\\n')[0].trim()"
+                )
+            )
+            assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none" or reached[-1] in (
+                "manifest",  # whose frame shows the focus
+                "files",  # whose label does
+            )
+        assert reached[0] == "Skip to the content"
+        wanted = ["refresh", "namespace", "profile", "files", "manifest", "judge", "clear"]
+        assert [name for name in reached if name in wanted] == wanted
+        assert reached.index("Diff") > reached.index("clear")
+
+    def test_moves_between_tabs_by_arrow_keys(self, page: Page) -> None:
+        card = judge(page).first
+        card.get_by_role("tab", name="Diff").focus()
+        page.keyboard.press("ArrowRight")
+        expect(card.get_by_role("tab", name="YAML")).to_be_focused()
+        expect(card.get_by_role("tab", name="YAML")).to_have_attribute("aria-selected", "true")
+        page.keyboard.press("End")
+        expect(card.get_by_role("tab", name="JSON Patch")).to_be_focused()
+        page.keyboard.press("ArrowRight")
+        expect(card.get_by_role("tab", name="Diff")).to_be_focused()
+        page.keyboard.press("Tab")
+        expect(card.get_by_role("button", name="Side by side")).to_be_focused()
+
+    def test_says_what_came_out(self, page: Page) -> None:
+        judge(page)
+        expect(page.locator("#said")).to_have_text("2 pods, all injected. 0 objects without pods.")
+
+    def test_skips_to_the_content(self, page: Page) -> None:
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        expect(page.locator("main")).to_be_focused()
+        expect(page.locator("#dry-run")).to_be_visible()

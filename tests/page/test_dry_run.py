@@ -1,0 +1,225 @@
+"""The dry run on the page: from a manifest to what its pods become."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from playwright.sync_api import Page, expect
+
+from tests.sockets.server import Server
+
+from .actions import TORCHX, ask, headline, judge, paste
+
+POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: i}]}\n"
+BAD_NETWORK = TORCHX.replace("sidecar.istio.io/inject: 'false'", "k8s.v1.cni.cncf.io/networks: default/rdma-net-ipma")
+
+
+def test_shows_a_sample_at_one_press(page: Page) -> None:
+    page.get_by_role("button", name="TorchX job dist.ddp").click()
+    expect(page.locator("#results h2")).to_have_text("2 pods, all injected")
+    assert "torchrun" in page.get_by_label("Manifest", exact=True).input_value()
+    assert page.get_by_label("Namespace", exact=True).input_value() == "hostdev"
+
+
+@pytest.mark.parametrize(
+    ("sample", "expected"),
+    [
+        ("PyTorchJob", "2 pods, all injected"),
+        ("JobSet", "2 pods, all injected"),
+        ("A Deployment that does not train", "1 pod, left as it is"),
+        ("A pod that could never start", "2 pods, all denied"),
+        ("The demo's pods", "2 pods, all injected"),
+    ],
+)
+def test_shows_every_sample(page: Page, sample: str, expected: str) -> None:
+    page.get_by_role("button", name=sample).click()
+    expect(page.locator("#results h2")).to_have_text(expected)
+
+
+def test_shows_what_the_server_answers(page: Page, served: Server) -> None:
+    cards = judge(page)
+    document = served.plain("POST", "/dry-run?namespace=research", TORCHX.encode()).json()
+    master = document["pods"][0]
+    rows = cards.first.locator(".decisions tbody tr")
+    shown = [row.locator("th, td").all_inner_texts() for row in rows.all()]
+    assert shown == [[each["step"], each["outcome"], each["message"]] for each in master["decisions"]]
+    assert "rank 0 of job" in cards.first.locator(".facts").inner_text()
+    cards.first.get_by_role("tab", name="YAML").click()
+    assert yaml.safe_load(text_of(cards.first.get_by_role("tabpanel").inner_text())) == master["pod"]
+    cards.first.get_by_role("tab", name="JSON Patch").click()
+    assert json.loads(cards.first.get_by_role("tabpanel").inner_text()) == master["patch"]
+
+
+def text_of(shown: str) -> str:
+    return shown.replace("\u200b", "")
+
+
+def test_copies_whole_texts(page: Page) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    card = judge(page).first
+    card.get_by_role("tab", name="YAML").click()
+    card.get_by_role("button", name="Copy the YAML").click()
+    expect(page.locator("#said")).to_have_text("Copied")
+    copied = yaml.safe_load(page.evaluate("navigator.clipboard.readText()"))
+    assert copied["metadata"]["annotations"]["k8s.v1.cni.cncf.io/networks"] == "default/rdma-net-ipam"
+    card.get_by_role("tab", name="Diff").click()
+    card.get_by_role("button", name="Copy the diff").click()
+    page.wait_for_function("async () => (await navigator.clipboard.readText()).startsWith('--- ')")
+
+
+def test_compares_side_by_side(page: Page) -> None:
+    judge(page)
+    worker = page.locator(".card").nth(1)
+    worker.get_by_role("button", expanded=False).click()
+    unified = worker.locator(".diff ins").all_inner_texts()
+    worker.get_by_role("button", name="Side by side").click()
+    table = worker.locator("table.split")
+    expect(table.locator("th")).to_have_text(["As submitted", "As admitted"])
+    assert table.locator("ins").all_inner_texts() == unified
+    pair = table.locator("tr", has=page.locator("del")).filter(has_text="securityContext").first
+    assert pair.locator("td").all_inner_texts() == ["    securityContext: {}", "    securityContext:"]
+
+
+def test_names_the_fields_around_a_change(page: Page) -> None:
+    judge(page)
+    expect(page.locator(".gap code").nth(2)).to_have_text(re.compile(r"spec\W+containers\W+command"))
+
+
+def test_says_why_a_pod_is_denied(page: Page) -> None:
+    card = judge(page, BAD_NETWORK).first
+    assert headline(page) == "2 pods, all denied"
+    expect(card.locator(".callout.denied")).to_contain_text("rdma-net-ipma, which does not exist; create")
+    expect(card.get_by_role("tab")).to_have_text(["YAML"])
+
+
+def test_shows_the_profile_that_was_chosen_in_place_of_labels(page: Page) -> None:
+    card = judge(page, namespace="research", profile="eight-rails").first
+    expect(card.locator(".diff")).to_contain_text("rails/rail-7")
+
+
+def test_says_what_a_namespace_that_observes_would_do(page: Page) -> None:
+    card = judge(page, namespace="trial").first
+    assert headline(page) == "2 pods, all observed only"
+    expect(card.locator(".callout.observed")).to_contain_text("nothing is changed or denied")
+    expect(card.locator(".decisions")).to_contain_text("default/rdma-net-ipam")
+
+
+def test_says_that_a_namespace_is_unknown(page: Page) -> None:
+    page.get_by_label("Namespace", exact=True).fill("nowhere")
+    expect(page.locator("#namespace-hint")).to_have_text("not known to this server")
+    card = judge(page, namespace="nowhere").first
+    expect(card.locator(".callout.denied")).to_contain_text("namespace nowhere does not exist")
+
+
+def test_tells_what_a_namespace_gives(page: Page) -> None:
+    options = page.locator("#known-namespaces option")
+    assert [option.get_attribute("value") for option in options.all()] == [
+        *("hostdev", "rails", "research", "trial", "default"),
+    ]
+    page.get_by_label("Namespace", exact=True).fill("trial")
+    expect(page.locator("#namespace-hint")).to_have_text("its label says profile rdma-shared; it only observes")
+    page.get_by_label("Namespace", exact=True).fill("default")
+    expect(page.locator("#namespace-hint")).to_have_text("carries no profile label")
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "selected"),
+    [
+        pytest.param("kind: Pod\nmetadata:\n  name: a: b\n", "line 3, column 10", ": b", id="mapping"),
+        pytest.param("kind: Pod\nspec: {\n", "line 3, column 1", "", id="end of text"),
+        pytest.param("kind: Pod\n\tspec: 1", "the line holds a tab", "\tspec: 1", id="tab"),
+    ],
+)
+def test_shows_where_a_manifest_is_no_yaml(page: Page, text: str, message: str, selected: str) -> None:
+    ask(page, text)
+    expect(page.get_by_role("alert")).to_contain_text(message)
+    area = page.get_by_label("Manifest", exact=True)
+    expect(area).to_have_attribute("aria-invalid", "true")
+    expect(area).to_be_focused()
+    assert area.evaluate("area => area.value.slice(area.selectionStart, area.selectionEnd)") == selected
+    expect(page.locator(".gutter .fault")).to_have_count(1)
+    area.press("End")
+    area.press_sequentially(" ")
+    expect(page.get_by_role("alert")).to_have_text("")
+
+
+def test_shows_the_line_of_a_fault_far_below(page: Page) -> None:
+    ask(page, "# line\n" * 5000 + "a: b: c\n" + "# line\n" * 5000)
+    expect(page.get_by_role("alert")).to_contain_text("line 5001, column 5")
+    expect(page.locator(".gutter .fault")).to_have_text("5001")
+
+
+@pytest.mark.parametrize("text", ["", "# nothing\n---\n"])
+def test_asks_for_a_manifest(page: Page, text: str) -> None:
+    ask(page, text)
+    expect(page.get_by_role("alert")).to_contain_text("expected a manifest, found nothing")
+
+
+def test_names_objects_without_pods(page: Page) -> None:
+    judge(page, POD + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n")
+    expect(page.get_by_label("Objects without pods")).to_contain_text("ConfigMap/x")
+
+
+def test_sifts_pods_by_verdict(page: Page) -> None:
+    judge(page, f"{TORCHX}\n---\n{BAD_NETWORK}\n---\n{POD}")
+    assert headline(page) == "5 pods: 2 denied, 2 injected, 1 left as it is"
+    page.get_by_role("button", name="Denied 2").click()
+    expect(page.locator(".card .chip")).to_have_text(["Denied", "Denied"])
+    page.get_by_role("button", name="All 5").click()
+    expect(page.locator(".card")).to_have_count(5)
+
+
+def test_reads_files(page: Page, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(POD)
+    (tmp_path / "b.yaml").write_text(POD.replace("name: p", "name: q"))
+    page.get_by_label("Choose files…").set_input_files([tmp_path / "a.yaml", tmp_path / "b.yaml"])
+    page.wait_for_function("document.getElementById('manifest').value.includes('name: q')")
+    page.get_by_label("Namespace", exact=True).fill("research")
+    page.get_by_role("button", name="Dry run").click()
+    expect(page.locator("#results h2")).to_have_text("2 pods, all left as it is")
+
+
+def test_reads_a_file_that_is_dropped_anywhere(page: Page) -> None:
+    page.evaluate(
+        """text => {
+            const dropped = new DataTransfer();
+            dropped.items.add(new File([text], "job.yaml"));
+            const event = (name) => new DragEvent(name, { dataTransfer: dropped, bubbles: true, cancelable: true });
+            document.body.dispatchEvent(event("dragover"));
+            document.body.dispatchEvent(event("drop"));
+        }""",
+        POD,
+    )
+    expect(page.get_by_label("Manifest", exact=True)).to_have_value(POD)
+
+
+def test_keeps_nothing_that_was_typed(page: Page, url: str) -> None:
+    judge(page)
+    page.reload()
+    expect(page.get_by_label("Manifest", exact=True)).to_have_value("")
+    expect(page.get_by_label("Namespace", exact=True)).to_have_value("")
+    assert page.url == f"{url}/"
+
+
+def test_starts_over(page: Page) -> None:
+    judge(page)
+    page.get_by_role("button", name="Start over").click()
+    expect(page.get_by_role("heading", name="Or start from a sample")).to_be_visible()
+    expect(page.get_by_label("Manifest", exact=True)).to_be_focused()
+    expect(page.locator(".card")).to_have_count(0)
+
+
+def test_marks_an_answer_to_an_older_text(page: Page) -> None:
+    judge(page)
+    paste(page, POD)
+    expect(page.locator("#results.old")).to_have_count(1)
+
+
+def test_runs_by_keyboard(page: Page) -> None:
+    paste(page, POD)
+    page.get_by_label("Manifest", exact=True).press("Control+Enter")
+    expect(page.locator("#results h2")).to_have_text("1 pod, left as it is")

@@ -1,0 +1,175 @@
+"""What must not harm the page: scripts in manifests, sizes, a server that is gone or refuses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from tests.sockets.server import Server
+
+from .actions import ask, headline, judge, paste
+from .conftest import NETWORKS, PROFILES
+
+SCRIPT = "<img src=x onerror=document.title='owned'><script>document.title='owned'</script>"
+MARKUP = f'"\'>{SCRIPT}<a href="javascript:alert(1)">x</a>{{{{constructor}}}}'
+POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: i}]}\n"
+TRAINING: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "p", "labels": {"fabric-injector.io/profile": "rdma-shared"}},
+    "spec": {"containers": [{"name": "c", "image": "i"}]},
+}
+
+
+def pod(**changes: Any) -> dict[str, Any]:
+    """Return a pod that is injected; *changes* go into its metadata."""
+    return {**TRAINING, "metadata": {**TRAINING["metadata"], **changes}}
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        pytest.param(pod(name=MARKUP), id="name"),
+        pytest.param(pod(namespace=MARKUP), id="namespace"),
+        pytest.param(pod(annotations={MARKUP: MARKUP}), id="annotation"),
+        pytest.param(pod(annotations={"k8s.v1.cni.cncf.io/networks": MARKUP}), id="denied"),
+        pytest.param(pod(labels={"fabric-injector.io/profile": MARKUP}), id="profile"),
+        pytest.param({**TRAINING, MARKUP: MARKUP}, id="key"),
+        pytest.param({**TRAINING, "spec": {"containers": [{"name": MARKUP, "image": MARKUP}]}}, id="container"),
+        pytest.param({"apiVersion": "v1", "kind": MARKUP, "metadata": {"name": MARKUP}}, id="kind"),
+    ],
+)
+def test_shows_markup_as_text(page: Page, manifest: dict[str, Any]) -> None:
+    judge(page, json.dumps(manifest))
+    for card in page.locator(".card").all():
+        for tab in card.get_by_role("tab").all():
+            tab.click()
+    assert page.locator("#results").locator("img, script, a, iframe, object").count() == 0
+    assert SCRIPT in page.locator("#results").inner_text()
+    assert "owned" not in page.title()
+
+
+def test_shows_markup_in_a_fault_as_text(page: Page) -> None:
+    ask(page, f"a: b: '{SCRIPT}'")
+    expect(page.get_by_role("alert")).to_contain_text("line 1")
+    assert page.locator("#problem *").count() == 0
+
+
+def test_shows_letters_that_would_reorder_a_line_as_what_they_are(page: Page) -> None:
+    card = judge(page, json.dumps(pod(name="a\u202eb", annotations={"x": "c\u202ed"}))).first
+    assert "\u202e" not in card.inner_text()
+    card.get_by_role("tab", name="YAML").click()
+    expect(card.get_by_role("tabpanel")).to_contain_text("\\u202e")
+
+
+def test_shows_a_large_manifest_in_parts(page: Page) -> None:
+    annotations = {f"key-{number}": "v" * 90 for number in range(9_000)}
+    card = judge(page, json.dumps(pod(annotations=annotations), indent=1)).first
+    card.get_by_role("tab", name="YAML").click()
+    panel = card.get_by_role("tabpanel")
+    assert panel.locator(".line").count() == 400
+    panel.get_by_role("button", name="Show all").click()
+    page.wait_for_function("document.querySelectorAll('.card [role=tabpanel]:not([hidden]) .line').length > 9000")
+    expect(panel.locator(".line").nth(400)).to_be_focused()
+
+
+def test_cuts_a_line_that_is_longer_than_a_screen(page: Page) -> None:
+    card = judge(page, json.dumps(pod(annotations={"key": "v" * 1_900_000}))).first
+    card.get_by_role("tab", name="YAML").click()
+    expect(card.locator(".cut:visible").first).to_contain_text("more characters")
+
+
+def test_takes_a_large_paste(page: Page) -> None:
+    """By the keyboard, as a person does, with the real clipboard."""
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    text = POD + "# a line of a comment that says nothing\n" * 50_000
+    page.evaluate("text => navigator.clipboard.writeText(text)", text)
+    area = page.get_by_label("Manifest", exact=True)
+    area.focus()
+    area.press("Control+V")
+    expect(page.locator("#gutter span").last).to_have_text("50005")
+    area.press("Control+Enter")
+    expect(page.locator("#results h2")).to_have_text("1 pod, left as it is")
+
+
+def test_shows_a_thousand_pods(page: Page) -> None:
+    judge(page, "---\n".join(POD.replace("name: p", f"name: p-{number}") for number in range(1000)))
+    assert headline(page) == "1,000 pods, all left as it is"
+    assert page.locator(".card").count() == 50
+    page.get_by_role("button", name="Show all 1,000 pods").click()
+    expect(page.locator(".card")).to_have_count(1000)
+    last = page.locator(".card").last
+    last.get_by_role("button", expanded=False).click()
+    expect(last.locator(".decisions")).to_be_visible()
+
+
+def test_says_that_a_manifest_is_too_large(page: Page) -> None:
+    ask(page, "#" * (4 << 20))
+    expect(page.get_by_role("alert")).to_contain_text("larger than the server takes")
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "message"),
+    [
+        (503, '{"message": "too many requests are waiting; ask again"}', "too many requests are waiting"),
+        (500, "<h1>no JSON</h1>", "The server answered 500"),
+    ],
+)
+def test_says_what_the_server_refuses(page: Page, status: int, body: str, message: str) -> None:
+    page.route("**/dry-run?*", lambda route: route.fulfill(status=status, body=body))
+    ask(page, POD)
+    expect(page.get_by_role("alert")).to_contain_text(message)
+    expect(page.get_by_role("button", name="Dry run")).to_be_enabled()
+
+
+def test_forgets_an_answer_that_comes_too_late(page: Page) -> None:
+    held: list[Route] = []
+    page.route("**/dry-run?*", lambda route: held.append(route) if not held else route.continue_())
+    ask(page, POD)
+    judge(page, "---\n".join([POD, POD]))
+    assert headline(page) == "2 pods, all left as it is"
+    held[0].abort()
+    expect(page.get_by_role("alert")).to_have_text("")
+
+
+class TestOwnServer:
+    """Tests with a server of their own: one that ends, one with a thousand namespaces."""
+
+    @pytest.fixture
+    def own(self, tmp_path: Path) -> Iterator[Server]:
+        objects = tmp_path / "many.json"
+        labels = {"fabric-injector.io/profile": "rdma-shared"}
+        spaces = [
+            {"kind": "Namespace", "metadata": {"name": f"team-{number:04}", "labels": labels if number % 2 else {}}}
+            for number in range(1000)
+        ]
+        objects.write_text(json.dumps({"kind": "List", "items": spaces}))
+        with Server(tmp_path / "log", "--profiles", PROFILES, "--objects", NETWORKS, "--objects", objects) as running:
+            yield running
+
+    @pytest.fixture
+    def url(self, own: Server) -> str:
+        return own.addresses["dryRun"]
+
+    def test_lists_a_thousand_namespaces(self, page: Page) -> None:
+        assert page.locator("#known-namespaces option").count() == 1003
+        page.get_by_role("link", name="Namespaces").click()
+        rows = page.locator("#namespaces tbody tr")
+        assert rows.count() == 100
+        page.get_by_label("Filter").fill("team-0777")
+        expect(rows).to_have_count(1)
+        expect(page.locator("#namespaces").get_by_role("status")).to_have_text("1 namespace of 1,003")
+
+    def test_says_that_the_server_is_gone(self, page: Page, own: Server) -> None:
+        paste(page, POD)
+        own.process.terminate()
+        own.process.wait(20)
+        page.get_by_role("button", name="Dry run").click()
+        expect(page.get_by_role("alert")).to_contain_text("The server does not answer. Is kubectl port-forward")
+        expect(page.locator("#server")).to_have_text("server gone")
+        assert page.get_by_label("Manifest", exact=True).input_value() == POD

@@ -1,0 +1,60 @@
+"""The views of what the server knows."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Page, expect
+
+from .actions import judge
+
+
+def open_view(page: Page, name: str) -> None:
+    page.get_by_role("link", name=name).click()
+    expect(page.get_by_role("heading", level=1, name=name)).to_be_focused()
+    assert page.locator("main > section:visible").count() == 1
+
+
+def test_shows_profiles(page: Page) -> None:
+    open_view(page, "Profiles")
+    rails = page.locator(".profile", has_text="eight-rails")
+    assert rails.locator(".wanted li").count() == 8
+    expect(rails).to_contain_text("nvidia.com/sriov_resource_rail_7")
+    expect(rails).to_contain_text("used by rails")
+    expect(rails.locator("dl")).to_contain_text("rendezvous.timeout")
+    expect(rails.locator("dl")).to_contain_text("600s")
+    assert page.locator(".profile").count() == 3
+
+
+def test_shows_networks(page: Page) -> None:
+    open_view(page, "Networks")
+    expect(page.locator("#networks tr", has_text="default/hostdev-net")).to_contain_text("nvidia.com/hostdev")
+    broken = page.locator("#networks tr", has_text="rails/broken")
+    expect(broken).to_contain_text("no IPAM")
+    expect(broken.locator(".fault")).to_contain_text("write one label")
+
+
+def test_shows_namespaces(page: Page) -> None:
+    open_view(page, "Namespaces")
+    expect(page.locator("#namespaces tr", has_text="trial")).to_contain_text("observe")
+    expect(page.locator("#namespaces tbody tr").last).to_contain_text("default")
+
+
+def test_shows_jobs_and_their_addresses(page: Page) -> None:
+    open_view(page, "Jobs")
+    cells = [row.locator("th, td").all_inner_texts() for row in page.locator("#jobs tbody tr").all()]
+    assert cells == [
+        ["rails", "train-6223265f5a", "train-0", "not yet published", "2026-11-21 10:01:02 UTC"],
+        ["research", "bert-3f9a01c2de", "bert-master-0", "192.168.5.17", "2026-11-21 09:12:44 UTC"],
+    ]
+
+
+def test_comes_back_to_the_answer(page: Page) -> None:
+    judge(page)
+    open_view(page, "Jobs")
+    page.go_back()
+    expect(page.locator(".card")).to_have_count(2)
+
+
+def test_asks_anew(page: Page) -> None:
+    with page.expect_response("**/state") as answer:
+        page.get_by_role("button", name="Refresh").click()
+    assert answer.value.headers["cache-control"] == "no-store"
