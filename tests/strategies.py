@@ -94,8 +94,8 @@ def pods(draw: st.DrawFn) -> Object:
     metadata = draw(
         _optional(
             annotations=st.dictionaries(
-                st.sampled_from([names.ISTIO_EXCLUDE_INTERFACES, names.ISTIO_INJECT]),
-                st.sampled_from(["", "true", "false", "net1", "eth9, net1,"]),
+                st.sampled_from([names.ISTIO_EXCLUDE_INTERFACES, names.ISTIO_INJECT, names.ADDED_DEVICES]),
+                st.sampled_from(["", "true", "false", "net1", "eth9, net1,", "rdma/ib=1", "nvidia.com/hostdev=2"]),
             ),
             labels=st.dictionaries(st.just(names.ISTIO_INJECT), st.sampled_from(["true", "false"])),
         )
@@ -121,6 +121,8 @@ def plans(draw: st.DrawFn, pod: Object) -> Plan:
         resources=draw(
             st.dictionaries(st.sampled_from(RESOURCES), st.sampled_from(["1", "2", "1k", "2Gi", "1500M"]), max_size=2)
         ),
+        existing_devices=draw(st.sampled_from(["complete", "keep", "add"])),
+        annotations=draw(st.dictionaries(st.sampled_from([names.ISTIO_INJECT, "note"]), st.sampled_from(["", "true"]))),
         ipc_lock=draw(st.booleans()),
         pod_security=draw(st.sampled_from(["deny", "skip", "ignore"])),
         shared_memory=SharedMemory(draw(st.booleans()), limit, draw(st.booleans())),

@@ -19,6 +19,7 @@ from tests.builders import (
     profile,
 )
 from tests.strategies import check_promises, planned_pods
+from webhook import names
 from webhook.errors import Denied
 from webhook.injection.devices import inject
 from webhook.model import Object, Outcome, Reason
@@ -26,6 +27,7 @@ from webhook.networks import Attachment
 
 IB, VF = "rdma/ib", "nvidia.com/rdma-vf"
 RAIL = attachment(resource=IB)
+ADDED_KEY = names.ADDED_DEVICES
 ADDED = [(Outcome.INJECTED, Reason.ADDED)]
 RAISED = [(Outcome.INJECTED, Reason.RAISED), (Outcome.WARNED, Reason.RAISED)]
 KEPT = [(Outcome.KEPT, Reason.ALREADY_THERE)]
@@ -72,6 +74,87 @@ def test_completes_the_training_container(there: Object | None, wanted: Object, 
     result, decisions = carry_out(inject, pod, plan(pod, RAIL))
     assert _resources(result) == wanted
     assert outcomes(decisions) == expected
+
+
+@pytest.mark.parametrize(
+    ("there", "other", "wanted"),
+    [
+        pytest.param({}, {}, _both(**{IB: "2"}), id="nothing-there"),
+        pytest.param(_both(**{IB: "1"}), {}, _both(**{IB: "1"}), id="there"),
+        pytest.param(_both(**{IB: "0"}), {}, _both(**{IB: "0"}), id="zero"),
+        pytest.param({"limits": {IB: "1"}}, {}, _both(**{IB: "1"}), id="limit-only"),
+        pytest.param({}, {"requests": {IB: "1"}}, {}, id="another-container"),
+        pytest.param(_both(**{VF: "1"}), {}, _both(**{VF: "1", IB: "2"}), id="another-resource"),
+    ],
+)
+def test_keeps_what_any_container_names(there: Object, other: Object, wanted: Object) -> None:
+    """As network-resources-injector does without -honor-resources: createResourcePatch."""
+    pod = minimal_pod(minimal_container(resources=there), minimal_container("side", resources=other))
+    result, _ = carry_out(inject, pod, plan(pod, RAIL, RAIL, profile=profile(existing_devices="keep")))
+    assert _resources(result) == wanted
+    assert _resources(result, 1) == other
+    assert "annotations" not in result["metadata"]
+
+
+ADDS = profile(existing_devices="add")
+
+
+@pytest.mark.parametrize(
+    ("there", "other", "wanted"),
+    [
+        pytest.param({}, {}, "2", id="nothing-there"),
+        pytest.param(_both(**{IB: "3"}), {}, "5", id="on-top"),
+        pytest.param({"limits": {IB: 1}}, {}, "3", id="limit-only"),
+        pytest.param({}, _both(**{IB: "4"}), "2", id="another-containers-are-its-own"),
+    ],
+)
+def test_adds_to_what_the_container_asks_for_itself(there: Object, other: Object, wanted: str) -> None:
+    """As network-resources-injector does with -honor-resources, updateResourcePatch; but once, however often it is called."""
+    pod = minimal_pod(minimal_container(resources=there), minimal_container("side", resources=other))
+    result, decisions = carry_out(inject, pod, plan(pod, RAIL, RAIL, profile=ADDS))
+    assert _resources(result) == _both(**{IB: wanted})
+    assert _resources(result, 1) == other
+    assert outcomes(decisions) == ADDED
+    assert result["metadata"]["annotations"] == {names.ADDED_DEVICES: f"{IB}=2"}
+
+
+def test_adds_what_another_injector_brought_since() -> None:
+    pod = minimal_pod(
+        minimal_container(resources=_both(**{IB: "3"})), metadata={"annotations": {ADDED_KEY: f"{IB}=1,{VF}=1"}}
+    )
+    result, _ = carry_out(inject, pod, plan(pod, RAIL, attachment("rails/b", "net2", resource=VF), RAIL, profile=ADDS))
+    assert _resources(result) == _both(**{IB: "4", VF: "1"})
+    assert result["metadata"]["annotations"] == {ADDED_KEY: f"{IB}=2,{VF}=1"}
+
+
+@pytest.mark.parametrize("text", ["", "x", f"{IB}=", f"{IB}=-1", f"{IB}=1.5", f"{IB}={'9' * 30}", f"{IB}=x,=,,", "²=²"])
+def test_reads_nothing_from_a_note_that_says_no_number(text: str) -> None:
+    pod = minimal_pod(minimal_container(resources=_both(**{IB: "3"})), metadata={"annotations": {ADDED_KEY: text}})
+    result, _ = carry_out(inject, pod, plan(pod, RAIL, profile=ADDS))
+    assert _resources(result) == _both(**{IB: "4"})
+
+
+def test_a_note_of_more_than_is_there_takes_nothing_away() -> None:
+    pod = minimal_pod(minimal_container(resources=_both(**{IB: "1"})), metadata={"annotations": {ADDED_KEY: f"{IB}=9"}})
+    result, _ = carry_out(inject, pod, plan(pod, RAIL, RAIL, profile=ADDS))
+    assert _resources(result) == _both(**{IB: "2"})
+
+
+def test_removes_a_note_that_its_profile_does_not_make() -> None:
+    note = {"annotations": {ADDED_KEY: f"{IB}=9", "mine": "1"}}
+    for attachments, chosen in (((RAIL,), profile()), ((), ADDS)):
+        pod = minimal_pod(minimal_container(), metadata=note)
+        result, _ = carry_out(inject, pod, plan(pod, *attachments, profile=chosen))
+        assert result["metadata"]["annotations"] == {"mine": "1"}
+
+
+def test_hugepages_are_completed_in_every_mode() -> None:
+    for existing in ("complete", "keep", "add"):
+        pod = _pod({"limits": {"hugepages-2Mi": "2Mi", "memory": "1Gi"}, "requests": {"hugepages-2Mi": "2Mi"}})
+        chosen = profile(existing_devices=existing, resources={"hugepages-2Mi": "4Mi"})
+        result, _ = carry_out(inject, pod, plan(pod, profile=chosen))
+        assert _resources(result)["limits"]["hugepages-2Mi"] == "4Mi"
+        assert "annotations" not in result["metadata"]
 
 
 @pytest.mark.parametrize(

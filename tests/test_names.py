@@ -17,6 +17,7 @@ PINNED = {
     "MASTER_ADDR": "fabric-injector.io/master-addr",
     "MASTER_HOST": "fabric-injector.io/master-host",
     "LOCAL_ADDR": "fabric-injector.io/local-addr",
+    "ADDED_DEVICES": "fabric-injector.io/added-devices",
     "WAIT_CONTAINER": "fabric-injector-wait",
     "ROTATE": "fabric-injector.io/rotate",
     "TLS_SECRET": "fabric-injector-tls",

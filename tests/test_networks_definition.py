@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from webhook import names
 from webhook.model import NetworkDefinition, Object
 from webhook.networks import define_network
+from webhook.networks.definition import with_resource_name_keys
 from webhook.networks.ipam import read_ipam
 
 FIXTURES = Path(__file__).parent / "fixtures" / "networking" / "nad"
@@ -54,7 +56,8 @@ def from_fixture(file: str) -> list[NetworkDefinition]:
     ids=lambda value: value if isinstance(value, str) else None,
 )
 def test_reads_what_operators_write(file: str, expected: list[tuple[str, str, tuple[str, ...]]]) -> None:
-    assert from_fixture(file) == [NetworkDefinition(space, name, res, has_ipam=True) for space, name, res in expected]
+    found = [replace(one, annotations={}) for one in from_fixture(file)]
+    assert found == [NetworkDefinition(space, name, res, has_ipam=True) for space, name, res in expected]
 
 
 def test_knows_every_fixture() -> None:
@@ -94,6 +97,38 @@ def test_names_a_resource_that_no_container_may_ask_for(annotation: Any, piece: 
     found = define_network(nad({RESOURCE_NAME: annotation}))
     assert found.resources == ()
     assert f"annotation {RESOURCE_NAME} is {str(annotation)!r}: {piece!r} " in found.resource_problem
+
+
+BRIDGE, SECOND = "k8s.v1.cni.cncf.io/bridgeName", "example.com/second"
+
+
+@pytest.mark.parametrize(
+    ("keys", "resources"),
+    [
+        ([RESOURCE_NAME], ("rdma/ib",)),
+        ([BRIDGE], ("ovs.io/br0", "ovs.io/br1")),
+        ([RESOURCE_NAME, BRIDGE], ("rdma/ib", "ovs.io/br0", "ovs.io/br1")),
+        ([BRIDGE, "example.com/absent", RESOURCE_NAME], ("ovs.io/br0", "ovs.io/br1", "rdma/ib")),
+        (["example.com/absent"], ()),
+    ],
+)
+def test_reads_the_resources_of_other_keys(keys: list[str], resources: tuple[str, ...]) -> None:
+    standard = define_network(nad({RESOURCE_NAME: "rdma/ib", BRIDGE: "ovs.io/br0, ovs.io/br1", SECOND: "x y"}))
+    found = with_resource_name_keys(standard, keys)
+    assert (found.resources, found.resource_problem) == (resources, "")
+    assert replace(found, resources=standard.resources) == standard
+
+
+def test_names_each_key_whose_resource_no_container_may_ask_for() -> None:
+    found = define_network(nad({RESOURCE_NAME: "a b", SECOND: "x y"}))
+    assert with_resource_name_keys(found, [SECOND]).resource_problem.startswith(f"annotation {SECOND} is 'x y': ")
+    both = with_resource_name_keys(found, [RESOURCE_NAME, SECOND]).resource_problem
+    assert both.index(RESOURCE_NAME) < both.index("; ") < both.index(SECOND)
+
+
+def test_keeps_no_copy_of_the_applied_manifest() -> None:
+    applied = {"kubectl.kubernetes.io/last-applied-configuration": "{}", RESOURCE_NAME: "rdma/ib", NODE_SELECTOR: "a=b"}
+    assert define_network(nad({**applied, BRIDGE: "ovs.io/br0"})).annotations == {BRIDGE: "ovs.io/br0"}
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ KNOWN = {
         network("rails/rail-1", resources=("nvidia.com/rail_1", "rdma/shared")),
         network("rails/rail.2"),
         network("research/own"),
+        network("research/bridged", annotations={"example.com/bridge": "ovs.io/br0"}),
         network("research/layer-2", has_ipam=False),
         network("default/global"),
         network("kube-system/calico", resources=("example.com/nic",)),
@@ -72,6 +73,29 @@ def test_attaches_the_networks_of_the_profile() -> None:
     zero = Attachment(KNOWN["rails/rail-0"], "net1", (("nvidia.com/rail_0", 1),), added=True)
     one = Attachment(KNOWN["rails/rail-1"], "net2", (("nvidia.com/rail_1", 1), ("rdma/shared", 1)), added=True)
     assert found == ResolvedNetworks("rails/rail-0,rails/rail-1", (zero, one), zero)
+
+
+def test_counts_the_resources_of_every_key_that_names_one() -> None:
+    keys = Multus(resource_name_keys=("example.com/bridge", names.RESOURCE_NAME))
+    found = resolve(pod("rails/rail-1,bridged"), profile(), keys)
+    assert [one.resources for one in found.attachments] == [
+        (("nvidia.com/rail_1", 1), ("rdma/shared", 1)),
+        (("ovs.io/br0", 1),),
+    ]
+    only = resolve(pod("rails/rail-1,bridged"), profile(), Multus(resource_name_keys=("example.com/bridge",)))
+    assert [one.resources for one in only.attachments] == [(), (("ovs.io/br0", 1),)]
+    assert [one.resources for one in resolve(pod("bridged"), profile()).attachments] == [()]
+
+
+def test_takes_the_default_network_of_the_profiles_annotations() -> None:
+    of_profile = profile(annotations={names.DEFAULT_NETWORK: "calico"})
+    found = resolve(pod("own"), of_profile)
+    assert [(one.key, one.default) for one in found.attachments] == [
+        ("kube-system/calico", True),
+        ("research/own", False),
+    ]
+    of_pod = resolve(pod("own", "default/global"), of_profile)
+    assert of_pod.attachments[0].key == "default/global"
 
 
 def test_leaves_an_annotation_that_holds_them_already() -> None:

@@ -85,12 +85,15 @@ def test_gives_each_field_its_default() -> None:
             "a": Profile(
                 name="a",
                 pods="training",
+                pod_labels={},
                 networks=(ProfileNetwork(namespace=None, name="b", interface=None, resources=(), count=1),),
                 resources={},
+                existing_devices="complete",
                 ipc_lock=True,
                 pod_security="deny",
                 shared_memory=SharedMemory(enabled=True, size_limit=None, limit_existing=False),
                 env={},
+                annotations={},
                 container=None,
                 node_selector={},
                 pod_info=PodInfo(hugepages=False, labels=False, annotations=False),
@@ -105,16 +108,25 @@ def test_gives_each_field_its_default() -> None:
                 allowed_namespaces=None,
             )
         },
-        multus=Multus(namespace_isolation=False, global_namespaces=("default",), default_networks=0),
+        multus=Multus(
+            namespace_isolation=False,
+            global_namespaces=("default",),
+            default_networks=0,
+            resource_name_keys=("k8s.v1.cni.cncf.io/resourceName",),
+        ),
     )
 
 
 def test_reads_every_field() -> None:
     text = """
-    multus: {namespaceIsolation: true, globalNamespaces: [default, openshift-multus], defaultNetworks: 2}
+    multus: {namespaceIsolation: true, globalNamespaces: [default, openshift-multus], defaultNetworks: 2,
+             resourceNameKeys: [example.com/a, example.com/b, example.com/a]}
     profiles:
       all.of_it:
         pods: all
+        podLabels: {feature.pod.kubernetes.io/sriov-network: "true"}
+        existingDevices: add
+        annotations: {v1.multus-cni.io/default-network: fabric/primary, note: ""}
         networks: [{network: rail-0@rail0, resource: "rdma/a, rdma/b", count: 2}, {network: rails/rail-1}]
         resources: {nvidia.com/hostdev: 8, hugepages-2Mi: 1Gi, rdma/ib: "1"}
         ipcLock: false
@@ -132,15 +144,18 @@ def test_reads_every_field() -> None:
             "all.of_it": Profile(
                 name="all.of_it",
                 pods="all",
+                pod_labels={"feature.pod.kubernetes.io/sriov-network": "true"},
                 networks=(
                     ProfileNetwork(None, "rail-0", "rail0", ("rdma/a", "rdma/b"), 2),
                     ProfileNetwork("rails", "rail-1"),
                 ),
                 resources={"nvidia.com/hostdev": "8", "hugepages-2Mi": "1Gi", "rdma/ib": "1"},
+                existing_devices="add",
                 ipc_lock=False,
                 pod_security="skip",
                 shared_memory=SharedMemory(False, "1.5Gi", True),
                 env={"NCCL_DEBUG": "1", "EMPTY": ""},
+                annotations={"v1.multus-cni.io/default-network": "fabric/primary", "note": ""},
                 container="trainer",
                 node_selector={"node.example.com/fabric": "true", "empty": ""},
                 pod_info=PodInfo(True, True, True),
@@ -148,7 +163,7 @@ def test_reads_every_field() -> None:
                 allowed_namespaces=frozenset({"research", "ml"}),
             )
         },
-        multus=Multus(True, ("default", "openshift-multus"), 2),
+        multus=Multus(True, ("default", "openshift-multus"), 2, ("example.com/a", "example.com/b")),
     )
 
 
@@ -224,7 +239,10 @@ FAULTS = {
     "unknown-top": ("profile: {}", "profile: is no field; did you mean profiles?"),
     "unknown-far": ("data: {}", "data: is no field; the fields here are multus, profiles"),
     "unknown-case": ("profiles: {a: {ipclock: true}}", "profiles.a.ipclock: is no field; did you mean ipcLock?"),
-    "unknown-null": ("profiles: {a: {foo: }}", "profiles.a.foo: is no field; the fields here are pods, networks, "),
+    "unknown-null": (
+        "profiles: {a: {foo: }}",
+        "profiles.a.foo: is no field; the fields here are pods, podLabels, networks, ",
+    ),
     "unknown-deep": (
         "profiles: {networks: {rendezvous: {ip_family: any}}}",
         "profiles.networks.rendezvous.ip_family: is no field; did you mean ipFamily?",
@@ -453,6 +471,38 @@ FAULTS = {
         "multus: {defaultNetworks: 9999999999999999}",
         "multus.defaultNetworks: found 9999999999999999; write 100 or less",
     ),
+    "keys-none": (
+        "multus: {resourceNameKeys: []}",
+        "multus.resourceNameKeys: found a list; write at least one item, or leave the field out",
+    ),
+    "keys-bad": (
+        "multus: {resourceNameKeys: [a b]}",
+        'multus.resourceNameKeys[0]: found "a b"; write an annotation\'s key: [domain/]name, such as k8s.v1.cni.cncf.io/resourceName',
+    ),
+    "existing-devices": (
+        "profiles: {a: {existingDevices: honour}}",
+        'profiles.a.existingDevices: found "honour"; write one of complete, keep, add',
+    ),
+    "pod-label-own": (
+        "profiles: {a: {podLabels: {fabric-injector.io/profile: b}}}",
+        'podLabels[fabric-injector.io/profile]: found "fabric-injector.io/profile"; labels of fabric-injector.io/ choose',
+    ),
+    "pod-label-key": ('profiles: {a: {podLabels: {a b: "true"}}}', "write a label's key"),
+    "pod-label-value": ('profiles: {a: {podLabels: {a: "b c"}}}', "write a label's value"),
+    "pod-labels-twice": (
+        'profiles: {a: {podLabels: {x: "1", y: "2"}}, b: {podLabels: {y: "2", x: "1"}}}',
+        "profiles.b.podLabels: profile a has the same; no pod could choose one of the two",
+    ),
+    "annotation-own": (
+        "profiles: {a: {annotations: {fabric-injector.io/status: x}}}",
+        "annotations of fabric-injector.io/ are set by the injector itself; write another key",
+    ),
+    "annotation-multus": (
+        "profiles: {a: {annotations: {k8s.v1.cni.cncf.io/networks: x}}}",
+        "the profile's networks are merged into it; write them under networks",
+    ),
+    "annotation-key": ("profiles: {a: {annotations: {a b: x}}}", "write an annotation's key"),
+    "annotation-long": (f"profiles: {{a: {{annotations: {{x: {'y' * 262_145}}}}}}}", "write at most 262144 bytes"),
     "root-list": ("[a]", "document: found a list; write a mapping of fields"),
     "root-text": ("hello", 'document: found "hello"; write a mapping of fields'),
     "root-null": ("null", "document: found null, which YAML reads as nothing; write a mapping of fields"),

@@ -22,11 +22,13 @@ REQUIRED = "required"
 
 FIELDS: dict[str, Any] = {
     "pods": "training",
+    "podLabels": {},
     "networks": [],
     "networks[].network": REQUIRED,
     "networks[].resource": None,
     "networks[].count": 1,
     "resources": {},
+    "existingDevices": "complete",
     "ipcLock": True,
     "podSecurity": "deny",
     "sharedMemory": {"enabled": True, "sizeLimit": "none", "limitExisting": False},
@@ -34,6 +36,7 @@ FIELDS: dict[str, Any] = {
     "sharedMemory.sizeLimit": "none",
     "sharedMemory.limitExisting": False,
     "env": {},
+    "annotations": {},
     "container": None,
     "nodeSelector": {},
     "podInfo": {"hugepages": False, "labels": False, "annotations": False},
@@ -58,10 +61,16 @@ FIELDS: dict[str, Any] = {
 }
 """The design's table of a profile's fields, with the defaults that it gives; None where it says none or names a rule."""
 
-MULTUS = {"namespaceIsolation": False, "globalNamespaces": ["default"], "defaultNetworks": 0}
+MULTUS = {
+    "namespaceIsolation": False,
+    "globalNamespaces": ["default"],
+    "defaultNetworks": 0,
+    "resourceNameKeys": ["k8s.v1.cni.cncf.io/resourceName"],
+}
 
 ONLY_WHEN_LOADED = {
-    "interface-twice", "rendezvous-network", "rendezvous-namespace", "rendezvous-interface",
+    "interface-twice", "pod-labels-twice", "annotation-multus", "annotation-long",
+    "rendezvous-network", "rendezvous-namespace", "rendezvous-interface",
     "resources-fraction", "hugepages-part", "hugepages-size", "hugepages-zero", "resources-native-domain",
     "resource-twice", "interface-taken",
     "amount-beyond", "amount-exponent", "size-beyond", "tag-date", "tag-bool", "tag-int",

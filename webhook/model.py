@@ -34,6 +34,7 @@ class Reason(StrEnum):
 
     NO_PROFILE = "no-profile"
     UNKNOWN_PROFILE = "unknown-profile"
+    AMBIGUOUS_PROFILE = "ambiguous-profile"
     OPTED_OUT = "opted-out"
     NAMESPACE_NOT_ALLOWED = "namespace-not-allowed"
     NOT_TRAINING = "not-training"
@@ -94,7 +95,8 @@ class NetworkDefinition:
     """Hold what is kept of a NetworkAttachmentDefinition.
 
     *resources*: the resourceName annotation, comma list split, ``("nvidia.com/hostdev",)``. *node_selector*: its nodeSelector
-    annotation as a map. *has_ipam*: the CNI configuration gives addresses. *ipv6_only*: its IPAM names IPv6 ranges and no IPv4.
+    annotation as a map. *annotations*: the others, which ``multus.resourceNameKeys`` may name. *has_ipam*: the CNI configuration
+    gives addresses. *ipv6_only*: its IPAM names IPv6 ranges and no IPv4.
     *problem*: why its node selector cannot be used, else empty. *resource_problem*: why its resourceName cannot be, which
     matters only where a profile names no resource in its place.
     """
@@ -103,6 +105,7 @@ class NetworkDefinition:
     name: str
     resources: tuple[str, ...] = ()
     node_selector: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
     has_ipam: bool = False
     ipv6_only: bool = False
     problem: str = ""

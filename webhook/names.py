@@ -28,6 +28,9 @@ MASTER_HOST = "fabric-injector.io/master-host"
 LOCAL_ADDR = "fabric-injector.io/local-addr"
 """Annotation on a pod (controller): the pod's own secondary address, bare."""
 
+ADDED_DEVICES = "fabric-injector.io/added-devices"
+"""Annotation on a pod (webhook, with ``existingDevices: add``): ``rdma/a=2,rdma/b=1``, so that a later pass adds nothing more."""
+
 NETWORKS = "k8s.v1.cni.cncf.io/networks"
 """Annotation on a pod (user, webhook): the networks that Multus attaches."""
 DEFAULT_NETWORK = "v1.multus-cni.io/default-network"
@@ -94,7 +97,7 @@ WEBHOOK_CONFIGURATION = "zz-fabric-injector"
 
 OWN_LABELS = (JOB, RENDEZVOUS)
 """Labels that are set or removed at CREATE, never trusted."""
-OWN_ANNOTATIONS = (STATUS, RENDEZVOUS_NETWORK, MASTER_ADDR, MASTER_HOST, LOCAL_ADDR)
+OWN_ANNOTATIONS = (STATUS, RENDEZVOUS_NETWORK, MASTER_ADDR, MASTER_HOST, LOCAL_ADDR, ADDED_DEVICES)
 """Annotations that are set or removed at CREATE, never trusted."""
 FOREIGN_STALE_ANNOTATIONS = (NETWORK_STATUS, NETWORKS_STATUS)
 """Annotations that a manifest saved from a live pod carries and that Multus alone may write: removed at CREATE."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from webhook import names, podspec
@@ -37,7 +38,7 @@ def make_plan(
     if isinstance(profile, Skip):
         return profile
     found = recognise(pod)
-    if isinstance(found, NotTraining) and profile.pods != "all" and not podspec.labels(pod).get(names.PROFILE):
+    if isinstance(found, NotTraining) and profile.pods != "all" and not _asks_itself(pod, profile):
         how = f"label the pod {names.PROFILE}={profile.name} to inject it all the same"
         return _skip(found.reason, f"{found.message}; {how}", found.system, profile.name)
     if not podspec.containers(pod):
@@ -67,15 +68,20 @@ def make_plan(
 
 
 def select_profile(pod: Object, namespace: Namespace, profiles: Profiles, override: str | None) -> Profile | Skip:
-    """Choose the profile: *override*, else the pod's label, else the namespace's.
+    """Choose the profile: *override*, else the pod's label, else a profile whose podLabels it carries, else the namespace's.
 
-    Raises Denied for a name that no profile has, and for a profile that the namespace may not use.
+    Raises Denied for a name that no profile has, several that the pod chooses, and a profile that the namespace may not use.
     """
     of_pod, of_namespace = podspec.labels(pod).get(names.PROFILE), namespace.labels.get(names.PROFILE)
+    chosen = None
+    if profiles.with_pod_labels and override is None and of_pod is None:
+        chosen = _chosen_by_labels(pod, profiles.with_pod_labels)
     if override is not None:
         name, where = override, "the dry run's profile"
     elif of_pod is not None:
         name, where = of_pod, f"pod {podspec.display_name(pod)}: label {names.PROFILE}"
+    elif chosen is not None:
+        name, where = chosen.name, f"pod {podspec.display_name(pod)}: podLabels of profile {chosen.name}"
     elif of_namespace is not None:
         name, where = of_namespace, f"namespace {namespace.name}: label {names.PROFILE}"
     else:
@@ -96,6 +102,24 @@ def select_profile(pod: Object, namespace: Namespace, profiles: Profiles, overri
             f"{where}: profile {name} is not for namespace {namespace.name}; add it to the profile's allowedNamespaces or use another",
         )
     return profile
+
+
+def _chosen_by_labels(pod: Object, candidates: Iterable[Profile]) -> Profile | None:
+    found = [profile for profile in candidates if profile.is_chosen_by(podspec.labels(pod))]
+    if len(found) > 1:
+        named = " and ".join(sorted(profile.name for profile in found))
+        raise Denied(
+            STEP,
+            Reason.AMBIGUOUS_PROFILE,
+            f"pod {podspec.display_name(pod)}: its labels are the podLabels of profiles {named}; "
+            f"label the pod {names.PROFILE} with one of them",
+        )
+    return found[0] if found else None
+
+
+def _asks_itself(pod: Object, profile: Profile) -> bool:
+    labels = podspec.labels(pod)
+    return bool(labels.get(names.PROFILE)) or profile.is_chosen_by(labels)
 
 
 def _skip(reason: Reason, message: str, system: str = "", profile: str = "") -> Skip:

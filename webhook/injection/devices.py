@@ -12,6 +12,7 @@ from typing import Any
 
 from webhook.draft import Draft
 from webhook.errors import Denied
+from webhook.injection.added_devices import read_added, write_added
 from webhook.injection.plan import Plan
 from webhook.model import Decision, Object, Outcome, Reason
 from webhook.networks import Attachment
@@ -28,11 +29,14 @@ _OVERCOMMITTABLE = frozenset({"cpu", "memory", "ephemeral-storage"})
 
 
 def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
-    """Raise the training container's requests and limits by what the pod lacks.
+    """Raise the training container's requests and limits by what the pod lacks, as the profile's existingDevices says.
 
     Raises Denied where a container asks for a device in a quantity that is no whole number.
     """
     needed = needed_resources(plan.attachments, plan.profile)
+    existing = plan.profile.existing_devices
+    before = read_added(draft.pod) if existing == "add" else {}
+    write_added(draft, {name: needed[name] for name in needed if "/" in name} if existing == "add" else {})
     if not needed:
         return [Decision(STEP, Outcome.SKIPPED, Reason.NOT_ASKED, _why_none(plan))]
     own = containers(draft.pod)[plan.container]
@@ -45,10 +49,16 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
         present = held or 0
         missing = amount - present
         if "/" in resource:  # memory and hugepages of another container are no use to this one
-            missing -= sum(_held(plan, container, resource) or 0 for container in others)
+            elsewhere = [_held(plan, container, resource) for container in others]
+            if existing == "add":
+                missing = amount - min(before.get(resource, 0), present)
+            elif existing == "keep" and (held is not None or any(one is not None for one in elsewhere)):
+                missing = 0
+            else:
+                missing -= sum(one or 0 for one in elsewhere)
         if missing > 0:
             text = _text(plan, resource, amount, present + missing)
-            if held is not None:
+            if held is not None and existing != "add":
                 raised.append(f"{resource} from {_text(plan, resource, amount, present)} to {text}")
         elif held is None or _is_written(own, resource):
             continue

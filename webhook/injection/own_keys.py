@@ -35,7 +35,7 @@ def write(draft: Draft, plan: Plan, decisions: Iterable[Decision], version: str)
     if labels:
         draft.set_keys(_LABELS, labels)
     draft.set_keys(_ANNOTATIONS, annotations)
-    remove(draft, keep=labels | annotations)
+    remove(draft, keep={*labels, *annotations, names.ADDED_DEVICES})  # that one the devices have just set or removed
 
 
 def remove(draft: Draft, keep: Container[str] = ()) -> None:

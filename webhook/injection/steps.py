@@ -14,6 +14,7 @@ from webhook.injection import (
     networks,
     node_selector,
     own_keys,
+    pod_annotations,
     pod_info,
     rendezvous,
     shared_memory,
@@ -31,6 +32,7 @@ class Step(Protocol):
 
 STEPS: tuple[Step, ...] = (
     networks,
+    pod_annotations,
     devices,
     ipc_lock,
     shared_memory,

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from webhook import names
 from webhook.model import NetworkDefinition, Object
 from webhook.networks.ipam import read_ipam
 from webhook.qualified_name import extended_resource_problem, is_label_key, is_label_value
+
+_READ_ALREADY = (names.RESOURCE_NAME, names.NODE_SELECTOR, "kubectl.kubernetes.io/last-applied-configuration")
 
 
 def define_network(obj: Object) -> NetworkDefinition:
@@ -17,7 +21,7 @@ def define_network(obj: Object) -> NetworkDefinition:
     """
     metadata = _map(obj.get("metadata"))
     annotations = _map(metadata.get("annotations"))
-    resources, bad_resources = _read_resources(annotations.get(names.RESOURCE_NAME))
+    resources, bad_resources = _read_resources(names.RESOURCE_NAME, annotations)
     node_selector, bad_selector = _read_node_selector(annotations.get(names.NODE_SELECTOR))
     has_ipam, ipv6_only = read_ipam(_map(obj.get("spec")).get("config"))
     return NetworkDefinition(
@@ -25,6 +29,7 @@ def define_network(obj: Object) -> NetworkDefinition:
         name=str(metadata.get("name") or ""),
         resources=resources,
         node_selector=node_selector,
+        annotations={key: str(value) for key, value in annotations.items() if key not in _READ_ALREADY},
         has_ipam=has_ipam,
         ipv6_only=ipv6_only,
         problem=bad_selector,
@@ -32,17 +37,35 @@ def define_network(obj: Object) -> NetworkDefinition:
     )
 
 
+def with_resource_name_keys(definition: NetworkDefinition, keys: Iterable[str]) -> NetworkDefinition:
+    """Read the resources from the annotations *keys* in place of resourceName alone; a network may carry several of them.
+
+    Source: network-resources-injector pkg/webhook parseNetworkAttachDefinition, flag -network-resource-name-keys.
+    """
+    resources: tuple[str, ...] = ()
+    problems = []
+    for key in keys:
+        if key == names.RESOURCE_NAME:
+            found, problem = definition.resources, definition.resource_problem
+        else:
+            found, problem = _read_resources(key, definition.annotations)
+        resources += found
+        problems.append(problem)
+    return replace(definition, resources=resources, resource_problem="; ".join(filter(None, problems)))
+
+
 def _map(value: Any) -> Object:
     return value if isinstance(value, dict) else {}
 
 
-def _read_resources(value: Any) -> tuple[tuple[str, ...], str]:
+def _read_resources(key: str, annotations: Mapping[str, Any]) -> tuple[tuple[str, ...], str]:
     """Split ``"rdma/a, rdma/b"``; empty pieces do not count."""
+    value = annotations.get(key)
     pieces = [piece for piece in map(str.strip, str(value or "").split(",")) if piece]
     for piece in pieces:
         problem = extended_resource_problem(piece)
         if problem:
-            return (), _problem(names.RESOURCE_NAME, value, f"{piece[:60]!r} {problem}")
+            return (), _problem(key, value, f"{piece[:60]!r} {problem}")
     return tuple(pieces), ""
 
 

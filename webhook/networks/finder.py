@@ -6,8 +6,10 @@ import re
 from collections.abc import Callable
 from typing import TypeAlias
 
+from webhook import names
 from webhook.errors import Denied
 from webhook.model import NetworkDefinition, Reason
+from webhook.networks.definition import with_resource_name_keys
 from webhook.networks.selection import NetworkElement
 from webhook.profiles import Multus
 
@@ -16,6 +18,7 @@ STEP = "networks"
 Lookup: TypeAlias = Callable[[str, str], NetworkDefinition | None]
 """Takes namespace and name; None: does not exist; raises Unavailable where that cannot be known."""
 
+_STANDARD_KEYS = (names.RESOURCE_NAME,)
 _POSSIBLE = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?/[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?")
 """Whatever else an annotation names is never asked of the API server, whose paths it could change: ``../secrets``."""
 
@@ -50,6 +53,8 @@ class Finder:
         if found.problem:
             why = f", whose {found.problem}; correct the NetworkAttachmentDefinition"
             raise self._denied(Reason.BAD_RESOURCE, source, element, why)
+        if self._multus.resource_name_keys != _STANDARD_KEYS:
+            found = with_resource_name_keys(found, self._multus.resource_name_keys)
         self._known[key] = found
         return found
 

@@ -46,6 +46,8 @@ def resolve_networks(
         return ResolvedNetworks(no_rendezvous="the pod uses the node's network, where Multus attaches nothing")
     finder = Finder(podspec.display_name(pod), namespace_name, multus, lookup)
     texts = podspec.annotations(pod)
+    if profile.annotations:
+        texts = {**profile.annotations, **texts}
     default = _find_default(texts, finder)
     own = _read(names.NETWORKS, texts.get(names.NETWORKS) or "", namespace_name, finder)
     definitions = [

@@ -19,6 +19,7 @@ _Contradiction: TypeAlias = tuple[Location, str]
 
 def find_contradictions(value: Any) -> Iterator[_Contradiction]:
     """Yield where and why values of the file contradict each other."""
+    choosers: dict[str, str] = {}
     for name, profile in _items(_get(value, "profiles")):
         at = ("profiles", name)
         networks = [_network(_get(entry, "network")) for entry in _list(_get(profile, "networks"))]
@@ -27,6 +28,7 @@ def find_contradictions(value: Any) -> Iterator[_Contradiction]:
             _get(_get(profile, "rendezvous"), "network"), networks, (*at, "rendezvous", "network")
         )
         yield from _wrong_amounts(_get(profile, "resources"), (*at, "resources"))
+        yield from _shared_pod_labels(name, _get(profile, "podLabels"), choosers)
 
 
 def _shared_interfaces(networks: list[ProfileNetwork | None], at: Location) -> Iterator[_Contradiction]:
@@ -64,6 +66,15 @@ def _wrong_amounts(resources: Any, at: Location) -> Iterator[_Contradiction]:
             checks.check_resource_quantity(resource, text)
         except ValueError as error:
             yield (*at, resource), str(error)
+
+
+def _shared_pod_labels(name: str, labels: Any, choosers: dict[str, str]) -> Iterator[_Contradiction]:
+    """Find two profiles that the same pods would choose."""
+    if not isinstance(labels, dict) or not labels:
+        return
+    owner = choosers.setdefault(repr(sorted(labels.items(), key=repr)), name)
+    if owner != name:
+        yield ("profiles", name, "podLabels"), f"profile {owner} has the same; no pod could choose one of the two"
 
 
 def _network(value: Any) -> ProfileNetwork | None:

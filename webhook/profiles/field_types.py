@@ -6,10 +6,13 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
-from webhook.profiles import checks
+from webhook import names
+from webhook.profiles import annotation_checks, checks
 from webhook.qualified_name import DNS_LABEL, ENV_NAME, LABEL_NAME
 
 _LABEL = {"type": "string", "pattern": f"^({LABEL_NAME})?$", "maxLength": 63}
+_LABEL_KEY = {"type": "string", "pattern": f"^([-.a-z0-9]+/)?{LABEL_NAME}$"}
+_NOT_OURS = {"not": {"pattern": f"^{names.PREFIX}"}}
 _DNS_LABEL = {"type": "string", "pattern": f"^{DNS_LABEL}$", "maxLength": 63}
 _SIGNLESS = r"[+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][-+]?[0-9]+)?"
 
@@ -60,8 +63,24 @@ EnvValue = Annotated[str, AfterValidator(checks.check_env_value)]
 LabelKey = Annotated[
     str,
     AfterValidator(checks.check_label_key),
-    WithJsonSchema({"type": "string", "pattern": f"^([-.a-z0-9]+/)?{LABEL_NAME}$"}),
+    WithJsonSchema(_LABEL_KEY),
 ]
+SelectingLabelKey = Annotated[
+    str,
+    AfterValidator(annotation_checks.check_selecting_label),
+    WithJsonSchema({**_LABEL_KEY, **_NOT_OURS}),
+]
+AnnotationKey = Annotated[
+    str,
+    AfterValidator(annotation_checks.check_annotation_key),
+    WithJsonSchema(_LABEL_KEY),
+]
+SetAnnotationKey = Annotated[
+    str,
+    AfterValidator(annotation_checks.check_set_annotation),
+    WithJsonSchema({**_LABEL_KEY, **_NOT_OURS}),
+]
+AnnotationValue = Annotated[str, AfterValidator(annotation_checks.check_annotation_value)]
 LabelValue = Annotated[str, AfterValidator(checks.check_label_value), WithJsonSchema(_LABEL)]
 NamespaceList = Annotated[
     list[Name] | None,

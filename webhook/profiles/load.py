@@ -45,6 +45,7 @@ def _build(fields: FileFields) -> Profiles:
             namespace_isolation=multus.namespace_isolation,
             global_namespaces=tuple(multus.global_namespaces),
             default_networks=multus.default_networks,
+            resource_name_keys=tuple(dict.fromkeys(multus.resource_name_keys)),
         ),
     )
 
@@ -56,12 +57,15 @@ def _build_profile(name: str, fields: ProfileFields) -> Profile:
     return Profile(
         name=name,
         pods=fields.pods,
+        pod_labels=MappingProxyType(fields.pod_labels),
         networks=tuple(map(_build_network, fields.networks)),
         resources=MappingProxyType(fields.resources),
+        existing_devices=fields.existing_devices,
         ipc_lock=fields.ipc_lock,
         pod_security=fields.pod_security,
         shared_memory=SharedMemory(memory.enabled, _value(memory.size_limit), memory.limit_existing),
         env=MappingProxyType(fields.env),
+        annotations=MappingProxyType(fields.annotations),
         container=fields.container,
         node_selector=MappingProxyType(fields.node_selector),
         pod_info=PodInfo(info.hugepages, info.labels, info.annotations),

@@ -21,6 +21,7 @@ _ALLOWED = {
     "list_type": "write a list, [a, b], or one item a line after a dash",
     "dict_type": "write a mapping, {name: value}, or one name: value a line",
     "model_type": "write a mapping of fields, one field: value a line",
+    "too_short": "write at least one item, or leave the field out",
     "quantity_type": "write a number with an optional suffix, such as 1, 8 or 16Gi",
     "duration_type": "write a duration with its unit, such as 90s, 30m or 1h30m",
 }

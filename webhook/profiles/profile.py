@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
+from webhook import names
+
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
@@ -71,36 +73,57 @@ class Rendezvous:
 class Profile:
     """Describe what a fabric needs of a pod.
 
-    *resources*: quantity texts by resource name, for the training container. *allowed_namespaces* None: all.
+    *pod_labels*: pods that carry all of them take this profile. *resources*: quantity texts by resource name, for the training
+    container. *existing_devices*: what becomes of devices that the pod asks for itself. *allowed_namespaces* None: all.
     """
 
     name: str
     pods: Literal["training", "all"] = "training"
+    pod_labels: Mapping[str, str] = field(default_factory=_nothing)
     networks: tuple[ProfileNetwork, ...] = ()
     resources: Mapping[str, str] = field(default_factory=_nothing)
+    existing_devices: Literal["complete", "keep", "add"] = "complete"
     ipc_lock: bool = True
     pod_security: Literal["deny", "skip", "ignore"] = "deny"
     shared_memory: SharedMemory = SharedMemory()
     env: Mapping[str, str] = field(default_factory=_nothing)
+    annotations: Mapping[str, str] = field(default_factory=_nothing)
     container: str | None = None
     node_selector: Mapping[str, str] = field(default_factory=_nothing)
     pod_info: PodInfo = PodInfo()
     rendezvous: Rendezvous = Rendezvous()
     allowed_namespaces: frozenset[str] | None = None
 
+    def is_chosen_by(self, labels: Mapping[str, str]) -> bool:
+        """Tell whether a pod with *labels* takes this profile by ``podLabels``."""
+        return bool(self.pod_labels) and all(labels.get(key) == value for key, value in self.pod_labels.items())
+
 
 @dataclass(frozen=True, slots=True)
 class Multus:
-    """Describe how this cluster's Multus is configured; *default_networks* counts those that it attaches before the pod's own."""
+    """Describe how this cluster's Multus is configured.
+
+    *default_networks* counts those that it attaches before the pod's own. *resource_name_keys*: annotations of a
+    NetworkAttachmentDefinition that name device resources.
+    """
 
     namespace_isolation: bool = False
     global_namespaces: tuple[str, ...] = ("default",)
     default_networks: int = 0
+    resource_name_keys: tuple[str, ...] = (names.RESOURCE_NAME,)
 
 
 @dataclass(frozen=True, slots=True)
 class Profiles:
-    """Hold the whole file: profiles by name, and the cluster's Multus."""
+    """Hold the whole file: profiles by name, and the cluster's Multus.
+
+    *with_pod_labels*: the profiles that pods choose by other labels than our own; most files have none.
+    """
 
     profiles: Mapping[str, Profile] = field(default_factory=dict)
     multus: Multus = Multus()
+    with_pod_labels: tuple[Profile, ...] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        chosen = tuple(profile for profile in self.profiles.values() if profile.pod_labels)
+        object.__setattr__(self, "with_pod_labels", chosen)

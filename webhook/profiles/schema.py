@@ -7,8 +7,11 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
+from webhook import names
 from webhook.profiles.checks import MAX_AMOUNT, NONE
 from webhook.profiles.field_types import (
+    AnnotationKey,
+    AnnotationValue,
     Duration,
     EnvName,
     EnvValue,
@@ -22,6 +25,8 @@ from webhook.profiles.field_types import (
     Quantity,
     ResourceList,
     ResourceName,
+    SelectingLabelKey,
+    SetAnnotationKey,
     Size,
 )
 
@@ -109,6 +114,11 @@ class ProfileFields(_Fields):
         default="training",
         description="training: pods of a known training system, and pods that carry the label; all: every pod of the namespace.",
     )
+    pod_labels: dict[SelectingLabelKey, LabelValue] = Field(
+        default={},
+        description="Pods that carry all of these labels take this profile in place of their namespace's, as if they named it.",
+        examples=[{"feature.pod.kubernetes.io/sriov-network": "true"}],
+    )
     networks: list[NetworkFields] = Field(
         default=[], description="Networks that each pod gets; none: those that it asks for itself."
     )
@@ -116,6 +126,11 @@ class ProfileFields(_Fields):
         default={},
         description="Extended resources and huge pages of the training container, once, however many networks.",
         examples=[{"nvidia.com/hostdev": 8}],
+    )
+    existing_devices: Literal["complete", "keep", "add"] = Field(
+        default="complete",
+        description="Devices that the pod asks for itself. complete: they count, and what lacks is added; keep: a resource that "
+        "any container names stays as it is; add: the networks' devices come on top.",
     )
     ipc_lock: bool = Field(default=True, description="Add the capability IPC_LOCK, which RDMA needs to lock memory.")
     pod_security: Literal["deny", "skip", "ignore"] = Field(
@@ -128,6 +143,11 @@ class ProfileFields(_Fields):
         default={},
         description="Variables of the training container; the user's own value wins.",
         examples=[{"NCCL_IB_HCA": "mlx5"}],
+    )
+    annotations: dict[SetAnnotationKey, AnnotationValue] = Field(
+        default={},
+        description="Annotations of the pod; the user's own value wins.",
+        examples=[{"v1.multus-cni.io/default-network": "fabric/primary"}],
     )
     container: Name | None = Field(
         default=None,
@@ -159,6 +179,11 @@ class MultusFields(_Fields):
     default_networks: int = Field(
         default=0, ge=0, le=100, description="How many networks Multus' defaultNetworks attaches before the pod's own."
     )
+    resource_name_keys: list[AnnotationKey] = Field(
+        default=[names.RESOURCE_NAME],
+        min_length=1,
+        description="Annotations of a NetworkAttachmentDefinition that name its device resources; those of all keys count.",
+    )
 
 
 class FileFields(_Fields):
@@ -168,26 +193,3 @@ class FileFields(_Fields):
     profiles: dict[ProfileName, ProfileFields | None] = Field(
         default={}, description="Profiles by name: the value of the namespace's label."
     )
-
-
-def profiles_schema() -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of profiles.yaml, for editors."""
-    schema: dict[str, Any] = _tidy(FileFields.model_json_schema())
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "profiles.yaml of fabric-injector",
-        **schema,
-    }
-
-
-def _tidy(node: Any) -> Any:
-    """Drop titles that repeat the name; let a key's pattern refuse other keys, which patternProperties alone does not."""
-    if isinstance(node, list):
-        return [_tidy(item) for item in node]
-    if not isinstance(node, dict):
-        return node
-    tidy = {key: _tidy(value) for key, value in node.items() if key != "title"}
-    for pattern, value in tidy.pop("patternProperties", {}).items():
-        tidy["propertyNames"] = {"pattern": pattern, **tidy.get("propertyNames", {})}
-        tidy["additionalProperties"] = value
-    return tidy
