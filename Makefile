@@ -41,6 +41,14 @@ apiserver: $(STAMP) ## tests behind a real kube-apiserver (built once with Go, a
 test-node: $(STAMP) ## tests with pods that run: a real kubelet, containerd, Multus (needs root; built once with Go, about 5 minutes)
 	@$(BIN)/pytest -q -m node
 
+coverage: $(STAMP) ## branch coverage of the tests that need nothing: 100 % of the pure core, the rest shown
+	@$(BIN)/python -m tests.coverage
+mutation: $(STAMP) ## change the code of injection, networks and workloads in 400 places, one at a time, and see a test fail
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group mutation
+	@$(BIN)/python -m tests.mutation
+peer: $(STAMP) ## network-resources-injector's own end-to-end suite, run against fabric-injector (needs Go)
+	@$(BIN)/python -m tests.peer
+
 test-page: $(STAMP) ## tests of the page in a real Chromium; pictures go to build/screenshots
 	@$(BIN)/pytest -q -m page
 

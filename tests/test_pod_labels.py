@@ -17,7 +17,8 @@ TEXT = """
 profiles:
   fabric: {}
   sriov: {podLabels: {feature/sriov: "true"}, annotations: {top-secret: password}, ipcLock: false}
-  sriov-blue: {podLabels: {feature/sriov: "true", feature/blue: "true"}, allowedNamespaces: [blue]}
+  sriov-blue: {podLabels: {feature/sriov: "true", feature/blue: "true"}}
+  green: {podLabels: {feature/green: "true"}}
 """
 PROFILES = parse_profiles(TEXT)
 SRIOV = {"feature/sriov": "true"}
@@ -39,6 +40,7 @@ def chosen(labels: dict[str, str] | None, of_namespace: str | None = "fabric", o
         ({"feature/sriov": "false"}, "fabric", None, "fabric"),
         ({"feature/blue": "true"}, "fabric", None, "fabric"),
         ({**SRIOV, "other": "x"}, "fabric", None, "sriov"),
+        ({**SRIOV, "feature/blue": "true"}, "fabric", None, "sriov-blue"),
         ({**SRIOV, names.PROFILE: "fabric"}, "fabric", None, "fabric"),
         ({**SRIOV, names.PROFILE: "none"}, "fabric", None, Reason.OPTED_OUT),
         (SRIOV, "fabric", "fabric", "fabric"),
@@ -52,10 +54,10 @@ def test_stands_between_the_pods_own_label_and_the_namespaces(
 
 def test_a_pod_that_two_profiles_want_is_denied_with_both() -> None:
     with pytest.raises(Denied) as denied:
-        chosen({**SRIOV, "feature/blue": "true"})
+        chosen({**SRIOV, "feature/green": "true", "feature/blue": "true"})
     assert denied.value.reason is Reason.AMBIGUOUS_PROFILE
     assert denied.value.message == (
-        "pod a: its labels are the podLabels of profiles sriov and sriov-blue; "
+        "pod a: its labels are the podLabels of profiles green and sriov and sriov-blue; "
         f"label the pod {names.PROFILE} with one of them"
     )
 

@@ -105,8 +105,12 @@ def select_profile(pod: Object, namespace: Namespace, profiles: Profiles, overri
 
 
 def _chosen_by_labels(pod: Object, candidates: Iterable[Profile]) -> Profile | None:
+    """Take the profile whose podLabels include those of all others that the pod chooses."""
     found = [profile for profile in candidates if profile.is_chosen_by(podspec.labels(pod))]
-    if len(found) > 1:
+    if not found:
+        return None
+    best = max(found, key=lambda profile: len(profile.pod_labels))
+    if any(not profile.pod_labels.items() <= best.pod_labels.items() for profile in found):
         named = " and ".join(sorted(profile.name for profile in found))
         raise Denied(
             STEP,
@@ -114,7 +118,7 @@ def _chosen_by_labels(pod: Object, candidates: Iterable[Profile]) -> Profile | N
             f"pod {podspec.display_name(pod)}: its labels are the podLabels of profiles {named}; "
             f"label the pod {names.PROFILE} with one of them",
         )
-    return found[0] if found else None
+    return best
 
 
 def _asks_itself(pod: Object, profile: Profile) -> bool:

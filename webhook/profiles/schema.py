@@ -116,7 +116,8 @@ class ProfileFields(_Fields):
     )
     pod_labels: dict[SelectingLabelKey, LabelValue] = Field(
         default={},
-        description="Pods that carry all of these labels take this profile in place of their namespace's, as if they named it.",
+        description="Pods that carry all of these labels take this profile in place of their namespace's, as if they named it; "
+        "of several, the one whose labels include the others'.",
         examples=[{"feature.pod.kubernetes.io/sriov-network": "true"}],
     )
     networks: list[NetworkFields] = Field(
