@@ -49,6 +49,7 @@ class Reason(StrEnum):
 
     BAD_RESOURCE = "bad-resource"
     DRA_CLAIM = "dra-claim"
+    HOST_DEVICES = "host-devices"
     POD_SECURITY = "pod-security"
     NOT_ROOT = "not-root"
     USER_NAMESPACE = "user-namespace"

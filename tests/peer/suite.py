@@ -78,8 +78,11 @@ def read_results(printed: str) -> dict[str, bool]:
         verdict = re.search(r"^(?:•|• (?:Failure|\[SLOW TEST:.*\]|Failure .*))", block, re.MULTILINE)
         names = re.match(r"(.+)\n((?:  .+\n)+)", block.lstrip("\n"))
         if verdict and names:
-            words = [names[1], *(line.strip() for line in names[2].splitlines()[:-1] if not line.startswith("  /"))]
+            lines = (line.strip() for line in names[2].splitlines()[:-1])
+            words = [names[1].strip(), *(line for line in lines if line and not line.startswith("/"))]
             name = " ".join(words)
+            while name in results:  # the suite has two tests of one name
+                name += ", again"
             results[name] = "Failure" not in verdict[0]
     return results
 

@@ -9,6 +9,7 @@ from webhook.draft import Draft
 from webhook.injection import (
     devices,
     environment,
+    host_devices,
     ipc_lock,
     istio,
     networks,
@@ -34,6 +35,7 @@ STEPS: tuple[Step, ...] = (
     networks,
     pod_annotations,
     devices,
+    host_devices,
     ipc_lock,
     shared_memory,
     rendezvous,
