@@ -1,7 +1,8 @@
 """Change the code in one place at a time and see whether a test fails: `python -m tests.mutation [COUNT [SEED]]`.
 
-mutmut makes the mutants of injection, networks and workloads (pyproject.toml, [tool.mutmut]); all of them take hours, so COUNT are
-drawn by SEED. What survives is printed, to be killed by a case or understood as no change of behaviour. Exit status 0 if the run is whole.
+mutmut makes the mutants of injection, networks and workloads (pyproject.toml, [tool.mutmut]); all of them take hours, so COUNT
+are drawn by SEED. What survives is printed, to be killed by a case or understood as no change of behaviour. Exit status 0 if all
+drawn ones were run.
 """
 
 import random

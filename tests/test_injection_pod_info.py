@@ -7,7 +7,17 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from tests.builders import carry_out, message, minimal_container, minimal_pod, outcomes, plan, profile, volume_at
+from tests.builders import (
+    attachment,
+    carry_out,
+    message,
+    minimal_container,
+    minimal_pod,
+    outcomes,
+    plan,
+    profile,
+    volume_at,
+)
 from tests.strategies import check_promises, planned_pods
 from webhook.injection.pod_info import inject
 from webhook.model import Object, Outcome, Reason
@@ -15,6 +25,7 @@ from webhook.profiles import PodInfo, Profile
 
 ADDED, KEPT = (Outcome.INJECTED, Reason.ADDED), (Outcome.KEPT, Reason.ALREADY_THERE)
 PATH = "/etc/podnetinfo"
+RAIL = attachment()
 LABELS = {"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}}
 ANNOTATIONS = {"path": "annotations", "fieldRef": {"fieldPath": "metadata.annotations"}}
 NAMESPACE = {"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}
@@ -35,7 +46,7 @@ def test_skips_hugepages_of_amount_zero_however_it_is_written() -> None:
     pod = minimal_pod(
         minimal_container(resources={"limits": {"hugepages-1Gi": "0Gi"}, "requests": {"hugepages-2Mi": 0.0}})
     )
-    result, decisions = carry_out(inject, pod, plan(pod, profile=HUGEPAGES))
+    result, decisions = carry_out(inject, pod, plan(pod, RAIL, profile=HUGEPAGES))
     assert result == pod
     assert outcomes(decisions) == [(Outcome.SKIPPED, Reason.NOT_ASKED)]
 
@@ -44,14 +55,14 @@ def test_leaves_a_volume_that_only_an_init_container_mounts_elsewhere() -> None:
     items = [{"path": "labels", "fieldRef": {"fieldPath": "metadata.name"}}]
     early = minimal_container("early", volumeMounts=[{"name": "podnetinfo", "mountPath": "/early"}])
     pod = minimal_pod(initContainers=[early], volumes=[{"name": "podnetinfo", "downwardAPI": {"items": items}}])
-    result, _ = carry_out(inject, pod, plan(pod, profile=BOTH))
+    result, _ = carry_out(inject, pod, plan(pod, RAIL, profile=BOTH))
     assert volume_at(result, PATH) == {"name": "podnetinfo-2", "downwardAPI": {"items": [LABELS, ANNOTATIONS]}}
     assert result["spec"]["volumes"][0] == pod["spec"]["volumes"][0]
 
 
 def test_leaves_a_container_without_a_name_to_the_api_server() -> None:
     pod = minimal_pod(minimal_container(), {"image": "i", "resources": {"limits": {"hugepages-2Mi": "2Mi"}}})
-    result, decisions = carry_out(inject, pod, plan(pod, profile=HUGEPAGES))
+    result, decisions = carry_out(inject, pod, plan(pod, RAIL, profile=HUGEPAGES))
     assert outcomes(decisions) == [ADDED]
     assert len(result["spec"]["containers"]) == 2
 
@@ -69,7 +80,7 @@ def _mount(volume: str, path: str = PATH) -> Object:
 )
 def test_mounts_files_in_every_container(chosen: Profile, items: Any) -> None:
     pod = minimal_pod(minimal_container(), minimal_container("side"), initContainers=[minimal_container("early")])
-    result, decisions = carry_out(inject, pod, plan(pod, profile=chosen))
+    result, decisions = carry_out(inject, pod, plan(pod, RAIL, profile=chosen))
     for index in (0, 1):
         assert volume_at(result, PATH, index) == {"name": "podnetinfo", "downwardAPI": {"items": items}}
         assert result["spec"]["containers"][index]["volumeMounts"] == [{**_mount("podnetinfo"), "readOnly": True}]
@@ -94,7 +105,7 @@ def test_mounts_files_in_every_container(chosen: Profile, items: Any) -> None:
 )
 def test_shows_hugepages(resources: Object, items: Any) -> None:
     pod = minimal_pod(minimal_container(resources=resources), minimal_container("side"))
-    result, decisions = carry_out(inject, pod, plan(pod, profile=HUGEPAGES))
+    result, decisions = carry_out(inject, pod, plan(pod, RAIL, profile=HUGEPAGES))
     assert (
         volume_at(result, PATH) == volume_at(result, PATH, 1) == {"name": "podnetinfo", "downwardAPI": {"items": items}}
     )
@@ -107,7 +118,7 @@ def test_shows_hugepages(resources: Object, items: Any) -> None:
 def test_shows_the_hugepages_of_each_container() -> None:
     resources = {"limits": {"hugepages-1Gi": "2Gi"}}
     pod = minimal_pod(minimal_container(resources=resources), minimal_container("side", resources=resources))
-    result, _ = carry_out(inject, pod, plan(pod, profile=HUGEPAGES))
+    result, _ = carry_out(inject, pod, plan(pod, RAIL, profile=HUGEPAGES))
     paths = [item["path"] for item in volume_at(result, PATH)["downwardAPI"]["items"]]
     assert paths == [f"hugepages_1G_{kind}_{name}" for name in ("trainer", "side") for kind in ("request", "limit")]
     assert [container["env"][0]["value"] for container in result["spec"]["containers"]] == ["trainer", "side"]
@@ -116,7 +127,7 @@ def test_shows_the_hugepages_of_each_container() -> None:
 @pytest.mark.parametrize("resources", [{}, {"limits": {"hugepages-1Gi": "0"}}, {"limits": {"memory": "1Gi"}}])
 def test_skips_where_no_container_asks_for_hugepages(resources: Object) -> None:
     pod = minimal_pod(minimal_container(resources=resources))
-    result, decisions = carry_out(inject, pod, plan(pod, profile=HUGEPAGES))
+    result, decisions = carry_out(inject, pod, plan(pod, RAIL, profile=HUGEPAGES))
     assert result == pod
     assert outcomes(decisions) == [(Outcome.SKIPPED, Reason.NOT_ASKED)]
 
@@ -128,10 +139,20 @@ def test_skips_where_the_profile_offers_nothing() -> None:
     assert outcomes(decisions) == [(Outcome.SKIPPED, Reason.NOT_ASKED)]
 
 
+def test_leaves_pods_without_network_and_device_alone() -> None:
+    pod = minimal_pod()
+    result, decisions = carry_out(inject, pod, plan(pod, profile=BOTH))
+    assert result == pod
+    assert outcomes(decisions) == [(Outcome.SKIPPED, Reason.NOT_ASKED)]
+    with_device = profile(pod_info=PodInfo(labels=True), resources={"vpc.amazonaws.com/efa": "1"})
+    result, _ = carry_out(inject, pod, plan(pod, profile=with_device))
+    assert volume_at(result, PATH)["downwardAPI"] == {"items": [LABELS]}
+
+
 def test_keeps_the_users_container_name() -> None:
     entry = {"name": "CONTAINER_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}
     pod = minimal_pod(minimal_container(resources={"limits": {"hugepages-1Gi": "2Gi"}}, env=[entry]))
-    result, _ = carry_out(inject, pod, plan(pod, profile=HUGEPAGES))
+    result, _ = carry_out(inject, pod, plan(pod, RAIL, profile=HUGEPAGES))
     assert result["spec"]["containers"][0]["env"] == [entry]
 
 
@@ -162,7 +183,7 @@ def test_completes_what_is_mounted(volume: str, mounted_at: str, items: Any, wan
         minimal_container(volumeMounts=[_mount(volume, mounted_at)]),
         volumes=[{"name": volume, "downwardAPI": {"items": items, "defaultMode": 420}}],
     )
-    result, _ = carry_out(inject, pod, plan(pod, profile=BOTH))
+    result, _ = carry_out(inject, pod, plan(pod, RAIL, profile=BOTH))
     by_name = {one["name"]: one["downwardAPI"]["items"] for one in result["spec"]["volumes"]}
     assert by_name[wanted[0]] == wanted[1]
     if wanted[0] != volume:
@@ -177,7 +198,7 @@ def test_shares_the_volume_of_another_container() -> None:
         minimal_container(volumeMounts=[_mount("mine")]),
         volumes=[{"name": "mine", "downwardAPI": {"items": [LABELS]}}],
     )
-    result, decisions = carry_out(inject, pod, plan(pod, container=1, profile=BOTH))
+    result, decisions = carry_out(inject, pod, plan(pod, RAIL, container=1, profile=BOTH))
     assert (
         volume_at(result, PATH, 0)
         == volume_at(result, PATH, 1)
@@ -190,14 +211,14 @@ def test_leaves_another_kind_of_volume_alone() -> None:
     pod = minimal_pod(
         minimal_container(volumeMounts=[_mount("mine")]), volumes=[{"name": "mine", "configMap": {"name": "podinfo"}}]
     )
-    result, decisions = carry_out(inject, pod, plan(pod, profile=BOTH))
+    result, decisions = carry_out(inject, pod, plan(pod, RAIL, profile=BOTH))
     assert result == pod
     assert outcomes(decisions) == [KEPT, (Outcome.WARNED, Reason.USER_VALUE)]
 
 
 def test_leaves_a_mount_of_no_volume_to_the_api_server() -> None:
     pod = minimal_pod(minimal_container(volumeMounts=[_mount("absent")]))
-    result, decisions = carry_out(inject, pod, plan(pod, profile=BOTH))
+    result, decisions = carry_out(inject, pod, plan(pod, RAIL, profile=BOTH))
     assert result == pod
     assert outcomes(decisions) == [KEPT]
 
@@ -212,16 +233,16 @@ def test_keeps_what_network_resources_injector_made() -> None:
         minimal_container(volumeMounts=[{**_mount("podnetinfo"), "readOnly": True}]),
         volumes=[{"name": "podnetinfo", "downwardAPI": {"items": items, "defaultMode": 420}}],
     )
-    result, decisions = carry_out(inject, pod, plan(pod, profile=BOTH))
+    result, decisions = carry_out(inject, pod, plan(pod, RAIL, profile=BOTH))
     assert result == pod
     assert outcomes(decisions) == [KEPT]
 
 
 def test_serves_a_container_that_was_added_later() -> None:
     pod = minimal_pod()
-    result, _ = carry_out(inject, pod, plan(pod, profile=BOTH))
+    result, _ = carry_out(inject, pod, plan(pod, RAIL, profile=BOTH))
     result["spec"]["containers"].insert(0, minimal_container("injected"))
-    again, _ = carry_out(inject, result, plan(result, container=1, profile=BOTH))
+    again, _ = carry_out(inject, result, plan(result, RAIL, container=1, profile=BOTH))
     assert volume_at(again, PATH, 0) == volume_at(again, PATH, 1)
     assert len(again["spec"]["volumes"]) == 1
 

@@ -1,7 +1,7 @@
 """What the end-to-end tests of network-resources-injector ask of it, asked of us through a real API server.
 
-Source: network-resources-injector test/e2e/{resourcename,nodeselector,hugepages}_test.go. Its control switches and user-defined
-injections are profiles here; more than one resourceName key is not offered.
+Source: network-resources-injector test/e2e/{resourcename,nodeselector,hugepages,userdefinedinjections}_test.go. Its control
+switches and user-defined injections are profiles here. The suite itself runs by ``make peer``.
 """
 
 from pathlib import Path
@@ -14,10 +14,12 @@ from webhook import names
 
 from .client import Client
 from .conftest import NamespaceFactory
+from .jobs import as_sent
 from .test_admission import create
 from .webhook import Webhook
 
 PROFILES = """
+multus: {resourceNameKeys: [k8s.v1.cni.cncf.io/resourceName, example.com/second]}
 profiles:
   completes:
     pods: all
@@ -26,6 +28,17 @@ profiles:
     podInfo: {hugepages: true}
   resources-only:
     pods: all
+    ipcLock: false
+    sharedMemory: {enabled: false}
+  honours:
+    pods: all
+    existingDevices: add
+    ipcLock: false
+    sharedMemory: {enabled: false}
+  user-defined:
+    podLabels: {customInjection: "true"}
+    networks: [{network: sriov-net-attach-def}]
+    annotations: {top-secret: password}
     ipcLock: false
     sharedMemory: {enabled: false}
 """
@@ -190,3 +203,40 @@ def test_only_the_devices_that_a_pod_lacks_are_added(
     created = create(api, pod("foo-network,foo-network", *resources), here)
     found = [one["resources"].get("limits", {}).get(RESOURCE, "0") for one in created["spec"]["containers"]]
     assert tuple(found) == held
+
+
+def test_devices_come_on_top_where_the_profile_honours_what_is_there(
+    api: Client, namespace: NamespaceFactory, webhook: Webhook
+) -> None:
+    here = where(namespace, "honours")
+    attach(api, here)
+    created = create(api, pod("foo-network,foo-network", {RESOURCE: "1"}), here)
+    assert created["spec"]["containers"][0]["resources"]["limits"] == {RESOURCE: "3"}
+    saved = as_sent(created, name="saved")
+    assert create(api, saved, here)["spec"]["containers"][0]["resources"]["limits"] == {RESOURCE: "3"}
+
+
+def test_every_key_that_names_a_resource_counts(api: Client, namespace: NamespaceFactory, webhook: Webhook) -> None:
+    here = where(namespace, "resources-only")
+    manifest = network(f"{here}/foo-network", RESOURCE)
+    manifest["metadata"]["annotations"]["example.com/second"] = "example.com/boo"
+    api.expect("POST", f"/apis/k8s.cni.cncf.io/v1/namespaces/{here}/network-attachment-definitions", manifest)
+    created = create(api, pod("foo-network"), here)
+    assert created["spec"]["containers"][0]["resources"]["limits"] == {RESOURCE: "1", "example.com/boo": "1"}
+
+
+@pytest.mark.parametrize(("value", "injected"), [("true", True), ("false", False), ("100", False)])
+def test_a_label_of_the_pod_asks_for_an_injection(
+    api: Client, namespace: NamespaceFactory, webhook: Webhook, value: str, injected: bool
+) -> None:
+    here = where(namespace, "resources-only")
+    attach(api, here)
+    attach(api, here, "sriov-net-attach-def", "example.com/boo")
+    asked = pod("foo-network")
+    asked["metadata"]["labels"] = {"customInjection": value}
+    created = create(api, asked, here)
+    annotations = created["metadata"]["annotations"]
+    assert annotations[names.NETWORKS] == (f"foo-network,{here}/sriov-net-attach-def" if injected else "foo-network")
+    assert annotations.get("top-secret") == ("password" if injected else None)
+    held = {RESOURCE: "1", "example.com/boo": "1"} if injected else {RESOURCE: "1"}
+    assert created["spec"]["containers"][0]["resources"]["limits"] == held

@@ -11,7 +11,7 @@ from tests.apiserver.assets import AssetsUnavailable
 from tests.apiserver.controlplane import ControlPlane
 from tests.apiserver.webhook import Webhook, installed_command
 from tests.peer.cluster import StandIn, label_namespaces, make_nodes
-from tests.peer.recorded import check_recorded
+from tests.peer.recorded import RecordDiffers, check_recorded
 from tests.peer.suite import SuiteUnavailable, build_mutate, build_suite, copy_source, run_suite
 from tests.peer.switches import profiles_text
 
@@ -69,5 +69,5 @@ def _run(folder: Path, program: Path) -> tuple[str, dict[str, bool]]:
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except (SuiteUnavailable, AssetsUnavailable) as problem:
+    except (SuiteUnavailable, AssetsUnavailable, RecordDiffers) as problem:
         sys.exit(f"tests.peer: {problem}")

@@ -37,6 +37,10 @@ profiles:
 MODES = {"default": (), "honour": ("-honor-resources",)}
 
 
+class RecordDiffers(Exception):
+    """What was recorded is not what both do now."""
+
+
 class Case(NamedTuple):
     """One pod, one profile of ours, one mode of theirs."""
 
@@ -125,11 +129,11 @@ def load() -> dict[str, Any]:
 
 
 def check_recorded(program: Path) -> None:
-    """Compare what was recorded with what its code does now; raise ValueError naming what differs."""
+    """Compare what was recorded with what its code does now; raise RecordDiffers naming what differs."""
     now, then = json.loads(json.dumps(record(program))), load()
     different = [name for name in now if now[name] != then.get(name)]
     if different or now.keys() != then.keys():
-        raise ValueError(f"recorded.json is not what it does: {different}; record anew and look at the difference")
+        raise RecordDiffers(f"recorded.json is not what it does: {different}; record anew and look at the difference")
 
 
 if __name__ == "__main__":

@@ -30,10 +30,15 @@ _HUGEPAGES = "hugepages-"
 
 
 def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
-    """Mount the files that the profile offers in every container, completing what is mounted there already."""
+    """Mount the files that the profile offers in every container, completing what is mounted there already.
+
+    Pods that get neither network nor device are left as they are, as network-resources-injector leaves them.
+    """
     settings = plan.profile.pod_info
     if not (settings.hugepages or settings.labels or settings.annotations):
         return [Decision(STEP, Outcome.SKIPPED, Reason.NOT_ASKED, f"profile {plan.profile.name} offers no podInfo")]
+    if not plan.attachments and not plan.profile.resources:
+        return [Decision(STEP, Outcome.SKIPPED, Reason.NOT_ASKED, "the pod has neither a network nor a device")]
     items = list(_items(draft, plan))
     if not items:
         return [Decision(STEP, Outcome.SKIPPED, Reason.NOT_ASKED, "no container asks for hugepages")]

@@ -157,7 +157,10 @@ class ProfileFields(_Fields):
     node_selector: dict[LabelKey, LabelValue] = Field(
         default={}, description="Merged with the networks' own node selectors."
     )
-    pod_info: PodInfoFields = Field(default=PodInfoFields(), description="Facts of the pod as downward-API files.")
+    pod_info: PodInfoFields = Field(
+        default=PodInfoFields(),
+        description="Facts of the pod as downward-API files, where it gets a network or a device.",
+    )
     rendezvous: RendezvousFields = Field(
         default=RendezvousFields(), description="How the ranks meet on the secondary network."
     )
