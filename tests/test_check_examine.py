@@ -66,7 +66,7 @@ def test_finds_half_an_installation() -> None:
 
 def test_tells_all_that_it_could_not_look_at_and_fails_nothing() -> None:
     unread: Listing[object] = Listing(problem=REFUSED)
-    ours = Installation(*[unread] * 3, Found(problem=REFUSED), "", Found(problem=REFUSED), unread, unread)  # type: ignore[arg-type]
+    ours = Installation(*[unread] * 3, Found(problem=REFUSED), "", Found(problem=REFUSED), unread, unread)  # type: ignore[arg-type,call-arg]
     around = Surroundings(unread, unread, unread, unread, (), unread, unread, unread, (), unread, unread, unread)  # type: ignore[arg-type]
     found = examine(inventory(ProfilesRead("p", problem=REFUSED), ours, around))
     assert exit_status(found) == 0

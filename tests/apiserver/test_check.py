@@ -18,11 +18,11 @@ from webhook.check.reachability import probe_pod
 from webhook.cli import main
 
 from .client import Client
-from .conftest import PROFILES, unavailable
+from .conftest import NETWORK, PROFILES, unavailable
 from .controlplane import ControlPlane
-from .installation import INSTALL, NAMESPACE, ROUTED, Installation, own_address
+from .installation import INSTALL, NAMESPACE, ROUTED, Installation, injected, own_address
 from .processes import wait_until
-from .test_install import LABELLED, NETWORK, injected
+from .test_install import LABELLED
 
 DEVICE = "rdma/rdma_shared_device_a"
 CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
