@@ -37,7 +37,7 @@ def test_no_example_goes_untested() -> None:
 def dry_run(fabric: str, job: str) -> list[dict[str, Any]]:
     folder = EXAMPLES / fabric
     files = (f"--profiles={folder}/profiles.yaml", f"--objects={folder}/cluster.yaml")
-    manifest = f"--filename={EXAMPLES}/jobs/{job}.yaml"
+    manifest = f"--file={EXAMPLES}/jobs/{job}.yaml"
     done = CliRunner().invoke(main, ["dry-run", manifest, *files, "--namespace=research", "--output=json"])
     assert done.exit_code == 0, done.output
     pods: list[dict[str, Any]] = json.loads(done.stdout)["pods"]
