@@ -1,6 +1,7 @@
 """Every metric, label and function in rules and dashboard is one that Prometheus, our code or the API server knows."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -135,3 +136,12 @@ def test_the_dashboard_is_one_that_grafana_can_take() -> None:
     assert len(set(cells)) == len(cells)
     assert max(x for x, _ in cells) == 23
     assert all(panel["datasource"]["uid"] == "${datasource}" for panel in panels if panel["type"] != "row")
+
+
+def test_the_manual_names_alerts_and_components_that_exist() -> None:
+    manual = (COMPONENTS.parent / "README.md").read_text()
+    named = set(re.findall(r"\bFabricInjector\w+", manual))
+    assert named <= set(ALERTS)
+    assert named
+    for component in COMPONENTS.iterdir():
+        assert f"`{component.name}`" in manual
