@@ -21,7 +21,7 @@ def ask(page: Page, text: str = TORCHX, namespace: str = "research", profile: st
     paste(page, text)
     page.get_by_label("Namespace", exact=True).fill(namespace)
     page.get_by_label("Profile", exact=True).select_option(profile)
-    page.get_by_role("button", name="Dry run").click()
+    page.locator("#judge").click()
 
 
 def judge(page: Page, text: str = TORCHX, namespace: str = "research", profile: str = "") -> Locator:

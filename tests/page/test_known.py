@@ -51,7 +51,7 @@ def test_comes_back_to_the_answer(page: Page) -> None:
     judge(page)
     open_view(page, "Jobs")
     page.go_back()
-    expect(page.locator(".card")).to_have_count(2)
+    expect(page.locator("#results .card")).to_have_count(2)
 
 
 def test_asks_anew(page: Page) -> None:

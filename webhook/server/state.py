@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from typing import Any
+
+from pydantic.alias_generators import to_camel
 
 from webhook import __version__, names
 from webhook.kube.inventory import Inventory
 from webhook.kube.read import Master
 from webhook.kube.resource import Key
 from webhook.model import Namespace, NetworkDefinition, Object
-from webhook.profiles import Profile, ProfileNetwork, Profiles
+from webhook.profiles import PodInfo, Profile, ProfileNetwork, Profiles, Rendezvous, SharedMemory
 
 
 def state_document(profiles: Profiles, inventory: Inventory, problems: Mapping[str, str]) -> Object:
@@ -62,45 +65,36 @@ def _job(pod: Key, master: Master) -> Object:
 
 def _profile(profile: Profile) -> Object:
     """Describe a profile in the words of its file; *settings* holds what differs from the default."""
-    default = Profile("")
-    settings = {
-        key: value
-        for key, value in _settings(profile).items()
-        if value != _settings(default)[key]  # the order of the README's table
-    }
-    return {
-        "name": profile.name,
-        "networks": [_wanted(network) for network in profile.networks],
-        "settings": settings,
-    }
+    settings = dict(_settings(profile, Profile(profile.name)))
+    settings.pop("networks", None)
+    return {"name": profile.name, "networks": [_wanted(network) for network in profile.networks], "settings": settings}
 
 
 def _wanted(network: ProfileNetwork) -> Object:
     return {"network": str(network), "resources": list(network.resources), "count": network.count}
 
 
-def _settings(profile: Profile) -> dict[str, Any]:
-    memory, info, rendezvous = profile.shared_memory, profile.pod_info, profile.rendezvous
-    allowed = profile.allowed_namespaces
-    return {
-        "pods": profile.pods,
-        "resources": dict(profile.resources),
-        "ipcLock": profile.ipc_lock,
-        "podSecurity": profile.pod_security,
-        "sharedMemory.enabled": memory.enabled,
-        "sharedMemory.sizeLimit": memory.size_limit,
-        "sharedMemory.limitExisting": memory.limit_existing,
-        "env": dict(profile.env),
-        "container": profile.container,
-        "nodeSelector": dict(profile.node_selector),
-        "podInfo.hugepages": info.hugepages,
-        "podInfo.labels": info.labels,
-        "podInfo.annotations": info.annotations,
-        "rendezvous.enabled": rendezvous.enabled,
-        "rendezvous.network": str(rendezvous.network) if rendezvous.network else None,
-        "rendezvous.ipFamily": rendezvous.ip_family,
-        "rendezvous.timeout": f"{rendezvous.timeout_seconds}s",
-        "rendezvous.waitImage": rendezvous.wait_image,
-        "rendezvous.rankZero": rendezvous.rank_zero,
-        "allowedNamespaces": None if allowed is None else sorted(allowed),
-    }
+def _settings(given: Any, default: Any, above: str = "") -> Iterator[tuple[str, Any]]:
+    """Give key and value of each field that is not as by *default*, ``("rendezvous.timeout", "600s")``."""
+    for field in fields(given):
+        value, usual = getattr(given, field.name), getattr(default, field.name)
+        key = f"{above}{to_camel(field.name)}"
+        if value == usual:
+            continue
+        if isinstance(value, SharedMemory | PodInfo | Rendezvous):
+            yield from _settings(value, usual, f"{key}.")
+        elif key.endswith("Seconds"):
+            yield key.removesuffix("Seconds"), f"{value}s"
+        else:
+            yield key, _plain(value)
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case Mapping():
+            return dict(value)
+        case frozenset():
+            return sorted(value)
+        case ProfileNetwork():
+            return str(value)
+    return value

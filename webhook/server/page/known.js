@@ -57,7 +57,7 @@ function showTable(view, rows, columns, noun, empty) {
   const found = h("p", { class: "hint", role: "status" });
   const input = h("input", { id: `${view}-filter`, type: "search", spellcheck: "false", autocomplete: "off", oninput: fill });
   input.value = filtersOf[view] ?? "";
-  holder(view).replaceChildren(h("p", { class: "filter-by" }, h("label", { for: input.id }, "Filter"), input, found), table);
+  holder(view).replaceChildren(h("p", { class: "filter-by" }, h("label", { for: input.id }, `Filter ${view}`), input, found), table);
   fill();
 
   function fill() {

@@ -112,7 +112,8 @@ async function run() {
     $("results").classList.remove("old");
     showResults($("results"), answer);
     say(`${headline(answer.pods)}. ${count(answer.ignored.length, "object")} without pods.`);
-    if ($("results").getBoundingClientRect().top > innerHeight * 0.8) $("results").scrollIntoView();
+    const { top } = $("results").getBoundingClientRect();
+    if (top < 0 || top > innerHeight * 0.8) $("results").scrollIntoView();
   } catch (error) {
     if (error.name === "AbortError") return;
     if (!(error instanceof Problem)) throw error;

@@ -32,6 +32,7 @@ export function headline(pods) {
 export function showResults(target, answer) {
   const cards = h("div", { class: "cards" });
   target.replaceChildren(h("h2", { id: "results-title", tabindex: "-1" }, headline(answer.pods)));
+  target.append(h("p", { class: "stale" }, "This answers what you asked before your last change."));
   const kinds = Object.keys(VERDICTS).filter((kind) => answer.pods.some((pod) => verdict(pod) === kind));
   if (kinds.length > 1) target.append(filters(kinds, answer.pods, cards));
   target.append(cards);
