@@ -249,6 +249,20 @@ ALONE: dict[str, tuple[Callable[[], Object], Reason]] = {
 }
 
 
+@pytest.mark.parametrize(
+    ("kind", "version", "system"),
+    [("Job", "batch/v1", "job"), ("Workflow", "batch/v1", ""), ("Job", "batch.example.com/v1", ""), ("Job", None, "")],
+)
+def test_knows_a_job_by_its_controller_where_no_label_names_it(kind: str, version: str | None, system: str) -> None:
+    pod = pods.load("pods/indexed-job-1.yaml")
+    [owner] = pod["metadata"]["ownerReferences"]
+    for label in ("batch.kubernetes.io/job-name", "job-name"):
+        pod["metadata"]["labels"].pop(label, None)
+    assert recognise(pod).system == "job"
+    owner.update(kind=kind, apiVersion=version)
+    assert recognise(pod).system == system
+
+
 @pytest.mark.parametrize(("make", "reason"), ALONE.values(), ids=ALONE)
 def test_leaves_alone(make: Callable[[], Object], reason: Reason) -> None:
     found = recognise(make())

@@ -94,7 +94,7 @@ def read_results(printed: str) -> dict[str, bool]:
     results: dict[str, bool] = {}
     for block in printed.split("\n" + "-" * 30 + "\n"):
         verdict = re.search(r"^•(?: (?P<more>.*))?$", block, re.MULTILINE)
-        names = re.match(r"(.+)\n((?:  .+\n)+)", block.lstrip("\n"))
+        names = re.search(r"^(\S.+)\n((?:  .+\n)+)", block, re.MULTILINE)
         if verdict and names:
             lines = (line.strip() for line in names[2].splitlines()[:-1])
             words = [names[1].strip(), *(line for line in lines if line and not line.startswith("/"))]
