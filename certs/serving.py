@@ -1,7 +1,8 @@
 """Serve TLS from certificate files that may be replaced at any moment.
 
-A changed pair is built into a fresh context, tried in memory, and only then handed to new handshakes. The context that the
-server listens with is never reconfigured: that loses handshakes, and has crashed interpreters.
+A changed pair is built into a fresh context, tried in memory, and only then handed to new connections. A context in
+use is never reconfigured: that loses handshakes, and has crashed interpreters. Nor is it exchanged by ``sni_callback``, which would
+not carry whether a client must show a certificate, and would resume sessions of clients that are no longer trusted.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class Loaded:
 
 
 class ServingCertificate:
-    """Keep the newest usable pair of a directory, and give it to every handshake of :attr:`context`.
+    """Keep the newest usable pair of a directory, in :attr:`context`.
 
     The directory holds ``tls.crt`` and ``tls.key`` (PEM, leaf first) and may hold ``ca.crt``, which must then have signed the
     leaf. It may be a mounted Secret, whose files change together behind its ``..data`` link.
@@ -44,8 +45,11 @@ class ServingCertificate:
         self._directory = directory
         self._seen = _read(directory)
         self._current = _load(_resolve(directory))
-        self.context = _load(_resolve(directory)).context
-        self.context.sni_callback = self._choose
+
+    @property
+    def context(self) -> ssl.SSLContext:
+        """Return what to serve a new connection with. It is never changed, only replaced: ask anew for each connection."""
+        return self._current.context
 
     @property
     def not_after(self) -> datetime:
@@ -90,9 +94,6 @@ class ServingCertificate:
             )
         self._current, self._seen = loaded, found
         return True
-
-    def _choose(self, connection: ssl.SSLObject, name: str | None, context: ssl.SSLContext) -> None:
-        connection.context = self._current.context
 
 
 def _resolve(directory: Path) -> Path:

@@ -71,10 +71,10 @@ def test_serves_the_pair_of_the_files(directory: Path) -> None:
 
 def test_takes_a_new_pair_for_new_handshakes(directory: Path, renewed: Path) -> None:
     certificate = ServingCertificate(directory)
-    listening = certificate.context
+    in_use = certificate.context
     replace(directory, renewed)
     assert certificate.poll(LATER)
-    assert certificate.context is listening
+    assert certificate.context is not in_use
     assert served(certificate) == leaf(renewed)
     assert certificate.not_after == LATER + LIFETIME
     assert not certificate.poll(LATER)

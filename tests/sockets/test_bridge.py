@@ -69,10 +69,16 @@ def running(
     pool: WorkerPool,
     limits: Limits = Limits(),  # noqa: B008  # frozen
     connections: int = 100,
+    listening: dict[str, Any] | None = None,
     **options: Any,
 ) -> Iterator[Running]:
     loop = uvloop.new_event_loop()
-    listener = Listener(bind(Address("127.0.0.1", 0)), Bridge(app, pool, limits, **options), connections=connections)
+    listener = Listener(
+        bind(Address("127.0.0.1", 0)),
+        Bridge(app, pool, limits, **options),
+        connections=connections,
+        **(listening or {}),
+    )
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     try:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import socket
+import ssl
 import threading
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,19 @@ def test_serves_others_while_bodies_stall_and_gives_those_up(server: Server, aut
             assert read_reply(connection).status == 408
             assert read_all(connection) == b""
     assert_at_rest(server)
+
+
+@pytest.mark.parametrize("most", [100, 10_000], ids=["half a greeting", "a greeting"])
+def test_serves_others_while_handshakes_stall(server: Server, authority: Path, review: bytes, most: int) -> None:
+    outgoing = ssl.MemoryBIO()
+    near = ssl.create_default_context().wrap_bio(ssl.MemoryBIO(), outgoing, server_hostname="localhost")
+    with suppress(ssl.SSLWantReadError):
+        near.do_handshake()
+    greeting = outgoing.read()[:most]
+    with ExitStack() as stack:
+        for _ in range(MANY):
+            stack.enter_context(server.connect()).sendall(greeting)
+        assert_serves(server, authority, review)
 
 
 @pytest.mark.parametrize(

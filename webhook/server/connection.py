@@ -1,8 +1,10 @@
-"""Keep HTTP connections that send nothing, or nothing whole, from costing more than a file descriptor for a while."""
+"""Keep HTTP connections that send or read nothing, or nothing whole, from costing more than a file descriptor for a while."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from typing import TypeAlias
 
 from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -12,70 +14,141 @@ KEEP_ALIVE_SECONDS = 120
 """Longer than the 90 s after which the API server drops an idle connection: else it may send on one that was just closed."""
 HEAD_SECONDS = 10.0
 HEAD_BYTES = 64 << 10
+READ_SECONDS = 10.0
+"""How long a client may leave answers unread once they fill its buffers."""
+UNREAD_BYTES = 64 << 10
+PIPELINED = 64
+"""Most requests of one connection that wait for the answer to an earlier one."""
+
+
+Waiting: TypeAlias = dict[object, Callable[[], object]]
+"""Connections that only wait for their client, longest first, and what ends each."""
 
 
 class Connections(ServerState):
-    """Hold the connections of one listener, and which of them have never sent a request, oldest first."""
+    """Hold the connections of one listener, and which of them only wait.
+
+    *greeting*: their TLS handshake is not done. *silent*: they have never sent a request. *idle*: they have sent none since the
+    last answer.
+    """
 
     def __init__(self, most: int) -> None:
         super().__init__()
         self.most = most
-        self.silent: dict[Connection, None] = {}
+        self.greeting: Waiting = {}
+        self.silent: Waiting = {}
+        self.idle: Waiting = {}
+
+    @property
+    def count(self) -> int:
+        """Return how many there are, those that shake hands included."""
+        return len(self.connections) + len(self.greeting)
+
+    def make_room(self) -> bool:
+        """Drop the connection that waits longest where there are too many; return whether one more may be taken."""
+        if self.count < self.most:
+            return True
+        for waiting in (self.greeting, self.silent, self.idle):
+            if waiting:
+                end = waiting.pop(next(iter(waiting)))
+                end()
+                return True
+        return False
+
+    def drop_all(self) -> None:
+        """End every connection at once."""
+        for end in list(self.greeting.values()):
+            end()
+        for connection in list(self.connections):
+            connection.transport.abort()
 
 
 class Connection(HttpToolsProtocol):
-    """Speak HTTP/1.1 as uvicorn does, with a deadline and a bound for a request's head.
-
-    Where a listener has too many connections, the oldest that has never sent a request is dropped, else the new one.
-    """
+    """Speak HTTP/1.1 as uvicorn does, with deadlines and bounds for what uvicorn would wait for and hold for ever."""
 
     def __init__(self, config: Config, connections: Connections) -> None:
         super().__init__(config, connections, {})
-        self._silent = connections.silent
-        self._most = connections.most
-        self._in_head = False
+        self._greeting, self._silent, self._idle = connections.greeting, connections.silent, connections.idle
+        self._in_head = self._in_body = self._large_read = False
         self._head_bytes = 0
         self._head_timer: asyncio.TimerHandle | None = None
+        self._read_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn narrows it too
-        """Take the connection, and make room for it."""
+        """Take the connection."""
         super().connection_made(transport)
-        self._silent[self] = None
-        if len(self.connections) > self._most:
-            next(iter(self._silent)).transport.abort()
+        transport.set_write_buffer_limits(UNREAD_BYTES)
+        self._drop = transport.abort
+        self._greeting.pop(self, None)
+        self._silent[self] = self._drop
         self.timeout_keep_alive_task = self.loop.call_later(KEEP_ALIVE_SECONDS, self.timeout_keep_alive_handler)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
-        self._head_done()
-        super().connection_lost(exc)
+        self._stop_head_timer()
+        super().connection_lost(exc)  # resumes writing, too
         self._unset_keepalive_if_required()
+        self._silent.pop(self, None)
+        self._idle.pop(self, None)
 
     def data_received(self, data: bytes) -> None:
         """Feed the parser; a head that grows too long, or takes too long, ends the connection."""
+        self._large_read = len(data) > HEAD_BYTES
         super().data_received(data)
-        if not self._in_head or self.transport.is_closing():
+        if (self._is_answering() and not self._in_head) or self.transport.is_closing():
             return
         self._head_bytes += len(data)
         if self._head_bytes > HEAD_BYTES:
             self.send_400_response("The request's head is too long.")
         elif self._head_timer is None:
-            self._head_timer = self.loop.call_later(HEAD_SECONDS, self.transport.abort)
+            self._head_timer = self.loop.call_later(HEAD_SECONDS, self._drop)
 
     def on_message_begin(self) -> None:
         """Note that a head has begun."""
-        self._in_head = True
+        self._in_head, self._in_body = True, False
         self._head_bytes = 0
         super().on_message_begin()
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header; those that follow a chunked body would be held without a bound."""
+        if self._in_body:
+            raise ValueError("trailers")
+        super().on_header(name, value)
+
     def on_headers_complete(self) -> None:
         """Note that the head is whole, and start on the request."""
-        self._head_done()
+        if self._large_read and sum(len(name) + len(value) for name, value in self.headers) > HEAD_BYTES:
+            raise ValueError("head too long")
+        if len(self.pipeline) >= PIPELINED:
+            raise ValueError("too many requests at a time")
+        self._in_head, self._in_body = False, True
+        self._stop_head_timer()
+        self._silent.pop(self, None)
+        self._idle.pop(self, None)
         super().on_headers_complete()
 
-    def _head_done(self) -> None:
-        self._in_head = False
-        self._silent.pop(self, None)
+    def on_response_complete(self) -> None:
+        """Go on with what was asked meanwhile, or wait for the next request."""
+        super().on_response_complete()
+        if not self._is_answering():
+            self._idle[self] = self._drop
+
+    def pause_writing(self) -> None:
+        """Give a client that reads no answers a while to do so."""
+        super().pause_writing()
+        self._read_timer = self.loop.call_later(READ_SECONDS, self._drop)
+
+    def resume_writing(self) -> None:
+        """Go on: the client reads."""
+        super().resume_writing()
+        if self._read_timer is not None:
+            self._read_timer.cancel()
+            self._read_timer = None
+
+    def _is_answering(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def _stop_head_timer(self) -> None:
         if self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None

@@ -5,18 +5,15 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from uvicorn.config import Config
 
 from webhook.errors import InputError
+from webhook.server.acceptor import BACKLOG, Acceptor
 from webhook.server.bridge import Bridge
 from webhook.server.connection import KEEP_ALIVE_SECONDS, Connection, Connections
-
-HANDSHAKE_SECONDS = 10.0
-GOODBYE_SECONDS = 3.0
-"""How long a client may take to confirm the end of a TLS connection."""
-BACKLOG = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +49,24 @@ def bind(address: Address) -> socket.socket:
 
 
 class Listener:
-    """Serve *bridge* on a bound socket, with TLS where a context is given, to at most *connections* clients at a time."""
+    """Serve *bridge* on a bound socket to at most *connections* clients at a time.
+
+    *context* gives what a new connection is served with, where TLS is wanted. Where there are too many connections, one that only
+    waits for its client is dropped, else the new one; *on_dropped* is told why a connection was not served.
+    """
 
     def __init__(
-        self, sock: socket.socket, bridge: Bridge, *, connections: int, context: ssl.SSLContext | None = None
+        self,
+        sock: socket.socket,
+        bridge: Bridge,
+        *,
+        connections: int,
+        context: Callable[[], ssl.SSLContext] | None = None,
+        on_dropped: Callable[[str], None] = lambda reason: None,
     ) -> None:
         self.bridge = bridge
         self.address = Address(*sock.getsockname()[:2])
-        self._socket, self._context = sock, context
+        self._socket, self._context, self._on_dropped = sock, context, on_dropped
         self._connections = Connections(connections)
         self._config = Config(
             bridge,
@@ -73,7 +80,7 @@ class Listener:
             timeout_keep_alive=KEEP_ALIVE_SECONDS,
         )
         self._config.load()
-        self._server: asyncio.Server | None = None
+        self._acceptor: Acceptor | None = None
 
     @property
     def url(self) -> str:
@@ -82,20 +89,12 @@ class Listener:
 
     async def start(self) -> None:
         """Begin to accept."""
-        loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(
-            self._connection,
-            sock=self._socket,
-            backlog=BACKLOG,
-            ssl=self._context,
-            ssl_handshake_timeout=HANDSHAKE_SECONDS if self._context else None,
-            ssl_shutdown_timeout=GOODBYE_SECONDS if self._context else None,
-        )
+        self._acceptor = Acceptor(self._socket, self._connections, self._connection, self._context, self._on_dropped)
 
     def stop_accepting(self) -> None:
         """Refuse new connections; those that are open are served on."""
-        if self._server:
-            self._server.close()
+        if self._acceptor:
+            self._acceptor.stop()
 
     async def close(self, *, linger_seconds: float, grace_seconds: float) -> None:
         """Close every connection after its answer: idle ones after *linger_seconds*, busy ones after *grace_seconds*."""
@@ -105,13 +104,12 @@ class Listener:
         for connection in list(self._connections.connections):
             connection.shutdown()
         await self._wait(grace_seconds)
-        for connection in list(self._connections.connections):
-            connection.transport.abort()
+        self._connections.drop_all()
 
     async def _wait(self, seconds: float) -> None:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
-        while self._connections.connections and loop.time() < deadline:
+        while self._connections.count and loop.time() < deadline:
             await asyncio.sleep(0.02)
 
     def _connection(self) -> Connection:

@@ -37,6 +37,12 @@ class Metrics:
         self._injected = Counter(
             "fabric_injector_injected", "Steps that changed a pod.", ("step",), registry=self.registry
         )
+        self._dropped = Counter(
+            "fabric_injector_connections_dropped",
+            "Connections to the admission port that were ended without an answer.",
+            ("reason",),
+            registry=self.registry,
+        )
         self._watch_restarts = Counter(
             "fabric_injector_watch_restarts",
             "Watches of the API server that began anew.",
@@ -81,6 +87,10 @@ class Metrics:
         if child is None:
             child = self._step_children[step] = self._injected.labels(step)
         child.inc()
+
+    def connection_dropped(self, reason: str) -> None:
+        """Count a connection that was ended without an answer: ``handshake`` or ``too-many``."""
+        self._dropped.labels(reason).inc()
 
     def in_flight(self, count: Callable[[], float]) -> None:
         """Ask *count* for the requests in flight whenever the metrics are read."""

@@ -93,7 +93,13 @@ async def _serve(service: Service, sockets: Sockets) -> None:
     dry_run = Bridge(service.dry_run, pools[1], Limits(body_bytes=3 << 20, body_seconds=10.0))
     health = Bridge(make_health_app(service.readiness.checks, service.metrics.registry), pools[2], Limits(body_bytes=0))
     listeners = (
-        Listener(sockets.admission, admission, connections=CONNECTIONS, context=service.certificate.context),
+        Listener(
+            sockets.admission,
+            admission,
+            connections=CONNECTIONS,
+            context=lambda: service.certificate.context,
+            on_dropped=service.metrics.connection_dropped,
+        ),
         Listener(sockets.dry_run, dry_run, connections=50),
         Listener(sockets.metrics, health, connections=100),
     )

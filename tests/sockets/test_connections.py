@@ -1,0 +1,212 @@
+"""Single connections that break the rules, and a listener's deadlines and bounds, which are shortened here."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, closing, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from certs.serving import ServingCertificate
+from tests.sockets.server import ask, is_closed, read_all, read_reply, wait_until
+from tests.sockets.test_bridge import Running, echo, running, say
+from webhook.server import acceptor as acceptor_module
+from webhook.server import connection as connection_module
+from webhook.server.pool import WorkerPool
+
+pytestmark = pytest.mark.sockets
+
+GET = b"GET / HTTP/1.1\r\nHost: x\r\n"
+
+
+@pytest.fixture
+def plain() -> Iterator[Running]:
+    with running(echo, WorkerPool("plain")) as server:
+        yield server
+
+
+@pytest.fixture
+def dropped() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def secure(tls_dir: Path, dropped: list[str]) -> Iterator[Running]:
+    certificate = ServingCertificate(tls_dir)
+    listening = {"context": lambda: certificate.context, "on_dropped": dropped.append}
+    with running(echo, WorkerPool("secure"), connections=4, listening=listening) as server:
+        yield server
+
+
+def connect(server: Running) -> socket.socket:
+    return socket.create_connection((server.listener.address.host, server.listener.address.port), 20)
+
+
+def client_hello() -> bytes:
+    """Give the first bytes of a handshake."""
+    outgoing = ssl.MemoryBIO()
+    near = ssl.create_default_context().wrap_bio(ssl.MemoryBIO(), outgoing, server_hostname="localhost")
+    with suppress(ssl.SSLWantReadError):
+        near.do_handshake()
+    return outgoing.read()
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        pytest.param(b"", id="nothing"),
+        pytest.param(client_hello()[:100], id="half a greeting"),
+        pytest.param(client_hello(), id="a greeting"),
+    ],
+)
+def test_gives_up_on_handshakes_that_stall(
+    secure: Running, dropped: list[str], monkeypatch: pytest.MonkeyPatch, sent: bytes
+) -> None:
+    monkeypatch.setattr(acceptor_module, "HANDSHAKE_SECONDS", 0.3)
+    with connect(secure) as connection:
+        connection.sendall(sent)
+        with suppress(ConnectionError):
+            read_all(connection)  # until the server closes
+    wait_until(lambda: dropped == ["handshake"], "the handshake to be counted")
+
+
+def test_drops_the_oldest_handshake_where_there_are_too_many(
+    secure: Running, dropped: list[str], authority: Path
+) -> None:
+    context = ssl.create_default_context(cafile=authority)
+    with ExitStack() as stack:
+        stalled = [stack.enter_context(connect(secure)) for _ in range(4)]
+        with context.wrap_socket(connect(secure), server_hostname="localhost") as good:
+            good.sendall(GET + b"\r\n")
+            assert read_reply(good).status == 200
+            assert is_closed(stalled[0])
+            more = [stack.enter_context(connect(secure)) for _ in range(9)]
+            assert is_closed(more[0])
+            good.sendall(GET + b"\r\n")
+            assert read_reply(good).status == 200
+    assert "too-many" in dropped
+
+
+def test_drops_the_connection_that_was_idle_for_longest_where_there_are_too_many() -> None:
+    with running(echo, WorkerPool("idle"), connections=3) as server, ExitStack() as stack:
+        clients = [stack.enter_context(closing(server.client())) for _ in range(4)]
+        for client in (*clients[:3], clients[0]):
+            assert ask(client, "POST", "/", b"x").status == 200
+        assert ask(clients[3], "POST", "/", b"x").status == 200
+        assert is_closed(clients[1].sock)
+        for client in (clients[0], clients[2], clients[3]):
+            assert ask(client, "POST", "/", b"x").status == 200
+
+
+def test_refuses_a_new_connection_where_all_are_busy() -> None:
+    entered, leave = threading.Event(), threading.Event()
+
+    def app(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        entered.set()
+        assert leave.wait(20)
+        return say(b"done", start_response)
+
+    with running(app, WorkerPool("busy"), connections=1) as server, connect(server) as busy:
+        busy.sendall(GET + b"\r\n")
+        assert entered.wait(20)
+        with connect(server) as other:
+            assert is_closed(other)
+        leave.set()
+        assert read_reply(busy).status == 200
+
+
+@pytest.mark.parametrize("asked", [False, True], ids=["first", "after a request"])
+def test_gives_up_on_blank_lines(plain: Running, monkeypatch: pytest.MonkeyPatch, asked: bool) -> None:
+    monkeypatch.setattr(connection_module, "HEAD_SECONDS", 0.3)
+    with connect(plain) as connection:
+        if asked:
+            connection.sendall(GET + b"\r\n")
+            assert read_reply(connection).status == 200
+        connection.sendall(b"\r\n")
+        with suppress(ConnectionError):
+            read_all(connection)
+
+
+def test_gives_up_on_a_head_that_drips(plain: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection_module, "HEAD_SECONDS", 0.5)
+    with connect(plain) as connection:
+        with suppress(ConnectionError):
+            for byte in GET + b"A: " + b"x" * 500:
+                connection.sendall(bytes([byte]))
+                time.sleep(0.02)
+        assert is_closed(connection)
+
+
+def test_gives_up_on_a_client_that_reads_no_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection_module, "READ_SECONDS", 0.3)
+
+    def app(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        return say(b"x" * (20 << 20), start_response)
+
+    with running(app, WorkerPool("unread")) as server, connect(server) as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.sendall((GET + b"\r\n") * 2)
+        wait_until(lambda: server.listener.bridge.in_flight == 1, "the request whose answer nobody reads")
+        wait_until(lambda: server.listener.bridge.in_flight == 0, "its end")
+        assert server.post().status == 200
+
+
+def test_takes_a_client_that_vanishes_in_the_middle_of_an_answer(plain: Running) -> None:
+    body = b"x" * (6 << 20)
+    for _ in range(5):
+        connection = connect(plain)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+        assert connection.recv(100)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")  # close by reset
+        connection.close()
+    wait_until(lambda: plain.listener.bridge.in_flight == 0, "the requests' end")
+    assert plain.post().status == 200
+
+
+HEADER = b"A: " + b"x" * 1000 + b"\r\n"
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        pytest.param(GET + HEADER * 70, id="endless"),
+        pytest.param(GET + HEADER * 70 + b"\r\n", id="whole"),
+        pytest.param(GET + HEADER * 200 + b"\r\n", id="whole, and longer than a read"),
+        pytest.param(b"GET /" + b"x" * 70_000, id="endless path"),
+        pytest.param(GET + b"A: " + b"x" * 70_000, id="one endless header"),
+        pytest.param(
+            GET + b"Transfer-Encoding: chunked\r\n\r\n0\r\n" + HEADER * 70, id="headers after the body, without end"
+        ),
+        pytest.param((GET + b"\r\n") * 5000, id="thousands of requests at a time"),
+        pytest.param(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]), id="HTTP/2"),
+        pytest.param(client_hello(), id="TLS on a plain port"),
+    ],
+)
+def test_refuses_and_closes(plain: Running, sent: bytes) -> None:
+    with connect(plain) as connection:
+        try:
+            connection.sendall(sent)
+            last = read_all(connection).rpartition(b"HTTP/1.1 ")[2]
+        except ConnectionError:  # closed while we still sent
+            last = b"400"
+        assert last[:3] == b"400"
+    assert plain.post().status == 200
+
+
+def test_takes_a_head_that_is_long_enough_for_anybody(plain: Running) -> None:
+    with connect(plain) as connection:
+        connection.sendall(GET + HEADER * 60 + b"\r\n")
+        assert read_reply(connection).status == 200
+
+
+def test_answers_all_that_was_asked_at_a_time(plain: Running) -> None:
+    with connect(plain) as connection:
+        connection.sendall((GET + b"\r\n") * 63 + GET + b"Connection: close\r\n\r\n")
+        assert read_all(connection).count(b"HTTP/1.1 200 ") == 64
