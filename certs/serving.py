@@ -8,28 +8,25 @@ not carry whether a client must show a certificate, and would resume sessions of
 from __future__ import annotations
 
 import ssl
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+
+from certs.handshake import CertificateError as CertificateError  # also for importers
+from certs.handshake import Requirements, make_context, reason, shake_hands
 
 CERTIFICATE = "tls.crt"
 KEY = "tls.key"
 AUTHORITY = "ca.crt"
-
-_NO_CHECK_TIME = 0x200000
-"""X509_V_FLAG_NO_CHECK_TIME of OpenSSL's x509_vfy.h, which Python does not name."""
-
-
-class CertificateError(Exception):
-    """Reject certificate files; the message names the file, what was found and what to do."""
+_NO_REQUIREMENTS = Requirements()
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """Hold a pair that works: its context, and when it ends."""
+    """Hold a pair that works: its context, the same without a demand for clients' certificates, and when it ends."""
 
     context: ssl.SSLContext
+    open_context: ssl.SSLContext
     not_after: datetime
 
 
@@ -40,11 +37,14 @@ class ServingCertificate:
     leaf. It may be a mounted Secret, whose files change together behind its ``..data`` link.
     """
 
-    def __init__(self, directory: Path) -> None:
-        """Load the pair. Raises CertificateError; an expired pair is taken, for :meth:`problem` to tell."""
-        self._directory = directory
-        self._seen = _read(directory)
-        self._current = _load(_resolve(directory))
+    def __init__(self, directory: Path, requirements: Requirements = _NO_REQUIREMENTS) -> None:
+        """Load the pair, and the clients' authorities that *requirements* names: they are followed as the pair is.
+
+        Raises CertificateError; an expired pair is taken, for :meth:`problem` to tell.
+        """
+        self._directory, self._requirements = directory, requirements
+        self._seen = self._read()
+        self._current = _load(_resolve(directory), requirements)
 
     @property
     def context(self) -> ssl.SSLContext:
@@ -71,11 +71,11 @@ class ServingCertificate:
             private = (_resolve(self._directory) / AUTHORITY).exists()
             return "caBundle is empty; put ca.crt into it" if private else ""
         try:
-            _shake_hands(
-                self._current.context, lambda client: client.load_verify_locations(cadata=_text(ca_bundle)), host
+            shake_hands(
+                self._current.open_context, lambda client: client.load_verify_locations(cadata=_text(ca_bundle)), host
             )
         except (OSError, ValueError) as error:
-            return f"the certificate is not what caBundle trusts ({_reason(error)}); is another CA in caBundle?"
+            return f"the certificate is not what caBundle trusts ({reason(error)}); is another CA in caBundle?"
         return ""
 
     def poll(self, now: datetime) -> bool:
@@ -84,16 +84,28 @@ class ServingCertificate:
         Raises CertificateError where it cannot be used (half written, foreign key, expired): the old pair is then kept, and the
         next call looks again.
         """
-        found = _read(self._directory)
+        found = self._read()
         if found == self._seen:
             return False
-        loaded = _load(_resolve(self._directory))
+        loaded = _load(_resolve(self._directory), self._requirements)
         if loaded.not_after <= now:
             raise CertificateError(
                 f"{self._directory / CERTIFICATE}: expired at {loaded.not_after.isoformat()}; the old pair is kept"
             )
         self._current, self._seen = loaded, found
         return True
+
+    def _read(self) -> tuple[bytes, ...]:
+        directory, client_ca = _resolve(self._directory), self._requirements.client_ca
+        authority = directory / AUTHORITY
+        optional = [*([authority] if authority.exists() else []), *([client_ca] if client_ca else [])]
+        contents = []
+        for path in (directory / CERTIFICATE, directory / KEY, *optional):
+            try:
+                contents.append(path.read_bytes())
+            except OSError as error:
+                raise CertificateError(f"{path}: {error.strerror or error}; give a readable PEM file") from None
+        return tuple(contents)
 
 
 def _resolve(directory: Path) -> Path:
@@ -102,33 +114,15 @@ def _resolve(directory: Path) -> Path:
     return data.resolve() if data.is_symlink() else directory
 
 
-def _read(directory: Path) -> tuple[bytes, ...]:
-    directory = _resolve(directory)
-    authority = directory / AUTHORITY
-    paths = [directory / CERTIFICATE, directory / KEY, *([authority] if authority.exists() else [])]
-    contents = []
-    for path in paths:
-        try:
-            contents.append(path.read_bytes())
-        except OSError as error:
-            raise CertificateError(f"{path}: {error.strerror or error}; give a readable PEM file") from None
-    return tuple(contents)
-
-
-def _load(directory: Path) -> Loaded:
+def _load(directory: Path, requirements: Requirements) -> Loaded:
     certificate, key, authority = directory / CERTIFICATE, directory / KEY, directory / AUTHORITY
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.set_alpn_protocols(["http/1.1"])
-    context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_TICKET
-    context.num_tickets = 0
-    try:
-        context.load_cert_chain(certificate, key, password="")  # an encrypted key is refused, not asked for
-    except OSError as error:
-        mismatch = getattr(error, "reason", None) == "KEY_VALUES_MISMATCH"
-        found = "the key belongs to another certificate" if mismatch else error
-        raise CertificateError(f"{certificate}, {key}: {found}; give a PEM pair without passphrase") from None
-    return Loaded(context, _try(context, certificate, authority if authority.exists() else None))
+    context = open_context = make_context(certificate, key, requirements)
+    if requirements.client_ca:
+        open_context = make_context(certificate, key, replace(requirements, client_ca=None))
+    not_after = _try(open_context, certificate, authority if authority.exists() else None)
+    if requirements.ciphers and requirements.minimum_version < ssl.TLSVersion.TLSv1_3:
+        _try_ciphers(open_context, certificate, requirements.ciphers)
+    return Loaded(context, open_context, not_after)
 
 
 def _try(context: ssl.SSLContext, certificate: Path, authority: Path | None) -> datetime:
@@ -137,41 +131,22 @@ def _try(context: ssl.SSLContext, certificate: Path, authority: Path | None) -> 
     Raises CertificateError where a client would refuse.
     """
     try:
-        peer = _shake_hands(context, lambda client: client.load_verify_locations(authority or certificate))
+        peer = shake_hands(context, lambda client: client.load_verify_locations(authority or certificate))
     except (OSError, ValueError) as error:
         signer = f" with {authority}" if authority else ""
-        raise CertificateError(
-            f"{certificate}: a client{signer} refuses it: {_reason(error)}; issue it again"
-        ) from None
+        raise CertificateError(f"{certificate}: a client{signer} refuses it: {reason(error)}; issue it again") from None
     if not peer:
         raise CertificateError(f"{certificate}: holds no certificate that a client accepts; issue it again")
     return datetime.fromtimestamp(ssl.cert_time_to_seconds(str(peer["notAfter"])), UTC)
 
 
-def _shake_hands(
-    context: ssl.SSLContext, trust: Callable[[ssl.SSLContext], None], host: str = ""
-) -> Mapping[str, object] | None:
-    """Shake hands in memory, with a client that trusts what *trust* loads; return the certificate that it was shown.
-
-    The clock is not asked, and without *host* no name. Raises OSError or ValueError where a client would refuse.
-    """
-    client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    client.check_hostname = bool(host)
-    client.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN | _NO_CHECK_TIME
-    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
-    trust(client)
-    near = client.wrap_bio(to_client, to_server, server_hostname=host or None)
-    far = context.wrap_bio(to_server, to_client, server_side=True)
-    for side in (near, far, near, far):
-        try:
-            side.do_handshake()
-        except ssl.SSLWantReadError:
-            continue
-    return near.getpeercert()
-
-
-def _reason(error: Exception) -> str:
-    return str(getattr(error, "verify_message", None) or error)
+def _try_ciphers(context: ssl.SSLContext, certificate: Path, ciphers: str) -> None:
+    try:
+        shake_hands(context, lambda client: client.load_verify_locations(certificate), version=ssl.TLSVersion.TLSv1_2)
+    except OSError:
+        raise CertificateError(
+            f"ciphers {ciphers!r}: none fits the kind of key of {certificate}; add one, such as ECDHE-ECDSA-AES128-GCM-SHA256"
+        ) from None
 
 
 def _text(pem: bytes) -> str:

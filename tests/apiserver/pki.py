@@ -32,13 +32,23 @@ class Authority:
 
     def write(self, folder: Path, names: Sequence[str] = ("localhost",)) -> Path:
         """Write ca.crt, tls.crt and tls.key for a server on 127.0.0.1 and the names into the folder; give it back."""
-        key = ec.generate_private_key(ec.SECP256R1())
-        builder = _builder(_name(names[0]), self._name, key.public_key(), self._key.public_key())
         alternatives = [*map(x509.DNSName, names), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
-        builder = builder.add_extension(x509.SubjectAlternativeName(alternatives), critical=False)
+        return self._write(folder, names[0], alternatives, ExtendedKeyUsageOID.SERVER_AUTH)
+
+    def write_client(self, folder: Path, common_name: str, *dns_names: str) -> Path:
+        """Write ca.crt, tls.crt and tls.key of a client into the folder; give it back."""
+        return self._write(folder, common_name, [*map(x509.DNSName, dns_names)], ExtendedKeyUsageOID.CLIENT_AUTH)
+
+    def _write(
+        self, folder: Path, common_name: str, alternatives: list[x509.GeneralName], usage: x509.ObjectIdentifier
+    ) -> Path:
+        key = ec.generate_private_key(ec.SECP256R1())
+        builder = _builder(_name(common_name), self._name, key.public_key(), self._key.public_key())
+        if alternatives:
+            builder = builder.add_extension(x509.SubjectAlternativeName(alternatives), critical=False)
         builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         builder = builder.add_extension(_usage(signs_certificates=False), critical=True)
-        builder = builder.add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        builder = builder.add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
         leaf = builder.sign(self._key, hashes.SHA256())
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "ca.crt").write_bytes(self.pem)

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import click
 
+from certs.handshake import Requirements
 from webhook.cli.options import AddressType, Failure, webhook_configuration_option
+from webhook.cli.tls import tls_options
 from webhook.errors import InputError, ProfilesError
 from webhook.server.listener import Address
 from webhook.server.run import Settings, run
@@ -39,6 +41,7 @@ QUIET_SECONDS_IN_CLUSTER = 5.0
     help="Directory of tls.crt and tls.key, and of ca.crt if there is one; read again when they change. Without it, and only "
     "with --objects, a throw-away CA is made.",
 )
+@tls_options
 @click.option(
     "--listen",
     type=AddressType(),
@@ -68,6 +71,8 @@ def command(
     profiles: Path,
     objects: tuple[Path, ...],
     tls_dir: Path | None,
+    handshake: Requirements,
+    client_names: frozenset[str],
     listen: Address,
     dry_run_listen: Address,
     metrics_listen: Address,
@@ -82,6 +87,7 @@ def command(
     Examples:
       fabric-injector serve --profiles profiles.yaml --tls-dir /etc/fabric-injector/tls
       fabric-injector serve --profiles profiles.yaml --objects networks.yaml --listen 127.0.0.1:0
+      fabric-injector serve --profiles profiles.yaml --tls-dir tls --client-ca clients.crt --client-name kube-apiserver
     """  # noqa: D301  # \\b is click's own mark
     if not tls_dir and not objects:
         raise Failure("give --tls-dir: a throw-away certificate is made only with --objects, where no API server calls")
@@ -90,6 +96,8 @@ def command(
         profiles=profiles,
         objects=objects,
         tls_dir=tls_dir,
+        handshake=handshake,
+        client_names=client_names,
         listen=listen,
         dry_run_listen=dry_run_listen,
         metrics_listen=metrics_listen,

@@ -6,7 +6,8 @@ import logging
 import threading
 from datetime import UTC, datetime
 
-from certs.serving import CertificateError, ServingCertificate
+from certs.handshake import CertificateError
+from certs.serving import ServingCertificate
 from webhook.server.metrics import Metrics
 
 INTERVAL_SECONDS = 1.0

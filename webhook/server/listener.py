@@ -52,7 +52,7 @@ class Listener:
     """Serve *bridge* on a bound socket to at most *connections* clients at a time.
 
     *context* gives what a new connection is served with, where TLS is wanted. Where there are too many connections, one that only
-    waits for its client is dropped, else the new one; *on_dropped* is told why a connection was not served.
+    waits for its client is dropped, else the new one; *on_dropped* is told why. *make* makes what serves a connection.
     """
 
     def __init__(
@@ -63,10 +63,11 @@ class Listener:
         connections: int,
         context: Callable[[], ssl.SSLContext] | None = None,
         on_dropped: Callable[[str], None] = lambda reason: None,
+        make: Callable[[Config, Connections], Connection] = Connection,
     ) -> None:
         self.bridge = bridge
         self.address = Address(*sock.getsockname()[:2])
-        self._socket, self._context, self._on_dropped = sock, context, on_dropped
+        self._socket, self._context, self._on_dropped, self._make = sock, context, on_dropped, make
         self._connections = Connections(connections)
         self._config = Config(
             bridge,
@@ -113,4 +114,4 @@ class Listener:
             await asyncio.sleep(0.02)
 
     def _connection(self) -> Connection:
-        return Connection(self._config, self._connections)
+        return self._make(self._config, self._connections)

@@ -10,6 +10,7 @@ import socket
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import uvloop
 from flask import Flask
@@ -18,11 +19,14 @@ from certs.serving import ServingCertificate
 from webhook.review import Answer
 from webhook.server.admission import Recorder, make_admission_app
 from webhook.server.bridge import Bridge, Limits
+from webhook.server.client_names import NamedConnection
+from webhook.server.connection import Connection
 from webhook.server.health import Readiness, make_health_app
 from webhook.server.listener import Listener
 from webhook.server.logs import log_fields
 from webhook.server.metrics import Metrics
 from webhook.server.pool import WorkerPool
+from webhook.server.refusal import STRANGER
 
 THREADS = 1
 SPARES = 7
@@ -32,6 +36,7 @@ PATIENCE_SECONDS = 4.0
 CONNECTIONS = 500
 YOUNG_OBJECTS = 20_000
 """How many new objects make the collector look for cycles: a review is a thousand that live for a millisecond."""
+STRANGERS_LIMITS = Limits(held_bytes=8 << 20)
 MOST_DRAIN_SECONDS = 25.0
 """Longest time of serving on after SIGTERM: Kubernetes kills after 30 s."""
 LINGER_SECONDS = 1.0
@@ -54,7 +59,8 @@ class Service:
     """Hold what a process serves.
 
     *quiet_seconds*: how long no admission request must have come before a process that got SIGTERM ends: as long as a Service may
-    still send new connections. *announcement*: fields for the line that says where it serves.
+    still send new connections. *client_names*: one of them must be in a client's certificate; none: any certificate that was
+    verified, if one was asked for at all. *announcement*: fields for the line that says where it serves.
     """
 
     admit: Callable[[bytes], Answer]
@@ -62,6 +68,7 @@ class Service:
     readiness: Readiness
     certificate: ServingCertificate
     metrics: Metrics
+    client_names: frozenset[str] = frozenset()
     quiet_seconds: float = 0.0
     announcement: dict[str, str] = field(default_factory=dict)
 
@@ -82,13 +89,15 @@ async def _serve(service: Service, sockets: Sockets) -> None:
         WorkerPool("dry-run", patience_seconds=30.0),
         WorkerPool("health", waiting=32),
     )
+    admission_app = make_admission_app(service.admit, recorder)
     admission = Bridge(
-        make_admission_app(service.admit, recorder),
+        admission_app,
         pools[0],
         Limits(),
         refuse=service.readiness.refusal,
         on_refused=recorder.refused,
     )
+    strangers = Bridge(admission_app, pools[0], STRANGERS_LIMITS, refuse=lambda: STRANGER, on_refused=recorder.refused)
     service.metrics.in_flight(lambda: admission.in_flight)
     dry_run = Bridge(service.dry_run, pools[1], Limits(body_bytes=3 << 20, body_seconds=10.0))
     health = Bridge(make_health_app(service.readiness.checks, service.metrics.registry), pools[2], Limits(body_bytes=0))
@@ -99,6 +108,9 @@ async def _serve(service: Service, sockets: Sockets) -> None:
             connections=CONNECTIONS,
             context=lambda: service.certificate.context,
             on_dropped=service.metrics.connection_dropped,
+            make=partial(NamedConnection, names=service.client_names, strangers=strangers)
+            if service.client_names
+            else Connection,
         ),
         Listener(sockets.dry_run, dry_run, connections=50),
         Listener(sockets.metrics, health, connections=100),

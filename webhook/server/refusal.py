@@ -53,6 +53,11 @@ class Refusal:
 TOO_SLOW = Refusal(408, "too-slow", "the request body did not arrive in time")
 TOO_LARGE = Refusal(413, "too-large", "the request body is too large")
 TOO_DEEP = Refusal(400, "too-deep", "the request body is nested too deeply")
+STRANGER = Refusal(
+    403,
+    "client-name",
+    "the client certificate carries no allowed name; the log of fabric-injector says which it carries",
+)
 INTERNAL = Refusal(500, "internal", "internal error; the log of fabric-injector has the details")
 OVERLOADED = Refusal(503, "overloaded", "too many requests are waiting; ask again")
 NO_MEMORY = Refusal(503, "no-memory", "not enough memory for this request now; ask again")

@@ -9,11 +9,12 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from certs.serving import CertificateError, ServingCertificate
+from certs.handshake import CertificateError, Requirements
+from certs.serving import ServingCertificate
 from webhook import names
 from webhook.dry_run import DryRun, dry_run
 from webhook.errors import InputError, ProfilesError, WebhookError
@@ -42,8 +43,8 @@ log = logging.getLogger(__name__)
 class Settings:
     """Hold what ``fabric-injector serve`` was asked for.
 
-    *objects*: files in place of a cluster. *tls_dir* None: a throw-away certificate, for tests and demos. *quiet_seconds*: as in
-    ``process.Service``.
+    *objects*: files in place of a cluster. *tls_dir* None: a throw-away certificate, for tests and demos. *quiet_seconds* and
+    *client_names*: as in ``process.Service``.
     """
 
     profiles: Path
@@ -52,6 +53,8 @@ class Settings:
     metrics_listen: Address
     objects: tuple[Path, ...] = ()
     tls_dir: Path | None = None
+    handshake: Requirements = field(default_factory=Requirements)
+    client_names: frozenset[str] = frozenset()
     quiet_seconds: float = 0.0
     webhook_configuration: str = names.WEBHOOK_CONFIGURATION
 
@@ -92,7 +95,7 @@ def run(settings: Settings) -> None:
             )
         )
         directory = settings.tls_dir or stack.enter_context(_throwaway())
-        certificate = _load_certificate(directory)
+        certificate = _load_certificate(directory, settings.handshake)
         connection = None if settings.objects else _connect()
         world = stack.enter_context(_world(settings, connection, metrics))
         certificate_watch = CertificateWatch(certificate, metrics)
@@ -121,6 +124,7 @@ def run(settings: Settings) -> None:
             readiness=Readiness(checks),
             certificate=certificate,
             metrics=metrics,
+            client_names=settings.client_names,
             quiet_seconds=settings.quiet_seconds,
             announcement={} if settings.tls_dir else {"ca": str(directory / "ca.crt")},
         )
@@ -146,9 +150,9 @@ def _problems(profiles: ProfilesFile, world: CheckedWorld) -> Mapping[str, str]:
     return {"profiles": f"the last good ones are in use: {error}" if error else "", **world.checks()}
 
 
-def _load_certificate(directory: Path) -> ServingCertificate:
+def _load_certificate(directory: Path, handshake: Requirements) -> ServingCertificate:
     try:
-        return ServingCertificate(directory)
+        return ServingCertificate(directory, handshake)
     except CertificateError as error:
         raise InputError(str(error)) from None
 

@@ -1,0 +1,99 @@
+"""Say what a TLS handshake must meet, make contexts that ask for it, and try them in memory."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+_NO_CHECK_TIME = 0x200000
+"""X509_V_FLAG_NO_CHECK_TIME of OpenSSL's x509_vfy.h, which Python does not name."""
+
+
+class CertificateError(Exception):
+    """Reject certificate files; the message names the file, what was found and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Requirements:
+    """Hold what clients must meet.
+
+    *ciphers*: OpenSSL's list for TLS 1.2, empty for OpenSSL's own choice; those of TLS 1.3 are fixed. *client_ca*: PEM file of
+    authorities, one of which must have signed the certificate that every client must then show.
+    """
+
+    minimum_version: ssl.TLSVersion = ssl.TLSVersion.TLSv1_2
+    ciphers: str = ""
+    client_ca: Path | None = None
+
+
+def make_context(certificate: Path, key: Path, requirements: Requirements) -> ssl.SSLContext:
+    """Make a server's context. Raises CertificateError where the files or the ciphers cannot be used."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = requirements.minimum_version
+    context.set_alpn_protocols(["http/1.1"])
+    context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_TICKET
+    context.num_tickets = 0
+    try:
+        context.load_cert_chain(certificate, key, password="")  # an encrypted key is refused, not asked for
+    except OSError as error:
+        mismatch = getattr(error, "reason", None) == "KEY_VALUES_MISMATCH"
+        found = "the key belongs to another certificate" if mismatch else error
+        raise CertificateError(f"{certificate}, {key}: {found}; give a PEM pair without passphrase") from None
+    if requirements.ciphers:
+        _choose(context, requirements.ciphers)
+    if requirements.client_ca:
+        _verify_clients(context, requirements.client_ca)
+    return context
+
+
+def _choose(context: ssl.SSLContext, ciphers: str) -> None:
+    try:
+        context.set_ciphers(ciphers)
+    except ssl.SSLError:
+        raise CertificateError(
+            f"ciphers {ciphers!r}: OpenSSL knows none of them; give names as 'openssl ciphers -tls1_2' prints them, "
+            "with ':' between them"
+        ) from None
+
+
+def _verify_clients(context: ssl.SSLContext, authorities: Path) -> None:
+    context.verify_mode = ssl.CERT_REQUIRED
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # an intermediate authority may be trusted alone, as in Go
+    try:
+        context.load_verify_locations(authorities)
+    except OSError as error:
+        found = error.strerror if error.filename or not isinstance(error, ssl.SSLError) else "no certificate in it"
+        raise CertificateError(f"{authorities}: {found}; give a PEM file of the authorities of clients") from None
+
+
+def shake_hands(
+    context: ssl.SSLContext,
+    trust: Callable[[ssl.SSLContext], None],
+    host: str = "",
+    version: ssl.TLSVersion = ssl.TLSVersion.MAXIMUM_SUPPORTED,
+) -> Mapping[str, object] | None:
+    """Shake hands in memory, with a client that trusts what *trust* loads; return the certificate that it was shown.
+
+    The clock is not asked, and without *host* no name. Raises OSError or ValueError where a client would refuse.
+    """
+    client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    client.maximum_version = version
+    client.check_hostname = bool(host)
+    client.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN | _NO_CHECK_TIME
+    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
+    trust(client)
+    near = client.wrap_bio(to_client, to_server, server_hostname=host or None)
+    far = context.wrap_bio(to_server, to_client, server_side=True)
+    for side in (near, far, near, far, near):
+        try:
+            side.do_handshake()
+        except ssl.SSLWantReadError:
+            continue
+    return near.getpeercert()
+
+
+def reason(error: Exception) -> str:
+    """Say in OpenSSL's words why a handshake failed."""
+    return str(getattr(error, "verify_message", None) or error)
