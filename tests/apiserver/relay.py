@@ -46,12 +46,15 @@ class Relay:
                     near.close()
                     continue
                 try:
-                    far = socket.create_connection(("127.0.0.1", self._target))
+                    far = self._connect()
                 except OSError:
                     near.close()
                     continue
                 for source, sink in ((near, far), (far, near)):
                     threading.Thread(target=self._pass, args=(source, sink), daemon=True).start()
+
+    def _connect(self) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", self._target))
 
     def _pass(self, source: socket.socket, sink: socket.socket) -> None:
         self._sockets.add(source)

@@ -5,9 +5,8 @@ import os
 import socket
 import ssl
 import subprocess
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -26,11 +25,11 @@ from .client import Client
 from .conftest import NamespaceFactory
 from .controller import ACCOUNT, Controller, own_token
 from .controlplane import ControlPlane
+from .mounts import SECRET, again_and_again, kubelet, secret
 from .pki import Authority
 from .processes import wait_until
 from .webhook import CONFIGURATIONS, Webhook
 
-SECRET = f"/api/v1/namespaces/{ACCOUNT[0]}/secrets/{names.TLS_SECRET}"
 CONFIGURATION = f"{CONFIGURATIONS}/{names.WEBHOOK_CONFIGURATION}"
 POLICY = Policy(settle=timedelta(seconds=2))
 POD = {
@@ -65,12 +64,6 @@ def sync(clean: None, control_plane: ControlPlane, webhook: Webhook, tmp_path: P
     yield kept
     kept.stop()
     connection.close()
-
-
-def secret(api: Client) -> dict[str, bytes]:
-    answer = api.request("GET", SECRET)
-    data = answer.json.get("data", {}) if answer.status == 200 else {}
-    return {key: base64.b64decode(value) for key, value in data.items()}
 
 
 def ca_bundle(api: Client) -> bytes:
@@ -111,41 +104,6 @@ class Traffic:
     admitted: int = 0
     connected: int = 0
     failures: list[str] = field(default_factory=list)
-
-
-@contextmanager
-def kubelet(api: Client, directory: Path, late: float) -> Iterator[None]:
-    """Bring the Secret into the server's directory, *late* seconds after it was read, as a mounted volume."""
-
-    def follow() -> None:
-        data = secret(api)
-        if not data.get("tls.crt") or not data.get("ca.crt"):
-            return  # a kubelet keeps the files of a volume whose keys are not there
-        time.sleep(late)
-        for name in ("ca.crt", "tls.crt", "tls.key"):
-            if (directory / name).read_bytes() != data[name]:
-                (directory / f"{name}.new").write_bytes(data[name])
-                (directory / f"{name}.new").rename(directory / name)
-
-    with again_and_again(follow, 0.1):
-        yield
-
-
-@contextmanager
-def again_and_again(work: Callable[[], None], period: float) -> Iterator[None]:
-    ended = threading.Event()
-
-    def run() -> None:
-        while not ended.wait(period):
-            work()
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join(30)
 
 
 @contextmanager

@@ -1,0 +1,141 @@
+"""Replicas that come, go and die, and certificates that change, while pods are created fifty times a second."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from certs.pem import read_authorities
+from webhook import names
+
+from .client import Client
+from .conftest import NamespaceFactory
+from .controller import ACCOUNT, Controller
+from .controlplane import ControlPlane
+from .mounts import SECRET, kubelet, secret
+from .processes import wait_until
+from .service import Service
+from .traffic import POD, Traffic
+from .webhook import default_configuration
+
+PROFILE = {"fabric-injector.io/profile": "train"}
+HURRIED = [sys.executable, "-m", "tests.apiserver.hurried"]
+JOB_PODS = 300
+
+
+@pytest.fixture
+def service(control_plane: ControlPlane, webhook_command: list[str], tmp_path: Path) -> Iterator[Service]:
+    with Service(control_plane, tmp_path / "service", webhook_command) as running:
+        yield running
+
+
+@pytest.fixture
+def labelled(namespace: NamespaceFactory) -> str:
+    return namespace(PROFILE)
+
+
+@pytest.mark.timeout(240)
+def test_rolls_out_without_a_failed_admission(service: Service, api: Client, labelled: str) -> None:
+    with Traffic(api, labelled) as traffic:
+        assert service.roll() == [0, 0]
+        after = traffic.admitted
+        wait_until(lambda: traffic.admitted > after + 100, 20, "admissions by the new replicas")
+    assert traffic.failures == []
+    assert all("Traceback" not in replica.output() for replica in service.replicas)
+
+
+@pytest.mark.timeout(240)
+def test_rotates_authority_and_leaf_without_a_failed_admission(
+    service: Service, api: Client, labelled: str, control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    """The real controller and command line; only the new CA's time in caBundle before it signs is shorter."""
+    api.request("DELETE", SECRET)
+    environment = {**os.environ, "KUBECONFIG": str(control_plane.kubeconfig(tmp_path / "admin"))}
+
+    def rotate(*options: str) -> None:
+        before = secret(api).get("tls.crt")
+        command = [*HURRIED, "certs", "rotate", *options]
+        subprocess.run(command, env=environment, check=True, capture_output=True, timeout=60)
+        wait_until(lambda: secret(api).get("tls.crt") != before, 60, "a new certificate in the Secret")
+        served = secret(api)["tls.crt"]
+        wait_until(lambda: (service.tls_dir / "tls.crt").read_bytes() == served, 30, "the files to be replaced")
+        time.sleep(2)  # each replica takes them
+
+    controller = Controller(control_plane, tmp_path / "controller", HURRIED, ACCOUNT[0], "--certificates=self")
+    with kubelet(api, service.tls_dir, 0.5), Traffic(api, labelled) as traffic, controller:
+        wait_until(lambda: bool(secret(api).get("tls.crt")), 60, "the controller's certificate")
+        rotate("--authority")
+        rotate()
+        for replica in service.replicas:
+            wait_until(replica.is_ready, 20, "the replica to be ready")
+            assert replica.output().count("certificate reloaded") >= 3
+    assert traffic.failures == []
+    assert traffic.admitted > 300
+    assert len(read_authorities(secret(api)["ca.crt"])) >= 2
+    api.request("DELETE", SECRET)
+
+
+@pytest.mark.timeout(300)
+def test_a_killed_replica_costs_only_what_it_was_asked_and_every_pod_of_a_job_exists(
+    service: Service, api: Client, controller_manager: ControlPlane, namespace: NamespaceFactory, labelled: str
+) -> None:
+    job = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "train"},
+        "spec": {
+            "parallelism": JOB_PODS,
+            "completions": JOB_PODS,
+            "template": {"spec": {**POD["spec"], "restartPolicy": "Never"}},
+        },
+    }
+    where = namespace(PROFILE)
+    pods = f"/api/v1/namespaces/{where}/pods"
+    victim = service.replicas[0]
+    with Traffic(api, labelled) as traffic:
+        assert api.create(job, where).status == 201
+        wait_until(lambda: traffic.admitted > 50, 20, "admissions")
+        killed = time.monotonic()
+        victim.stop(force=True)
+        wait_until(lambda: not service.balancer.serves(victim.port), 20, "the endpoint to be removed", interval=0.01)
+        removed = time.monotonic()
+        wait_until(lambda: len(api.expect("GET", pods)["items"]) == JOB_PODS, 150, "every pod of the Job", interval=1)
+        victim.start()
+        wait_until(lambda: service.balancer.serves(victim.port), 30, "the endpoint of the replica that was restarted")
+        after = traffic.admitted
+        wait_until(lambda: traffic.admitted > after + 50, 20, "admissions by both")
+    unexplained = [each for each in traffic.failures if each.begun > removed or each.ended < killed]
+    assert unexplained == []
+    for pod in api.expect("GET", pods)["items"]:
+        assert names.STATUS in pod["metadata"]["annotations"]
+
+
+def test_never_calls_for_pods_of_kube_system_and_whatever_else_is_excluded(
+    service: Service, api: Client, control_plane: ControlPlane
+) -> None:
+    """They carry the label, and no replica answers: their pods exist all the same."""
+    metric = "apiserver_admission_webhook_request_total"
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}
+    (entry,) = default_configuration()["webhooks"]
+    (never,) = (
+        each["values"] for each in entry["namespaceSelector"]["matchExpressions"] if each["operator"] == "NotIn"
+    )
+    assert "kube-system" in never
+    try:
+        for where in never:
+            api.expect("PATCH", f"/api/v1/namespaces/{where}", {"metadata": {"labels": PROFILE}})
+            api.ensure(account, where)
+        for replica in list(service.replicas):
+            service.terminate(replica)
+        before = control_plane.metric(metric, name="pods.fabric-injector.io")
+        for where in never:
+            answer = api.create({**POD, "metadata": {"generateName": "system-"}}, where, dry_run=True)
+            assert answer.status == 201, answer.message
+        assert control_plane.metric(metric, name="pods.fabric-injector.io") == before
+    finally:
+        for where in never:
+            api.expect("PATCH", f"/api/v1/namespaces/{where}", {"metadata": {"labels": dict.fromkeys(PROFILE)}})
