@@ -73,6 +73,9 @@ bench-simulation: $(STAMP) ## model 100,000 pods in 1,000 jobs, and say what sat
 chaos: $(STAMP) ## kill controllers and the API server 50 times while jobs run (needs Go; about 7 minutes)
 	@$(BIN)/python -m tests.bench.chaos
 
+soak: $(STAMP) ## rotate, roll out and end replicas under load, and count failed admissions (needs Go; about 10 minutes)
+	@$(BIN)/python -m tests.bench.soak
+
 manifests: $(STAMP) ## render manifests/install.yaml from the default overlay (kubectl is built once with Go)
 	@$(BIN)/python -m tests.apiserver.kustomize manifests/overlays/default manifests/install.yaml
 

@@ -155,8 +155,9 @@ def judge(audit: Audit, jobs: list[Job]) -> dict[str, str]:
 def say_how_it_went(title: str, lines: dict[str, str]) -> None:
     """Print the table."""
     print(f"\n{title}")
+    width = max(map(len, lines)) + 2
     for name, value in lines.items():
-        print(f"  {name:<32}{value}", flush=True)
+        print(f"  {name:<{width}}{value}", flush=True)
 
 
 def say(text: str) -> None:

@@ -15,8 +15,8 @@ HANDSHAKE_SECONDS = 10.0
 GOODBYE_SECONDS = 3.0
 """How long a client may take to confirm the end of a TLS connection."""
 BACKLOG = 1024
-BURST = 64
-"""Most connections accepted before those that are open get their turn."""
+BURST = 8
+"""Most connections accepted before those that are open get their turn: a handshake costs as much as a review."""
 PAUSE_SECONDS = 0.5
 """Pause where the system has no more file descriptors."""
 TOLD_SECONDS = 10.0

@@ -1,0 +1,147 @@
+"""Rotate, roll out and end replicas while pods are created all the time, and count what failed: ``python -m tests.bench.soak``.
+
+Two replicas of the webhook behind a balancer of their own, a controller that leads, a real API server that calls. Then the p99 of
+one server beside connections that are silent and bodies that stall. The exit status is 1 if any admission failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.apiserver.assets import AssetsUnavailable, assets
+from tests.apiserver.controller import ACCOUNT, Controller
+from tests.apiserver.controlplane import ControlPlane
+from tests.apiserver.mounts import kubelet, secret
+from tests.apiserver.processes import wait_until
+from tests.apiserver.service import Service
+from tests.apiserver.traffic import Traffic
+from tests.bench.chaos import say, say_how_it_went
+from tests.bench.siege import measure_siege
+
+HURRIED = [sys.executable, "-m", "tests.apiserver.hurried"]
+COMMAND = [sys.executable, "-m", "webhook"]
+KUBELET_SECONDS = 0.5
+
+
+def main() -> None:
+    """Do it, and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rotations", type=int, default=10, help="new CAs, each with a new leaf (default 10)")
+    parser.add_argument("--rollouts", type=int, default=5, help="replacements of both replicas (default 5)")
+    parser.add_argument("--ends", type=int, default=20, help="single replicas that get SIGTERM (default 20)")
+    parser.add_argument("--rate", type=float, default=50, help="admissions a second (default 50)")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds beside stalled connections (default 5)")
+    options = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what was started is stopped then, too
+    try:
+        assets()
+    except AssetsUnavailable as problem:
+        sys.exit(str(problem))
+    with tempfile.TemporaryDirectory(prefix="fabric-injector-soak-") as name, ExitStack() as stack:
+        folder = Path(name)
+        plane = stack.enter_context(ControlPlane(folder / "plane"))
+        plane.create_namespace("soak", {"fabric-injector.io/profile": "train"})
+        service = stack.enter_context(Service(plane, folder / "service", COMMAND))
+        traffic = stack.enter_context(Traffic(plane.api, "soak", options.rate))
+        report = Report(traffic)
+        with report.phase("the first certificate of the controller", 1):
+            stack.enter_context(kubelet(plane.api, service.tls_dir, KUBELET_SECONDS))
+            stack.enter_context(Controller(plane, folder / "controller", HURRIED, ACCOUNT[0], "--certificates=self"))
+            await_secret(plane, service, None)
+        with report.phase("rotations of CA and leaf", options.rotations):
+            repeat(options.rotations, lambda: rotate(plane, service, folder))
+        with report.phase("rollouts of two replicas", options.rollouts):
+            repeat(options.rollouts, lambda: expect_zero(*service.roll()))
+        with report.phase("replicas that got SIGTERM", options.ends):
+            repeat(options.ends, lambda: replace_one(service))
+    siege = measure_siege(options.rounds, 6.0) if options.rounds else {}
+    report.print(options.rate, siege)
+    if traffic.failures:
+        sys.exit(f"failed: {[each.why for each in traffic.failures[:5]]}")
+
+
+@dataclass
+class Report:
+    """Count what was admitted and what failed in each phase."""
+
+    traffic: Traffic
+    lines: dict[str, str] = field(default_factory=dict)
+
+    @contextmanager
+    def phase(self, what: str, count: int) -> Iterator[None]:
+        """Note the difference that the block makes."""
+        say(f"{count} x {what}")
+        admitted, failed, begun = self.traffic.admitted, len(self.traffic.failures), time.monotonic()
+        yield
+        admitted, failed = self.traffic.admitted - admitted, len(self.traffic.failures) - failed
+        seconds = time.monotonic() - begun
+        self.lines[f"{count} x {what}"] = f"{failed} failed, {admitted} admitted in {seconds:.0f} s"
+
+    def print(self, rate: float, siege: dict[str, str]) -> None:
+        """Print all."""
+        p50, p99 = (statistics.quantiles(self.traffic.seconds, n=100)[each] * 1000 for each in (49, 98))
+        load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
+        say_how_it_went(
+            f"soak at {rate:g} admissions a second, {os.cpu_count()} processors, load average {load} at the end",
+            self.lines
+            | {
+                "failed admissions": f"{len(self.traffic.failures)} of {self.traffic.admitted + len(self.traffic.failures)}",
+                "creation as the client saw it": f"p50 {p50:.0f} ms, p99 {p99:.0f} ms",
+            }
+            | siege,
+        )
+
+
+def repeat(count: int, work: Callable[[], None]) -> None:
+    """Do the work so often."""
+    for number in range(count):
+        work()
+        say(f"  {number + 1} of {count}")
+
+
+def rotate(plane: ControlPlane, service: Service, folder: Path) -> None:
+    """Ask the leader for a new CA, and wait until every replica serves a leaf of it."""
+    before = secret(plane.api)["tls.crt"]
+    environment = {**os.environ, "KUBECONFIG": str(plane.kubeconfig(folder / "admin"))}
+    command = [*HURRIED, "certs", "rotate", "--authority"]
+    subprocess.run(command, env=environment, check=True, capture_output=True, timeout=120)
+    await_secret(plane, service, before)
+
+
+def await_secret(plane: ControlPlane, service: Service, before: bytes | None) -> None:
+    """Wait until the replicas serve another certificate than *before*."""
+    reloads = [replica.output().count("certificate reloaded") for replica in service.replicas]
+    wait_until(lambda: secret(plane.api).get("tls.crt", before) != before, 120, "a new certificate in the Secret")
+    for replica, count in zip(service.replicas, reloads, strict=True):
+        wait_until(
+            lambda replica=replica, count=count: replica.output().count("certificate reloaded") > count,  # type: ignore[misc]
+            60,
+            "a replica to take the certificate",
+        )
+
+
+def replace_one(service: Service) -> None:
+    """Start a replica, and end the oldest."""
+    service.start()
+    expect_zero(service.terminate(service.replicas[0]))
+
+
+def expect_zero(*statuses: int | None) -> None:
+    """End the run where a replica had to be killed, or failed."""
+    if any(statuses):
+        sys.exit(f"replicas ended with {statuses}")
+
+
+if __name__ == "__main__":
+    main()
