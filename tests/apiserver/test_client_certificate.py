@@ -1,0 +1,88 @@
+"""An API server that shows the webhook a client certificate, and one that does not."""
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+import yaml
+
+from .controlplane import ControlPlane
+from .pki import Authority, write_private
+from .service import PROFILES
+from .traffic import POD
+from .webhook import Webhook
+
+NAME = "kube-apiserver-of-the-tests"
+
+
+@pytest.fixture(scope="module")
+def clients() -> Authority:
+    return Authority("clients of webhooks")
+
+
+def demands(folder: Path, clients: Authority) -> dict[str, str]:
+    """Write the profiles and the clients' authority; give the options that let only NAME be served."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "profiles.yaml").write_text(PROFILES)
+    (folder / "clients.crt").write_bytes(clients.pem)
+    return {
+        "FABRIC_INJECTOR_SERVE_CLIENT_CA": str(folder / "clients.crt"),
+        "FABRIC_INJECTOR_SERVE_CLIENT_NAME": NAME,
+    }
+
+
+def admission_configuration(folder: Path, clients: Authority, host: str) -> Path:
+    """Tell an API server what to show to the webhook at *host*; for a Service that is `fabric-injector.fabric-injector.svc`."""
+    shown = clients.write_client(folder / "client", NAME)
+    user = {"client-certificate": str(shown / "tls.crt"), "client-key": str(shown / "tls.key")}
+    kubeconfig = {"apiVersion": "v1", "kind": "Config", "users": [{"name": host, "user": user}]}
+    webhooks = {
+        "apiVersion": "apiserver.config.k8s.io/v1",
+        "kind": "WebhookAdmissionConfiguration",
+        "kubeConfigFile": str(write_private(folder / "webhooks.kubeconfig", yaml.safe_dump(kubeconfig).encode())),
+    }
+    configuration = {
+        "apiVersion": "apiserver.config.k8s.io/v1",
+        "kind": "AdmissionConfiguration",
+        "plugins": [{"name": "MutatingAdmissionWebhook", "configuration": webhooks}],
+    }
+    return write_private(folder / "admission.yaml", yaml.safe_dump(configuration).encode())
+
+
+@pytest.mark.timeout(240)
+def test_serves_an_api_server_that_shows_its_certificate_and_refuses_another_name(
+    control_plane: ControlPlane, webhook_command: list[str], clients: Authority, tmp_path: Path
+) -> None:
+    file = tmp_path / "admission.yaml"
+    plane = ControlPlane(tmp_path / "plane", f"--admission-control-config-file={file}")
+    options = demands(tmp_path / "webhook", clients)
+    webhook = Webhook(
+        plane, tmp_path / "webhook", tmp_path / "webhook/profiles.yaml", webhook_command, environment=options
+    )
+    admission_configuration(tmp_path, clients, urlsplit(webhook.url).netloc)
+    with plane, webhook:
+        where = plane.create_namespace("mutual", {"fabric-injector.io/profile": "train"})
+        answer = plane.api.create(POD, where)
+        assert answer.status == 201, answer.message
+        assert answer.json["metadata"]["annotations"]["fabric-injector.io/status"]
+        webhook.stop()
+        options["FABRIC_INJECTOR_SERVE_CLIENT_NAME"] = "somebody-else"
+        webhook.start()
+        answer = plane.api.create(POD, where)
+        assert answer.status == 500
+        assert "the client certificate carries no allowed name" in answer.message
+        assert f"carries {NAME}, and none of the allowed somebody-else" in webhook.output()
+        assert webhook.status("/readyz") == 200, "probes show no certificate"
+
+
+def test_refuses_an_api_server_that_shows_none(
+    control_plane: ControlPlane, webhook_command: list[str], clients: Authority, tmp_path: Path
+) -> None:
+    options = demands(tmp_path, clients)
+    profiles = tmp_path / "profiles.yaml"
+    with Webhook(control_plane, tmp_path, profiles, webhook_command, environment=options) as webhook:
+        where = control_plane.create_namespace("one-sided", {"fabric-injector.io/profile": "train"})
+        answer = control_plane.api.create(POD, where)
+        assert answer.status == 500
+        assert "failed to call webhook" in answer.message
+        assert "peer did not return a certificate" in webhook.output()
