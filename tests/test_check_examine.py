@@ -1,6 +1,7 @@
 """What ``check`` makes of whole inventories, and of what could not be read."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -65,9 +66,15 @@ def test_finds_half_an_installation() -> None:
 
 
 def test_tells_all_that_it_could_not_look_at_and_fails_nothing() -> None:
-    unread: Listing[object] = Listing(problem=REFUSED)
-    ours = Installation(*[unread] * 3, Found(problem=REFUSED), "", Found(problem=REFUSED), unread, unread)  # type: ignore[arg-type,call-arg]
-    around = Surroundings(unread, unread, unread, unread, (), unread, unread, unread, (), unread, unread, unread)  # type: ignore[arg-type]
+    unread: Listing[Any] = Listing(problem=REFUSED)
+    one: Found[Any] = Found(problem=REFUSED)
+
+    def all_unread(values: dict[str, Any]) -> dict[str, Any]:
+        kinds = {name: unread for name, value in values.items() if isinstance(value, Listing)}
+        return kinds | {name: one for name, value in values.items() if isinstance(value, Found)}
+
+    ours = Installation(**all_unread(Installation()._asdict()))
+    around = Surroundings(**all_unread(Surroundings()._asdict()))
     found = examine(inventory(ProfilesRead("p", problem=REFUSED), ours, around))
     assert exit_status(found) == 0
     told = [each for each in found if each.topic == "unread"]

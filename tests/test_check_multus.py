@@ -7,11 +7,10 @@ import pytest
 
 from tests.findings import brief
 from tests.worlds import profiles
-from webhook.check.multus import (
+from webhook.check.multus import check_absent, check_multus
+from webhook.check.multus_settings import (
     Configuration,
     DaemonSet,
-    check_absent,
-    check_multus,
     configuration_of_arguments,
     configurations_of_map,
     read_daemon_set,

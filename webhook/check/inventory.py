@@ -10,7 +10,7 @@ from typing import NamedTuple
 from webhook import names
 from webhook.check.deployments import Deployment, Role
 from webhook.check.devices import Node
-from webhook.check.multus import Configuration, DaemonSet
+from webhook.check.multus_settings import Configuration, DaemonSet
 from webhook.check.namespaces import LabelledNamespace
 from webhook.check.privileges import Access, Answer
 from webhook.check.quotas import Quota

@@ -10,7 +10,7 @@ import yaml
 from webhook.check.devices import read_node
 from webhook.check.earlier_pods import is_unreached, may_be_earlier
 from webhook.check.inventory import Surroundings
-from webhook.check.multus import (
+from webhook.check.multus_settings import (
     Configuration,
     DaemonSet,
     configuration_of_arguments,
