@@ -38,7 +38,7 @@ def test_says_kindly_that_nothing_is_installed() -> None:
     assert any(
         line.startswith("ok fabric-injector: is not installed yet (no MutatingWebhookConfiguration") for line in lines
     )
-    assert "ok you: may do the 1 things that installation takes" in lines
+    assert "ok you: may do all 1 things that installation takes" in lines
     assert {each.topic for each in found}.isdisjoint({"certificates", "deployments", "lease", "reachability"})
 
 

@@ -21,30 +21,33 @@ DEFAULT = "profiles: {shared: {networks: [{network: default/rdma}]}}"
 RUNNING = DaemonSet("kube-system", "kube-multus-ds", 3, 3)
 
 
-def daemon_set(image: str, *arguments: str, name: str = "ds", config_map: str = "") -> dict[str, Any]:
+def daemon_set(image: str, *arguments: str, config_map: str = "") -> dict[str, Any]:
     """Give a DaemonSet as multus-cni deployments/multus-daemonset.yml writes it."""
     volumes = [{"name": "cni", "hostPath": {"path": "/etc/cni/net.d"}}]
     more = [{"name": "cfg", "configMap": {"name": config_map}}] if config_map else []
     container = {"image": image, "command": ["/thin_entrypoint"], "args": list(arguments)}
     return {
-        "metadata": {"name": name, "namespace": "kube-system"},
+        "metadata": {"name": "ds", "namespace": "kube-system"},
         "spec": {"template": {"spec": {"containers": [container], "volumes": [*volumes, *more]}}},
         "status": {"desiredNumberScheduled": 3, "numberReady": 2},
     }
 
 
 @pytest.mark.parametrize(
-    ("image", "name", "is_multus"),
+    ("image", "container", "is_multus"),
     [
-        ("ghcr.io/k8snetworkplumbingwg/multus-cni:snapshot-thick", "ds", True),
-        ("registry:5000/mirror/multus-cni@sha256:abc", "ds", True),
-        ("quay.io/openshift/ose@sha256:abc", "kube-multus-ds", True),
+        ("ghcr.io/k8snetworkplumbingwg/multus-cni:snapshot-thick", "a", True),
+        ("registry:5000/mirror/multus-cni@sha256:abc", "a", True),
+        ("rancher/hardened-multus-cni:v4.2.0", "a", True),
+        ("quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:abc", "kube-multus", True),
         ("ghcr.io/x/multus-networkpolicy:1", "multi-networkpolicy", False),
-        ("flannel:1", "kube-flannel-ds", False),
+        ("flannel:1", "kube-flannel", False),
     ],
 )
-def test_recognises(image: str, name: str, is_multus: bool) -> None:
-    found = read_daemon_set(daemon_set(image, name=name))
+def test_recognises(image: str, container: str, is_multus: bool) -> None:
+    obj = daemon_set(image)
+    obj["spec"]["template"]["spec"]["containers"][0]["name"] = container
+    found = read_daemon_set(obj)
     assert (found is not None) == is_multus
 
 

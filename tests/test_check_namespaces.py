@@ -5,7 +5,7 @@ import pytest
 from tests.findings import brief
 from tests.worlds import profiles
 from webhook import names
-from webhook.check.namespaces import LabelledNamespace, check_namespaces
+from webhook.check.namespaces import LabelledNamespace, check_namespaces, read_namespace
 from webhook.profiles import Profiles
 
 PROFILES = profiles("""
@@ -91,6 +91,14 @@ def look(*namespaces: LabelledNamespace, known: Profiles | None = PROFILES) -> l
 )
 def test_judges(namespace: LabelledNamespace, expected: list[str]) -> None:
     assert look(namespace) == expected
+
+
+def test_reads_labelled_namespaces_that_stay() -> None:
+    metadata = {"name": "a", "labels": {names.PROFILE: "shared"}}
+    assert read_namespace({"metadata": metadata}) == LabelledNamespace("a", {names.PROFILE: "shared"})
+    assert read_namespace({"metadata": {**metadata, "deletionTimestamp": "2026-01-01T00:00:00Z"}}) is None
+    assert read_namespace({"metadata": {"name": "a", "labels": {"x": "y"}}}) is None
+    assert read_namespace({"metadata": {"name": "a"}}) is None
 
 
 def test_tells_what_is_alike_once() -> None:

@@ -82,7 +82,7 @@ GET, PATCH = Access("get", "", "pods"), Access("patch", "", "pods")
 @pytest.mark.parametrize(
     ("wanted", "more", "expected"),
     [
-        ("yes", "no", ["ok ServiceAccount a: may do the 1 things that it needs, and nothing dangerous besides"]),
+        ("yes", "no", ["ok ServiceAccount a: may do all 1 things that it needs, and nothing dangerous besides"]),
         ("no", "no", ["fail ServiceAccount a: may not get pods"]),
         ("yes", "yes", ["warn ServiceAccount a: may patch pods, which it does not need"]),
         (
@@ -100,7 +100,7 @@ def test_judges_an_account(wanted: Answer, more: Answer, expected: list[str]) ->
 
 def test_judges_the_caller() -> None:
     assert brief([check_installer({GET: "yes", PATCH: "yes"})]) == [
-        "ok you: may do the 2 things that installation takes"
+        "ok you: may do all 2 things that installation takes"
     ]
     assert brief([check_installer({GET: "yes", PATCH: "no"})]) == ["warn you: may not patch pods"]
 

@@ -69,7 +69,7 @@ def test_says_that_it_could_not_look() -> None:
 
 def test_needs_a_labelled_namespace() -> None:
     assert brief(check_reachability([], OURS)) == [
-        "ok the webhook: was not called: no namespace carries a profile's label yet"
+        "ok the webhook: was not called: there is no labelled namespace that its configuration and a profile choose"
     ]
 
 

@@ -13,7 +13,8 @@ from webhook.model import Object
 TOPIC = "configuration"
 MOST_SECONDS = 10
 """Longest timeout that is no fault: a webhook that hangs holds every pod of a labelled namespace up for so long."""
-_NAME = "kubernetes.io/metadata.name"
+NAME_LABEL = "kubernetes.io/metadata.name"
+"""Label that the API server puts on every namespace."""
 _SHIPPED: Mapping[str, tuple[frozenset[str], Level, str, str]] = {
     "failurePolicy": (
         frozenset({"Fail"}),
@@ -75,7 +76,7 @@ def check_configuration(configuration: Object, own_namespace: str, services: Seq
 
 
 def _reach(configuration: Object, subject: str, own_namespace: str) -> Iterator[Finding]:
-    labelled = {names.PROFILE: "a", _NAME: "training"}
+    labelled = {names.PROFILE: "a", NAME_LABEL: "training"}
     entries = entries_of(configuration)
 
     def called(namespace: Mapping[str, str], pod: Mapping[str, str] | None = None) -> bool:
@@ -84,16 +85,16 @@ def _reach(configuration: Object, subject: str, own_namespace: str) -> Iterator[
     if not called(labelled):
         message = f"no webhook of it is called for pods of a namespace with label {names.PROFILE}"
         yield Finding("fail", TOPIC, subject, message, "apply the shipped configuration again: rules, selectors")
-    if called({_NAME: "training"}):
+    if called({NAME_LABEL: "training"}):
         message = "is called for every pod of unlabelled namespaces too: a failure of the webhook stops them"
         yield Finding("fail", TOPIC, subject, message, f"let namespaceSelector ask that {names.PROFILE} exists")
     if called(labelled, {names.PROFILE: names.PROFILE_NONE}):
         message = f"is called for pods that opted out (label {names.PROFILE}: {names.PROFILE_NONE})"
         yield Finding("warn", TOPIC, subject, message, "apply the shipped objectSelector again")
     for namespace in ("kube-system", own_namespace):
-        if called({names.PROFILE: "a", _NAME: namespace}):
+        if called({names.PROFILE: "a", NAME_LABEL: namespace}):
             message = f"would be called for pods of {namespace} if somebody labelled it, and could then stop itself"
-            yield Finding("warn", TOPIC, subject, message, f"exclude {_NAME} {namespace} in namespaceSelector")
+            yield Finding("warn", TOPIC, subject, message, f"exclude {NAME_LABEL} {namespace} in namespaceSelector")
 
 
 def _fields(entry: Object, subject: str) -> Iterator[Finding]:

@@ -13,7 +13,7 @@ from webhook.check.devices import check_devices
 from webhook.check.earlier_pods import check_earlier_pods, is_unreached
 from webhook.check.injectors import check_injectors
 from webhook.check.inventory import Inventory
-from webhook.check.namespaces import check_namespaces
+from webhook.check.namespaces import NEVER_REACHED, check_namespaces
 from webhook.check.networks import check_networks
 from webhook.check.privileges import check_account, check_installer, check_policies
 from webhook.check.profiles import check_profiles
@@ -124,7 +124,9 @@ def _workloads(inventory: Inventory, demands: list[Demand], *, is_installed: boo
 
 
 def _users(inventory: Inventory) -> dict[str, list[str]]:
-    return profile_users((each.name, each.labels) for each in inventory.surroundings.namespaces.items)
+    never = (*NEVER_REACHED, inventory.subject.namespace)
+    namespaces = [each for each in inventory.surroundings.namespaces.items if each.name not in never]
+    return profile_users((each.name, each.labels) for each in namespaces)
 
 
 def _demands(inventory: Inventory) -> list[Demand]:

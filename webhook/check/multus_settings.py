@@ -44,9 +44,7 @@ def read_daemon_set(obj: Object) -> DaemonSet | None:
     metadata, spec, status = obj.get("metadata") or {}, obj.get("spec") or {}, obj.get("status") or {}
     pod = (spec.get("template") or {}).get("spec") or {}
     containers = pod.get("containers") or []
-    images = [str(each.get("image") or "") for each in containers]
-    is_multus = any(_is_multus_image(image) for image in images) or "kube-multus" in (metadata.get("name") or "")
-    if not is_multus:
+    if not any(_is_multus(each) for each in containers):
         return None
     volumes = pod.get("volumes") or []
     return DaemonSet(
@@ -59,9 +57,10 @@ def read_daemon_set(obj: Object) -> DaemonSet | None:
     )
 
 
-def _is_multus_image(image: str) -> bool:
-    name = image.rpartition("/")[2].partition("@")[0].partition(":")[0]
-    return name in ("multus-cni", "multus")
+def _is_multus(container: Object) -> bool:
+    """Tell by the container's name, which multus-cni and OpenShift share, or by its image, as distributions rename it."""
+    image = str(container.get("image") or "").rpartition("/")[2].partition("@")[0].partition(":")[0]
+    return container.get("name") == "kube-multus" or image == "multus" or image.endswith("multus-cni")
 
 
 def configuration_of_arguments(daemon_set: DaemonSet) -> Configuration:

@@ -44,10 +44,13 @@ class _Remark(NamedTuple):
     action: str = ""
 
 
-def read_namespace(obj: Object) -> LabelledNamespace:
-    """Keep name and labels."""
+def read_namespace(obj: Object) -> LabelledNamespace | None:
+    """Keep name and labels; None for a namespace that carries neither of ours, or is being deleted."""
     metadata = obj.get("metadata") or {}
-    return LabelledNamespace(metadata.get("name") or "", metadata.get("labels") or {})
+    labels = metadata.get("labels") or {}
+    if metadata.get("deletionTimestamp") or not labels.keys() & {names.PROFILE, names.MODE}:
+        return None
+    return LabelledNamespace(metadata.get("name") or "", labels)
 
 
 def check_namespaces(

@@ -136,7 +136,7 @@ def check_account(
         yield Finding("warn", TOPIC, subject, message, "run check as an administrator")
     elif not missing and not surplus:
         yield Finding(
-            "ok", TOPIC, subject, f"may do the {len(lacking)} things that it needs, and nothing dangerous besides"
+            "ok", TOPIC, subject, f"may do all {len(lacking)} things that it needs, and nothing dangerous besides"
         )
 
 
@@ -146,7 +146,7 @@ def check_installer(answers: Mapping[Access, Answer]) -> Finding:
     if missing:
         message = f"may not {listed(missing)}"
         return Finding("warn", TOPIC, "you", message, "to install, ask an administrator of the cluster")
-    return Finding("ok", TOPIC, "you", f"may do the {len(answers)} things that installation takes")
+    return Finding("ok", TOPIC, "you", f"may do all {len(answers)} things that installation takes")
 
 
 def check_policies(policies: set[str], bindings: set[str]) -> Finding:

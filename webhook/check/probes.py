@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from webhook import names
-from webhook.check.configuration import entries_of
+from webhook.check.configuration import NAME_LABEL, entries_of, reaches
 from webhook.check.namespaces import LabelledNamespace
 from webhook.check.privileges import Access, Answer
 from webhook.check.reachability import Attempt, is_telling, probe_pod
@@ -49,20 +49,25 @@ def try_to_reach(
     """Try until an attempt tells: dry runs of a pod in labelled namespaces, then the proxy to the Service."""
     webhooks = [str(entry.get("name")) for entry in entries_of(configuration)]
     attempts: list[Attempt] = []
-    for attempt in _attempts(connection, configuration, _suitable(namespaces, profiles)):
+    for attempt in _attempts(connection, configuration, _suitable(configuration, namespaces, profiles)):
         attempts.append(attempt)
         if is_telling(attempt, webhooks):
             break
     return tuple(attempts)
 
 
-def _suitable(namespaces: Iterable[LabelledNamespace], profiles: Profiles | None) -> list[LabelledNamespace]:
-    """Choose where a pod can be injected, those that only observe last."""
+def _suitable(
+    configuration: Object, namespaces: Iterable[LabelledNamespace], profiles: Profiles | None
+) -> list[LabelledNamespace]:
+    """Choose where the configuration lets a pod be injected; those that only observe, or enforce PodSecurity, last."""
     found = []
     for namespace in namespaces:
+        labels = {**namespace.labels, NAME_LABEL: namespace.name}
+        pod = {names.PROFILE: namespace.profile}
+        called = any(reaches(entry, labels, pod) for entry in entries_of(configuration))
         profile = profiles.profiles.get(namespace.profile) if profiles else None
         allowed = profile is None or profile.allowed_namespaces is None or namespace.name in profile.allowed_namespaces
-        if namespace.profile and namespace.name != "kube-system" and allowed and (profiles is None or profile):
+        if called and namespace.profile and allowed and (profiles is None or profile):
             found.append(namespace)
     return sorted(found, key=lambda each: (each.observes, names.POD_SECURITY_ENFORCE in each.labels))[:MOST_ATTEMPTS]
 

@@ -69,7 +69,7 @@ def check_reachability(
             return
     subject = "the webhook"
     if not attempts and namespaces_known:
-        message = "was not called: no namespace carries a profile's label yet"
+        message = "was not called: there is no labelled namespace that its configuration and a profile choose"
         yield Finding("ok", TOPIC, subject, message, "run check again once one does: a dry run of a pod then tells")
         return
     told = "; ".join(f"{attempt.kind} in {attempt.where}: {attempt.message or attempt.status}" for attempt in attempts)

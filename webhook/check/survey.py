@@ -14,7 +14,7 @@ from webhook.check.namespaces import read_namespace
 from webhook.check.privileges import EXCESSIVE, Access, Answer, needed, to_install
 from webhook.check.probes import may, try_to_reach
 from webhook.check.reachability import Attempt
-from webhook.check.reader import Found, Listing, Progress, Reader, read_time
+from webhook.check.reader import Found, Progress, Reader, read_time
 from webhook.check.surroundings import CONFIG_MAPS, begin_surroundings, config_map_data
 from webhook.errors import ProfilesError, Unavailable
 from webhook.kube.cluster import NAMESPACES
@@ -44,9 +44,7 @@ def take_inventory(
     server_time = read_time(connection)
     here = datetime.now(UTC)
     with Reader(connection, progress) as reader:
-        every = reader.read_list(NAMESPACES, read_namespace)
-        labelled = tuple(each for each in every.items if names.PROFILE in each.labels or names.MODE in each.labels)
-        namespaces = Listing(labelled, every.problem)
+        namespaces = reader.read_list(NAMESPACES, read_namespace)
         finish_installation = _begin_installation(reader, subject)
         finish_surroundings = begin_surroundings(reader, namespaces)
         installation = finish_installation()
@@ -54,7 +52,7 @@ def take_inventory(
         finish_questions = _begin_questions(reader, subject, installation)
         attempts: tuple[Attempt, ...] = ()
         if (configuration := installation.configuration(subject.configuration)) is not None:
-            attempts = try_to_reach(connection, configuration, labelled, profiles.profiles)
+            attempts = try_to_reach(connection, configuration, namespaces.items, profiles.profiles)
         surroundings = finish_surroundings()
         installation = finish_questions()._replace(attempts=attempts)
     return Inventory(subject, here, server_time, profiles, installation, surroundings)
