@@ -447,6 +447,29 @@ def test_a_container_that_was_killed() -> None:
     assert one(scene, "containers") == "fail pod bert-worker-0: container pytorch exited with 137 (OOMKilled)"
 
 
+def test_a_pod_that_its_node_refused() -> None:
+    scene = Scene(1)
+    worker = scene.pods["bert-worker-0"]
+    words = "Allocate failed due to requested number of devices unavailable for rdma/hca. Requested: 1, Available: 0"
+    worker["status"] = {"phase": "Failed", "reason": "UnexpectedAdmissionError", "message": words}
+    assert (
+        one(scene, "containers") == f"fail pod bert-worker-0: was ended by its node: UnexpectedAdmissionError: {words}"
+    )
+    again = scene.created(1)
+    again["metadata"] |= {"name": "bert-worker-0b", "creationTimestamp": ago(minutes=3)}
+    scene.pods["bert-worker-0b"] = scene.admitted(again)
+    scene.run(scene.pods["bert-worker-0b"], "192.168.0.9")
+    assert one(scene, "containers").startswith("warn pod bert-worker-0: was ended"), "another pod has taken its place"
+
+
+def test_a_job_that_has_ended() -> None:
+    scene = Scene(1)
+    for pod in scene.pods.values():
+        pod["status"]["phase"] = "Succeeded"
+    [found] = explain(scene.reading).findings
+    assert (found.level, found.message) == ("ok", "has no live pod: 2 Succeeded")
+
+
 # addresses, controller, wait
 
 

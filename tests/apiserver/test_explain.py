@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.pods import load
-from webhook import names
+from webhook import __version__, names
 
 from .client import Client
 from .conftest import PROFILES, NamespaceFactory
@@ -166,6 +166,14 @@ def test_the_document_names_members_and_findings(explain: Explain, research: str
         "address": "192.168.0.1",
         "told": "-",
         "wait": found["members"][0]["wait"],
+        "profile": "rdma-shared",
+        "version": __version__,
+        "injected": ["networks", "devices", "ipc-lock", "shared-memory", "rendezvous", "environment"],
+        "kept": [],
+        "skipped": {},
+        "today": [],
+        "networks": [{"interface": "net1", "network": NETWORK, "addresses": ["192.168.0.1"]}],
+        "lacks": ["master-addr:own", "local-addr:own"],
     }
     assert found["members"][0]["wait"].endswith(" d")
     assert found["summary"]["fail"] == 1

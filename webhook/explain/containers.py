@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from webhook import names
 from webhook.explain.observation import Observation, Stage, common_form
@@ -21,6 +22,10 @@ _CANNOT_START = {
     "RunContainerError": "look at the container runtime's log on the node",
     "CrashLoopBackOff": "look at the container's log: kubectl logs --previous",
 }
+_POD_FAILED = {
+    "UnexpectedAdmissionError": "look at the device plugin on the node: it could not give what the scheduler had counted on",
+    "Evicted": "free the node of what it lacks, or raise the pod's requests",
+}
 _WAIT_ACTION = {
     "ImagePullBackOff": "it runs the training container's image: correct that image, or rendezvous.waitImage of the profile",
     "ErrImagePull": "it runs the training container's image: correct that image, or rendezvous.waitImage of the profile",
@@ -30,10 +35,26 @@ _WAIT_ACTION = {
 
 
 def observe(parts: Iterable[Part]) -> Iterator[Observation]:
-    """Look at the containers of every pod."""
-    for part in parts:
-        for status in part.container_statuses():
-            yield from _container(part, status)
+    """Look at the containers of every pod, and at pods that their node refused or gave up."""
+    newest: dict[str, str] = {}
+    listed = list(parts)
+    for part in listed:
+        if part.is_live:
+            newest[part.job] = max(newest.get(part.job, ""), part.created)
+    for part in listed:
+        followed = not part.is_live and newest.get(part.job, "") > part.created
+        found = [*_pod(part), *(each for status in part.container_statuses() for each in _container(part, status))]
+        for one in found:
+            yield replace(one, level="warn") if followed and one.level == "fail" else one
+
+
+def _pod(part: Part) -> Iterator[Observation]:
+    status = part.pod.get("status") or {}
+    if part.phase == "Failed" and status.get("reason"):
+        text = common_form(str(status.get("message") or ""), part.name)
+        action = _POD_FAILED.get(str(status["reason"]), "look at the node's Events")
+        message = f"was ended by its node: {status['reason']}"
+        yield Observation(Stage.SCHEDULING, "fail", TOPIC, message, action, (part.name,), detail=text)
 
 
 def _container(part: Part, status: Object) -> Iterator[Observation]:

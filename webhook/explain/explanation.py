@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -30,7 +31,11 @@ NOTHING = "-"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Hold what the table says of one pod; ``-`` where there is nothing to say. *job* is the key, empty for a pod of no job."""
+    """Hold what the table says of one pod; ``-`` where there is nothing to say. *job* is the key, empty for a pod of no job.
+
+    *details* are for programs: what was injected, kept and skipped, by which profile and version; what it would get else *today*;
+    the *networks* that Multus attached, ``{"interface": "net1", "network": "default/rdma-net", "addresses": []}``; what it *lacks*.
+    """
 
     pod: str
     job: str
@@ -40,6 +45,7 @@ class Row:
     address: str
     told: str
     wait: str
+    details: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +64,7 @@ class Explanation:
             "target": self.target,
             "namespace": self.namespace,
             "jobs": list(self.jobs),
-            "members": [asdict(row) for row in self.rows],
+            "members": [_flat(row) for row in self.rows],
         }
 
 
@@ -96,6 +102,10 @@ def _causes(reading: Reading, parts: list[Part]) -> Iterator[Observation]:
     yield from events.observe(reading, parts)
     for unread in reading.unread:
         yield Observation(Stage.UNREAD, "warn", "unread", unread.problem, subject=unread.what)
+    if parts and not any(part.is_live for part in parts):
+        phases = Counter(part.phase for part in parts)
+        message = "has no live pod: " + ", ".join(f"{number:,} {phase}" for phase, number in phases.items())
+        yield Observation(Stage.SUMMARY, "ok", members.TOPIC, message, subject=reading.target)
     if not parts and not refused:
         message = f"namespace {reading.namespace} has no pod of it"
         action = "look at the job itself: is it suspended, queued, or finished?"
@@ -112,7 +122,27 @@ def _row(reading: Reading, part: Part) -> Row:
         address=_address(part) or NOTHING,
         told=(part.member.published.master_addr if part.member else "") or NOTHING,
         wait=_wait(reading, part),
+        details=_details(reading, part),
     )
+
+
+def _flat(row: Row) -> dict[str, Any]:
+    found = asdict(row)
+    return {**{key: value for key, value in found.items() if key != "details"}, **found["details"]}
+
+
+def _details(reading: Reading, part: Part) -> Mapping[str, Any]:
+    status = part.status
+    attached = [entry for entry in networks.network_status(part.pod) or () if entry.get("default") is not True]
+    return {
+        **{key: status.get(key) for key in ("profile", "version", "injected", "kept", "skipped")},
+        "today": list(injection.changes_today(reading, part)),
+        "networks": [
+            {"interface": entry.get("interface"), "network": entry.get("name"), "addresses": entry.get("ips") or []}
+            for entry in attached
+        ],
+        "lacks": list(waiting.lacks(part)) if part.is_live else [],
+    }
 
 
 def _phase(part: Part) -> str:

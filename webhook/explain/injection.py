@@ -96,12 +96,18 @@ def _not_injected(reading: Reading, part: Part, *, some_injected: bool) -> Obser
 
 
 def _today(reading: Reading, part: Part) -> Iterator[Observation]:
-    changes = list(differences(part, _profile(reading, part)))
-    if not changes or not part.is_live:
+    changes = list(changes_today(reading, part))
+    if not changes:
         return
     message = "would get another result today: " + "; ".join(common_form(each, part.name) for each in changes)
     restart = "restart the job to take it up, or undo the change"
     yield Observation(Stage.DRIFT, "warn", "drift", message, restart, (part.name,))
+
+
+def changes_today(reading: Reading, part: Part) -> Iterator[str]:
+    """Yield what a live pod would get otherwise today."""
+    if part.is_live and part.is_injected:
+        yield from differences(part, _profile(reading, part))
 
 
 def _profile(reading: Reading, part: Part) -> Profile | None:

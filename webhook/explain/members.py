@@ -33,7 +33,7 @@ def _rank_zero(reading: Reading, key: str, members: Sequence[Part]) -> Iterator[
     masters = [part for part in told if part.is_master]
     subject = f"job {key}"
     if len(masters) > 1:
-        newest = max(masters, key=lambda part: (part.member or part).created)  # type: ignore[union-attr]
+        newest = max(masters, key=lambda part: (part.created, str(part.pod["metadata"].get("uid"))))
         listed = named([part.name for part in masters])
         message = f"has {len(masters)} live rank-0 pods ({listed}): all are told of {newest.name}, the newest"
         others = " ".join(part.name for part in masters if part is not newest)

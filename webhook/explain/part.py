@@ -39,6 +39,11 @@ class Part:
         return str(self.pod["metadata"].get("name") or "")
 
     @property
+    def created(self) -> str:
+        """Return when it was created, as the API writes times; they sort as text."""
+        return str(self.pod["metadata"].get("creationTimestamp") or "")
+
+    @property
     def job(self) -> str:
         """Return the key that its label says, else the one that it would get; empty where it meets nobody."""
         label = podspec.labels(self.pod).get(names.JOB)

@@ -9,7 +9,11 @@ from webhook import names, podspec
 from webhook.model import Object
 from webhook.reconcile.complaint import SIBLING_LABELS
 
-_NAMES = ("torchx.pytorch.org/app-name", *SIBLING_LABELS)
+_NAMES = (
+    "torchx.pytorch.org/app-name",
+    *(label for label in SIBLING_LABELS if not label.endswith("-uid") and label != "group-name"),
+)
+"""Labels that hold a job's name; ``group-name`` is its operator's."""
 _OWN_IDS = ("jobset.sigs.k8s.io/jobset-uid",)
 _GROUPS = ("leaderworkerset.sigs.k8s.io/name", "leaderworkerset.sigs.k8s.io/group-index")
 

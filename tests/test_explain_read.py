@@ -1,0 +1,140 @@
+"""How `explain` asks the API server, and what it does with answers that are not as hoped."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from tests.fake_apiserver import Behaviour, Exchange, FakeApiServer, status
+from webhook.cli import main
+from webhook.errors import InputError
+from webhook.explain import read
+from webhook.explain.read import PODS, NotRead, Reader
+from webhook.kube.connection import Connection
+from webhook.kube.credentials import Credentials
+
+PATH = "/api/v1/namespaces/ml/pods"
+
+
+@pytest.fixture
+def server() -> Iterator[FakeApiServer]:
+    with FakeApiServer() as server:
+        yield server
+
+
+@pytest.fixture
+def reader(server: FakeApiServer) -> Reader:
+    return Reader(Connection(Credentials("test", server.url)))
+
+
+def page(*names: str, token: str = "", **headers: str) -> Behaviour:
+    body = {
+        "metadata": {"resourceVersion": "1", "continue": token},
+        "items": [{"metadata": {"name": name}} for name in names],
+    }
+    return lambda exchange: exchange.answer(200, body, **headers)
+
+
+def names(found: list[dict[str, dict[str, str]]]) -> list[str]:
+    return [each["metadata"]["name"] for each in found]
+
+
+def test_reads_page_by_page_and_tells_how_far_it_is(server: FakeApiServer) -> None:
+    told: list[str] = []
+    reader = Reader(Connection(Credentials("test", server.url)), told.append)
+    server.misbehave("get", PATH, page("a", "b", token="t1"), page("c"))
+    assert names(reader.list(PODS, "ml", labels="app=x")) == ["a", "b", "c"]
+    assert [
+        (each.query.get("continue"), each.query["limit"], each.query["labelSelector"]) for each in server.requests
+    ] == [
+        (None, "500", "app=x"),
+        ("t1", "500", "app=x"),
+    ]
+    assert told == ["2 pods", "3 pods"]
+
+
+def test_lists_anew_in_one_piece_where_the_pages_have_expired(server: FakeApiServer, reader: Reader) -> None:
+    server.misbehave("get", PATH, page("a", token="t1"), status(410, "expired"), page("a", "b"))
+    assert names(reader.list(PODS, "ml")) == ["a", "b"]
+    assert "limit" not in server.requests[-1].query
+
+
+def test_stops_after_so_many_pages_and_says_so(
+    server: FakeApiServer, reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(read, "MOST_PAGES", 2)
+    server.misbehave("get", PATH, *(page(str(number), token="more") for number in range(3)))
+    assert names(reader.list(PODS, "ml")) == ["0", "1"]
+    assert [(each.what, each.problem) for each in reader.unread] == [("pods", "only the first 2 were read")]
+
+
+def test_takes_the_time_from_the_api_server(server: FakeApiServer, reader: Reader) -> None:
+    def timed(exchange: Exchange) -> None:
+        exchange._handler.date_time_string = lambda timestamp=None: "Sat, 21 Nov 2026 12:00:00 GMT"  # type: ignore[method-assign]
+        page()(exchange)
+
+    server.misbehave("get", PATH, timed)
+    reader.list(PODS, "ml")
+    assert reader.now == datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+
+def test_what_may_not_be_read_is_another_answer_than_what_is_not_there(server: FakeApiServer, reader: Reader) -> None:
+    server.misbehave(
+        "get", PATH, status(404, "not found"), status(403, "pods is forbidden"), status(401, "Unauthorized")
+    )
+    assert reader.list(PODS, "ml") == []
+    with pytest.raises(NotRead, match="pods is forbidden"):
+        reader.list(PODS, "ml")
+    with pytest.raises(InputError, match="log in to the cluster again"):
+        reader.list(PODS, "ml")
+
+
+def call(folder: Path, *arguments: str, server: FakeApiServer | None = None) -> Result:
+    config = {
+        "current-context": "c",
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u", "namespace": "ml"}}],
+        "clusters": [{"name": "c", "cluster": {"server": server.url if server else "https://127.0.0.1:1"}}],
+        "users": [{"name": "u", "user": {}}],
+    }
+    (folder / "config").write_text(yaml.safe_dump(config))
+    environ = {"KUBERNETES_SERVICE_HOST": "", "KUBECONFIG": str(folder / "config")}
+    return CliRunner().invoke(main, ["explain", *arguments], env=environ)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "name what to explain: pod/NAME, job/NAME, or -l SELECTOR"),
+        (["bert"], "or -l SELECTOR, found 'bert'"),
+        (["deployment/x"], "found 'deployment/x'"),
+        (["job/"], "found 'job/'"),
+        (["job/bert", "-l", "a=b"], "not both"),
+        (["job/bert", "--profiles", "/absent"], "/absent"),
+        (["job/bert"], "GET /api/v1/namespaces/ml/pods"),
+    ],
+    ids=["nothing", "bare", "other-kind", "no-name", "both", "profiles", "no-server"],
+)
+def test_says_what_is_wrong_with_the_command(tmp_path: Path, arguments: list[str], told: str) -> None:
+    result = call(tmp_path, *arguments)
+    assert result.exit_code == 2
+    assert told in result.output
+    assert "Traceback" not in result.output
+
+
+def test_names_the_faults_of_the_profiles_file(tmp_path: Path) -> None:
+    (tmp_path / "p.yaml").write_text("profiles: {a: {nets: []}}")
+    result = call(tmp_path, "job/bert", "--profiles", str(tmp_path / "p.yaml"))
+    assert result.exit_code == 2
+    assert re.search(r"the profiles cannot be used\n.*p\.yaml: line 1: profiles\.a\.nets", result.output)
+
+
+def test_the_kubeconfigs_namespace_is_meant_where_none_is_named(tmp_path: Path, server: FakeApiServer) -> None:
+    result = call(tmp_path, "pod/bert-0", server=server)
+    assert result.exit_code == 2
+    assert "pod/bert-0: namespace ml has no such pod" in result.output
