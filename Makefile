@@ -76,8 +76,22 @@ chaos: $(STAMP) ## kill controllers and the API server 50 times while jobs run (
 soak: $(STAMP) ## rotate, roll out and end replicas under load, and count failed admissions (needs Go; about 10 minutes)
 	@$(BIN)/python -m tests.bench.soak
 
-manifests: $(STAMP) ## render manifests/install.yaml from the default overlay (kubectl is built once with Go)
+CHART_FILES := $(addprefix manifests/base/,rbac-webhook.yaml admission-policy.yaml service.yaml priority-class.yaml) \
+	$(wildcard manifests/base/pod-disruption-budget-*.yaml) $(addprefix manifests/components/,cert-manager/issuers.yaml \
+	cert-manager/certificates.yaml prometheus/service-metrics.yaml prometheus/service-monitor.yaml \
+	prometheus-rules/prometheus-rule.yaml grafana-dashboard/fabric-injector.json) $(wildcard manifests/components/network-policy/n*.yaml)
+manifests: $(STAMP) ## render manifests/install.yaml from the default overlay, and copy what the chart shares (kubectl is built once with Go)
+	@cp $(CHART_FILES) manifests/chart/files/
 	@$(BIN)/python -m tests.apiserver.kustomize manifests/overlays/default manifests/install.yaml
 
+scan: .venv-scan/.installed ## Checkov over install.yaml, and the schemas of the oldest and the newest Kubernetes (PyPI; some minutes the first time)
+	@.venv-scan/bin/checkov --config-file manifests/.checkov.yaml
+	@for version in 1.30 1.37; do .venv-scan/bin/kubernetes-validate --strict --kubernetes-version $$version manifests/install.yaml || exit; done
+.venv-scan/.installed: pyproject.toml
+	@test -x .venv-scan/bin/python || $(PYTHON) -m venv .venv-scan
+	@.venv-scan/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	@.venv-scan/bin/python -m pip install --quiet --disable-pip-version-check --group scan
+	@touch $@
+
 clean: ## remove the virtual environment and caches
-	rm -rf $(VENV) build .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .venv-scan build .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

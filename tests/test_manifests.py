@@ -1,5 +1,6 @@
 """What install.yaml says agrees with the code: names, ports, options, times, version."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -128,3 +129,18 @@ def test_says_of_every_object_which_part_it_belongs_to() -> None:
         assert labels["app.kubernetes.io/name"] == "fabric-injector"
         if (each["kind"], each["metadata"]["name"]) not in shared:
             assert labels["app.kubernetes.io/component"] in COMPONENTS
+
+
+def test_the_chart_shares_the_files_of_the_kustomization() -> None:
+    """`make manifests` copies them, for a packaged chart must hold all that it needs."""
+    copies = sorted((MANIFESTS / "chart" / "files").iterdir())
+    assert copies
+    for copy in copies:
+        (original,) = (each for each in MANIFESTS.glob(f"*/**/{copy.name}") if "chart" not in each.parts)
+        assert copy.read_text() == original.read_text(), "run `make manifests`"
+
+
+def test_every_exception_of_the_scanner_is_argued() -> None:
+    skipped = yaml.safe_load((MANIFESTS / ".checkov.yaml").read_text())["skip-check"]
+    argued = re.findall(r"^\| (CKV\w+), .+ \| .+ \|$", (MANIFESTS / "README.md").read_text(), re.MULTILINE)
+    assert sorted(argued) == sorted(skipped)

@@ -18,8 +18,9 @@ class Program(NamedTuple):
 
     @property
     def modules(self) -> tuple[str, ...]:
-        """Give the module folders whose files name this program's cache folder."""
-        return NODE_MODULES if self.module in NODE_MODULES else CONTROL_PLANE_MODULES
+        """Give the module folders whose files name this program's cache folder, its own alone where it is in no group."""
+        groups = (NODE_MODULES, CONTROL_PLANE_MODULES)
+        return next((group for group in groups if self.module in group), (self.module,))
 
 
 PROGRAMS: Mapping[str, Program] = {
@@ -38,3 +39,8 @@ NODE_PROGRAMS: Mapping[str, Program] = {
     "multus": Program("multus", "gopkg.in/k8snetworkplumbingwg/multus-cni.v4/cmd/multus", "about 3 minutes on 2 cores"),
 }
 """What a node that runs pods needs besides; containerd, runc and the CNI plugins come from the machine's packages."""
+
+CHART_PROGRAMS: Mapping[str, Program] = {
+    "helm": Program("helm", "helm.sh/helm/v4/cmd/helm", "about 3 minutes on 2 cores"),
+}
+"""What renders the chart."""

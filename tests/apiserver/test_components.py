@@ -77,11 +77,12 @@ def test_overlays_are_accepted(apply: Callable[[str], str], overlay: str) -> Non
 
 
 @pytest.mark.parametrize("names", [*([name] for name in COMPONENTS), COMPONENTS], ids="+".join)
-def test_components_are_accepted_alone_and_together(
-    apply: Callable[[str], str], tmp_path: Path, names: list[str]
-) -> None:
+def test_components_are_accepted_alone_and_together(extended: ControlPlane, tmp_path: Path, names: list[str]) -> None:
     text = with_components(tmp_path / "overlay", *names)
-    assert len(apply(text).splitlines()) == len(list(yaml.safe_load_all(text)))
+    extended.api.ensure(find(text, "Namespace", NAMESPACE))
+    done = extended.kubectl(*APPLY, "--dry-run=server", input=text)
+    assert done.stderr == ""
+    assert len(done.stdout.splitlines()) == len(list(yaml.safe_load_all(text)))
     assert all(each["metadata"]["labels"]["app.kubernetes.io/name"] for each in yaml.safe_load_all(text))
 
 
