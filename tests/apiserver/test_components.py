@@ -1,6 +1,7 @@
 """Components and overlays on a real API server, with the custom resources that they use: accepted, and what they promise."""
 
 import base64
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -164,3 +165,21 @@ def test_opt_in_reaches_labelled_pods_of_unlabelled_namespaces(
         }
         assert api.create({"apiVersion": "v1", "kind": "Pod", **pod}, namespace, dry_run=True).status == 201
     assert admit(api, "kube-system").status == 201
+
+
+def test_the_manuals_own_overlay_renders(programs: None, tmp_path: Path) -> None:
+    """As printed, but for where it finds what it builds on."""
+    manual = (MANIFESTS / "README.md").read_text()
+    (printed,) = re.findall(r"^```yaml\n# kustomization.yaml\n(.*?)^```", manual, re.DOTALL | re.MULTILINE)
+    above = "/".join(".." for _ in tmp_path.resolve().parts[1:])
+    local = re.sub(r"https://…/manifests/([\w/-]+)\?ref=v[\d.]+", rf"{above}{MANIFESTS}/\1", printed)
+    assert local != printed
+    (tmp_path / "kustomization.yaml").write_text(local)
+    (tmp_path / "profiles.yaml").write_text("profiles: {}\n")
+    text = render(tmp_path)
+    assert find(text, "ConfigMap", "fabric-injector-profiles")["data"] == {"profiles.yaml": "profiles: {}\n"}
+    pod = find(text, "Deployment", "fabric-injector-webhook")["spec"]["template"]["spec"]
+    assert pod["containers"][0]["image"].startswith("registry.example/fabric-injector:")
+    assert find(text, "ServiceMonitor", "fabric-injector")
+    kinds = [each["kind"] for each in yaml.safe_load_all(text)]
+    assert (kinds[0], kinds[-1]) == ("Namespace", "MutatingWebhookConfiguration")
