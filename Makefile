@@ -36,7 +36,7 @@ core: $(STAMP) ## tests that need nothing
 	@$(BIN)/pytest -q -m "not sockets and not apiserver and not node and not page"
 sockets: $(STAMP) ## tests with real server processes on loopback
 	@$(BIN)/pytest -q -m sockets
-apiserver: $(STAMP) ## tests behind a real kube-apiserver (built once with Go, about 7 minutes)
+apiserver: $(STAMP) ## tests behind a real kube-apiserver, and the Helm chart (built once with Go, about 10 minutes)
 	@$(BIN)/pytest -q -m apiserver
 test-node: $(STAMP) ## tests with pods that run: a real kubelet, containerd, Multus (needs root; built once with Go, about 5 minutes)
 	@$(BIN)/pytest -q -m node
