@@ -14,8 +14,9 @@ from click.testing import CliRunner, Result
 from tests.fake_apiserver import Behaviour, Exchange, FakeApiServer, status
 from webhook.cli import main
 from webhook.errors import InputError
-from webhook.explain import read
-from webhook.explain.read import PODS, NotRead, Reader
+from webhook.explain import reader as reader_module
+from webhook.explain.read_pods import PODS
+from webhook.explain.reader import NotRead, Reader
 from webhook.kube.connection import Connection
 from webhook.kube.credentials import Credentials
 
@@ -68,7 +69,7 @@ def test_lists_anew_in_one_piece_where_the_pages_have_expired(server: FakeApiSer
 def test_stops_after_so_many_pages_and_says_so(
     server: FakeApiServer, reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(read, "MOST_PAGES", 2)
+    monkeypatch.setattr(reader_module, "MOST_PAGES", 2)
     server.misbehave("get", PATH, *(page(str(number), token="more") for number in range(3)))
     assert names(reader.list(PODS, "ml")) == ["0", "1"]
     assert [(each.what, each.problem) for each in reader.unread] == [("pods", "only the first 2 were read")]

@@ -603,6 +603,7 @@ def test_our_own_events_of_live_pods_are_told() -> None:
     scene.events = [
         event("Pod", "bert-worker-0", "UnexpectedInterface", "the network is on net2", source="fabric-injector"),
         event("Pod", "bert-worker-0", "BackOff", "of another component", source="kubelet"),
+        event("Pod", "bert-worker-0", "NoSecondaryAddress", "over by now", source="fabric-injector"),
         event("Pod", "gone", "NoSecondaryAddress", "of a pod that is gone", source="fabric-injector"),
     ]
     assert one(scene) == "warn pod bert-worker-0: Event UnexpectedInterface: the network is on net2"
@@ -644,3 +645,22 @@ def test_a_pod_that_was_asked_for_comes_with_rank_zero_alone() -> None:
     found = texts(findings(scene))
     assert not [each for each in found if each.startswith("fail pod bert-worker-2")]
     assert [row.pod for row in explain(scene.reading).rows] == ["bert-master-0", "bert-worker-1"]
+
+
+def test_two_jobs_of_one_selector_are_told_apart() -> None:
+    one_job, other = Scene(1), Scene(1)
+    for pod in other.pods.values():
+        pod["metadata"]["name"] = f"again-{pod['metadata']['name']}"
+        pod["metadata"]["labels"][names.JOB] = "again-0123456789"
+    other.tell(next(iter(other.workers)), "10.66.6.6")
+    both = (*one_job.pods.values(), *other.pods.values())
+    one_job.changes = {"pods": both}
+    explanation = explain(one_job.reading)
+    assert len(explanation.jobs) == 2
+    assert [row.pod for row in explanation.rows if row.role == "rank 0"] == ["again-bert-master-0", "bert-master-0"]
+    assert {row.job for row in explanation.rows} == set(explanation.jobs)
+    told = texts(explanation.findings)
+    assert (
+        "fail pod again-bert-worker-0: is told that rank 0 is at 10.66.6.6, and again-bert-master-0 is at 192.168.0.1"
+        in told
+    )

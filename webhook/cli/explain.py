@@ -17,7 +17,8 @@ from webhook.finding import exit_status
 
 if TYPE_CHECKING:
     from webhook.explain.explanation import Explanation, Row
-    from webhook.explain.read import Progress, Target
+    from webhook.explain.read_pods import Target
+    from webhook.explain.reader import Progress
     from webhook.profiles import Profiles
 
 _MOST_ROWS = 16
@@ -100,7 +101,7 @@ def command(
 
 
 def _target(target: str | None, selector: str | None) -> Target:
-    from webhook.explain.read import Target
+    from webhook.explain.read_pods import Target
 
     if selector is not None:
         if target is not None:

@@ -48,6 +48,8 @@ def observe(reading: Reading, parts: Sequence[Part]) -> Iterator[Observation]:
         part = live.get(str(subject.get("name")))
         if part is None or subject.get("uid") not in (None, part.pod["metadata"].get("uid")):
             continue
+        if part.member is not None and not part.member.waits and event.get("reason") != "UnexpectedInterface":
+            continue  # it has all that it lacked; Events stay for an hour
         message = common_form(str(event.get("message") or ""), part.name)
 
         yield Observation(Stage.EVENT, "warn", TOPIC, f"Event {event.get('reason')}", "", (part.name,), detail=message)

@@ -11,6 +11,7 @@ from webhook import names
 from webhook.explain import (
     addresses,
     containers,
+    drift,
     events,
     injection,
     interfaces,
@@ -99,6 +100,7 @@ def _causes(reading: Reading, parts: list[Part]) -> Iterator[Observation]:
     yield from addresses.observe(reading, parts)
     yield from memory.observe(reading, parts)
     yield from interfaces.observe(parts)
+    yield from drift.observe(reading, parts)
     yield from events.observe(reading, parts)
     for unread in reading.unread:
         yield Observation(Stage.UNREAD, "warn", "unread", unread.problem, subject=unread.what)
@@ -136,7 +138,7 @@ def _details(reading: Reading, part: Part) -> Mapping[str, Any]:
     attached = [entry for entry in networks.network_status(part.pod) or () if entry.get("default") is not True]
     return {
         **{key: status.get(key) for key in ("profile", "version", "injected", "kept", "skipped")},
-        "today": list(injection.changes_today(reading, part)),
+        "today": list(drift.changes_today(reading, part)),
         "networks": [
             {"interface": entry.get("interface"), "network": entry.get("name"), "addresses": entry.get("ips") or []}
             for entry in attached

@@ -8,13 +8,12 @@ from webhook import names, podspec
 from webhook.explain.observation import Observation, Stage
 from webhook.explain.part import Part
 from webhook.explain.reading import Reading
-from webhook.injection.ipc_lock import CAPABILITY, is_not_root, may_lock
+from webhook.injection.ipc_lock import CAPABILITY, REFUSING_LEVELS, is_not_root, may_lock
 from webhook.model import Object, Reason
 from webhook.quantity import parse_quantity
 
 MEMLOCK = "memlock"
 SHARED_MEMORY = "shared-memory"
-_REFUSING_LEVELS = ("baseline", "restricted")
 
 
 def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
@@ -35,7 +34,7 @@ def _memlock(reading: Reading, part: Part) -> Iterator[Observation]:
             return
         level = (reading.labels or {}).get(names.POD_SECURITY_ENFORCE)
         why, action = "", "restart the job, or add it in the job's template"
-        if level in _REFUSING_LEVELS:
+        if level in REFUSING_LEVELS:
             why = f": label {names.POD_SECURITY_ENFORCE}: {level} of namespace {reading.namespace} refuses it"
             action = "label the namespace privileged, or raise the nodes' memlock limit"
         message = f"container {name} has no {CAPABILITY}{why}; RDMA can then register little memory, or none"

@@ -1,0 +1,55 @@
+"""Which networks must be read to judge a pod, and what is answered of those that were not."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.scenes import Scene
+from tests.test_explain_topics import findings
+from webhook import names
+from webhook.errors import Unavailable
+from webhook.explain.judgement import ReadWorld, judge_today, networks_to_read
+from webhook.model import Object
+
+
+def pod(networks: str = "", **annotations: str) -> Object:
+    return {"metadata": {"annotations": {names.NETWORKS: networks, **annotations}}}
+
+
+def test_reads_the_networks_of_annotations_and_profiles_once() -> None:
+    pods = (pod("a, ml/b@net5"), pod("a"), pod("not/a/name"), pod(**{names.DEFAULT_NETWORK: "flat"}))
+    labels = {names.PROFILE: "shared"}
+    assert networks_to_read(pods, "research", labels, Scene(0).profiles) == [
+        ("research", "a"),
+        ("ml", "b"),
+        ("kube-system", "flat"),
+        ("default", "rdma-net"),
+    ]
+    assert networks_to_read((), "research", {}, None) == []
+
+
+def test_what_was_not_read_is_unknown_and_not_absent() -> None:
+    scene = Scene(0)
+    world = ReadWorld(scene.reading)
+    assert world.network("default", "rdma-net") is not None
+    with pytest.raises(Unavailable, match="network default/other was not read"):
+        world.network("default", "other")
+    with pytest.raises(Unavailable, match="namespace other was not read"):
+        world.namespace("other")
+    assert world.master("research", "bert") is None
+    scene.changes = {"labels": None}
+    assert judge_today(scene.master, scene.profiles, ReadWorld(scene.reading)) is None
+
+
+@pytest.mark.parametrize("unknown", ["labels", "events", "nodes", "lease", "profiles"])
+def test_explains_without_a_part_that_could_not_be_read(unknown: str) -> None:
+    scene = Scene(2)
+    scene.tell(scene.pods["bert-worker-1"], "10.66.6.6")
+    scene.changes = {unknown: None}
+    assert [each.topic for each in findings(scene)] == ["controller", "addresses"]
+
+
+def test_explains_without_the_networks() -> None:
+    scene = Scene(2)
+    scene.changes = {"networks": {}}
+    assert findings(scene) == []
