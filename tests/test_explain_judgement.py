@@ -10,6 +10,7 @@ from webhook import names
 from webhook.errors import Unavailable
 from webhook.explain.judgement import ReadWorld, judge_today, networks_to_read
 from webhook.model import Object
+from webhook.profiles import parse_profiles
 
 
 def pod(networks: str = "", **annotations: str) -> Object:
@@ -53,3 +54,11 @@ def test_explains_without_the_networks() -> None:
     scene = Scene(2)
     scene.changes = {"networks": {}}
     assert findings(scene) == []
+
+
+def test_reads_the_networks_of_a_profile_that_a_pod_chooses_by_its_labels() -> None:
+    text = "profiles: {a: {podLabels: {team: vision}, networks: [{network: rails/rail-0}]}, b: {networks: [{network: x/y}]}}"
+    member: Object = {"metadata": {"labels": {"team": "vision"}}}
+    assert networks_to_read((member,), "research", {names.PROFILE: "b"}, parse_profiles(text)) == [("rails", "rail-0")]
+    unknown: Object = {"metadata": {"labels": {names.PROFILE: "c"}}}
+    assert networks_to_read((unknown,), "research", {}, parse_profiles(text)) == []

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from webhook import names, podspec
-from webhook.errors import Unavailable
+from webhook.errors import Denied, Unavailable
 from webhook.explain.reading import Reading
 from webhook.model import MasterAddress, Namespace, NetworkDefinition, Object
 from webhook.networks import define_network, parse_networks
-from webhook.profiles import Profiles
+from webhook.plan import select_profile
+from webhook.profiles import Profile, Profiles
 from webhook.review import Verdict, decide
 
 _MULTUS_NAMESPACE = "kube-system"
@@ -65,10 +68,20 @@ def networks_to_read(
             wanted.update(((each.namespace, each.name), None) for each in parse_networks(text, default).elements)
         except ValueError:
             continue  # the pod's verdict says what is wrong with it
-    chosen = {podspec.labels(pod).get(names.PROFILE) or labels.get(names.PROFILE) or "" for pod in pods}
-    chosen |= {labels.get(names.PROFILE) or ""}
-    for name in sorted(chosen):
-        profile = profiles.profiles.get(name) if profiles else None
-        for network in profile.networks if profile else ():
+    for profile in _profiles_of(pods, Namespace(namespace, labels), profiles or Profiles()):
+        for network in profile.networks:
             wanted[network.namespace or namespace, network.name] = None
     return list(wanted)
+
+
+def _profiles_of(pods: tuple[Object, ...], namespace: Namespace, profiles: Profiles) -> Iterator[Profile]:
+    """Yield the profiles that admission would choose, each once."""
+    found: dict[str, Profile] = {}
+    for pod in pods:
+        try:
+            profile = select_profile(pod, namespace, profiles, None)
+        except Denied:
+            continue  # the pod's verdict says why
+        if isinstance(profile, Profile):
+            found[profile.name] = profile
+    yield from found.values()
