@@ -10,6 +10,7 @@ import pytest
 from tests.scenes import NOW, Scene, ago, event, node
 from tests.worlds import network
 from webhook import names
+from webhook.explain.events import concerns
 from webhook.explain.explanation import Explanation, explain
 from webhook.explain.reading import Unread
 from webhook.finding import Finding
@@ -635,6 +636,24 @@ def test_refusals_before_the_newest_pod_are_over() -> None:
     old = (NOW - timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
     scene.events = [event("PyTorchJob", "bert", "FailedCreatePod", "pods is forbidden: x", at=old)]
     assert findings(scene) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "is_ours"),
+    [
+        ("bert", True),
+        ("bert-worker-0", True),
+        ("bert-1", True),
+        ("pytorchjob-bert-a1b2c", True),
+        ("bert-7d3f9ce1-1c1f-4a6e-9c3a-0f0e2f1b2c3d", True),
+        ("child", True),
+        ("bert-large", False),
+        ("big-bert", False),
+        ("pytorchjob-bert-large-a1b2c", False),
+    ],
+)
+def test_whose_event_it_is(name: str, is_ours: bool) -> None:
+    assert concerns(event("Job", name, "FailedCreate", "x"), "bert", {"bert", "child"}) is is_ours
 
 
 def test_a_pod_that_was_asked_for_comes_with_rank_zero_alone() -> None:

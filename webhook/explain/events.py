@@ -83,6 +83,13 @@ def _refusal(text: str) -> tuple[str, str] | None:
 
 
 def concerns(event: Object, owner: str, owners: Iterable[str]) -> bool:
-    """Tell whether an Event is of the job's owner or of what that made: a Workload, a child Job, a PodGroup."""
+    """Tell whether an Event is of the job's owner or of what that made, which other jobs' names may only look like.
+
+    A JobSet's Jobs and a LeaderWorkerSet's StatefulSets end in a number, a Kueue Workload in five characters after its kind and the
+    name, a Volcano PodGroup in the Job's uid.
+    """
     name = str((event.get("involvedObject") or {}).get("name") or "")
-    return name in owners or (bool(owner) and re.search(rf"(?:^|-){re.escape(owner)}(?:-|$)", name) is not None)
+    if name in owners or not owner:
+        return name in owners
+    made = rf"{re.escape(owner)}(?:-[a-z0-9-]+)?-\d+|[a-z]+-{re.escape(owner)}-[0-9a-z]{{5}}|{re.escape(owner)}-[0-9a-f-]{{36}}"
+    return re.fullmatch(made, name) is not None

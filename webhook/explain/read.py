@@ -27,6 +27,8 @@ LEASES = Resource("leases", "/apis/coordination.k8s.io/v1")
 NETWORKS = Resource("network-attachment-definitions", "/apis/k8s.cni.cncf.io/v1")
 THREADS = 6
 _NAMED = 8
+_MOST_ROOTS = 4
+"""Owners whose own children's Events are looked for: a JobSet has a Job for each replica, and those make nothing but pods."""
 
 
 def read_job(
@@ -50,6 +52,7 @@ def read_job(
         hint = "; explain reads pods, ask for get and list of them" if problem.status == 403 else ""
         raise InputError(f"{problem}{hint}") from None
     owners = {str(podspec.controller(pod).get("name")) for pod in pods if podspec.controller(pod)} | ({owner} - {""})
+    roots = [owner] if owner else sorted(owners)[:_MOST_ROOTS] or [""]
     with ThreadPoolExecutor(THREADS) as pool:
         lease_key = (system_namespace, "fabric-injector")
         space = pool.submit(_part, reader, f"namespace {namespace}", lambda: reader.get(NAMESPACES, "", namespace))
@@ -67,7 +70,7 @@ def read_job(
         others = of_owners.result()
     events = None
     if of_pods is not None and others is not None:
-        events = (*of_pods, *(event for event in others if concerns(event, owner, owners)))
+        events = (*of_pods, *(event for event in others if any(concerns(event, each, owners) for each in roots)))
     if not pods and not events:
         listed = known_names(reader.list(POD_METADATA, namespace))
         hint = f"; jobs there: {', '.join(listed[:_NAMED])}{', …' if len(listed) > _NAMED else ''}" if listed else ""
