@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
+import pty
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -139,3 +144,20 @@ def test_the_kubeconfigs_namespace_is_meant_where_none_is_named(tmp_path: Path, 
     result = call(tmp_path, "pod/bert-0", server=server)
     assert result.exit_code == 2
     assert "pod/bert-0: namespace ml has no such pod" in result.output
+
+
+def test_progress_is_for_terminals_and_goes_to_standard_error_alone(tmp_path: Path, server: FakeApiServer) -> None:
+    call(tmp_path, "--help", server=server)  # writes the kubeconfig
+    pod = {"metadata": {"name": "a-0", "namespace": "ml", "uid": "u"}, "spec": {"containers": [{"name": "m"}]}}
+    body = {"metadata": {"resourceVersion": "1"}, "items": [pod]}
+    server.misbehave("get", PATH, lambda exchange: exchange.answer(200, body))
+    parent, child = pty.openpty()
+    environ = {**os.environ, "KUBECONFIG": str(tmp_path / "config"), "KUBERNETES_SERVICE_HOST": "", "TERM": "xterm"}
+    command = [sys.executable, "-m", "webhook", "explain", "-l", "app=a", "-o", "json"]
+    done = subprocess.run(command, env=environ, stdout=subprocess.PIPE, stderr=child, timeout=120)
+    os.close(child)
+    shown = os.read(parent, 65536).decode()
+    os.close(parent)
+    assert "judging 1 pods" in shown
+    document = json.loads(done.stdout)
+    assert [member["pod"] for member in document["members"]] == ["a-0"]
