@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from tests.pods import all_names, load
 from tests.scenes import Scene
 from tests.test_explain_topics import findings
 from webhook import names
 from webhook.errors import Unavailable
+from webhook.explain.drift import differences
 from webhook.explain.judgement import ReadWorld, judge_today, networks_to_read
+from webhook.explain.part import read_part
 from webhook.model import Object
 from webhook.profiles import parse_profiles
 
@@ -62,3 +65,35 @@ def test_reads_the_networks_of_a_profile_that_a_pod_chooses_by_its_labels() -> N
     assert networks_to_read((member,), "research", {names.PROFILE: "b"}, parse_profiles(text)) == [("rails", "rail-0")]
     unknown: Object = {"metadata": {"labels": {names.PROFILE: "c"}}}
     assert networks_to_read((unknown,), "research", {}, parse_profiles(text)) == []
+
+
+EVERYTHING = """
+profiles:
+  plain: {networks: [{network: default/rdma-net, resource: rdma/hca}], sharedMemory: {sizeLimit: 16Gi}}
+  adding: {pods: all, existingDevices: add, networks: [{network: default/rdma-net, resource: rdma/hca}]}
+  rich:
+    pods: all
+    networks: [{network: default/rdma-net, resource: rdma/hca, count: 2}]
+    resources: {example.com/nic: 2}
+    env: {NCCL_IB_HCA: mlx5}
+    nodeSelector: {rail: fast}
+    podInfo: {hugepages: true, labels: true, annotations: true}
+    rendezvous: {ipFamily: IPv6, timeout: 5m}
+"""
+
+
+@pytest.mark.parametrize("profile", ["plain", "adding", "rich"])
+@pytest.mark.parametrize("fixture", all_names())
+def test_what_was_admitted_would_get_nothing_else_today(fixture: str, profile: str) -> None:
+    pod = load(fixture)
+    space = pod["metadata"].setdefault("namespace", "train")
+    pod["metadata"].setdefault("name", "member-1")
+    scene = Scene(0)
+    profiles = parse_profiles(EVERYTHING)
+    scene.changes = {"namespace": space, "labels": {names.PROFILE: profile}, "profiles": profiles}
+    world = ReadWorld(scene.reading)
+    admitted = judge_today(pod, profiles, world)
+    assert admitted is not None
+    again = judge_today(admitted.pod, profiles, world)
+    part = read_part(admitted.pod, again)
+    assert list(differences(part, profiles.profiles[profile])) == [] or not part.is_injected
