@@ -532,7 +532,20 @@ def test_the_command_itself(
     config = cluster.kubeconfig(tmp_path / "kubeconfig")
     done = run(config)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
-    assert {line[:4] for line in done.stdout.splitlines() if not line.startswith("      ")} == {"ok  "}
+    *lines, summary = done.stdout.splitlines()
+    assert {line[:4] for line in lines} == {"ok  "}
+    assert summary == f"0 fail, 0 warn, {len(lines)} ok"
+    terminal, end = os.openpty()
+    environment = {**os.environ, "KUBECONFIG": str(config)}
+    shown = subprocess.run(
+        [*webhook_command, "check"], env=environment, stdout=subprocess.PIPE, stderr=end, timeout=120
+    )
+    os.close(end)
+    progress = os.read(terminal, 65536).decode()
+    os.close(terminal)
+    assert shown.stdout.decode() == done.stdout
+    assert " namespaces" in progress or " nodes" in progress
+    assert progress.rstrip("\r").endswith(" ")
     unknown = run(cluster.kubeconfig(tmp_path / "unknown", "not-a-token"))
     assert (unknown.returncode, "log in to the cluster again" in unknown.stderr) == (2, True)
     assert run(tmp_path / "absent").returncode == 2
