@@ -71,6 +71,19 @@ def test_follows_the_profiles(obj: dict[str, Any], expected: ConfigMapKey | None
     assert found.profiles == expected
 
 
+def test_knows_who_keeps_the_certificates() -> None:
+    def keeps(*arguments: str, **more: Any) -> bool:
+        found = read_deployment(deployment("control", *arguments, **more))
+        assert found is not None
+        return found.keeps_certificates
+
+    assert keeps()
+    assert keeps("--certificates=self")
+    assert not keeps("--certificates=none")
+    assert not keeps("--certificates", "none")
+    assert not keeps(env=[{"name": "FABRIC_INJECTOR_CONTROL_CERTIFICATES", "value": "none"}])
+
+
 def test_follows_the_items_of_a_volume() -> None:
     obj = deployment("serve", PLACE)
     obj["spec"]["template"]["spec"]["volumes"][0]["configMap"]["items"] = [{"key": "real", "path": "profiles.yaml"}]

@@ -40,6 +40,13 @@ def test_needs_what_is_shipped_and_no_more(role: Role) -> None:
     assert not set(EXCESSIVE[role]) & set(granted(role))
 
 
+def test_needs_less_where_somebody_else_keeps_the_certificates() -> None:
+    """As manifests/components/cert-manager takes it away."""
+    every, fewer = (needed("controller", "ns", keeps_certificates=keeps) for keeps in (True, False))
+    assert {access.resource for access in set(every) - set(fewer)} == {"mutatingwebhookconfigurations", "secrets"}
+    assert needed("webhook", "ns", keeps_certificates=False) == needed("webhook", "ns")
+
+
 def test_knows_the_shipped_policies() -> None:
     objects = list(yaml.safe_load_all((BASE / "admission-policy.yaml").read_text()))
     named = [obj["metadata"]["name"] for obj in objects if obj["kind"] == "ValidatingAdmissionPolicy"]

@@ -10,17 +10,22 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+import yaml
 from click.testing import CliRunner
 
 from tests import pods
 from webhook import names
+from webhook.check.configuration import check_configuration
+from webhook.check.deployments import read_deployment
+from webhook.check.privileges import Access, needed
 from webhook.check.reachability import probe_pod
 from webhook.cli import main
 
 from .client import Client
 from .conftest import NETWORK, PROFILES, unavailable
 from .controlplane import ControlPlane
-from .installation import INSTALL, NAMESPACE, ROUTED, Installation, injected, own_address
+from .installation import INSTALL, MANIFESTS, NAMESPACE, ROUTED, Installation, injected, own_address
+from .kustomize import render
 from .processes import wait_until
 from .test_install import LABELLED
 
@@ -351,6 +356,28 @@ def test_finds_lost_privileges(check: Check, healthy: Installation, cluster: Con
     cluster.kubectl("apply", "--server-side", f"--filename={INSTALL}")
     assert found.status == 1
     assert found.told("fail")[0].startswith("ServiceAccount fabric-injector-webhook: may not get namespaces, ")
+
+
+@pytest.mark.usefixtures("programs")
+def test_knows_the_overlay_that_leaves_certificates_to_cert_manager() -> None:
+    """The controller's account may do less there, and needs less."""
+    objects = list(yaml.safe_load_all(render(MANIFESTS / "overlays" / "cert-manager")))
+    (controller,) = (each for each in map(read_deployment, objects) if each is not None and each.role == "controller")
+    assert not controller.keeps_certificates
+    granted = {
+        Access(verb, group, resource, manifest["metadata"].get("namespace", ""), name)
+        for manifest in objects
+        if manifest["metadata"]["name"] == controller.account
+        for rule in manifest.get("rules") or ()
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for name in rule.get("resourceNames") or [""]
+        for verb in rule["verbs"]
+    }
+    assert granted == set(needed("controller", NAMESPACE, keeps_certificates=False))
+    (configuration,) = (each for each in objects if each["kind"] == "MutatingWebhookConfiguration")
+    (finding,) = check_configuration(configuration, NAMESPACE, ["fabric-injector"])
+    assert finding.level == "ok"
 
 
 def test_finds_queues_that_do_not_know_the_device(check: Check, healthy: Installation) -> None:

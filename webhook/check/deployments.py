@@ -32,7 +32,10 @@ class ConfigMapKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """Hold what is kept of a Deployment of ours; *profiles*: where its ``--profiles`` file comes from, None if no ConfigMap."""
+    """Hold what is kept of a Deployment of ours; *profiles*: where its ``--profiles`` file comes from, None if no ConfigMap.
+
+    *keeps_certificates*: it does not leave them to somebody else, such as cert-manager.
+    """
 
     name: str
     role: Role
@@ -41,6 +44,7 @@ class Deployment:
     image: str = ""
     account: str = "default"
     profiles: ConfigMapKey | None = None
+    keeps_certificates: bool = True
 
 
 def read_deployment(obj: Object) -> Deployment | None:
@@ -61,6 +65,7 @@ def read_deployment(obj: Object) -> Deployment | None:
             container.get("image") or "",
             pod.get("serviceAccountName") or "default",
             _profiles(pod, container, arguments),
+            _option(container, arguments, "--certificates", "FABRIC_INJECTOR_CONTROL_CERTIFICATES") != "none",
         )
     return None
 
@@ -97,7 +102,7 @@ def _look(deployment: Deployment, namespace: str) -> Finding:
 
 def _profiles(pod: Object, container: Object, arguments: Sequence[str]) -> ConfigMapKey | None:
     """Follow ``--profiles=PATH`` by the mount that holds it to the ConfigMap and its key."""
-    path = _option(container, arguments)
+    path = _option(container, arguments, "--profiles", "FABRIC_INJECTOR_SERVE_PROFILES")
     for mount in container.get("volumeMounts") or ():
         folder = str(mount.get("mountPath") or "").rstrip("/")
         if not path or not path.startswith(f"{folder}/"):
@@ -111,11 +116,12 @@ def _profiles(pod: Object, container: Object, arguments: Sequence[str]) -> Confi
     return None
 
 
-def _option(container: Object, arguments: Sequence[str]) -> str:
-    for index, argument in enumerate(arguments):
-        if argument.startswith("--profiles="):
+def _option(container: Object, arguments: Sequence[str], option: str, variable: str) -> str:
+    """Return an option's value, from the arguments or else from the variable that stands for it."""
+    for argument, following in zip(arguments, [*arguments[1:], ""], strict=True):
+        if argument == option:
+            return following
+        if argument.startswith(f"{option}="):
             return argument.partition("=")[2]
-        if argument == "--profiles" and index + 1 < len(arguments):
-            return arguments[index + 1]
     variables = {each.get("name"): each.get("value") or "" for each in container.get("env") or ()}
-    return variables.get("FABRIC_INJECTOR_SERVE_PROFILES", "")
+    return variables.get(variable, "")

@@ -45,15 +45,24 @@ class Access(NamedTuple):
         return {key: value for key, value in found.items() if value}
 
 
-def needed(role: Role, namespace: str, configuration: str = names.WEBHOOK_CONFIGURATION) -> list[Access]:
-    """Return what the account of *role* cannot do without, as manifests/base grants it."""
+def needed(
+    role: Role,
+    namespace: str,
+    configuration: str = names.WEBHOOK_CONFIGURATION,
+    *,
+    keeps_certificates: bool = True,
+) -> list[Access]:
+    """Return what the account of *role* cannot do without, as the manifests grant it."""
     return [
         Access(verb, group, resource, namespace if place == "own" else "", configuration if name == "*" else name)
         for group, resource, place, name, verbs in _NEEDED[role]
+        if keeps_certificates or role == "webhook" or resource not in _OF_CERTIFICATES
         for verb in verbs.split()
     ]
 
 
+_OF_CERTIFICATES = ("mutatingwebhookconfigurations", "secrets")
+"""What only a controller that keeps the certificates touches."""
 _NEEDED: Mapping[Role, tuple[tuple[str, str, str, str, str], ...]] = {
     "webhook": (
         ("", "namespaces", "", "", "get list watch"),

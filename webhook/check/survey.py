@@ -123,10 +123,12 @@ def _begin_questions(reader: Reader, subject: Subject, installation: Installatio
         own = {access: ask(access) for access in to_install(subject.namespace)}
         return lambda: installation._replace(installer=_answers(own))
     accounts = dict(_ACCOUNTS) | {each.role: each.account for each in installation.deployments.items}
+    keeps = all(each.keeps_certificates for each in installation.deployments.items)
     asked = []
     for role, name in accounts.items():
         user = f"system:serviceaccount:{subject.namespace}:{name}"
-        wanted = {access: ask(access, user) for access in needed(role, subject.namespace, subject.configuration)}
+        needs = needed(role, subject.namespace, subject.configuration, keeps_certificates=keeps)
+        wanted = {access: ask(access, user) for access in needs}
         asked.append((role, name, wanted, {access: ask(access, user) for access in EXCESSIVE[role]}))
 
     def finish() -> Installation:

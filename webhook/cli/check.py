@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from webhook.cli.findings import print_findings, print_json
-from webhook.cli.options import Failure, webhook_configuration_option
+from webhook.cli.options import Failure, cluster_options, connect_to_cluster, webhook_configuration_option
 from webhook.errors import InputError, Unavailable
 from webhook.finding import count, exit_status, worst_first
 
@@ -35,6 +35,7 @@ _LINE = 100
     help="Namespace that fabric-injector is, or will be, installed in.",
 )
 @webhook_configuration_option
+@cluster_options
 @click.option(
     "-o",
     "--output",
@@ -58,11 +59,10 @@ def command(profiles: Path | None, namespace: str, webhook_configuration: str, o
       fabric-injector check -o json | jq '.findings[] | select(.level == "fail")'
     """  # noqa: D301  # \\b is click's own mark
     from webhook.check import Subject, examine, take_inventory
-    from webhook.kube.connection import connect
 
     try:
         given = None if profiles is None else _read(profiles)
-        inventory = take_inventory(connect(), Subject(namespace, webhook_configuration), given, _progress())
+        inventory = take_inventory(connect_to_cluster(), Subject(namespace, webhook_configuration), given, _progress())
     except (InputError, Unavailable) as error:
         raise Failure(str(error)) from None
     finally:
