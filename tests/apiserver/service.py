@@ -1,6 +1,7 @@
 """Replicas of the webhook behind a balancer, as a Deployment and a Service keep them."""
 
 import base64
+import signal
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
@@ -33,6 +34,16 @@ class Replica(Webhook):
     def is_ready(self) -> bool:
         """Tell whether requests should come here."""
         return self.status("/readyz") == 200
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal to the process."""
+        assert self._server is not None
+        self._server.process.send_signal(number)
+
+    def wait(self, seconds: float) -> int:
+        """Wait for the process to end by itself; give its exit status."""
+        assert self._server is not None
+        return self._server.process.wait(seconds)
 
 
 class Service:

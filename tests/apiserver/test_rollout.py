@@ -1,13 +1,18 @@
 """Replicas that come, go and die, and certificates that change, while pods are created fifty times a second."""
 
 import os
+import signal
+import ssl
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import urllib3
+import yaml
 
 from certs.pem import read_authorities
 from webhook import names
@@ -15,7 +20,7 @@ from webhook import names
 from .client import Client
 from .conftest import NamespaceFactory
 from .controller import ACCOUNT, Controller
-from .controlplane import ControlPlane
+from .controlplane import BASE, ControlPlane
 from .mounts import SECRET, kubelet, secret
 from .processes import wait_until
 from .service import Service
@@ -25,6 +30,8 @@ from .webhook import default_configuration
 PROFILE = {"fabric-injector.io/profile": "train"}
 HURRIED = [sys.executable, "-m", "tests.apiserver.hurried"]
 JOB_PODS = 300
+REVIEW = BASE.parents[1] / "tests/fixtures/live/torchx-volcano/pods-train-fgwp3pq7vkl4vc-train-0-0.review.json"
+JSON = {"Content-Type": "application/json"}
 
 
 @pytest.fixture
@@ -46,6 +53,50 @@ def test_rolls_out_without_a_failed_admission(service: Service, api: Client, lab
         wait_until(lambda: traffic.admitted > after + 100, 20, "admissions by the new replicas")
     assert traffic.failures == []
     assert all("Traceback" not in replica.output() for replica in service.replicas)
+
+
+@pytest.mark.timeout(240)
+def test_serves_on_after_sigterm_and_ends_though_requests_never_cease(service: Service) -> None:
+    """What a kubelet would have to kill after the shipped grace period has failed."""
+    deployment = yaml.safe_load((BASE / "deployment-webhook.yaml").read_text())
+    grace = deployment["spec"]["template"]["spec"]["terminationGracePeriodSeconds"]
+    review = REVIEW.read_bytes()
+    replica = service.replicas[0]
+    pool = urllib3.PoolManager(
+        retries=False, timeout=20, ssl_context=ssl.create_default_context(cafile=service.tls_dir / "ca.crt")
+    )
+    answered, failures = list[str](), list[str]()
+    ended = threading.Event()
+
+    def ask() -> None:
+        while not ended.is_set():
+            try:
+                reply = pool.request("POST", f"{replica.url}/mutate?timeout=5s", body=review, headers=JSON)
+            except urllib3.exceptions.HTTPError as error:
+                failures.append(repr(error))
+                return
+            if reply.status != 200:
+                failures.append(f"{reply.status} {reply.data!r}")
+            answered.append(reply.headers.get("connection", ""))
+            time.sleep(0.02)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    try:
+        wait_until(lambda: len(answered) > 20, 20, "answers")
+        assert set(answered) == {""}
+        replica.signal(signal.SIGTERM)
+        wait_until(lambda: replica.status("/readyz") == 503, 20, "the replica to be not ready")
+        after = len(answered) + 2
+        wait_until(lambda: len(answered) > after + 100, 20, "answers after SIGTERM")
+        assert set(answered[after:]) == {"close"}
+        assert failures == []
+        assert replica.wait(grace) == 0
+    finally:
+        ended.set()
+        asking.join()
+    assert len(failures) == 1, "the last request finds nobody"
+    assert "refused" in failures[0]
 
 
 @pytest.mark.timeout(240)
