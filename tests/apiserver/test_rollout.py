@@ -30,6 +30,18 @@ from .webhook import default_configuration
 PROFILE = {"fabric-injector.io/profile": "train"}
 HURRIED = [sys.executable, "-m", "tests.apiserver.hurried"]
 JOB_PODS = 300
+RESTRICTED = {
+    **POD,
+    "spec": {
+        "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
+        "containers": [
+            {
+                **POD["spec"]["containers"][0],
+                "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+            }
+        ],
+    },
+}
 REVIEW = BASE.parents[1] / "tests/fixtures/live/torchx-volcano/pods-train-fgwp3pq7vkl4vc-train-0-0.review.json"
 JSON = {"Content-Type": "application/json"}
 
@@ -184,7 +196,7 @@ def test_never_calls_for_pods_of_kube_system_and_whatever_else_is_excluded(
             service.terminate(replica)
         before = control_plane.metric(metric, name="pods.fabric-injector.io")
         for where in never:
-            answer = api.create({**POD, "metadata": {"generateName": "system-"}}, where, dry_run=True)
+            answer = api.create(RESTRICTED, where, dry_run=True)
             assert answer.status == 201, answer.message
         assert control_plane.metric(metric, name="pods.fabric-injector.io") == before
     finally:
