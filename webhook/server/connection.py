@@ -86,7 +86,8 @@ class Connection(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
         self._stop_head_timer()
-        super().connection_lost(exc)  # resumes writing, too
+        self._stop_read_timer()
+        super().connection_lost(exc)
         self._unset_keepalive_if_required()
         self._silent.pop(self, None)
         self._idle.pop(self, None)
@@ -141,9 +142,7 @@ class Connection(HttpToolsProtocol):
     def resume_writing(self) -> None:
         """Go on: the client reads."""
         super().resume_writing()
-        if self._read_timer is not None:
-            self._read_timer.cancel()
-            self._read_timer = None
+        self._stop_read_timer()
 
     def _is_answering(self) -> bool:
         return self.cycle is not None and not self.cycle.response_complete
@@ -152,3 +151,8 @@ class Connection(HttpToolsProtocol):
         if self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None
+
+    def _stop_read_timer(self) -> None:
+        if self._read_timer is not None:
+            self._read_timer.cancel()
+            self._read_timer = None
