@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -38,12 +38,16 @@ def test_injects_all_and_ends() -> None:
 def test_takes_its_webhook_along(number: signal.Signals, status: int) -> None:
     process = start()
     assert process.stdout is not None
-    url = None
+    url, pages = None, []
     for line in process.stdout:
+        pages += re.findall(r"^  (http\S+/)$", line.rstrip())
         url = url or (re.search(r"Metrics: (http\S+)/metrics", line) or [None, None])[1]
         if url:
             break
     assert url, "the demo did not serve"
+    page = Request(pages[0], headers={"Accept": "text/html"})
+    with urlopen(page, timeout=10) as reply:
+        assert b"<title>Dry run" in reply.read()
     with urlopen(f"{url}/livez", timeout=10) as reply:
         assert reply.status == 200
     process.send_signal(number)

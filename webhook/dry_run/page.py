@@ -1,4 +1,4 @@
-"""Write a dry run for the page: what it shows of each pod, every text ready to be put on the screen."""
+"""Write a dry run for the page: what it shows of each pod, every text free of what would not show, or would reorder what does."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from webhook.dry_run.yaml_text import yaml_lines, yaml_text
 from webhook.model import Object
 from webhook.review import printable
 
+_NAME_LENGTH = 300
+_MESSAGE_LENGTH = 4_000
+"""Longer than any that a cluster would take; a manifest may hold texts of megabytes where a name is due."""
 _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+\d+(?:,\d+)? @@\Z")
 _KEY = re.compile(r"( *)((?:- )*)([^\s:'\"][^:]*):")
 
@@ -20,24 +23,31 @@ def render_page(run: DryRun) -> str:
 
     Each hunk's heading names the fields above its first line: ``@@ -40,6 +46,11 @@ spec.containers.env``.
     """
-    ignored = [{"source": _text(part.source), "message": _text(part.message)} for part in run.ignored]
+    ignored = [
+        {"source": printable(part.source, _NAME_LENGTH), "message": printable(part.message, _MESSAGE_LENGTH)}
+        for part in run.ignored
+    ]
     return json.dumps({"pods": [_entry(pod) for pod in run.pods], "ignored": ignored}, ensure_ascii=False)
 
 
 def _entry(pod: PodResult) -> Object:
     return {
-        "source": _text(pod.source),
-        "namespace": _text(pod.namespace),
-        "name": _text(pod.name),
+        "source": printable(pod.source, _NAME_LENGTH),
+        "namespace": printable(pod.namespace, _NAME_LENGTH),
+        "name": printable(pod.name, _NAME_LENGTH),
         "system": pod.system,
-        "job": _text(pod.job),
+        "job": pod.job,
         "rendezvous": pod.rendezvous,
-        "profile": _text(pod.profile),
+        "profile": printable(pod.profile, _NAME_LENGTH),
         "allowed": pod.allowed,
         "observed": pod.observed,
-        "message": _text(pod.message),
+        "message": printable(pod.message, _MESSAGE_LENGTH),
         "decisions": [
-            {"step": decision.step, "outcome": str(decision.outcome), "message": _text(decision.message)}
+            {
+                "step": decision.step,
+                "outcome": str(decision.outcome),
+                "message": printable(decision.message, _MESSAGE_LENGTH),
+            }
             for decision in told_decisions(pod)
         ],
         "warnings": told_warnings(pod),
@@ -45,11 +55,6 @@ def _entry(pod: PodResult) -> Object:
         "diff": "\n".join(_placed(diff_lines(pod, whole="tab YAML", patch="tab JSON Patch"), pod.before)),
         "yaml": yaml_text(pod.after),
     }
-
-
-def _text(text: str) -> str:
-    """Leave out what would not show, or would reorder what does."""
-    return printable(text, limit=None)
 
 
 def _placed(diff: list[str], before: Object) -> list[str]:
