@@ -82,7 +82,8 @@ class TestKeyboard:
         judge(page)
         page.locator(".skip").focus()
         reached = []
-        for _ in range(24):
+        for _ in range(18):  # to the last, whose next would be the browser itself
+            page.keyboard.press("Tab")
             reached.append(
                 page.evaluate(
                     "(document.activeElement.id || document.activeElement.innerText || '').split('\\n')[0].trim()"
@@ -92,8 +93,7 @@ class TestKeyboard:
                 "manifest",  # whose frame shows the focus
                 "files",  # whose label does
             )
-            page.keyboard.press("Tab")
-        assert reached[0] == "Skip to the content"
+        assert reached[:2] == ["Dry run", "Profiles"]
         wanted = ["refresh", "namespace", "profile", "files", "manifest", "judge", "clear"]
         assert [name for name in reached if name in wanted] == wanted
         assert reached.index("Diff") > reached.index("clear")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,7 @@ def pod(**changes: Any) -> dict[str, Any]:
         pytest.param(pod(annotations={MARKUP: MARKUP}), id="annotation"),
         pytest.param(pod(annotations={"k8s.v1.cni.cncf.io/networks": MARKUP}), id="denied"),
         pytest.param(pod(labels={"fabric-injector.io/profile": MARKUP}), id="profile"),
-        pytest.param({**TRAINING, MARKUP: MARKUP}, id="key"),
+        pytest.param({**TRAINING, "spec": {**TRAINING["spec"], MARKUP: MARKUP}}, id="key"),
         pytest.param({**TRAINING, "spec": {"containers": [{"name": MARKUP, "image": MARKUP}]}}, id="container"),
         pytest.param({"apiVersion": "v1", "kind": MARKUP, "metadata": {"name": MARKUP}}, id="kind"),
     ],
@@ -95,10 +96,28 @@ def test_takes_a_large_paste(page: Page) -> None:
     area = page.get_by_label("Manifest", exact=True)
     area.focus()
     area.press("Control+V")
-    area.press("Control+End")
-    expect(page.locator("#gutter span").last).to_have_text("50005")
+    expect(page.locator("#long")).to_have_text(re.compile(r"^2.0 MB in 50,005 lines: .* judged in full"))
+    expect(area).to_have_attribute("readonly", "")
     area.press("Control+Enter")
     expect(page.locator("#results h2")).to_have_text("1 pod, left as it is")
+
+
+def test_shows_a_fault_in_a_part_of_a_large_paste(page: Page) -> None:
+    text = "# a line of a comment that says nothing\n" * 30_000 + "a: b: c\n" + "# more\n" * 30_000
+    page.get_by_label("Manifest", exact=True).evaluate(
+        """(area, text) => {
+            const pasted = new DataTransfer();
+            pasted.setData("text/plain", text);
+            area.dispatchEvent(new ClipboardEvent("paste", { clipboardData: pasted, bubbles: true, cancelable: true }));
+        }""",
+        text,
+    )
+    page.locator("#judge").click()
+    expect(page.get_by_role("alert")).to_contain_text("line 30001, column 5")
+    expect(page.locator(".gutter .fault")).to_have_text("30001")
+    page.get_by_role("button", name="Start over").click()
+    expect(page.get_by_label("Manifest", exact=True)).to_be_editable()
+    expect(page.locator("#long")).to_have_text("")
 
 
 def test_shows_a_thousand_pods(page: Page) -> None:

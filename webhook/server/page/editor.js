@@ -4,7 +4,9 @@ import { $, count } from "./dom.js";
 
 const LINE = 20; // pixels, as style.css says, like PADDING
 const PADDING = 10;
-const LARGE = 10_000; // characters
+const LARGE = 10_000; // characters that are pasted at once
+const EDITABLE = 300_000; // characters: of more a part is shown, for each key would make the browser lay all of it out again
+const PART = 2000; // lines
 const MOST_BYTES = 64 << 20; // more would freeze the tab long before the server refuses it
 
 export class Editor {
@@ -12,6 +14,8 @@ export class Editor {
     this.area = $("manifest");
     this.gutter = $("gutter");
     this.onChange = onChange;
+    this.whole = null; // a text that is too long to be edited
+    this.above = 0; // lines before the part of it that is shown
     this.lines = 1;
     this.fault = 0;
     this.area.addEventListener("input", () => this.changed());
@@ -24,11 +28,14 @@ export class Editor {
   }
 
   get text() {
-    return this.area.value;
+    return this.whole ?? this.area.value;
   }
 
   set text(text) {
-    this.area.value = text;
+    this.whole = text.length > EDITABLE ? text : null;
+    this.area.readOnly = this.whole !== null;
+    if (this.whole === null) this.area.value = text;
+    else this.showPart(1);
     this.area.scrollTop = 0;
     this.area.setSelectionRange(0, 0);
     this.changed();
@@ -36,9 +43,19 @@ export class Editor {
 
   changed() {
     this.lines = countLines(this.text);
+    if (this.whole === null) this.above = 0;
+    $("long").textContent = this.whole === null ? "" : `${(this.whole.length / 1e6).toFixed(1)} MB in ${count(this.lines, "line")}: shown in part and not to be edited here, judged in full.`;
     this.tell("");
     this.draw();
-    this.onChange();
+    this.onChange(this.text);
+  }
+
+  /** Show the lines around a line of a text that is too long. */
+  showPart(line) {
+    this.above = Math.max(0, line - PART / 2);
+    const start = startOfLine(this.whole, this.above + 1);
+    const end = startOfLine(this.whole, this.above + 1 + PART);
+    this.area.value = this.whole.slice(start, Math.min(end > start ? end : this.whole.length, start + EDITABLE));
   }
 
   /** Take a large paste at once: a browser's own way to insert it costs minutes, for it grows with the square of the lines. */
@@ -46,8 +63,13 @@ export class Editor {
     const text = event.clipboardData?.getData("text/plain") ?? "";
     if (text.length < LARGE) return;
     event.preventDefault();
-    this.area.setRangeText(text, this.area.selectionStart, this.area.selectionEnd, "end");
-    this.changed();
+    const { selectionStart: start, selectionEnd: end, value } = this.area;
+    if (this.whole !== null) this.text = text;
+    else if (value.length - (end - start) + text.length > EDITABLE) this.text = value.slice(0, start) + text + value.slice(end);
+    else {
+      this.area.setRangeText(text, start, end, "end");
+      this.changed();
+    }
   }
 
   /** Show a fault below the text, and where it is. */
@@ -61,17 +83,19 @@ export class Editor {
   }
 
   goTo(line, column) {
-    const start = startOfLine(this.text, line);
-    const end = this.text.indexOf("\n", start);
-    const stop = end < 0 ? this.text.length : end;
+    if (this.whole !== null) this.showPart(line);
+    const shown = this.area.value;
+    const start = startOfLine(shown, line - this.above);
+    const end = shown.indexOf("\n", start);
+    const stop = end < 0 ? shown.length : end;
     this.area.focus({ preventScroll: false });
     this.area.setSelectionRange(Math.min(start + column - 1, stop), stop);
-    this.area.scrollTop = Math.max(0, (line - 4) * LINE);
+    this.area.scrollTop = Math.max(0, (line - this.above - 4) * LINE);
     this.area.scrollLeft = Math.max(0, (column - 30) * 7);
   }
 
   draw() {
-    const first = Math.floor(this.area.scrollTop / LINE);
+    const first = this.above + Math.floor(this.area.scrollTop / LINE);
     const shown = Math.min(this.lines - first, Math.ceil(this.area.clientHeight / LINE) + 1);
     const numbers = Array.from({ length: Math.max(shown, 1) }, (_, index) => {
       const number = document.createElement("span");

@@ -133,7 +133,8 @@ function busy(isBusy) {
   $("results").setAttribute("aria-busy", String(isBusy));
 }
 
-function changed() {
+function changed(text) {
+  $("clear").hidden = !text && $("results").hidden;
   $("results").classList.add("old");
   hint();
 }
@@ -178,8 +179,8 @@ $("form").addEventListener("keydown", (event) => {
 });
 document.querySelector(".try").addEventListener("click", () => take(state.samples[0]));
 $("clear").addEventListener("click", startOver);
-$("namespace").addEventListener("input", changed);
-$("profile").addEventListener("change", changed);
+$("namespace").addEventListener("input", () => changed(editor.text));
+$("profile").addEventListener("change", () => changed(editor.text));
 $("refresh").addEventListener("click", refresh);
 for (const field of [$("namespace"), $("profile")]) field.addEventListener("focus", refreshIfStale);
 addEventListener("hashchange", () => showView(true));
