@@ -3,6 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+LOCK = $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock"
+IMAGE ?= fabric-injector
+ENGINE ?= $(firstword $(foreach tool,docker podman buildah,$(shell command -v $(tool))))
+VERSION = $(shell $(BIN)/python -c "import webhook; print(webhook.__version__)")
 COMPILED := build/compiled
 
 .PHONY: $(shell sed -n 's/^\([a-z-]*\):.*## .*/\1/p' $(MAKEFILE_LIST))
@@ -20,7 +24,7 @@ $(STAMP): pyproject.toml
 run: $(STAMP) ## a real webhook on sample data, and a TorchX job sent through it (ONCE=1: end after the print)
 	@$(BIN)/fabric-injector demo $(if $(ONCE),--once)
 
-test: check sockets test-page apiserver test-node ## everything: format, lint, types, layers, all test tiers
+test: check sockets test-page apiserver test-image test-node ## everything: format, lint, types, layers, all test tiers
 
 check: format lint types layers core ## the fast part: needs Python only
 
@@ -33,11 +37,13 @@ types: $(STAMP) ## check the types
 layers: $(STAMP) ## check the import contracts
 	@$(BIN)/lint-imports
 core: $(STAMP) ## tests that need nothing
-	@$(BIN)/pytest -q -m "not sockets and not apiserver and not node and not page"
+	@$(BIN)/pytest -q -m "not sockets and not apiserver and not image and not node and not page"
 sockets: $(STAMP) ## tests with real server processes on loopback
 	@$(BIN)/pytest -q -m sockets
 apiserver: $(STAMP) ## tests behind a real kube-apiserver, and the Helm chart (built once with Go, about 10 minutes)
 	@$(BIN)/pytest -q -m apiserver
+test-image: $(STAMP) ## tests of the container image, built and run (needs root, buildah, mmdebstrap and runc)
+	@$(BIN)/pytest -q -m image
 test-node: $(STAMP) ## tests with pods that run: a real kubelet, containerd, Multus (needs root; built once with Go, about 5 minutes)
 	@$(BIN)/pytest -q -m node
 
@@ -52,6 +58,15 @@ peer: $(STAMP) ## network-resources-injector's own end-to-end suite, run against
 test-page: $(STAMP) ## tests of the page in a real Chromium; pictures go to build/screenshots
 	@$(BIN)/pytest -q -m page
 
+image: $(STAMP) ## build the container image with docker, podman or buildah: IMAGE is its name, BUILDER and BASE are what it is built on
+	$(ENGINE) build $(BUILD_OPTIONS) --build-arg VERSION=$(VERSION) --build-arg REVISION=$(shell git rev-parse HEAD) \
+	  $(foreach name,SOURCE BUILDER BASE,$(if $($(name)),--build-arg $(name)=$($(name)))) --tag $(IMAGE):$(VERSION) .
+lock: $(STAMP) ## lock the current releases of what the image is made of
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group lock
+	@$(LOCK) pyproject.toml --output-file requirements.lock
+	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' \
+	  | $(LOCK) - --output-file requirements-build.lock
+
 $(COMPILED)/.built: $(STAMP) $(shell git ls-files webhook certs)
 	@echo "compiling the admission path: about two minutes" >&2
 	@rm -rf $(COMPILED) && mkdir -p $(COMPILED)
@@ -60,7 +75,7 @@ $(COMPILED)/.built: $(STAMP) $(shell git ls-files webhook certs)
 	@touch $@
 compiled: $(COMPILED)/.built ## compile the admission path as the image does, and run the core and socket tests on it (needs gcc)
 	@cp -r tests $(COMPILED)
-	@cd $(COMPILED) && $(CURDIR)/$(BIN)/pytest -q -p no:cacheprovider -m "not apiserver and not node and not page"
+	@cd $(COMPILED) && $(CURDIR)/$(BIN)/pytest -q -p no:cacheprovider -m "not apiserver and not image and not node and not page"
 
 bench: $(COMPILED)/.built ## measure the webhook, compiled as in the image, beside a floor (needs Go and gcc)
 	@cp -r tests $(COMPILED)

@@ -1,0 +1,98 @@
+"""Build the project's image with buildah, in a storage of its own that is removed afterwards."""
+
+import json
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+from webhook import __version__
+
+from .bases import BASE, BUILDER, root_file_system
+from .package_index import pip_configuration
+
+ROOT = Path(__file__).parents[2]
+NAME = "fabric-injector.test/fabric-injector"
+REVISION = "0123456789abcdef0123456789abcdef01234567"
+SOURCE = "https://example.com/fabric-injector"
+BASE_NAMES = {"BUILDER": "fabric-injector.test/builder:1", "BASE": "fabric-injector.test/base:1"}
+
+
+class Image(NamedTuple):
+    """The image's name, its configuration as OCI writes it, its size, and that of the base in it."""
+
+    name: str
+    configuration: dict[str, Any]
+    bytes: int
+    bytes_of_base: int
+
+
+class Builder:
+    """buildah with its own storage, from entering the `with` block until it is left."""
+
+    def __init__(self, folder: Path) -> None:
+        """Prepare one that keeps images in the folder."""
+        self._folder = folder
+        self._command = ["buildah", f"--root={folder / 'root'}", f"--runroot={folder / 'run'}"]
+
+    def __enter__(self) -> Self:
+        """Make the images to build on."""
+        try:
+            for argument, packages in (("BUILDER", BUILDER), ("BASE", BASE)):
+                container = self._run("from", "scratch")
+                self._run("add", "--quiet", container, str(root_file_system(packages)), "/")
+                self._run("commit", "--quiet", "--rm", container, BASE_NAMES[argument])
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Remove all containers and images."""
+        for command in (("umount", "--all"), ("rm", "--all"), ("rmi", "--all", "--force")):
+            with suppress(RuntimeError):
+                self._run(*command)
+
+    def build(self) -> Image:
+        """Build the project as it lies here; pip is configured as this machine's is, by files that do not stay in the image."""
+        configuration, certificates = pip_configuration()
+        secret = self._folder / "pip.conf"
+        secret.write_text(configuration)
+        arguments = BASE_NAMES | {"VERSION": __version__, "REVISION": REVISION, "SOURCE": SOURCE}
+        self._run(
+            *("build", "--isolation=chroot", "--network=host", "--layers=false", f"--tag={NAME}:{__version__}"),
+            *(f"--build-arg={name}={value}" for name, value in arguments.items()),
+            f"--secret=id=pip.conf,src={secret}",
+            *(f"--volume={path}:{path}:ro" for path in certificates),
+            str(ROOT),
+        )
+        name = f"{NAME}:{__version__}"
+        found = json.loads(self._run("inspect", "--type=image", name))
+        return Image(name, found["OCIv1"]["config"], self._bytes(name), self._bytes(BASE_NAMES["BASE"]))
+
+    def mount(self, image: Image) -> Path:
+        """Give a folder that holds the image's root file system."""
+        return Path(self._run("mount", self._run("from", image.name)))
+
+    def save(self, image: Image, archive: Path) -> Path:
+        """Write the image as `docker save` would; give the path back."""
+        self._run("push", "--quiet", image.name, f"docker-archive:{archive}:{image.name}")
+        return archive
+
+    def _bytes(self, name: str) -> int:
+        container = self._run("from", "--pull-never", name)
+        mounted = Path(self._run("mount", container))
+        size = sum(path.lstat().st_size for path in mounted.rglob("*") if not path.is_dir())
+        self._run("rm", container)
+        return size
+
+    def _run(self, *arguments: str) -> str:
+        command = [*self._command, *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        if done.returncode != 0:
+            tail = "\n".join((done.stdout + done.stderr).splitlines()[-25:])
+            raise RuntimeError(f"buildah {' '.join(arguments)}: status {done.returncode}\n{tail}")
+        return done.stdout.strip()
