@@ -1,7 +1,7 @@
 # BUILDER needs sh, and Python 3.11 or newer with venv and pip; BASE the same Python at the same path, and nothing else: no shell,
 # no pip. For example: a Debian 12 with python3-venv, and gcr.io/distroless/python3-debian12.
-ARG BUILDER=docker.io/library/python:3.14-slim
-ARG BASE=docker.io/library/python:3.14-slim
+ARG BUILDER=docker.io/library/python:3.13-slim
+ARG BASE=docker.io/library/python:3.13-slim
 
 FROM ${BUILDER} AS builder
 WORKDIR /build

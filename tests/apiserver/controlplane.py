@@ -3,6 +3,7 @@
 import re
 import secrets
 import subprocess
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -30,14 +31,18 @@ class ControlPlane:
     (`create_namespace` does). Nothing schedules or runs pods. `api` is the administrator's client.
     """
 
-    def __init__(self, folder: Path, *apiserver_flags: str) -> None:
-        """Prepare one that keeps data, keys and logs in the folder; the flags are added to kube-apiserver's."""
+    def __init__(self, folder: Path, *apiserver_flags: str, addresses: Sequence[str] = ()) -> None:
+        """Prepare one that keeps data, keys and logs in the folder.
+
+        The flags are added to kube-apiserver's; *addresses* are those, beside 127.0.0.1, at which clients reach it.
+        """
         self.folder = folder
         self.ca = folder / "pki" / "ca.crt"
         self.token = secrets.token_urlsafe(16)
         self._flags = apiserver_flags
-        self._port = free_port()
-        self.url = f"https://127.0.0.1:{self._port}"
+        self._names = (*SERVER_NAMES, *addresses)
+        self.port = free_port()
+        self.url = f"https://127.0.0.1:{self.port}"
         self._etcd_url = ""
         self._stack = ExitStack()
         self._apiserver: Server | None = None
@@ -69,7 +74,7 @@ class ControlPlane:
             "etcd-servers": self._etcd_url,
             "bind-address": "127.0.0.1",
             "advertise-address": "127.0.0.1",
-            "secure-port": self._port,
+            "secure-port": self.port,
             "cert-dir": keys,
             "tls-cert-file": keys / "tls.crt",
             "tls-private-key-file": keys / "tls.key",
@@ -178,7 +183,7 @@ class ControlPlane:
         )
 
     def _write_keys(self) -> None:
-        keys = Authority("control plane of the tests").write(self.folder / "pki", SERVER_NAMES)
+        keys = Authority("control plane of the tests").write(self.folder / "pki", self._names)
         write_private(keys / "sa.key", new_key_pem())
         (keys / "tokens.csv").write_text(f'{self.token},admin,admin,"system:masters"\n')
 

@@ -31,8 +31,8 @@ class Authority:
         return self._certificate.public_bytes(serialization.Encoding.PEM)
 
     def write(self, folder: Path, names: Sequence[str] = ("localhost",)) -> Path:
-        """Write ca.crt, tls.crt and tls.key for a server on 127.0.0.1 and the names into the folder; give it back."""
-        alternatives = [*map(x509.DNSName, names), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+        """Write ca.crt, tls.crt and tls.key for a server on 127.0.0.1 and the names and addresses into the folder; give it back."""
+        alternatives = [*map(_alternative, names), _alternative("127.0.0.1")]
         return self._write(folder, names[0], alternatives, ExtendedKeyUsageOID.SERVER_AUTH)
 
     def write_client(self, folder: Path, common_name: str, *dns_names: str) -> Path:
@@ -73,6 +73,13 @@ def _pem(key: ec.EllipticCurvePrivateKey) -> bytes:
     return key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
     )
+
+
+def _alternative(name: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(name))
+    except ValueError:
+        return x509.DNSName(name)
 
 
 def _name(common_name: str) -> x509.Name:

@@ -7,11 +7,11 @@ from contextlib import suppress
 
 
 class Relay:
-    """Passes bytes between a port of its own and the API server, until it is cut; *delay_seconds* holds each piece up."""
+    """Passes bytes between an address of its own and the API server, until it is cut; *delay_seconds* holds each piece up."""
 
-    def __init__(self, target: int) -> None:
+    def __init__(self, target: int, address: tuple[str, int] = ("127.0.0.1", 0)) -> None:
         self._target = target
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener = socket.create_server(address)
         self._sockets: set[socket.socket] = set()
         self._is_cut = False
         self.delay_seconds = 0.0

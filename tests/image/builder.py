@@ -1,7 +1,10 @@
 """Build the project's image with buildah, in a storage of its own that is removed afterwards."""
 
 import json
+import os
+import shutil
 import subprocess
+import sys
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -13,10 +16,25 @@ from .bases import BASE, BUILDER, root_file_system
 from .package_index import pip_configuration
 
 ROOT = Path(__file__).parents[2]
+PROGRAMS = ("buildah", "mmdebstrap", "runc")
+"""Each is of the Debian package of its name."""
 NAME = "fabric-injector.test/fabric-injector"
 REVISION = "0123456789abcdef0123456789abcdef01234567"
 SOURCE = "https://example.com/fabric-injector"
 BASE_NAMES = {"BUILDER": "fabric-injector.test/builder:1", "BASE": "fabric-injector.test/base:1"}
+
+
+def not_possible() -> str:
+    """Say what this machine itself does not allow; empty where images can be built."""
+    if sys.platform.startswith("linux") and os.geteuid() == 0:
+        return ""
+    return f"images are built and run as root on Linux; this is uid {os.geteuid()} on {sys.platform}"
+
+
+def not_installed() -> str:
+    """Say which packages this machine lacks that could be installed; empty where none."""
+    missing = " ".join(name for name in PROGRAMS if shutil.which(name) is None)
+    return f"not installed: {missing}; install them: apt-get install {missing}" if missing else ""
 
 
 class Image(NamedTuple):
@@ -77,9 +95,9 @@ class Builder:
         """Give a folder that holds the image's root file system."""
         return Path(self._run("mount", self._run("from", image.name)))
 
-    def save(self, image: Image, archive: Path) -> Path:
-        """Write the image as `docker save` would; give the path back."""
-        self._run("push", "--quiet", image.name, f"docker-archive:{archive}:{image.name}")
+    def save(self, image: Image, archive: Path, name: str) -> Path:
+        """Write the image as `docker save` would, under another name; give the path back."""
+        self._run("push", "--quiet", image.name, f"docker-archive:{archive}:{name}")
         return archive
 
     def _bytes(self, name: str) -> int:

@@ -5,18 +5,15 @@ def test_image(image, container):
 """
 
 import os
-import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from .builder import Builder, Image
+from .builder import Builder, Image, not_installed, not_possible
 from .container import Container
 
 FOLDER = Path(__file__).parent
-PROGRAMS = ("buildah", "mmdebstrap", "runc")
 FIGURES = pytest.StashKey[list[str]]()
 
 
@@ -31,10 +28,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def builder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Builder]:
     """Give what builds images; skip where this machine cannot, with the reason."""
-    if not sys.platform.startswith("linux") or os.geteuid() != 0:
-        pytest.skip(f"images are built and run as root on Linux; this is uid {os.geteuid()} on {sys.platform}")
-    if missing := [program for program in PROGRAMS if shutil.which(program) is None]:
-        reason = f"not installed: {', '.join(missing)}; install them: apt-get install {' '.join(missing)}"
+    if reason := not_possible():
+        pytest.skip(reason)
+    if reason := not_installed():
         if os.environ.get("CI") == "true":
             pytest.fail(reason)
         pytest.skip(reason)

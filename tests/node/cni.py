@@ -52,7 +52,9 @@ def _multus(configuration: PluginConfiguration, links: Links, kubeconfig: Path, 
         "hairpinMode": True,
         "ipam": {
             "type": "host-local",
-            "ranges": [[{"subnet": links.pods, "rangeStart": links.gateway.removesuffix(".1") + ".10"}]],
+            "ranges": [
+                [{"subnet": links.pods, "rangeStart": links.first_pod, "rangeEnd": links.last_pod}],
+            ],
             "routes": [{"dst": "0.0.0.0/0"}],
         },
     }

@@ -8,6 +8,7 @@ def test_pod(api, namespace, webhook, controller):
 import os
 import signal
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn, Protocol
 from uuid import uuid4
@@ -59,10 +60,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def node(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
     """Run the cluster for all tests; skip where this machine cannot, with the reason."""
+    with start_node(pytestconfig, tmp_path_factory) as running:
+        yield running
+
+
+@contextmanager
+def start_node(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
+    """Run a cluster; skip where this machine cannot, with the reason."""
     if reason := not_possible(tmp_path_factory.mktemp("try") / "overlay"):
         pytest.skip(reason)
     if reason := not_installed():
-        _unavailable(reason)
+        unavailable(reason)
     capture = pytestconfig.pluginmanager.getplugin("capturemanager")
     assert capture is not None
     try:
@@ -70,7 +78,7 @@ def node(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) 
             assets()
             node_assets()
     except AssetsUnavailable as problem:
-        _unavailable(str(problem))
+        unavailable(str(problem))
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with Node(tmp_path_factory.mktemp("node")) as running:
@@ -79,7 +87,7 @@ def node(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) 
         signal.signal(signal.SIGTERM, before)
 
 
-def _unavailable(reason: str) -> NoReturn:
+def unavailable(reason: str) -> NoReturn:
     """Skip with the reason, but fail under CI=true, where what can be installed must be."""
     if os.environ.get("CI") == "true":
         pytest.fail(reason)
@@ -157,5 +165,5 @@ def controller(controller_process: Controller) -> Controller:
 def _command() -> list[str]:
     command = installed_command()
     if command is None:
-        _unavailable("fabric-injector is not installed in this Python environment")
+        unavailable("fabric-injector is not installed in this Python environment")
     return command

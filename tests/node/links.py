@@ -16,7 +16,8 @@ _numbers = itertools.count()
 class Links:
     """The links, from entering the `with` block until it is left; their names carry this process's id.
 
-    The subnets are of 198.18.0.0/15, which is kept for tests (RFC 2544), and differ between processes.
+    The subnets are of 198.18.0.0/15, which is kept for tests (RFC 2544), and differ between processes. `api_service`, the first
+    address of the Services, is an address of this machine, for pods to reach the API server by.
     """
 
     def __init__(self) -> None:
@@ -25,6 +26,9 @@ class Links:
         self.bridge, self.macvlan_parent, self._peer = f"{name}b", f"{name}v", f"{name}w"
         self.gateway = f"198.18.{octet}.1"
         self.pods = f"198.18.{octet}.0/24"
+        self.first_pod, self.last_pod = f"198.18.{octet}.10", f"198.18.{octet}.239"
+        self.services = f"198.18.{octet}.240/28"
+        self.api_service = f"198.18.{octet}.241"
         self.fabric = f"198.19.{octet}.0/24"
         self.fabric_v6 = f"fd00:198:19:{octet:x}::/64"
 
@@ -33,7 +37,8 @@ class Links:
         _remove_orphans()
         try:
             _ip("link", "add", self.bridge, "type", "bridge")
-            _ip("addr", "add", f"{self.gateway}/24", "dev", self.bridge)
+            for address in (self.gateway, self.api_service):
+                _ip("addr", "add", f"{address}/24", "dev", self.bridge)
             _ip("link", "add", self.macvlan_parent, "type", "veth", "peer", "name", self._peer)
             for name in (self.bridge, self.macvlan_parent, self._peer):
                 _ip("link", "set", name, "up")

@@ -9,6 +9,7 @@ from tests.apiserver.assets import node_assets
 from tests.apiserver.client import Client
 from tests.apiserver.controlplane import ControlPlane
 from tests.apiserver.processes import Server
+from tests.apiserver.relay import Relay
 
 from .cni import configure
 from .containerd import Containerd
@@ -22,13 +23,23 @@ SECONDS_TO_END_PODS = 40
 
 
 class Node:
-    """A running cluster, from entering the `with` block until it is left. `api` is the administrator's client."""
+    """A running cluster, from entering the `with` block until it is left. `api` is the administrator's client.
+
+    There is no kube-proxy: the API server calls webhooks at their Service's endpoints, and pods reach the API server by a relay
+    at its Service's address. No other Service can be called.
+    """
 
     def __init__(self, folder: Path) -> None:
         """Prepare one that keeps data, keys and logs in the folder."""
         self.folder = folder
-        self.control_plane = ControlPlane(folder / "control-plane", "--kubelet-preferred-address-types=InternalIP")
         self.links = Links()
+        self.control_plane = ControlPlane(
+            folder / "control-plane",
+            "--kubelet-preferred-address-types=InternalIP",
+            f"--service-cluster-ip-range={self.links.services}",
+            "--enable-aggregator-routing=true",  # webhooks are called at their Service's endpoints
+            addresses=[self.links.api_service],
+        )
         self._namespaces = Namespaces(folder / "private")
         self._stack = ExitStack()
 
@@ -43,6 +54,7 @@ class Node:
             self._start_scheduler(programs["kube-scheduler"])
             stack.enter_context(self.links)
             stack.enter_context(Names(self.api, self.links.gateway))
+            stack.callback(Relay(self.control_plane.port, (self.links.api_service, 443)).close)
             stack.enter_context(self._namespaces)
             cni = configure(self.control_plane, self.links, self.folder / "cni", programs["multus"])
             self.containerd = stack.enter_context(Containerd(self._namespaces, self.folder / "containerd", cni))

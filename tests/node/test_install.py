@@ -1,0 +1,116 @@
+"""install.yaml as shipped, with the image from the Dockerfile, on a cluster that knows nothing of the injector yet."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.apiserver.client import Client
+from tests.apiserver.installation import INSTALL, NAMESPACE, shipped
+from tests.apiserver.processes import NotReady, wait_until
+from tests.image import builder as images
+from webhook import __version__, names
+
+from . import jobs
+from .conftest import PROFILES, SHARED_MEMORY_BYTES, start_node, unavailable
+from .node import Node
+from .pods import Pod
+from .test_jobs import assert_on_the_fabric
+
+DEPLOYMENTS = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments"
+
+
+@pytest.fixture(scope="module")
+def cluster(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
+    """A node of its own, which has the image under the name that install.yaml gives it."""
+    if reason := images.not_possible():
+        pytest.skip(reason)
+    if reason := images.not_installed():
+        unavailable(reason)
+    (deployment,) = shipped("Deployment", "fabric-injector-webhook")
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    folder = tmp_path_factory.mktemp("image")
+    with images.Builder(folder) as builder:
+        archive = builder.save(builder.build(), folder / "image.tar", f"docker.io/library/{container['image']}")
+    with start_node(pytestconfig, tmp_path_factory) as node:
+        node.containerd.import_images(archive.read_bytes())
+        archive.unlink()
+        yield node
+
+
+@pytest.fixture(scope="module")
+def installed(cluster: Node, tmp_path_factory: pytest.TempPathFactory) -> Client:
+    """Install as the README says: the profiles, then install.yaml, then wait for the two Deployments."""
+    profiles = tmp_path_factory.mktemp("install") / "profiles.yaml"
+    profiles.write_text(PROFILES)
+    plane = cluster.control_plane
+    plane.kubectl("apply", "--server-side", "--validate=strict", f"--filename={INSTALL}")
+    plane.kubectl(
+        "create", "configmap", "fabric-injector-profiles", f"--namespace={NAMESPACE}", f"--from-file={profiles}"
+    )
+    try:
+        wait_until(lambda: is_available(cluster.api), 180, "all replicas to be available")
+    except NotReady as problem:
+        described = "\n".join(pod.describe() for pod in own_pods(cluster.api))
+        raise AssertionError(f"{problem}\n{described}") from None
+    return cluster.api
+
+
+def is_available(api: Client) -> bool:
+    """Tell whether all replicas of both deployments are ready."""
+    deployments = api.expect("GET", DEPLOYMENTS)["items"]
+    ready = [one["status"].get("availableReplicas") == one["spec"]["replicas"] for one in deployments]
+    return len(ready) == 2 and all(ready)
+
+
+def own_pods(api: Client) -> list[Pod]:
+    """Give the pods of the injector."""
+    found = api.expect("GET", f"/api/v1/namespaces/{NAMESPACE}/pods")["items"]
+    return [Pod(api, pod, 0) for pod in found]
+
+
+def test_two_replicas_of_each_program_run_as_shipped(installed: Client) -> None:
+    """No container was ever restarted, and each says which version it is."""
+    pods = own_pods(installed)
+    assert len(pods) == 4
+    for pod in pods:
+        (status,) = pod.get()["status"]["containerStatuses"]
+        assert (status["ready"], status["restartCount"]) == (True, 0), pod.describe()
+        assert status["image"].endswith(f"fabric-injector:{__version__}")
+
+
+@pytest.mark.parametrize("system", ["torchx", "pytorchjob"])
+def test_a_job_of_a_labelled_namespace_is_injected_and_meets_on_the_fabric(
+    installed: Client, cluster: Node, system: str
+) -> None:
+    """Admitted by way of the Service, under certificates of the controller's own."""
+    name = cluster.control_plane.create_namespace(f"train-{system}", {names.PROFILE: "rdma-shared"})
+    pods = jobs.start(installed, system, name)
+    reports = [pod.report() for pod in pods]
+    address = pods[0].fabric_address()
+    for rank, report in enumerate(reports):
+        assert report.train["rank"] == rank
+        assert report.train["environment"]["MASTER_ADDR"] == address
+        assert report.train["shared_memory"] == ["tmpfs", SHARED_MEMORY_BYTES]
+        assert_on_the_fabric(report)
+
+
+def test_pods_of_other_namespaces_stay_as_they_are(installed: Client, cluster: Node) -> None:
+    name = cluster.control_plane.create_namespace("unlabelled")
+    (master, _) = jobs.start(installed, "pytorchjob", name)
+    assert names.NETWORKS not in master.created["metadata"].get("annotations", {})
+
+
+def test_a_replica_that_is_deleted_is_not_missed(installed: Client, cluster: Node) -> None:
+    """It answers until no request comes to it any more, and another takes its place."""
+    name = cluster.control_plane.create_namespace("rollout", {names.PROFILE: "rdma-shared"})
+    webhooks = [pod for pod in own_pods(installed) if pod.name.startswith("fabric-injector-webhook")]
+    installed.expect("DELETE", webhooks[0].path)
+    manifest = jobs.pytorchjob()[0]
+
+    def gone() -> bool:
+        answer = installed.create(manifest, name, dry_run=True)
+        assert answer.status == 201, answer.message
+        return not installed.answers(webhooks[0].path)
+
+    wait_until(gone, 60, "the replica to end")
+    wait_until(lambda: is_available(installed), 60, "another to take its place")
