@@ -139,3 +139,19 @@ def test_only_short_values_are_remembered() -> None:
     padded = entry("10.0.0.1", pad="x" * 20_000)
     assert found(padded) == Secondary("10.0.0.1")
     assert status_module._remembered.cache_info().currsize == before
+
+
+def test_an_entry_without_an_interface_comes_before_one_on_another() -> None:
+    entries = [
+        {"name": "default/rdma-net", "interface": "net9", "ips": ["10.0.0.9"]},
+        {"name": "default/rdma-net", "ips": ["10.0.0.2"]},
+    ]
+    found = secondary_address(json.dumps(entries), Wanted("default", "rdma-net", "net1", "any"))
+    assert found == Secondary("10.0.0.2")
+
+
+def test_an_address_that_holds_on_one_node_alone_is_told() -> None:
+    entries = [{"name": "default/rdma-net", "interface": "net1", "ips": ["fd00::1%net1"]}]
+    found = secondary_address(json.dumps(entries), Wanted("default", "rdma-net", "net1", "any"))
+    assert found.address == ""
+    assert found.problem.endswith("at which no other pod can reach this one")

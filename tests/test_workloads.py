@@ -347,3 +347,7 @@ def test_a_group_of_plain_pods_in_kueue_is_a_job() -> None:
 def test_a_slurm_node_is_recognised_by_slinkys_labels() -> None:
     pod = plain({"app.kubernetes.io/name": "slurmd", "nodeset.slinky.slurm.net/pod-name": "gpu-0"})
     assert (member(pod).system, member(pod).rendezvous) == ("slurm", None)
+
+
+def test_tells_the_operators_own_name_of_the_training_container() -> None:
+    assert recognise(pods.load("pods/kubeflow-pytorchjob-0.yaml")).container == "pytorch"
