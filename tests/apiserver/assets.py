@@ -65,30 +65,40 @@ def _given_folder() -> Path | None:
     return folder
 
 
+def cache_folder() -> Path:
+    """Give the user's cache folder for what tests build, which may not exist."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fabric-injector"
+
+
 def _built(*names: str) -> dict[str, Path]:
-    go, version = _go()
-    root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fabric-injector" / "assets"
+    _, version = go()
+    root = cache_folder() / "assets"
     paths = {name: root / _key(version, ALL[name].modules) / name for name in names}
     for name, path in paths.items():
-        if path.is_file():
-            continue
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise AssetsUnavailable(f"the cache folder cannot be made: {error}") from error
-        with _locked(path.with_name("lock")):
-            if not path.is_file():
-                _build(go, name, path)
+        if not path.is_file():
+            program = ALL[name]
+            build_once(_flags(), TOOLS / program.module, program.package, path, program.duration)
     return paths
 
 
-def _go() -> tuple[str, str]:
+def build_once(flags: list[str], folder: Path, package: str, target: Path, duration: str) -> None:
+    """Build a package of the Go module in the folder, unless another process does so first; AssetsUnavailable where it fails."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise AssetsUnavailable(f"the cache folder cannot be made: {error}") from error
+    with _locked(target.with_name("lock")):
+        if not target.is_file():
+            _build(flags, folder, package, target, duration)
+
+
+def go() -> tuple[str, str]:
     """Find Go and its version, which must be at least the one that the module files name."""
-    go = shutil.which("go")
-    if go is None:
+    program = shutil.which("go")
+    if program is None:
         raise AssetsUnavailable("no Go on PATH to build kube-apiserver and etcd with, and no KUBEBUILDER_ASSETS")
     module = TOOLS / "kubernetes"
-    answer = subprocess.run([go, "env", "GOVERSION"], cwd=module, env=go_environment(), capture_output=True, text=True)
+    answer = subprocess.run([program, "env", "GOVERSION"], cwd=module, env=go_environment(), capture_output=True, text=True)
     version = answer.stdout.strip()
     wanted = _find(r"^go ([\d.]+)$", (module / "go.mod").read_text())
     found = re.search(r"\d+(\.\d+)+", version)
@@ -96,21 +106,18 @@ def _go() -> tuple[str, str]:
         raise AssetsUnavailable(f"`go env GOVERSION` failed: {answer.stderr.strip() or version}")
     if _numbers(found.group()) < _numbers(wanted):
         raise AssetsUnavailable(f"building the control plane needs Go {wanted} or later, found {version}")
-    return go, version
+    return program, version
 
 
-def _build(go: str, name: str, target: Path) -> None:
-    program = ALL[name]
-    started = time.monotonic()
+def _build(flags: list[str], folder: Path, package: str, target: Path, duration: str) -> None:
+    name, started = target.name, time.monotonic()
     partial = target.with_name(f".{name}.{os.getpid()}")
     log = target.with_name(f"{name}.log")
-    _say(f"building {name} into {target.parent} ({program.duration}, once)")
-    command = [go, "build", *_flags(), "-o", str(partial), program.package]
+    _say(f"building {name} into {target.parent} ({duration}, once)")
+    command = [go()[0], "build", *flags, "-o", str(partial), package]
     try:
         with log.open("wb") as output:
-            process = subprocess.Popen(
-                command, cwd=TOOLS / program.module, env=go_environment(), stdout=output, stderr=output
-            )
+            process = subprocess.Popen(command, cwd=folder, env=go_environment(), stdout=output, stderr=output)
             _wait(process, name, started)
         if process.returncode != 0:
             tail = "\n".join(log.read_text(errors="replace").splitlines()[-5:])

@@ -34,6 +34,7 @@ class Image(NamedTuple):
     name: str
     layers: tuple[bytes, ...]
     entrypoint: tuple[str, ...] = ()
+    user: str = ""
 
 
 def layer(files: Mapping[str, Path | bytes], links: Mapping[str, str] | None = None) -> bytes:
@@ -106,6 +107,7 @@ def _config(image: Image, digests: list[str]) -> dict[str, Any]:
         "Env": ["PATH=/usr/local/bin:/usr/bin:/bin"],
         "WorkingDir": "/app",
         "Entrypoint": list(image.entrypoint),
+        "User": image.user,
     }
     return {
         "architecture": MACHINES[platform.machine()],

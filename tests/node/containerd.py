@@ -88,6 +88,11 @@ class Containerd:
         """Tell whether a container of the pod runs, as the node knows; a pod's status may be behind."""
         return not self.running().isdisjoint(self._find(pod_uid, f'labels."io.kubernetes.container.name"=={container}'))
 
+    def kill_containers(self, pod_uid: str) -> None:
+        """Kill what runs of the pod's containers; its sandbox stays."""
+        for container in self._find(pod_uid, 'labels."io.cri-containerd.kind"==container'):
+            self._ctr("tasks", "kill", "--signal=SIGKILL", container)
+
     def kill_sandbox(self, pod_uid: str) -> None:
         """Kill the sandbox of the pod, as a node's reboot does; the kubelet then makes a new one."""
         (sandbox,) = self._find(pod_uid, 'labels."io.cri-containerd.kind"==sandbox')
@@ -104,4 +109,4 @@ class Containerd:
 
     def _ctr(self, *arguments: str, data: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
         command = ["ctr", f"--address={self.socket}", "--namespace=k8s.io", *arguments]
-        return subprocess.run(command, input=data, capture_output=True, timeout=120)
+        return subprocess.run(command, input=data, capture_output=True, timeout=600)

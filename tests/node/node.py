@@ -29,9 +29,13 @@ class Node:
     at its Service's address. No other Service can be called.
     """
 
-    def __init__(self, folder: Path) -> None:
-        """Prepare one that keeps data, keys and logs in the folder."""
+    def __init__(self, folder: Path, *, runs_operators: bool = False) -> None:
+        """Prepare one that keeps data, keys and logs in the folder.
+
+        For *runs_operators* what has lost its owner is collected as garbage; else pods may name owners that do not exist.
+        """
         self.folder = folder
+        self._controllers = [] if runs_operators else ["--controllers=*,-garbage-collector-controller"]
         self.links = Links()
         self.control_plane = ControlPlane(
             folder / "control-plane",
@@ -49,8 +53,7 @@ class Node:
         (self.folder / "control-plane").mkdir(parents=True)
         with self._stack as stack:
             stack.enter_context(self.control_plane)
-            # the owners of the tests' pods, PyTorchJobs and the like, do not exist: their pods would be collected as garbage
-            self.control_plane.start_controller_manager("--controllers=*,-garbage-collector-controller")
+            self.control_plane.start_controller_manager(*self._controllers)
             self._start_scheduler(programs["kube-scheduler"])
             stack.enter_context(self.links)
             stack.enter_context(Names(self.api, self.links.gateway))

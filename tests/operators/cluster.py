@@ -1,0 +1,159 @@
+"""The node with operators on it: jobs are submitted, and their pods looked at as they run."""
+
+import json
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NoReturn
+
+from tests.apiserver.assets import AssetsUnavailable
+from tests.apiserver.client import RequestFailed
+from tests.apiserver.processes import NotReady, wait_until
+from tests.apiserver.webhook import Webhook, installed_command
+from tests.node.node import Node
+from tests.node.pods import Pod, Report
+from webhook.model import Object
+
+from .builds import built
+from .install import Installer
+from .programs import Operator
+from .recorder import Reviews
+from .torch_image import TorchUnavailable, torch_archive, torch_installed
+
+SECONDS = 240
+NEWEST = "2.15.0"
+
+
+class Cluster:
+    """One node, our webhook, and the operators that tests have installed. `reviews` are of all pods so far."""
+
+    def __init__(
+        self,
+        node: Node,
+        reviews: Reviews,
+        folder: Path,
+        webhook: Webhook,
+        capture: Any,
+        unavailable: Callable[[str], NoReturn],
+    ) -> None:
+        self.node, self.api, self.reviews = node, node.api, reviews
+        self._folder = folder
+        self._webhook = webhook
+        self._capture = capture
+        self._unavailable = unavailable
+        self._installer = Installer(node, folder)
+        self._images: set[str] = set()
+
+    def close(self) -> None:
+        """Take the API server from the operators."""
+        self._installer.close()
+
+    def install(self, operator: Operator) -> None:
+        """Build and install the operator unless it is there; skip where it cannot be had."""
+        with self._told(), self._or_skip():
+            built(operator)
+        self._installer.install(operator)
+
+    def torch(self, version: str = NEWEST) -> str:
+        """Give the image with this version of torch, on the node; skip where it cannot be had."""
+        name = f"fabric-injector.test/torch:{version}"
+        if name not in self._images:
+            with self._told(), self._or_skip():
+                folder = torch_installed(version)
+            self.node.containerd.import_images(torch_archive(name, folder))
+            self._images.add(name)
+        return name
+
+    def submit(self, manifest: Object, namespace: str) -> str:
+        """Create the object of an operator; give its path."""
+        path = self.api.path(manifest, namespace)
+        response = self.api.create(manifest, namespace)
+        if response.status != 201:
+            raise RequestFailed("POST", path, response)
+        return f"{path}/{response.json['metadata']['name']}"
+
+    def pods(self, namespace: str, count: int) -> list[Pod]:
+        """Wait until the namespace has this many pods that do not end, and give them by name."""
+        found: list[Pod] = []
+
+        def are_there() -> bool:
+            found[:] = self._living(namespace)
+            return len(found) == count
+
+        try:
+            wait_until(are_there, SECONDS, f"{count} pods", interval=0.5)
+        except NotReady as problem:
+            raise AssertionError(f"{problem}\n{self.describe(namespace)}") from None
+        return found
+
+    def reports(self, namespace: str, count: int, accept: Callable[[Report], bool] = lambda _: True) -> list[Report]:
+        """Wait until as many pods tell that they have trained, in a way that is acceptable; give what they tell, by rank."""
+        found: list[Report] = []
+
+        def told() -> bool:
+            found[:] = [report for pod in self._living(namespace) for report in _reports(pod) if accept(report)]
+            return len(found) == count
+
+        try:
+            wait_until(told, SECONDS, f"{count} pods to have trained", interval=1)
+        except NotReady as problem:
+            raise AssertionError(f"{problem}\n{self.describe(namespace)}") from None
+        return sorted(found, key=lambda report: int(report.train["rank"]))
+
+    def describe(self, namespace: str) -> str:
+        """Give what the namespace's pods and the operators wrote, for the message of a failed assertion."""
+        pods = [f"=== {pod.name}\n{pod.describe()}" for pod in self._all(namespace)]
+        return "\n".join([*pods, *self._installer.describe()])
+
+    def kill(self, pod: Pod) -> None:
+        """Kill what runs in the pod's containers, as the kernel does where memory ends; its operator sees it fail."""
+        self.node.containerd.kill_containers(pod.uid)
+
+    def predicted(self, manifest: Object, namespace: str) -> list[Object]:
+        """Give what `fabric-injector dry-run` says about the manifest."""
+        command = installed_command()
+        assert command is not None
+        arguments = ["dry-run", "-f", "-", "-o", "json", "--namespace", namespace, "--profiles", str(self._webhook.profiles)]
+        config = self.node.control_plane.kubeconfig(self._folder / "admin.kubeconfig")
+        done = subprocess.run(
+            [*command, *arguments], input=json.dumps(manifest), capture_output=True, text=True, env={"KUBECONFIG": str(config)}, timeout=60
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        pods: list[Object] = json.loads(done.stdout)["pods"]
+        return pods
+
+    def _living(self, namespace: str) -> list[Pod]:
+        pods = self._all(namespace)
+        return [
+            pod
+            for pod in pods
+            if "deletionTimestamp" not in pod.created["metadata"] and pod.created["status"]["phase"] != "Failed"
+        ]
+
+    def _all(self, namespace: str) -> list[Pod]:
+        items = self.api.expect("GET", f"/api/v1/namespaces/{namespace}/pods")["items"]
+        return [Pod(self.api, one, _created(one)) for one in items]
+
+    def _told(self) -> AbstractContextManager[None]:
+        told: AbstractContextManager[None] = self._capture.global_and_fixture_disabled() if self._capture else nullcontext()
+        return told
+
+    @contextmanager
+    def _or_skip(self) -> Iterator[None]:
+        try:
+            yield
+        except (AssetsUnavailable, TorchUnavailable) as problem:
+            self._unavailable(str(problem))
+
+
+def _created(pod: Object) -> float:
+    return datetime.fromisoformat(pod["metadata"]["creationTimestamp"]).timestamp()
+
+
+def _reports(pod: Pod) -> list[Report]:
+    try:
+        return [pod.told()]
+    except (AssertionError, RequestFailed):
+        return []

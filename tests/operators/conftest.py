@@ -1,0 +1,99 @@
+"""Fixtures for jobs that their own operators run, with torch.
+
+def test_job(cluster, namespace):
+    cluster.install(programs.JOBSET)
+    job = cluster.submit(manifest, namespace("rdma-shared"))
+"""
+
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from tests.apiserver.assets import AssetsUnavailable, assets, node_assets
+from tests.apiserver.controller import Controller
+from tests.apiserver.webhook import Webhook
+from tests.node.conftest import (  # noqa: F401 fixtures that use this folder's node
+    FOLDER as NODE_FOLDER,
+    Figures,
+    NamespaceFactory,
+    _unavailable,
+    api,
+    controller,
+    controller_process,
+    namespace,
+    webhook,
+)
+from tests.node.node import Node
+from tests.node.requirements import not_installed, not_possible
+
+from .cluster import Cluster
+from .recorder import recorder
+
+FOLDER = NODE_FOLDER.with_name("operators")
+FIGURES = pytest.StashKey[Figures]()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of this folder, and let only their own time count: the first fixtures may build for minutes."""
+    for item in items:
+        if item.path.is_relative_to(FOLDER):
+            item.add_marker(pytest.mark.operators)
+            item.add_marker(pytest.mark.timeout(600, func_only=True))
+
+
+@pytest.fixture(scope="session")
+def node(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
+    """Run a cluster in which operators run as pods; skip where this machine cannot, with the reason."""
+    if reason := not_possible(tmp_path_factory.mktemp("try") / "overlay"):
+        pytest.skip(reason)
+    if reason := not_installed():
+        _unavailable(reason)
+    capture = pytestconfig.pluginmanager.getplugin("capturemanager")
+    assert capture is not None
+    try:
+        with capture.global_and_fixture_disabled():
+            assets()
+            node_assets()
+    except AssetsUnavailable as problem:
+        _unavailable(str(problem))
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with Node(tmp_path_factory.mktemp("node"), runs_operators=True) as running:
+            yield running
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@pytest.fixture(scope="session")
+def cluster(
+    pytestconfig: pytest.Config,
+    node: Node,
+    webhook: Webhook,  # noqa: F811
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Cluster]:
+    """Give the cluster with our webhook and a recorder before it."""
+    capture = pytestconfig.pluginmanager.getplugin("capturemanager")
+    with recorder(node.api, tmp_path_factory.mktemp("recorder")) as reviews:
+        running = Cluster(node, reviews, tmp_path_factory.mktemp("operators"), webhook, capture, _unavailable)
+        yield running
+        running.close()
+
+
+@pytest.fixture(autouse=True)
+def _controller(controller: Controller) -> None:  # noqa: F811
+    """Run our controller for every test."""
+
+
+@pytest.fixture(scope="session")
+def figures(pytestconfig: pytest.Config) -> Figures:
+    """Give the lines that are printed after the tests."""
+    return pytestconfig.stash.setdefault(FIGURES, [])
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Print the figures."""
+    if lines := config.stash.get(FIGURES, []):
+        terminalreporter.section("operators")
+        for line in lines:
+            terminalreporter.write_line(line)

@@ -1,0 +1,154 @@
+"""An operator in the cluster as it ships: its manifests, accounts and webhooks, its program in a pod."""
+
+import base64
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import yaml
+
+from tests.apiserver.client import RequestFailed
+from tests.apiserver.pki import Authority
+from tests.apiserver.processes import NotReady, wait_until
+from tests.apiserver.relay import Relay
+from tests.node.archive import Image, docker_archive, layer
+from tests.node.node import Node
+from webhook.model import Object
+
+from .builds import built, source
+from .programs import VOLCANO, Operator
+
+SECONDS = 180
+API_NAME = "kubernetes.default.svc"
+ADMISSION_OF_VOLCANO = "volcano-admission-service.volcano-system.svc"
+LEFT_OUT = ("Job",)
+"""Volcano's Job that makes a certificate by a script of its image."""
+
+
+class Installer:
+    """Installs operators on one node; pods of theirs reach the API server by a relay at the address of the pods' bridge."""
+
+    def __init__(self, node: Node, folder: Path) -> None:
+        self._node = node
+        self._folder = folder
+        port = urlsplit(node.control_plane.url).port
+        assert port is not None
+        self._relay = Relay(port, node.links.gateway)
+        self._installed: dict[str, Operator] = {}
+
+    def close(self) -> None:
+        """Take the API server from the operators."""
+        self._relay.close()
+
+    def install(self, operator: Operator) -> None:
+        """Install the operator unless it is there, and return once its resource and its webhooks are served."""
+        if operator.name in self._installed:
+            return
+        programs = built(operator)
+        self._node.containerd.import_images(docker_archive(tuple(_image(name, path) for name, path in programs.items())))
+        manifests = list(self._manifests(operator))
+        first = [one for one in manifests if one["kind"] in ("Namespace", "CustomResourceDefinition")]
+        self._apply(first)
+        if operator is VOLCANO:
+            self._give_certificate(operator.namespace)
+        self._apply([self._runnable(one, operator) for one in manifests if one not in first])
+        for deployment in operator.programs:
+            self._wait_until_ready(operator.namespace, deployment)
+        self._installed[operator.name] = operator
+
+    def describe(self) -> list[str]:
+        """Give what the operators' pods wrote last."""
+        return [self.logs(operator.namespace) for operator in self._installed.values()]
+
+    def _manifests(self, operator: Operator) -> Iterator[Object]:
+        path = source(operator) / operator.manifests
+        if operator.left_out:
+            path = self._without(operator)
+        text = self._node.control_plane.kubectl("kustomize", str(path)).stdout if path.is_dir() else path.read_text()
+        for manifest in yaml.safe_load_all(text):
+            if manifest and manifest["kind"] not in LEFT_OUT:
+                yield manifest
+
+    def _without(self, operator: Operator) -> Path:
+        """Copy the manifests, and take a resource out of the copy's kustomization."""
+        top, inner = operator.manifests.split("/", 1)
+        copy = self._folder / operator.name
+        for file in (source(operator) / top).rglob("*"):
+            if file.is_file():
+                target = copy / file.relative_to(source(operator) / top)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(file.read_bytes())
+        kustomization = copy / inner / "kustomization.yaml"
+        settings = yaml.safe_load(kustomization.read_text())
+        settings["resources"].remove(operator.left_out)
+        kustomization.write_text(yaml.safe_dump(settings))
+        return copy / inner
+
+    def _apply(self, manifests: list[Object]) -> None:
+        arguments = ("apply", "--server-side", "--force-conflicts", "-f", "-")
+        self._node.control_plane.kubectl(*arguments, input=yaml.safe_dump_all(manifests))
+
+    def _give_certificate(self, namespace: str) -> None:
+        folder = Authority("volcano's admission").write(self._folder / "volcano", [ADMISSION_OF_VOLCANO])
+        data = {name: base64.b64encode((folder / name).read_bytes()).decode() for name in ("tls.crt", "tls.key", "ca.crt")}
+        metadata = {"name": "volcano-admission-secret", "namespace": namespace}
+        self._node.api.ensure({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data})
+
+    def _runnable(self, manifest: Object, operator: Operator) -> Object:
+        """Let a Deployment run the program that was built, once, with the API server where pods of this node find it."""
+        if manifest["kind"] != "Deployment":
+            return manifest
+        manifest["spec"]["replicas"] = 1
+        pod = manifest["spec"]["template"]["spec"]
+        pod["hostAliases"] = [{"ip": self._node.links.gateway, "hostnames": [API_NAME]}]
+        for container in pod["containers"]:
+            container |= {"image": _name(manifest["metadata"]["name"]), "imagePullPolicy": "IfNotPresent"}
+            container.pop("resources", None)
+            container["args"] = [*container.get("args", []), *operator.arguments]
+            server = {"KUBERNETES_SERVICE_HOST": API_NAME, "KUBERNETES_SERVICE_PORT": str(self._relay.port)}
+            container.setdefault("env", []).extend({"name": name, "value": value} for name, value in server.items())
+        return manifest
+
+    def _wait_until_ready(self, namespace: str, deployment: str) -> None:
+        api = self._node.api
+        path = f"/apis/apps/v1/namespaces/{namespace}/deployments/{deployment}"
+        rounds = iter(range(1_000_000))
+
+        def ready() -> bool:
+            found = api.expect("GET", path)
+            self._touch_pods(namespace, str(next(rounds)))
+            return bool(found.get("status", {}).get("readyReplicas"))
+
+        try:
+            wait_until(ready, SECONDS, f"{deployment} to be ready", interval=3)
+        except NotReady as problem:
+            raise NotReady(f"{problem}\n{self.logs(namespace)}") from None
+
+    def _touch_pods(self, namespace: str, value: str) -> None:
+        """Let the kubelet look at the pods again: it brings a changed Secret, such as a new certificate, only then."""
+        path = f"/api/v1/namespaces/{namespace}/pods"
+        for pod in self._node.api.expect("GET", path)["items"]:
+            annotations: dict[str, Any] = {"metadata": {"annotations": {"fabric-injector.test/round": value}}}
+            self._node.api.request("PATCH", f"{path}/{pod['metadata']['name']}", annotations)
+
+    def logs(self, namespace: str) -> str:
+        """Give the statuses and the last lines of all pods of an operator's namespace."""
+        path = f"/api/v1/namespaces/{namespace}/pods"
+        lines = []
+        try:
+            for pod in self._node.api.expect("GET", path)["items"]:
+                name = pod["metadata"]["name"]
+                log = str(self._node.api.request("GET", f"{path}/{name}/log?tailLines=30").json)
+                lines.append(f"--- {name} {pod['status']}\n{log}")
+        except RequestFailed as problem:
+            lines.append(str(problem))
+        return "\n".join(lines)
+
+
+def _image(deployment: str, program: Path) -> Image:
+    return Image(_name(deployment), (layer({"manager": program}),), ("/manager",), user="65532")
+
+
+def _name(deployment: str) -> str:
+    return f"fabric-injector.test/{deployment}:1"
