@@ -1,6 +1,7 @@
 """Pods of the tests: created, waited for, and read back."""
 
 import json
+import re
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -11,6 +12,8 @@ from webhook import names
 from webhook.model import Object
 
 SECONDS = 90
+TOLD = re.compile(r'(?:\[\S*\]:)?(\{".*\})')
+"""A line of a training program, before which torchrun --tee may write the rank."""
 
 
 class Pod:
@@ -42,6 +45,10 @@ class Pod:
         """Remove it at once, and return when a pod of its name can be created again."""
         self.api.request("DELETE", f"{self.path}?gracePeriodSeconds=0")
         wait_until(lambda: not self.api.answers(self.path), 30, f"pod {self.name} to be gone")
+
+    def delete_gracefully(self, seconds: int = 1) -> None:
+        """Ask for its end, as an eviction does, with as many seconds for its containers."""
+        self.api.expect("DELETE", f"{self.path}?gracePeriodSeconds={seconds}")
 
     def wait(self, condition: Callable[[Object], bool], what: str, seconds: float = SECONDS) -> Object:
         """Wait until the condition holds for the pod, and give the pod; NotReady tells its status and what it wrote."""
@@ -90,8 +97,8 @@ class Pod:
         container = annotations.get(names.CONTAINER) or self.created["spec"]["containers"][0]["name"]
         told: dict[str, Any] = {}
         for line in self.log(container).splitlines():
-            if line.startswith('{"'):
-                told |= json.loads(line)
+            if found := TOLD.fullmatch(line):
+                told |= json.loads(found[1])
         return told
 
     def log(self, container: str) -> str:

@@ -2,7 +2,7 @@
 
 import json
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import datetime
 from pathlib import Path
@@ -16,6 +16,7 @@ from tests.node.node import Node
 from tests.node.pods import Pod, Report
 from webhook.model import Object
 
+from . import torchx
 from .builds import built
 from .install import Installer
 from .programs import Operator
@@ -73,6 +74,13 @@ class Cluster:
         if response.status != 201:
             raise RequestFailed("POST", path, response)
         return f"{path}/{response.json['metadata']['name']}"
+
+    def torchx(self, namespace: str, *arguments: str, options: Sequence[str] = ()) -> str:
+        """Do `torchx run` of dist.ddp with these arguments; give what it prints. Skip where TorchX cannot be had."""
+        config = self.node.control_plane.kubeconfig(self._folder / "admin.kubeconfig")
+        with self._told(), self._or_skip():
+            torchx.torchx()
+        return torchx.run(config, namespace, *arguments, options=options)
 
     def pods(self, namespace: str, count: int) -> list[Pod]:
         """Wait until the namespace has this many pods that do not end, and give them by name."""

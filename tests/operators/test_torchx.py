@@ -1,0 +1,76 @@
+"""Jobs that `torchx run` gives to Volcano: its controllers, its scheduler and its admission webhooks."""
+
+import pytest
+import yaml
+
+from tests.node.conftest import NamespaceFactory
+from tests.node.pods import Report
+from webhook import names
+from webhook.model import Object
+
+from . import programs
+from .cluster import NEWEST, Cluster
+from .conftest import Figures
+from .expectations import assert_decided_as_predicted, assert_met_on_the_fabric
+
+VERSIONS = ("2.0.1", "2.3.1", "2.6.0")
+"""What meets at rank 0's secondary address besides the newest."""
+HOLD = ("--env", "HOLD_SECONDS=600")
+
+
+@pytest.mark.parametrize("version", [NEWEST, *VERSIONS])
+def test_a_job_meets_on_the_fabric(
+    cluster: Cluster, namespace: NamespaceFactory, figures: Figures, version: str
+) -> None:
+    cluster.install(programs.VOLCANO)
+    name = namespace("rdma-shared")
+    arguments = ("-j", "2x1", "--name", "trainer", *_running(cluster.torch(version)), *HOLD)
+    cluster.torchx(name, *arguments)
+    reports = cluster.reports(name, 2)
+    figures.append(f"TorchX: {assert_met_on_the_fabric(reports)}")
+    assert reports[0].environment["TORCHX_RANK0_HOST"] == "localhost"
+    manifest: Object = yaml.safe_load(cluster.torchx(name, *arguments, options=["--dryrun"]).partition("apiVersion")[2].join(("apiVersion", "")))
+    assert_decided_as_predicted(cluster, manifest, [report.pod for report in reports])
+
+
+@pytest.mark.parametrize("version", ["2.4.1", "2.5.1"])
+def test_versions_between_meet_and_train_on_the_fabric(
+    cluster: Cluster, namespace: NamespaceFactory, figures: Figures, version: str
+) -> None:
+    """They show another name as MASTER_ADDR; the job runs."""
+    cluster.install(programs.VOLCANO)
+    name = namespace("rdma-shared")
+    cluster.torchx(name, "-j", "2x1", "--name", "trainer", *_running(cluster.torch(version)), *HOLD)
+    reports = cluster.reports(name, 2)
+    told = [(report.train["rank"], report.train["environment"]["MASTER_ADDR"], report.pod.fabric_address()) for report in reports]
+    figures.append(f"TorchX, torch {version}: rank, MASTER_ADDR, own address {told}")
+    assert {report.train["world"] for report in reports} == {2}
+    assert {report.train["sum"] for report in reports} == {3}
+
+
+def test_a_job_whose_rank_zero_is_lost_meets_again_at_its_new_address(
+    cluster: Cluster, namespace: NamespaceFactory, figures: Figures
+) -> None:
+    """Volcano makes all pods of the job anew."""
+    cluster.install(programs.VOLCANO)
+    name = namespace("rdma-shared")
+    arguments = ("-j", "2x1", "--name", "trainer", "--max_retries", "3", *_running(cluster.torch()), *HOLD)
+    cluster.torchx(name, *arguments)
+    first = cluster.reports(name, 2)
+    before = first[0].pod.fabric_address()
+    first[0].pod.delete_gracefully()
+    uids = {report.pod.uid for report in first}
+
+    def is_new(report: Report) -> bool:
+        return report.pod.uid not in uids
+
+    second = cluster.reports(name, 2, is_new)
+    figures.append(f"TorchX, rank 0 lost (was {before}): {assert_met_on_the_fabric(second)}")
+    for report in second:
+        assert before not in report.environment.values()
+    keys = [{report.pod.created["metadata"]["labels"][names.JOB] for report in reports} for reports in (first, second)]
+    assert keys[0].isdisjoint(keys[1])
+
+
+def _running(image: str) -> tuple[str, ...]:
+    return ("-h", "NULL", "--script", "train.py", "--image", image)

@@ -1,0 +1,35 @@
+"""The TorchX command line, in an environment of its own: its requirements exclude ours."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.apiserver.assets import AssetsUnavailable, cache_folder
+
+VERSION = "0.7.0"
+REQUIREMENTS = (f"torchx=={VERSION}", "kubernetes==36.0.3")
+
+
+def torchx() -> Path:
+    """Give the program, installed from PyPI into the user's cache; AssetsUnavailable where it cannot be."""
+    folder = cache_folder() / "torchx" / f"{VERSION}-{sys.implementation.cache_tag}"
+    program = folder / "bin" / "torchx"
+    if not program.is_file():
+        _run(sys.executable, "-m", "venv", "--clear", str(folder))
+        _run(str(folder / "bin" / "pip"), "install", "--quiet", "--disable-pip-version-check", *REQUIREMENTS)
+    return program
+
+
+def run(kubeconfig: Path, namespace: str, *arguments: str, options: Sequence[str] = ()) -> str:
+    """Do `torchx run` of dist.ddp with these arguments on Kubernetes; give what it prints."""
+    where = ("--scheduler", "kubernetes", "--workspace=", "-cfg", f"namespace={namespace},queue=default")
+    return _run(str(torchx()), "run", *options, *where, "dist.ddp", *arguments, KUBECONFIG=str(kubeconfig))
+
+
+def _run(*command: str, **environment: str) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, cwd="/", env={**os.environ, **environment}, timeout=300)
+    if done.returncode != 0:
+        raise AssetsUnavailable(f"{' '.join(command)}: status {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
