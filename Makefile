@@ -37,7 +37,7 @@ types: $(STAMP) ## check the types
 layers: $(STAMP) ## check the import contracts
 	@$(BIN)/lint-imports
 core: $(STAMP) ## tests that need nothing
-	@$(BIN)/pytest -q -m "not sockets and not apiserver and not image and not node and not page"
+	@$(BIN)/pytest -q -m "not sockets and not apiserver and not image and not node and not operators and not page"
 sockets: $(STAMP) ## tests with real server processes on loopback
 	@$(BIN)/pytest -q -m sockets
 apiserver: $(STAMP) ## tests behind a real kube-apiserver, and the Helm chart (built once with Go, about 10 minutes)
@@ -46,6 +46,8 @@ test-image: $(STAMP) ## tests of the container image, built and run (needs root,
 	@$(BIN)/pytest -q -m image
 test-node: $(STAMP) ## tests with pods that run: a real kubelet, containerd, Multus (needs root; built once with Go, about 5 minutes)
 	@$(BIN)/pytest -q -m node
+operators: $(STAMP) ## jobs that TorchX and Volcano, Kubeflow, JobSet and LWS themselves run, with torch (as test-node; built once, about 40 minutes)
+	@$(BIN)/pytest -q -m operators
 
 coverage: $(STAMP) ## branch coverage of the tests that need nothing: 100 % of the pure core, the rest shown
 	@$(BIN)/python -m tests.coverage
@@ -75,7 +77,7 @@ $(COMPILED)/.built: $(STAMP) $(shell git ls-files webhook certs)
 	@touch $@
 compiled: $(COMPILED)/.built ## compile the admission path as the image does, and run the core and socket tests on it (needs gcc)
 	@cp -r tests $(COMPILED)
-	@cd $(COMPILED) && $(CURDIR)/$(BIN)/pytest -q -p no:cacheprovider -m "not apiserver and not image and not node and not page"
+	@cd $(COMPILED) && $(CURDIR)/$(BIN)/pytest -q -p no:cacheprovider -m "not apiserver and not image and not node and not operators and not page"
 
 bench: $(COMPILED)/.built ## measure the webhook, compiled as in the image, beside a floor (needs Go and gcc)
 	@cp -r tests $(COMPILED)

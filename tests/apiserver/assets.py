@@ -98,7 +98,9 @@ def go() -> tuple[str, str]:
     if program is None:
         raise AssetsUnavailable("no Go on PATH to build kube-apiserver and etcd with, and no KUBEBUILDER_ASSETS")
     module = TOOLS / "kubernetes"
-    answer = subprocess.run([program, "env", "GOVERSION"], cwd=module, env=go_environment(), capture_output=True, text=True)
+    answer = subprocess.run(
+        [program, "env", "GOVERSION"], cwd=module, env=go_environment(), capture_output=True, text=True
+    )
     version = answer.stdout.strip()
     wanted = _find(r"^go ([\d.]+)$", (module / "go.mod").read_text())
     found = re.search(r"\d+(\.\d+)+", version)

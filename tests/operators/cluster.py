@@ -123,10 +123,25 @@ class Cluster:
         """Give what `fabric-injector dry-run` says about the manifest."""
         command = installed_command()
         assert command is not None
-        arguments = ["dry-run", "-f", "-", "-o", "json", "--namespace", namespace, "--profiles", str(self._webhook.profiles)]
+        arguments = [
+            "dry-run",
+            "-f",
+            "-",
+            "-o",
+            "json",
+            "--namespace",
+            namespace,
+            "--profiles",
+            str(self._webhook.profiles),
+        ]
         config = self.node.control_plane.kubeconfig(self._folder / "admin.kubeconfig")
         done = subprocess.run(
-            [*command, *arguments], input=json.dumps(manifest), capture_output=True, text=True, env={"KUBECONFIG": str(config)}, timeout=60
+            [*command, *arguments],
+            input=json.dumps(manifest),
+            capture_output=True,
+            text=True,
+            env={"KUBECONFIG": str(config)},
+            timeout=60,
         )
         assert done.returncode == 0, done.stdout + done.stderr
         pods: list[Object] = json.loads(done.stdout)["pods"]
@@ -145,7 +160,9 @@ class Cluster:
         return [Pod(self.api, one, _created(one)) for one in items]
 
     def _told(self) -> AbstractContextManager[None]:
-        told: AbstractContextManager[None] = self._capture.global_and_fixture_disabled() if self._capture else nullcontext()
+        told: AbstractContextManager[None] = (
+            self._capture.global_and_fixture_disabled() if self._capture else nullcontext()
+        )
         return told
 
     @contextmanager

@@ -7,30 +7,31 @@ def test_job(cluster, namespace):
 
 import signal
 from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
 from tests.apiserver.assets import AssetsUnavailable, assets, node_assets
 from tests.apiserver.controller import Controller
 from tests.apiserver.webhook import Webhook
-from tests.node.conftest import (  # noqa: F401 fixtures that use this folder's node
-    FOLDER as NODE_FOLDER,
-    Figures,
+from tests.node.conftest import (  # noqa: F401 these fixtures use this folder's node
     NamespaceFactory,
     _unavailable,
     api,
     controller,
     controller_process,
-    namespace,
     webhook,
 )
 from tests.node.node import Node
 from tests.node.requirements import not_installed, not_possible
+from webhook.names import PROFILE
 
 from .cluster import Cluster
+from .figures import Figures
 from .recorder import recorder
 
-FOLDER = NODE_FOLDER.with_name("operators")
+FOLDER = Path(__file__).parent
 FIGURES = pytest.StashKey[Figures]()
 
 
@@ -78,6 +79,22 @@ def cluster(
         running = Cluster(node, reviews, tmp_path_factory.mktemp("operators"), webhook, capture, _unavailable)
         yield running
         running.close()
+
+
+@pytest.fixture
+def namespace(node: Node) -> Iterator[NamespaceFactory]:
+    """Give a function that creates a namespace, which ends with the test, jobs and pods with it."""
+    made: list[str] = []
+
+    def create(profile: str | None, labels: dict[str, str] | None = None) -> str:
+        own = {} if profile is None else {PROFILE: profile}
+        made.append(node.control_plane.create_namespace(f"test-{uuid4().hex[:8]}", own | (labels or {})))
+        return made[-1]
+
+    yield create
+    for name in made:
+        node.api.request("DELETE", f"/api/v1/namespaces/{name}")
+        node.end_pods(name)
 
 
 @pytest.fixture(autouse=True)

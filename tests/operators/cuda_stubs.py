@@ -18,7 +18,9 @@ DEFAULT = "libnccl.so.2"
 def write_stubs(folder: Path) -> list[str]:
     """Write a library for each one that the folder's libraries need and nobody has; give their names."""
     libraries = [path for path in folder.glob("*.so*") if path.is_file()]
-    needed = {name for path in libraries for name in re.findall(r"NEEDED.*\[(.+?)\]", _run("readelf", "-dW", str(path)))}
+    needed = {
+        name for path in libraries for name in re.findall(r"NEEDED.*\[(.+?)\]", _run("readelf", "-dW", str(path)))
+    }
     missing = sorted(needed - {path.name for path in libraries} - set(ALWAYS_THERE))
     wanted = _undefined(libraries)
     functions: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
@@ -64,10 +66,23 @@ def _compile(target: Path, functions: dict[str, set[str]]) -> None:
     source, versions = target.with_name("stub.c"), target.with_name("stub.map")
     names = sorted(name for group in functions.values() for name in group)
     source.write_text("".join(f"int {name}(void) {{ return 35; }}\n" for name in names) or "int stub;\n")
-    groups = {version: " ".join(f"{name};" for name in sorted(group)) for version, group in functions.items() if version}
+    groups = {
+        version: " ".join(f"{name};" for name in sorted(group)) for version, group in functions.items() if version
+    }
     versions.write_text("".join(f"{version} {{ global: {group} }};\n" for version, group in groups.items()))
     script = [f"-Wl,--version-script={versions}"] if groups else []
-    _run("gcc", "-shared", "-fPIC", "-fno-builtin", "-w", f"-Wl,-soname,{target.name}", *script, "-o", str(target), str(source))
+    _run(
+        "gcc",
+        "-shared",
+        "-fPIC",
+        "-fno-builtin",
+        "-w",
+        f"-Wl,-soname,{target.name}",
+        *script,
+        "-o",
+        str(target),
+        str(source),
+    )
     source.unlink()
     versions.unlink()
 

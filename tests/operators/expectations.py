@@ -62,16 +62,22 @@ def _status(pod: Object) -> str:
 
 
 def _fields(pod: Object) -> Object:
-    """Give the variables that read our annotations, the wait container, our volumes' mounts and the devices of the training container."""
+    """Give what was injected: variables, networks, wait container, mounts, devices and capabilities of the training container."""
     annotations, spec = pod["metadata"]["annotations"], pod["spec"]
     (training,) = (one for one in spec["containers"] if one["name"] == annotations[names.CONTAINER])
     env = {one["name"]: one.get("valueFrom", one.get("value")) for one in training["env"]}
     return {
-        "env": {name: value for name, value in env.items() if "fabric-injector" in str(value) or name.startswith(("PET_", "NCCL_", "GLOO_"))},
+        "env": {
+            name: value
+            for name, value in env.items()
+            if "fabric-injector" in str(value) or name.startswith(("PET_", "NCCL_", "GLOO_"))
+        },
         "networks": annotations[names.NETWORKS],
         "rendezvous": annotations[names.RENDEZVOUS_NETWORK],
         "wait": [one["command"] for one in spec["initContainers"] if one["name"] == names.WAIT_CONTAINER],
-        "mounts": sorted(one["mountPath"] for one in training["volumeMounts"] if "serviceaccount" not in one["mountPath"]),
+        "mounts": sorted(
+            one["mountPath"] for one in training["volumeMounts"] if "serviceaccount" not in one["mountPath"]
+        ),
         "limits": training["resources"]["limits"],
         "capabilities": training["securityContext"]["capabilities"],
     }

@@ -46,7 +46,9 @@ class Installer:
         if operator.name in self._installed:
             return
         programs = built(operator)
-        self._node.containerd.import_images(docker_archive(tuple(_image(name, path) for name, path in programs.items())))
+        self._node.containerd.import_images(
+            docker_archive(tuple(_image(name, path) for name, path in programs.items()))
+        )
         manifests = list(self._manifests(operator))
         first = [one for one in manifests if one["kind"] in ("Namespace", "CustomResourceDefinition")]
         self._apply(first)
@@ -91,7 +93,9 @@ class Installer:
 
     def _give_certificate(self, namespace: str) -> None:
         folder = Authority("volcano's admission").write(self._folder / "volcano", [ADMISSION_OF_VOLCANO])
-        data = {name: base64.b64encode((folder / name).read_bytes()).decode() for name in ("tls.crt", "tls.key", "ca.crt")}
+        data = {
+            name: base64.b64encode((folder / name).read_bytes()).decode() for name in ("tls.crt", "tls.key", "ca.crt")
+        }
         metadata = {"name": "volcano-admission-secret", "namespace": namespace}
         self._node.api.ensure({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data})
 

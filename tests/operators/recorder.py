@@ -30,8 +30,9 @@ class Reviews:
 
     def of(self, namespace: str) -> list[Object]:
         """Give the reviews of a namespace's pods that were really created, in the order in which they came."""
-        own = [one for one in self._found if one["request"]["namespace"] == namespace and not one["request"].get("dryRun")]
-        return own
+        return [
+            one for one in self._found if one["request"]["namespace"] == namespace and not one["request"].get("dryRun")
+        ]
 
     def pod(self, created: Object) -> Object:
         """Give the pod as it was asked for, of which *created* came; the last where its name was used before."""

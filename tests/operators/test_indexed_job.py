@@ -4,8 +4,8 @@ from tests.node.conftest import NamespaceFactory
 from webhook.model import Object
 
 from .cluster import Cluster
-from .conftest import Figures
 from .expectations import assert_met_on_the_fabric
+from .figures import Figures
 
 COMMAND = (
     "torchrun --nnodes=3 --nproc-per-node=1 --node-rank=$JOB_COMPLETION_INDEX"

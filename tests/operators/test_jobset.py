@@ -7,8 +7,8 @@ from webhook.model import Object
 
 from . import programs
 from .cluster import Cluster
-from .conftest import Figures
 from .expectations import assert_decided_as_predicted, assert_met_on_the_fabric
+from .figures import Figures
 
 ATTEMPT = "jobset.sigs.k8s.io/restart-attempt"
 COMMAND = (

@@ -5,8 +5,8 @@ from webhook.model import Object
 
 from . import programs
 from .cluster import Cluster
-from .conftest import Figures
 from .expectations import assert_decided_as_predicted, assert_met_on_the_fabric
+from .figures import Figures
 
 COMMAND = (
     "torchrun --nnodes=$LWS_GROUP_SIZE --nproc-per-node=1 --node-rank=$LWS_WORKER_INDEX"

@@ -6,8 +6,8 @@ from webhook.model import Object
 
 from . import programs
 from .cluster import Cluster
-from .conftest import Figures
 from .expectations import assert_decided_as_predicted, assert_met_on_the_fabric
+from .figures import Figures
 
 
 def test_a_job_comes_back_at_the_new_address_of_its_master(

@@ -10,8 +10,8 @@ from webhook.model import Object
 
 from . import programs
 from .cluster import NEWEST, Cluster
-from .conftest import Figures
 from .expectations import assert_decided_as_predicted, assert_met_on_the_fabric
+from .figures import Figures
 
 VERSIONS = ("2.0.1", "2.3.1", "2.6.0")
 """What meets at rank 0's secondary address besides the newest."""
@@ -29,7 +29,8 @@ def test_a_job_meets_on_the_fabric(
     reports = cluster.reports(name, 2)
     figures.append(f"TorchX: {assert_met_on_the_fabric(reports)}")
     assert reports[0].environment["TORCHX_RANK0_HOST"] == "localhost"
-    manifest: Object = yaml.safe_load(cluster.torchx(name, *arguments, options=["--dryrun"]).partition("apiVersion")[2].join(("apiVersion", "")))
+    printed = cluster.torchx(name, *arguments, options=["--dryrun"])
+    manifest: Object = yaml.safe_load(printed[printed.index("apiVersion:") :])
     assert_decided_as_predicted(cluster, manifest, [report.pod for report in reports])
 
 
@@ -42,7 +43,10 @@ def test_versions_between_meet_and_train_on_the_fabric(
     name = namespace("rdma-shared")
     cluster.torchx(name, "-j", "2x1", "--name", "trainer", *_running(cluster.torch(version)), *HOLD)
     reports = cluster.reports(name, 2)
-    told = [(report.train["rank"], report.train["environment"]["MASTER_ADDR"], report.pod.fabric_address()) for report in reports]
+    told = [
+        (report.train["rank"], report.train["environment"]["MASTER_ADDR"], report.pod.fabric_address())
+        for report in reports
+    ]
     figures.append(f"TorchX, torch {version}: rank, MASTER_ADDR, own address {told}")
     assert {report.train["world"] for report in reports} == {2}
     assert {report.train["sum"] for report in reports} == {3}

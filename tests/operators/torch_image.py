@@ -38,7 +38,7 @@ def torch_archive(name: str, folder: Path) -> bytes:
     files["app/train.py"] = (PROGRAMS / "train.py").read_bytes()
     files["usr/local/bin/torchrun"] = f"#!{interpreter}\nfrom torch.distributed.run import main\nmain()\n".encode()
     files["etc/passwd"] = b"root:x:0:0::/root:/bin/bash\n"
-    files |= with_libraries(*(Path(found) for name in SHELLS if (found := shutil.which(name))))
+    files |= with_libraries(*(Path(place) for name in SHELLS if (place := shutil.which(name))))
     links = {"usr/local/bin/python": interpreter, "usr/local/bin/python3": interpreter}
     return docker_archive((Image(name, (layer(files, links),)),))
 

@@ -29,7 +29,9 @@ def run(kubeconfig: Path, namespace: str, *arguments: str, options: Sequence[str
 
 
 def _run(*command: str, **environment: str) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, cwd="/", env={**os.environ, **environment}, timeout=300)
+    done = subprocess.run(
+        command, capture_output=True, text=True, cwd="/", env={**os.environ, **environment}, timeout=300
+    )
     if done.returncode != 0:
         raise AssetsUnavailable(f"{' '.join(command)}: status {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout
