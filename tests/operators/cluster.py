@@ -8,6 +8,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NoReturn
 
+import pytest
+
 from tests.apiserver.assets import AssetsUnavailable
 from tests.apiserver.client import RequestFailed
 from tests.apiserver.processes import NotReady, wait_until
@@ -21,7 +23,7 @@ from .builds import built
 from .install import Installer
 from .programs import Operator
 from .recorder import Reviews
-from .torch_image import TorchUnavailable, torch_archive, torch_installed
+from .torch_image import NoWheel, torch_archive, torch_installed
 
 SECONDS = 240
 NEWEST = "2.15.0"
@@ -169,7 +171,9 @@ class Cluster:
     def _or_skip(self) -> Iterator[None]:
         try:
             yield
-        except (AssetsUnavailable, TorchUnavailable) as problem:
+        except NoWheel as problem:
+            pytest.skip(str(problem))
+        except AssetsUnavailable as problem:
             self._unavailable(str(problem))
 
 

@@ -42,7 +42,7 @@ class Installer:
         self._relay.close()
 
     def install(self, operator: Operator) -> None:
-        """Install the operator unless it is there, and return once its resource and its webhooks are served."""
+        """Install the operator unless it is there, and return once its pods are ready: its webhooks are then served."""
         if operator.name in self._installed:
             return
         programs = built(operator)
@@ -65,27 +65,10 @@ class Installer:
 
     def _manifests(self, operator: Operator) -> Iterator[Object]:
         path = source(operator) / operator.manifests
-        if operator.left_out:
-            path = self._without(operator)
         text = self._node.control_plane.kubectl("kustomize", str(path)).stdout if path.is_dir() else path.read_text()
         for manifest in yaml.safe_load_all(text):
             if manifest and manifest["kind"] not in LEFT_OUT:
                 yield manifest
-
-    def _without(self, operator: Operator) -> Path:
-        """Copy the manifests, and take a resource out of the copy's kustomization."""
-        top, inner = operator.manifests.split("/", 1)
-        copy = self._folder / operator.name
-        for file in (source(operator) / top).rglob("*"):
-            if file.is_file():
-                target = copy / file.relative_to(source(operator) / top)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(file.read_bytes())
-        kustomization = copy / inner / "kustomization.yaml"
-        settings = yaml.safe_load(kustomization.read_text())
-        settings["resources"].remove(operator.left_out)
-        kustomization.write_text(yaml.safe_dump(settings))
-        return copy / inner
 
     def _apply(self, manifests: list[Object]) -> None:
         arguments = ("apply", "--server-side", "--force-conflicts", "-f", "-")

@@ -8,8 +8,7 @@ class Operator(NamedTuple):
     """One operator.
 
     *source* is a Go module, whose own go.sum pins all else, or a URL to clone with git; *programs* maps each of its Deployments
-    to a Go package; *manifests* is a folder for kustomize or a file; *resource* is a custom resource that it serves. *arguments* are
-    added to those of the Deployments; *left_out* is a resource of the folder's kustomization.yaml that is left out.
+    to a Go package; *manifests* is a folder for kustomize or a file; *arguments* are added to those of the Deployments.
     """
 
     name: str
@@ -18,9 +17,7 @@ class Operator(NamedTuple):
     programs: Mapping[str, str]
     manifests: str
     namespace: str
-    resource: str
     arguments: tuple[str, ...] = ()
-    left_out: str = ""
 
 
 VOLCANO = Operator(
@@ -34,7 +31,6 @@ VOLCANO = Operator(
     },
     "installer/volcano-development.yaml",
     "volcano-system",
-    "jobs.batch.volcano.sh",
 )
 """Its Go module needs a part of its repository that the module leaves out: it is built from a clone."""
 TRAINING_OPERATOR = Operator(
@@ -44,7 +40,6 @@ TRAINING_OPERATOR = Operator(
     {"training-operator": "./cmd/training-operator.v1"},
     "manifests/overlays/standalone",
     "kubeflow",
-    "pytorchjobs.kubeflow.org",
     ("--pytorch-init-container-image=fabric-injector.test/trainer:dash",),
 )
 JOBSET = Operator(
@@ -54,17 +49,6 @@ JOBSET = Operator(
     {"jobset-controller-manager": "."},
     "config/default",
     "jobset-system",
-    "jobsets.jobset.x-k8s.io",
-)
-TRAINER = Operator(
-    "trainer",
-    "github.com/kubeflow/trainer/v2",
-    "v2.0.0",
-    {"kubeflow-trainer-controller-manager": "./cmd/trainer-controller-manager"},
-    "manifests/overlays/manager",
-    "kubeflow-system",
-    "trainjobs.trainer.kubeflow.org",
-    left_out="../../third-party/jobset",  # a URL; JobSet is installed here as an operator of its own
 )
 LWS = Operator(
     "lws",
@@ -73,5 +57,4 @@ LWS = Operator(
     {"lws-controller-manager": "./cmd"},
     "config/default",
     "lws-system",
-    "leaderworkersets.leaderworkerset.x-k8s.io",
 )

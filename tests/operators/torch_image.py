@@ -6,7 +6,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
-from tests.apiserver.assets import cache_folder
+from tests.apiserver.assets import AssetsUnavailable, cache_folder
 from tests.node.archive import Image, docker_archive, layer, python, with_libraries
 
 from .cuda_stubs import write_stubs
@@ -19,8 +19,8 @@ LEFT_OUT = ("include", "test", "share")
 PLACE = "opt/torch"
 
 
-class TorchUnavailable(Exception):
-    """PyPI has no wheel of this version for this Python and machine, or it cannot be reached; the message says which."""
+class NoWheel(Exception):
+    """PyPI has no wheel of this version of torch for this Python and machine; the message names it."""
 
 
 def torch_archive(name: str, folder: Path) -> bytes:
@@ -44,7 +44,7 @@ def torch_archive(name: str, folder: Path) -> bytes:
 
 
 def torch_installed(version: str) -> Path:
-    """Give the folder with this version of torch, from PyPI, kept in the user's cache; TorchUnavailable where there is none."""
+    """Give the folder with this version of torch, from PyPI, kept in the user's cache; raise NoWheel, AssetsUnavailable."""
     tag = sys.implementation.cache_tag
     folder = cache_folder() / "torch" / f"{version}-{tag}"
     if folder.is_dir():
@@ -56,7 +56,8 @@ def torch_installed(version: str) -> Path:
     for arguments in (["--no-deps", f"torch=={version}"], [*NEEDED, numpy]):
         done = subprocess.run([*pip, "--target", str(partial), *arguments], capture_output=True, text=True)
         if done.returncode != 0:
-            raise TorchUnavailable(f"torch {version}: {done.stderr.strip().splitlines()[-1]}")
+            message = f"torch {version}: {done.stderr.strip().splitlines()[-1]}"
+            raise NoWheel(message) if "No matching distribution found" in message else AssetsUnavailable(message)
     write_stubs(partial / "torch" / "lib")
     partial.rename(folder)
     return folder
