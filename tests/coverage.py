@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 COVERAGE = [sys.executable, "-m", "coverage"]
-FAST = "not sockets and not apiserver and not node"
+FAST = "not sockets and not apiserver and not node and not operators"
 
 
 def core_files() -> list[str]:
