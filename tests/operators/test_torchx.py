@@ -15,7 +15,8 @@ from .figures import Figures
 
 VERSIONS = ("2.0.1", "2.3.1", "2.6.0")
 """What meets at rank 0's secondary address besides the newest."""
-HOLD = ("--env", "HOLD_SECONDS=600")
+HOLD = ("--env", "HOLD_SECONDS=600,PYTHONUNBUFFERED=1")
+"""torchrun --tee keeps what it writes in a buffer."""
 
 
 @pytest.mark.parametrize("version", [NEWEST, *VERSIONS])
