@@ -34,7 +34,7 @@ class Installer:
         self._folder = folder
         port = urlsplit(node.control_plane.url).port
         assert port is not None
-        self._relay = Relay(port, node.links.gateway)
+        self._relay = Relay(port, (node.links.gateway, 0))
         self._installed: dict[str, Operator] = {}
 
     def close(self) -> None:
