@@ -17,10 +17,10 @@ from tests.apiserver.controller import Controller
 from tests.apiserver.webhook import Webhook
 from tests.node.conftest import (  # noqa: F401 these fixtures use this folder's node
     NamespaceFactory,
-    _unavailable,
     api,
     controller,
     controller_process,
+    unavailable,
     webhook,
 )
 from tests.node.node import Node
@@ -49,7 +49,7 @@ def node(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) 
     if reason := not_possible(tmp_path_factory.mktemp("try") / "overlay"):
         pytest.skip(reason)
     if reason := not_installed():
-        _unavailable(reason)
+        unavailable(reason)
     capture = pytestconfig.pluginmanager.getplugin("capturemanager")
     assert capture is not None
     try:
@@ -57,7 +57,7 @@ def node(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) 
             assets()
             node_assets()
     except AssetsUnavailable as problem:
-        _unavailable(str(problem))
+        unavailable(str(problem))
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with Node(tmp_path_factory.mktemp("node"), runs_operators=True) as running:
@@ -76,7 +76,7 @@ def cluster(
     """Give the cluster with our webhook and a recorder before it."""
     capture = pytestconfig.pluginmanager.getplugin("capturemanager")
     with recorder(node.api, tmp_path_factory.mktemp("recorder")) as reviews:
-        running = Cluster(node, reviews, tmp_path_factory.mktemp("operators"), webhook, capture, _unavailable)
+        running = Cluster(node, reviews, tmp_path_factory.mktemp("operators"), webhook, capture, unavailable)
         yield running
         running.close()
 
