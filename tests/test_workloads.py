@@ -350,4 +350,4 @@ def test_a_slurm_node_is_recognised_by_slinkys_labels() -> None:
 
 
 def test_tells_the_operators_own_name_of_the_training_container() -> None:
-    assert recognise(pods.load("pods/kubeflow-pytorchjob-0.yaml")).container == "pytorch"
+    assert member(pods.load("pods/kubeflow-pytorchjob-0.yaml")).container == "pytorch"
