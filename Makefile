@@ -62,11 +62,11 @@ test-page: $(STAMP) ## tests of the page in a real Chromium; pictures go to buil
 
 image: $(STAMP) ## build the container image with docker, podman or buildah: IMAGE is its name, BUILDER and BASE are what it is built on
 	$(ENGINE) build $(BUILD_OPTIONS) --build-arg VERSION=$(VERSION) --build-arg REVISION=$(shell git rev-parse HEAD) \
-	  $(foreach name,SOURCE BUILDER BASE,$(if $($(name)),--build-arg $(name)=$($(name)))) --tag $(IMAGE):$(VERSION) .
+	  $(foreach name,SOURCE BUILDER BASE COMPILE,$(if $($(name)),--build-arg $(name)=$($(name)))) --tag $(IMAGE):$(VERSION) .
 lock: $(STAMP) ## lock the current releases of what the image is made of
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group lock
 	@$(LOCK) pyproject.toml --output-file requirements.lock
-	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' \
+	@$(BIN)/python -c 'import tomllib; p = tomllib.load(open("pyproject.toml", "rb")); print(*p["build-system"]["requires"], *p["tool"]["hatch"]["build"]["targets"]["wheel"]["hooks"]["mypyc"]["dependencies"], sep="\n")' \
 	  | $(LOCK) - --output-file requirements-build.lock
 
 $(COMPILED)/.built: $(STAMP) $(shell git ls-files webhook certs)
