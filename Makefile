@@ -37,7 +37,7 @@ types: $(STAMP) ## check the types
 layers: $(STAMP) ## check the import contracts
 	@$(BIN)/lint-imports
 core: $(STAMP) ## tests that need nothing
-	@$(BIN)/pytest -q -m "not sockets and not apiserver and not image and not node and not operators and not page"
+	@$(BIN)/pytest -q -m core
 sockets: $(STAMP) ## tests with real server processes on loopback
 	@$(BIN)/pytest -q -m sockets
 apiserver: $(STAMP) ## tests behind a real kube-apiserver, and the Helm chart (built once with Go, about 10 minutes)
@@ -77,7 +77,7 @@ $(COMPILED)/.built: $(STAMP) $(shell git ls-files webhook certs)
 	@touch $@
 compiled: $(COMPILED)/.built ## compile the admission path as the image does, and run the core and socket tests on it (needs gcc)
 	@cp -r tests $(COMPILED)
-	@cd $(COMPILED) && $(CURDIR)/$(BIN)/pytest -q -p no:cacheprovider -m "not apiserver and not image and not node and not operators and not page"
+	@cd $(COMPILED) && $(CURDIR)/$(BIN)/pytest -q -p no:cacheprovider -m "core or sockets"
 
 bench: $(COMPILED)/.built ## measure the webhook, compiled as in the image, beside a floor (needs Go and gcc)
 	@cp -r tests $(COMPILED)

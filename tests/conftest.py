@@ -1,6 +1,17 @@
-"""Settings of all tests."""
+"""Settings of all tests: what marks the core, and how patient property tests are."""
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile("any-machine", suppress_health_check=[HealthCheck.too_slow], deadline=None)
 settings.load_profile("any-machine")
+
+TIERS = ("sockets", "page", "apiserver", "image", "node", "operators")
+"""Markers of the tests that need more than Python."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as core what is of no other tier; the folders' own hooks have run by now."""
+    for item in items:
+        if not any(item.get_closest_marker(tier) for tier in TIERS):
+            item.add_marker(pytest.mark.core)

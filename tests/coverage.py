@@ -10,7 +10,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 COVERAGE = [sys.executable, "-m", "coverage"]
-FAST = "not sockets and not apiserver and not node and not operators"
 
 
 def core_files() -> list[str]:
@@ -23,7 +22,7 @@ def core_files() -> list[str]:
 
 def main() -> int:
     """Run the tests that need nothing, and report core and rest."""
-    tests = subprocess.run([*COVERAGE, "run", "-m", "pytest", "-q", "-m", FAST, *sys.argv[1:]], cwd=ROOT)
+    tests = subprocess.run([*COVERAGE, "run", "-m", "pytest", "-q", "-m", "core", *sys.argv[1:]], cwd=ROOT)
     files = ",".join(core_files())
     print("\nAll but the pure core: what only server processes and a real cluster run is not counted here.")
     subprocess.run([*COVERAGE, "report", f"--omit={files}", "--no-skip-covered"], cwd=ROOT)
