@@ -96,7 +96,7 @@ def find_credentials(
     if not present:
         raise InputError(
             f"no credentials for a cluster: this is no pod with a service account ({service_account / 'token'}), and there is "
-            f"no kubeconfig at {', '.join(map(str, files))}; set KUBECONFIG, or give --objects FILE in place of a cluster"
+            f"no kubeconfig at {', '.join(map(str, files))}; set KUBECONFIG (dry-run and serve can do without, by --objects FILE)"
         )
     return _kubeconfig(present, environ, context)
 
