@@ -126,24 +126,30 @@ NAMED = "kind: Namespace\nmetadata:\n  name: ml\n"
         ("kind: !!python/none x", "line 1, column 7: not YAML ("),
         ("kind: Na\x00mespace", "line 1, column 9: not YAML ("),
         ('{"kind": "Namespace",', "line 2, column 1: not YAML ("),
-        ("7\n", "line 1: expected an object with a kind, found int; correct or remove it"),
-        (NAMED + "---\n- a\n", "line 5: expected an object with a kind, found list; correct or remove it"),
-        ("metadata: {name: x}", "line 1: expected an object with a kind, found dict; correct or remove it"),
-        ("kind: List\nitems: [7]", "line 1, items[0]: expected an object with a kind, found int; correct or remove it"),
+        ("7\n", "line 1: expected an object with a kind, found a number; correct or remove it"),
+        (NAMED + "---\n- a\n", "line 5: expected an object with a kind, found a list; correct or remove it"),
+        (
+            "metadata: {name: x}",
+            "line 1: expected an object with a kind, found a map without one; correct or remove it",
+        ),
+        (
+            "kind: List\nitems: [7]",
+            "line 1, items[0]: expected an object with a kind, found a number; correct or remove it",
+        ),
         ("kind: Namespace", "line 1: Namespace: metadata.name: expected text, found nothing; give the object a name"),
-        ("kind: Pod\nmetadata: x", "line 1: Pod: metadata: expected a map, found str; correct it"),
+        ("kind: Pod\nmetadata: x", "line 1: Pod: metadata: expected a map, found text; correct it"),
         (
             NAMED + "  labels: {a: 1}",
-            "line 1: Namespace ml: metadata.labels: a: expected text, found int; put both in quotes",
+            "line 1: Namespace ml: metadata.labels: a: expected text, found a number; put both in quotes",
         ),
         (
             NAMED + "  labels: {a: null}",
             "line 1: Namespace ml: metadata.labels: a: expected text, found nothing; put both in quotes",
         ),
-        (NAMED + "  labels: [a]", "line 1: Namespace ml: metadata: labels: expected a map, found list; correct it"),
+        (NAMED + "  labels: [a]", "line 1: Namespace ml: metadata: labels: expected a map, found a list; correct it"),
         (
             "kind: NetworkAttachmentDefinition\nmetadata: {name: n}\nspec: {config: {}}",
-            "line 1: NetworkAttachmentDefinition n: spec.config: expected text, found dict; put it in quotes",
+            "line 1: NetworkAttachmentDefinition n: spec.config: expected text, found a map; put it in quotes",
         ),
     ],
 )

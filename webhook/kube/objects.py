@@ -135,7 +135,8 @@ def _objects(place: str, value: Any) -> Iterator[Object]:
     if value is None:
         return
     if not isinstance(value, dict) or not isinstance(value.get("kind"), str):
-        raise InputError(f"{place}: expected an object with a kind, found {_kind_of(value)}; correct or remove it")
+        found = "a map without one" if isinstance(value, dict) else _kind_of(value)
+        raise InputError(f"{place}: expected an object with a kind, found {found}; correct or remove it")
     kind, items = value["kind"], value.get("items")
     if kind.endswith("List") and isinstance(items, list):
         for number, item in enumerate(items):
@@ -182,4 +183,5 @@ def _text(place: str, values: Object, path: str, fields: Iterable[str]) -> None:
 
 
 def _kind_of(value: Any) -> str:
-    return "nothing" if value is None else type(value).__name__
+    words = {type(None): "nothing", dict: "a map", list: "a list", str: "text", int: "a number", float: "a number"}
+    return words.get(type(value)) or ("true or false" if isinstance(value, bool) else type(value).__name__)
