@@ -32,7 +32,7 @@ def deployment(*arguments: str, **more: Any) -> dict[str, Any]:
     return {
         "metadata": {"name": "webhook", "namespace": "ns"},
         "spec": {"replicas": 2, "template": {"spec": pod}},
-        "status": {"readyReplicas": 1},
+        "status": {"readyReplicas": 1, "unavailableReplicas": 1},
     }
 
 
@@ -42,7 +42,7 @@ PLACE = "--profiles=/etc/fabric-injector/profiles/profiles.yaml"
 def test_reads_the_webhook() -> None:
     found = read_deployment(deployment("serve", PLACE))
     place = ConfigMapKey("my-profiles", "profiles.yaml")
-    assert found == Deployment("webhook", "webhook", 2, 1, "registry/fabric-injector:0.1.0", "acc", place)
+    assert found == Deployment("webhook", "webhook", 2, 1, 1, "registry/fabric-injector:0.1.0", "acc", place)
 
 
 @pytest.mark.parametrize(
@@ -106,8 +106,8 @@ def test_knows_what_is_shipped(role: str) -> None:
     assert found.profiles == (ConfigMapKey("fabric-injector-profiles", "profiles.yaml") if role == "webhook" else None)
 
 
-WEBHOOK = Deployment("w", "webhook", 2, 2, "i:1")
-CONTROLLER = Deployment("c", "controller", 2, 2, "i:1")
+WEBHOOK = Deployment("w", "webhook", 2, 2, 0, "i:1")
+CONTROLLER = Deployment("c", "controller", 2, 2, 0, "i:1")
 NO_WEBHOOK = "no pod of a labelled namespace can be created"
 NO_CONTROLLER = "no address is published, and no certificate renewed"
 
@@ -127,29 +127,36 @@ NO_CONTROLLER = "no address is published, and no certificate renewed"
             ],
         ),
         (
-            [Deployment("w", "webhook", 2, 0, "i:1"), Deployment("c", "controller", 2, 1, "i:1")],
+            [Deployment("w", "webhook", 2, 0, 2, "i:1"), Deployment("c", "controller", 2, 1, 1, "i:1")],
             [
                 f"fail Deployment ns/w: 0 of 2 replicas ready: {NO_WEBHOOK}",
                 "warn Deployment ns/c: 1 of 2 replicas ready",
             ],
         ),
         (
-            [Deployment("w", "webhook", 1, 1, "i:1"), CONTROLLER],
+            [Deployment("w", "webhook", 1, 1, 0, "i:1"), CONTROLLER],
             [
                 "warn Deployment ns/w: 1 of 1 replica ready: nobody takes over while its node fails",
                 "ok Deployment ns/c: 2 of 2 replicas ready",
             ],
         ),
         (
-            [WEBHOOK, Deployment("c", "controller", 2, 2, "i:2")],
+            [WEBHOOK, Deployment("c", "controller", 2, 2, 0, "i:2")],
             [
                 "ok Deployment ns/w: 2 of 2 replicas ready",
                 "ok Deployment ns/c: 2 of 2 replicas ready",
                 "warn Deployments: run different images (w: i:1, c: i:2)",
             ],
         ),
+        (
+            [WEBHOOK, Deployment("c", "controller", 2, 2, 1, "i:1")],
+            [
+                "ok Deployment ns/w: 2 of 2 replicas ready",
+                "warn Deployment ns/c: 2 of 2 replicas ready, but its rollout is not done: 1 pod of image i:1 not ready",
+            ],
+        ),
     ],
-    ids=["ready", "absent", "not ready", "one replica", "two images"],
+    ids=["ready", "absent", "not ready", "one replica", "two images", "a rollout that is stuck"],
 )
 def test_judges(deployments: list[Deployment], expected: list[str]) -> None:
     assert brief(check_deployments(deployments, "ns")) == expected

@@ -34,6 +34,7 @@ class ConfigMapKey(NamedTuple):
 class Deployment:
     """Hold what is kept of a Deployment of ours; *profiles*: where its ``--profiles`` file comes from, None if no ConfigMap.
 
+    *waiting*: its pods that are not available.
     *keeps_certificates*: it does not leave them to somebody else, such as cert-manager.
     """
 
@@ -41,6 +42,7 @@ class Deployment:
     role: Role
     wanted: int = 1
     ready: int = 0
+    waiting: int = 0
     image: str = ""
     account: str = "default"
     profiles: ConfigMapKey | None = None
@@ -62,6 +64,7 @@ def read_deployment(obj: Object) -> Deployment | None:
             role,
             1 if replicas is None else replicas,
             status.get("readyReplicas") or 0,
+            status.get("unavailableReplicas") or 0,
             container.get("image") or "",
             pod.get("serviceAccountName") or "default",
             _profiles(pod, container, arguments),
@@ -95,6 +98,10 @@ def _look(deployment: Deployment, namespace: str) -> Finding:
     if deployment.ready < deployment.wanted:
         action = f"look at `kubectl -n {namespace} get pods`"
         return Finding("warn", TOPIC, subject, told, action)
+    if deployment.waiting:
+        message = f"{told}, but its rollout is not done: {counted(deployment.waiting, 'pod')} of image {deployment.image} not ready"
+        action = f"wait; if it stays so, look at `kubectl -n {namespace} describe pods`: is the image the right one?"
+        return Finding("warn", TOPIC, subject, message, action)
     if deployment.wanted < 2:
         return Finding("warn", TOPIC, subject, f"{told}: nobody takes over while its node fails", "set replicas: 2")
     return Finding("ok", TOPIC, subject, told)
