@@ -90,7 +90,8 @@ def test_workers_from_before_the_label() -> None:
     scene.pods["bert-worker-1"] = scene.created(2)
     assert (
         one(scene, "injection")
-        == "fail pod bert-worker-1: was created before injection: today it would get profile shared"
+        == "fail pod bert-worker-1: was created before injection, or while the webhook was not called: today it would get "
+        "profile shared"
     )
 
 

@@ -80,7 +80,7 @@ def _not_injected(reading: Reading, part: Part, *, some_injected: bool) -> Obser
             stage, "fail", TOPIC, f"nothing was injected, and today it would be denied: {text}", action, pods
         )
     if verdict.profile and verdict.reason in ("injected", "unchanged"):
-        message = f"was created before injection: today it would get profile {verdict.profile}"
+        message = f"was created before injection, or while the webhook was not called: today it would get profile {verdict.profile}"
         action = "restart the job; label namespaces while no job runs in them"
         return Observation(Stage.ADMISSION, "fail", TOPIC, message, action, pods)
     if decision is not None and decision.reason in _BY_CHOICE:
