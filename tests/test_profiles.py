@@ -238,6 +238,10 @@ def test_hands_out_what_nobody_can_change() -> None:
 FAULTS = {
     "unknown-top": ("profile: {}", "profile: is no field; did you mean profiles?"),
     "unknown-far": ("data: {}", "data: is no field; the fields here are multus, profiles"),
+    "config-map": (
+        "apiVersion: v1\nkind: ConfigMap\ndata: {profiles.yaml: ''}",
+        'line 2: kind: found "ConfigMap"; give the text that its data holds under profiles.yaml',
+    ),
     "unknown-case": ("profiles: {a: {ipclock: true}}", "profiles.a.ipclock: is no field; did you mean ipcLock?"),
     "unknown-null": (
         "profiles: {a: {foo: }}",

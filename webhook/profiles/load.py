@@ -20,9 +20,13 @@ from webhook.profiles.schema import FileFields, NetworkFields, ProfileFields, Re
 def parse_profiles(text: str) -> Profiles:
     """Read the text of profiles.yaml.
 
-    Raises ProfilesError with every fault, in the order of their lines; YAML that cannot be read is the only fault then.
+    Raises ProfilesError with every fault, in the order of their lines; YAML that cannot be read, or a ConfigMap around it, is the only
+    fault then.
     """
     document = read_document(text)
+    if isinstance(document.value, dict) and document.value.get("kind") == "ConfigMap":
+        message = 'found "ConfigMap"; give the text that its data holds under profiles.yaml, as a file of its own'
+        raise ProfilesError((document.problem(("kind",), message),))
     problems = {*document.problems}
     fields = FileFields()
     try:
