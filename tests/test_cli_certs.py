@@ -79,7 +79,18 @@ def test_makes_no_second_authority_where_half_of_one_is_there(tmp_path: Path, na
     assert (tmp_path / name).read_bytes() == b"garbage"
 
 
-@pytest.mark.parametrize("option", [("--dns", "ü.example.com"), ("--ip", "10.0.0"), ("--days", "0")], ids=str)
+@pytest.mark.parametrize(
+    "option",
+    [
+        ("--dns", "ü.example.com"),
+        ("--dns", "a b"),
+        ("--dns", "https://a"),
+        ("--dns", ""),
+        ("--ip", "10.0.0"),
+        ("--days", "0"),
+    ],
+    ids=str,
+)
 def test_refuses_to_issue_for(tmp_path: Path, option: tuple[str, str]) -> None:
     result = run("issue", "--out", tmp_path, *option)
     assert result.exit_code == 2

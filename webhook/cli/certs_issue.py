@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from webhook.cli.options import Failure
 from webhook.kube.webhook_configuration import service_host
 
 NAMESPACE = "fabric-injector"
+_LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+_DNS_NAME = re.compile(rf"(?:\*\.)?{_LABEL}(?:\.{_LABEL})*", re.ASCII)
 
 
 @click.command("issue")
@@ -46,6 +49,8 @@ def issue(out: Path, dns: tuple[str, ...], ip: tuple[str, ...], days: int, autho
     """  # noqa: D301  # \\b is click's own mark
     if not force and (present := [name for name in (CERTIFICATE, KEY) if (out / name).exists()]):
         raise Failure(f"{out / present[0]} exists; add --force to replace it, or choose another --out")
+    if wrong := [name for name in dns if not _DNS_NAME.fullmatch(name)]:
+        raise Failure(f"--dns {wrong[0]!r}: is no DNS name; write one such as injector.example.com, in ASCII")
     now = datetime.now(UTC)
     dns = dns or (() if ip else (service_host(names.SERVICE, NAMESPACE),))
     try:
