@@ -9,7 +9,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from webhook.cli import kubectl_complete, main
+from webhook.cli import kubectl_complete, kubectl_plugin, main
 
 TALKERS = (("dry-run",), ("explain",), ("certs", "show"), ("certs", "rotate"))
 
@@ -30,6 +30,14 @@ def test_completes(
     monkeypatch.setattr(sys, "argv", ["kubectl_complete-fabric_injector", *arguments])
     kubectl_complete.main()
     assert capsys.readouterr().out.splitlines() == lines
+
+
+def test_usage_names_what_was_typed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["/usr/local/bin/kubectl-fabric_injector", "explain"])
+    with pytest.raises(SystemExit) as left:
+        kubectl_plugin()
+    assert left.value.code == 2
+    assert capsys.readouterr().err.startswith("Usage: kubectl fabric-injector explain [OPTIONS]")
 
 
 @pytest.mark.parametrize("words", TALKERS, ids=" ".join)

@@ -46,3 +46,8 @@ def main() -> None:
     Start with demo: it needs no cluster. Every option is also an environment variable: serve's --profiles is
     FABRIC_INJECTOR_SERVE_PROFILES.
     """
+
+
+def kubectl_plugin() -> None:
+    """Run as kubectl's plugin: usage and errors then name what was typed."""
+    main(prog_name="kubectl fabric-injector")
