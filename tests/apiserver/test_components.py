@@ -179,7 +179,7 @@ def test_the_manuals_own_overlay_renders(programs: None, tmp_path: Path) -> None
     text = render(tmp_path)
     assert find(text, "ConfigMap", "fabric-injector-profiles")["data"] == {"profiles.yaml": "profiles: {}\n"}
     pod = find(text, "Deployment", "fabric-injector-webhook")["spec"]["template"]["spec"]
-    assert pod["containers"][0]["image"].startswith("registry.example/fabric-injector:")
+    assert pod["containers"][0]["image"].startswith("registry.example.com/fabric-injector:")
     assert find(text, "ServiceMonitor", "fabric-injector")
     kinds = [each["kind"] for each in yaml.safe_load_all(text)]
     assert (kinds[0], kinds[-1]) == ("Namespace", "MutatingWebhookConfiguration")
