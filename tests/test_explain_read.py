@@ -42,7 +42,7 @@ def reader(server: FakeApiServer) -> Reader:
 def page(*names: str, token: str = "", **headers: str) -> Behaviour:
     body = {
         "metadata": {"resourceVersion": "1", "continue": token},
-        "items": [{"metadata": {"name": name}} for name in names],
+        "items": [{"metadata": {"name": name, "namespace": "ml"}} for name in names],
     }
     return lambda exchange: exchange.answer(200, body, **headers)
 

@@ -14,6 +14,7 @@ from webhook.cli.findings import print_findings, print_json
 from webhook.cli.options import Failure, cluster_options, connect_to_cluster
 from webhook.errors import InputError, ProfilesError, WebhookError
 from webhook.finding import exit_status
+from webhook.review import printable
 
 if TYPE_CHECKING:
     from webhook.explain.explanation import Explanation, Row
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from webhook.profiles import Profiles
 
 _MOST_ROWS = 16
+_WIDEST = 253
+"""Most characters of a cell: no name is longer, but an annotation may be."""
 _PODS, _JOBS = ("pod", "pods", "po"), ("job", "jobs")
 _HEADINGS = ("POD", "ROLE", "PHASE", "NODE", "ADDRESS", "TOLD", "WAIT")
 
@@ -173,5 +176,5 @@ def _chosen(rows: Sequence[Row]) -> Sequence[Row]:
 
 
 def _cells(row: Row, *, with_job: bool) -> tuple[str, ...]:
-    cells = (row.pod, row.role, row.phase, row.node, row.address, row.told, row.wait)
-    return (*cells, row.job) if with_job else cells
+    cells = (row.pod, row.role, row.phase, row.node, row.address, row.told, row.wait, *([row.job] if with_job else ()))
+    return tuple(printable(cell, limit=_WIDEST) for cell in cells)

@@ -66,7 +66,8 @@ def differences(part: Part, profile: Profile | None) -> Iterator[str]:
 
 
 def _steps(part: Part, verdict: Verdict, profile: Profile) -> Iterator[str]:
-    injected = part.status.get("injected") or ()
+    told = part.status.get("injected")
+    injected = told if isinstance(told, list) else []
     meets, _ = _place(part.pod), verdict.pod
     now = _place(verdict.pod)
     if meets and now and meets != now:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -15,6 +15,7 @@ from webhook.errors import InputError
 from webhook.explain.reading import Unread
 from webhook.kube.connection import Connection, Response
 from webhook.kube.resource import Resource
+from webhook.kube.shape import misfit
 from webhook.model import Object
 
 Progress = Callable[[str], None]
@@ -59,9 +60,12 @@ class Reader:
             page = self._object(response)
             if page is None:
                 return found
-            found += page.get("items") or ()
+            items, metadata = page.get("items") or [], page.get("metadata") or {}
+            if misfit_page := _misfit_page(items, metadata):
+                raise NotRead(f"{response.request} answered with no list: {misfit_page}", response.status)
+            token = metadata.get("continue") or ""
+            found += self._fitting(resource, items)
             self._progress(f"{len(found):,} {resource.name}")
-            token = (page.get("metadata") or {}).get("continue") or ""
             if not token:
                 return found
         self.unread.append(Unread(resource.name, f"only the first {len(found):,} were read"))
@@ -69,7 +73,22 @@ class Reader:
 
     def get(self, resource: Resource, namespace: str, name: str) -> Object | None:
         """Return one object, None where it does not exist; raise NotRead where the caller may not get it."""
-        return self._object(self._get(resource.object_path((namespace, name)), {}, {}))
+        response = self._get(resource.object_path((namespace, name)), {}, {})
+        found = self._object(response)
+        if found is not None and (problem := misfit(resource.name, found)):
+            raise NotRead(f"{response.request} answered with an object that cannot be read: {problem}", response.status)
+        return found
+
+    def _fitting(self, resource: Resource, items: Sequence[Any]) -> Iterator[Object]:
+        """Yield the objects that are as their kind prescribes; name the others."""
+        for obj in items:
+            if not (problem := misfit(resource.name, obj)):
+                yield obj
+                continue
+            metadata = obj.get("metadata") if isinstance(obj, dict) else None
+            name = metadata.get("name") if isinstance(metadata, dict) else None
+            title = f"{resource.name}/{name}" if isinstance(name, str) and name else f"one of the {resource.name}"
+            self.unread.append(Unread(title, f"cannot be read, so that it is left out: {problem}"))
 
     def _get(self, path: str, query: Mapping[str, str], headers: Mapping[str, str]) -> Response:
         response = self._connection.request("GET", path, query=query, headers=headers, timeout=SECONDS)
@@ -91,3 +110,11 @@ class Reader:
         if not isinstance(value, dict):
             raise NotRead(f"{response.request} answered with no JSON object", response.status)
         return value
+
+
+def _misfit_page(items: object, metadata: object) -> str:
+    if not isinstance(items, list):
+        return "items is no list"
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("continue") or "", str):
+        return "metadata.continue cannot be read"
+    return ""

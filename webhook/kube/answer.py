@@ -41,7 +41,7 @@ class Response:
         """Decode the body, but for managedFields, half of many objects; raise RequestFailed where it is no JSON object."""
         try:
             value = json.loads(self.body, object_hook=_without_managed_fields)
-        except ValueError:
+        except (ValueError, RecursionError):
             value = None
         if not isinstance(value, dict):
             raise RequestFailed(f"{self.request} answered {self.status} with no JSON object", self.status)
@@ -108,7 +108,7 @@ def status_message(body: bytes) -> str:
     try:
         value = json.loads(body)
         text = str(value["message"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         text = body.decode(errors="replace")
     return " ".join(text.split())[:500] or "(no text)"
 

@@ -1,0 +1,107 @@
+"""An API server that answers from a map of objects, and whose answers a test may break: one value of one of them at a time."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import unquote
+
+from tests.scenes import NOW, PROFILES, Scene
+from webhook import names, podspec
+from webhook.kube.connection import Connection, RequestFailed, Response
+from webhook.kube.credentials import Credentials
+from webhook.model import Object
+
+JUNK: tuple[Any, ...] = (
+    None, True, 0, -1, 1e308, "", "x", "{", "null",
+    '[1, {"name": 5, "ips": 7, "default": 3}]', "9" * 5000, "\x1b[2J\r\n\u202e", "\ud800",
+    [], [None], ["x"], [[]], [{}], {}, {"a": 1}, {"a": None}, {"x": {"y": []}},
+)  # fmt: skip
+"""What may stand in the place of any value: JSON of another shape, texts that are none, texts that a terminal obeys."""
+
+STATUSES = (403, 404, 410, 429, 500, 503, 200)
+"""Answers in the place of any answer; the last with a body that is no JSON. None at all stands for silence."""
+
+Place = tuple[str | int, ...]
+
+
+def places(value: Any, at: Place = ()) -> Iterator[Place]:
+    """Yield the place of each value, the outermost first."""
+    yield at
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in items:
+        yield from places(inner, (*at, key))
+
+
+def broken(value: Any, at: Place, junk: Any) -> Any:
+    """Return a copy with *junk* at this place."""
+    if not at:
+        return copy.deepcopy(junk)
+    result = copy.copy(value)
+    result[at[0]] = broken(value[at[0]], at[1:], junk)
+    return result
+
+
+class HostileConnection(Connection):
+    """Answer with what *objects* holds of a path, an object or a list of them; *spoil* may change each answer."""
+
+    def __init__(self, objects: dict[str, Any], namespace: str) -> None:
+        super().__init__(Credentials("test", "http://127.0.0.1:9", namespace=namespace))
+        self.objects = objects
+        self.asked: list[str] = []
+        self.spoil: Callable[[str, int, bytes], tuple[int, bytes]] = lambda _path, status, body: (status, body)
+
+    def request(self, method: str, path: str, **options: Any) -> Response:
+        """Answer at once."""
+        self.asked.append(f"{method} {path}")
+        status, value = self._value(method, path, options)
+        body = json.dumps(value).encode()
+        status, body = self.spoil(f"{method} {path}", status, body)
+        if status == 0:
+            raise RequestFailed(f"{method} {path}: timed out")
+        if status >= 500 or status == 429:
+            raise RequestFailed(f"{method} {path} answered {status}: {body[:80]!r}", status)
+        date = NOW.strftime("%a, %d %b %Y %H:%M:%S GMT")
+        return Response(f"{method} {path}", status, {"Date": date}, body)
+
+    def _value(self, method: str, path: str, options: Any) -> tuple[int, Any]:
+        if method == "POST":
+            return 201, self.objects.get(f"POST {path}", options["body"])
+        found = self.objects.get(unquote(path))
+        if isinstance(found, list):
+            wanted = (options.get("query") or {}).get("labelSelector") or ""
+            return 200, {"metadata": {"resourceVersion": "1"}, "items": [each for each in found if _chosen(each, wanted)]}
+        return (404, {"message": "not found"}) if found is None else (200, found)
+
+
+def _chosen(obj: Object, selector: str) -> bool:
+    try:
+        labels = dict(podspec.labels(obj))
+    except (AttributeError, TypeError, ValueError):
+        return True  # a broken one is sent whatever is asked for
+    for term in filter(None, selector.split(",")):
+        key, _, value = term.partition("=")
+        if key.removeprefix("!") in labels if term.startswith("!") else labels.get(key) != value:
+            return False
+    return True
+
+
+def cluster_of(scene: Scene) -> HostileConnection:
+    """Return the API server of the scene."""
+    space = "/api/v1/namespaces/research"
+    pods = list(scene.pods.values())
+    objects: dict[str, Any] = {
+        f"{space}/pods": pods,
+        f"{space}/events": list(scene.events),
+        space: {"metadata": {"name": "research", "labels": dict(scene.labels)}},
+        "/api/v1/nodes": list(scene.nodes),
+        "/apis/coordination.k8s.io/v1/namespaces/fabric-injector/leases/fabric-injector": scene.lease,
+        f"/api/v1/namespaces/fabric-injector/configmaps/{names.PROFILES_CONFIG_MAP}": {"data": {names.PROFILES_FILE: PROFILES}},
+    }
+    for pod in pods:
+        objects[f"{space}/pods/{pod['metadata']['name']}"] = pod
+    for (namespace, name), found in scene.networks.items():
+        objects[f"/apis/k8s.cni.cncf.io/v1/namespaces/{namespace}/network-attachment-definitions/{name}"] = found
+    return HostileConnection(objects, "research")
