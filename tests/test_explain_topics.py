@@ -88,10 +88,9 @@ def test_a_namespace_that_only_observes() -> None:
 def test_workers_from_before_the_label() -> None:
     scene = Scene()
     scene.pods["bert-worker-1"] = scene.created(2)
-    assert (
-        one(scene, "injection")
-        == "fail pod bert-worker-1: was created before injection, or while the webhook was not called: today it would get "
-        "profile shared"
+    assert one(scene, "injection") == (
+        "fail pod bert-worker-1: was created without injection, before its namespace was labelled, or while the webhook was not "
+        "called: today it would get profile shared"
     )
 
 

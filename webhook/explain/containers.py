@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -22,6 +23,9 @@ _CANNOT_START = {
     "RunContainerError": "look at the container runtime's log on the node",
     "CrashLoopBackOff": "look at the container's log: kubectl logs --previous",
 }
+_NO_SHELL = re.compile(r'exec: "?(?:/bin/)?sh"?: .*(?:not found|no such file)', re.IGNORECASE | re.DOTALL)
+_SHELL_ACTION = "its image has no sh: set rendezvous.waitImage of the profile to one that has, then restart the job"
+_MEMORY_ACTION = "raise the container's memory limit, or let it use less: what is written to /dev/shm counts too"
 _POD_FAILED = {
     "UnexpectedAdmissionError": "look at the device plugin on the node: it could not give what the scheduler had counted on",
     "Evicted": "free the node of what it lacks, or raise the pod's requests",
@@ -29,8 +33,8 @@ _POD_FAILED = {
 _WAIT_ACTION = {
     "ImagePullBackOff": "it runs the training container's image: correct that image, or rendezvous.waitImage of the profile",
     "ErrImagePull": "it runs the training container's image: correct that image, or rendezvous.waitImage of the profile",
-    "RunContainerError": "its image has no sh: set rendezvous.waitImage of the profile to one that has, then restart the job",
-    "CreateContainerError": "its image has no sh: set rendezvous.waitImage of the profile to one that has, then restart the job",
+    "RunContainerError": _SHELL_ACTION,
+    "CreateContainerError": _SHELL_ACTION,
 }
 
 
@@ -62,7 +66,8 @@ def _container(part: Part, status: Object) -> Iterator[Observation]:
     waiting, pods = state.get("waiting") or {}, (part.name,)
     reason = str(waiting.get("reason") or "")
     ended = state.get("terminated") or last.get("terminated") or {}
-    if name == names.WAIT_CONTAINER and ended.get("exitCode") == WAITED_IN_VAIN:
+    is_wait = name == names.WAIT_CONTAINER
+    if is_wait and ended.get("exitCode") == WAITED_IN_VAIN:
         text = common_form(str(ended.get("message") or "its time was up"), part.name)
         again = " and waits again" if part.is_live else ""
         message = f"the wait step gave up{again}"
@@ -70,17 +75,26 @@ def _container(part: Part, status: Object) -> Iterator[Observation]:
     elif reason in _CANNOT_START and part.is_live:
         text = common_form(str(waiting.get("message") or ""), part.name)
         if reason == "CrashLoopBackOff" and ended:
-            text = f"status {ended.get('exitCode')}{_words(ended, part.name)}"
-        is_wait = name == names.WAIT_CONTAINER
+            text = f"status {ended.get('exitCode')}{_reason(ended)}{_words(ended, part.name)}"
         title = "the wait step" if is_wait else f"container {name}"
         action = _WAIT_ACTION.get(reason, _CANNOT_START[reason]) if is_wait else _CANNOT_START[reason]
+        action = _action_of(ended, is_wait=is_wait) or action
         yield Observation(
             Stage.CONTAINER, "fail", TOPIC, f"{title} does not start: {reason}", action, pods, detail=text
         )
     elif (state.get("terminated") or {}).get("exitCode"):
-        message = f"container {name} exited with {ended['exitCode']}{_reason(ended)}"
+        title = "the wait step" if is_wait else f"container {name}"
+        message = f"{title} exited with {ended['exitCode']}{_reason(ended)}"
         text = _words(ended, part.name).removeprefix(": ")
-        yield Observation(Stage.CONTAINER, "fail", TOPIC, message, "look at its log", pods, detail=text)
+        action = _action_of(ended, is_wait=is_wait) or "look at its log"
+        yield Observation(Stage.CONTAINER, "fail", TOPIC, message, action, pods, detail=text)
+
+
+def _action_of(ended: Object, *, is_wait: bool) -> str:
+    """Return what to do where the way in which a container ended tells it; else an empty text."""
+    if ended.get("reason") == "OOMKilled":
+        return _MEMORY_ACTION
+    return _SHELL_ACTION if is_wait and _NO_SHELL.search(str(ended.get("message") or "")) else ""
 
 
 def _reason(ended: Object) -> str:

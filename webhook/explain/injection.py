@@ -21,12 +21,15 @@ _BY_CHOICE = (Reason.OPTED_OUT, Reason.ROLE)
 def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
     """Look at every pod that is not finished."""
     live = [part for part in parts if part.phase not in ("Succeeded", "Failed")]
-    jobs = {part.job for part in live if part.is_injected}
+    jobs: dict[str, str] = {}
+    for part in live:
+        if part.is_injected:
+            jobs[part.job] = min(jobs.get(part.job, part.created), part.created)
     for part in live:
         if part.is_injected:
             yield from _injected(part)
         elif not (part.is_master and part.job in jobs):  # that is told of the job, see members
-            yield _not_injected(reading, part, some_injected=bool(jobs))
+            yield _not_injected(reading, part, some_injected=bool(jobs), first_injected=jobs.get(part.job, ""))
 
 
 def _injected(part: Part) -> Iterator[Observation]:
@@ -60,7 +63,7 @@ def _decision(part: Part, decision: Decision) -> Iterator[Observation]:
         yield Observation(stage, level, TOPIC, f"not injected: {step}: {message}", pods=(part.name,))
 
 
-def _not_injected(reading: Reading, part: Part, *, some_injected: bool) -> Observation:
+def _not_injected(reading: Reading, part: Part, *, some_injected: bool, first_injected: str) -> Observation:
     pods, verdict = (part.name,), part.verdict
     level: Level = "warn" if some_injected else "fail"
     stage = Stage.SPEED if some_injected else Stage.ADMISSION
@@ -70,7 +73,7 @@ def _not_injected(reading: Reading, part: Part, *, some_injected: bool) -> Obser
         )
         return Observation(stage, level, TOPIC, "nothing was injected; why cannot be told", action, pods)
     decision = verdict.decisions[0] if verdict.decisions else None
-    text = common_form(decision.message, part.name) if decision else ""
+    text = common_form(decision.message.removeprefix(f"pod {part.name}: "), part.name) if decision else ""
     if verdict.observed:
         message = f"nothing was injected: label {names.MODE} of namespace {reading.namespace} only observes"
         return Observation(Stage.ADMISSION, "warn", TOPIC, message, "remove the label, then restart the job", pods)
@@ -80,8 +83,12 @@ def _not_injected(reading: Reading, part: Part, *, some_injected: bool) -> Obser
             stage, "fail", TOPIC, f"nothing was injected, and today it would be denied: {text}", action, pods
         )
     if verdict.profile and verdict.reason in ("injected", "unchanged"):
-        message = f"was created before injection, or while the webhook was not called: today it would get profile {verdict.profile}"
-        action = "restart the job; label namespaces while no job runs in them"
+        if first_injected and part.created > first_injected:
+            why = "while the webhook was not called, for it was injected into older pods of the job"
+        else:
+            why = "before its namespace was labelled, or while the webhook was not called"
+        message = f"was created without injection, {why}: today it would get profile {verdict.profile}"
+        action = "see fabric-injector check, which tells whether the webhook is called; then restart the job"
         return Observation(Stage.ADMISSION, "fail", TOPIC, message, action, pods)
     if decision is not None and decision.reason in _BY_CHOICE:
         return Observation(Stage.SUMMARY, "ok", TOPIC, f"not injected: {text}", pods=pods)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -17,6 +18,10 @@ from webhook.networks import parse_networks
 from webhook.reconcile.complaint import BOUND_SECONDS
 
 TOPIC = "networks"
+_EXHAUSTED = re.compile(
+    r"no IP addresses available|could not allocate IP in range|no (?:free|available) (?:IP|address)|exhausted", re.IGNORECASE
+)
+"""What host-local, whereabouts, nv-ipam and their like say where every address is taken."""
 _SANDBOX = ("FailedCreatePodSandBox", "FailedCreatePodSandbox")
 
 
@@ -69,6 +74,8 @@ def _no_status(reading: Reading, part: Part, failure: str) -> Iterator[Observati
     if failure:
         message = "its network could not be made"
         action = "correct the NetworkAttachmentDefinition, or look at its CNI plugin and its IPAM on the node"
+        if _EXHAUSTED.search(failure):
+            action = "enlarge the range of the network's IPAM, or free the addresses that pods which are gone still hold in it"
         yield Observation(Stage.NETWORK, "fail", TOPIC, message, action, pods, detail=failure)
     elif seconds >= BOUND_SECONDS:
         message = (

@@ -103,6 +103,8 @@ def _pending(reading: Reading, part: Part, queue: str, told: str) -> Iterator[Ob
         return
     if text:
         resources = _INSUFFICIENT.findall(text)
+        if queue and not resources and queue not in text:
+            text = f"{text}; and of its group: {queue}"  # Volcano tells the pod of its group alone, and the group the reason
         action = f"wait, or free {', '.join(dict.fromkeys(resources))} on the nodes" if resources else ""
         if _QUOTA.search(text):
             action = _quota_action(text)
@@ -118,7 +120,9 @@ def _pending(reading: Reading, part: Part, queue: str, told: str) -> Iterator[Ob
 
 
 def _quota_action(text: str) -> str:
-    return "give the queue or quota the resources that the pods ask for since they are injected" if "/" in text else ""
+    if "/" in text:
+        return "give the queue or quota the resources that the pods ask for since they are injected"
+    return "look at the queue and its quota: does it exist, is it active, and what is free in it?"
 
 
 def _offered_nowhere(part: Part, nodes: Iterable[Object]) -> Iterator[tuple[str, str]]:
