@@ -72,7 +72,10 @@ class HostileConnection(Connection):
         found = self.objects.get(unquote(path))
         if isinstance(found, list):
             wanted = (options.get("query") or {}).get("labelSelector") or ""
-            return 200, {"metadata": {"resourceVersion": "1"}, "items": [each for each in found if _chosen(each, wanted)]}
+            return 200, {
+                "metadata": {"resourceVersion": "1"},
+                "items": [each for each in found if _chosen(each, wanted)],
+            }
         return (404, {"message": "not found"}) if found is None else (200, found)
 
 
@@ -98,7 +101,9 @@ def cluster_of(scene: Scene) -> HostileConnection:
         space: {"metadata": {"name": "research", "labels": dict(scene.labels)}},
         "/api/v1/nodes": list(scene.nodes),
         "/apis/coordination.k8s.io/v1/namespaces/fabric-injector/leases/fabric-injector": scene.lease,
-        f"/api/v1/namespaces/fabric-injector/configmaps/{names.PROFILES_CONFIG_MAP}": {"data": {names.PROFILES_FILE: PROFILES}},
+        f"/api/v1/namespaces/fabric-injector/configmaps/{names.PROFILES_CONFIG_MAP}": {
+            "data": {names.PROFILES_FILE: PROFILES}
+        },
     }
     for pod in pods:
         objects[f"{space}/pods/{pod['metadata']['name']}"] = pod

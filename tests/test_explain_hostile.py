@@ -90,7 +90,10 @@ def test_leaves_out_an_object_that_is_no_such_object_and_says_so() -> None:
     made = Scene()
     made.pods["bert-worker-1"]["spec"]["containers"] = {"name": "pytorch"}
     told = {each["subject"]: each["message"] for each in judged(cluster_of(made))["findings"]}
-    assert told["pods/bert-worker-1"] == "cannot be read, so that it is left out: pod.spec.containers: expected a list, found an object"
+    assert (
+        told["pods/bert-worker-1"]
+        == "cannot be read, so that it is left out: pod.spec.containers: expected a list, found an object"
+    )
 
 
 def test_names_what_is_wrong_with_the_one_pod_that_was_asked_for() -> None:
@@ -98,7 +101,10 @@ def test_names_what_is_wrong_with_the_one_pod_that_was_asked_for() -> None:
     made.master["status"]["conditions"] = ["Ready"]
     result = invoke(cluster_of(made), "pod/bert-master-0")
     assert result.exit_code == 2
-    assert "pods/bert-master-0 answered with an object that cannot be read: status.conditions[0] is no object" in result.stderr
+    assert (
+        "pods/bert-master-0 answered with an object that cannot be read: status.conditions[0] is no object"
+        in result.stderr
+    )
 
 
 def test_a_terminal_gets_nothing_to_obey_from_an_annotation() -> None:

@@ -29,7 +29,11 @@ def with_(**fields: Any) -> Object:
         ("nodes", {"metadata": {"name": "a", "labels": {"a": None}}}, "metadata.labels.a is no text"),
         ("pods", {"metadata": {"name": "a"}}, "metadata.namespace is missing"),
         ("pods", with_(status={"conditions": [None]}), "status.conditions[0] is no object"),
-        ("pods", with_(spec={"containers": [{"env": 5}]}), "pod.spec.containers[0].env: expected a list, found a number"),
+        (
+            "pods",
+            with_(spec={"containers": [{"env": 5}]}),
+            "pod.spec.containers[0].env: expected a list, found a number",
+        ),
         ("pods", with_(spec={"containers": None, "nodeName": 5}), "spec.nodeName is no text"),
         ("leases", with_(spec={"leaseDurationSeconds": True}), "spec.leaseDurationSeconds is no whole number"),
         ("clusterqueues", with_(spec={"resourceGroups": {}}), "spec.resourceGroups is no list"),

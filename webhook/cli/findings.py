@@ -26,4 +26,6 @@ def print_findings(findings: Iterable[Finding]) -> None:
 def print_json(findings: Iterable[Finding], **more: Any) -> None:
     """Print ``{…more, "findings": […], "summary": {"fail": 0, …}}``."""
     text = json.dumps({**more, **as_document(findings)}, indent=2, ensure_ascii=False)
-    click.echo(text.encode(errors="backslashreplace").decode())  # half a surrogate pair, which no encoding takes, as JSON writes it
+    click.echo(
+        text.encode(errors="backslashreplace").decode()
+    )  # half a surrogate pair, which no encoding takes, as JSON writes it

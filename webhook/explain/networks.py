@@ -19,7 +19,8 @@ from webhook.reconcile.complaint import BOUND_SECONDS
 
 TOPIC = "networks"
 _EXHAUSTED = re.compile(
-    r"no IP addresses available|could not allocate IP in range|no (?:free|available) (?:IP|address)|exhausted", re.IGNORECASE
+    r"no IP addresses available|could not allocate IP in range|no (?:free|available) (?:IP|address)|exhausted",
+    re.IGNORECASE,
 )
 """What host-local, whereabouts, nv-ipam and their like say where every address is taken."""
 _SANDBOX = ("FailedCreatePodSandBox", "FailedCreatePodSandbox")
