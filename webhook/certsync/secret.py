@@ -11,6 +11,7 @@ from email.utils import parsedate_to_datetime
 from webhook import names
 from webhook.kube.connection import Connection, RequestFailed
 from webhook.kube.resource import Resource
+from webhook.kube.shape import misfit
 from webhook.kube.webhook_configuration import decode
 from webhook.model import Object
 
@@ -55,6 +56,8 @@ class SecretStore:
         if response.status != 200:
             raise RequestFailed(response.problem, response.status)
         secret = response.json()
+        if problem := misfit("secrets", secret):
+            raise RequestFailed(f"{response.request} answered with an object that cannot be read: {problem}")
         metadata, data = secret.get("metadata") or {}, secret.get("data") or {}
         annotations = metadata.get("annotations") or {}
         foreign = any(key.startswith(_CERT_MANAGER) for key in annotations)

@@ -67,7 +67,7 @@ def configuration_of_arguments(daemon_set: DaemonSet) -> Configuration:
     """Read the flags of the thin plugin's installer. Source: multus-cni cmd/thin_entrypoint/main.go."""
     found: dict[str, str] = {}
     arguments = [word for text in daemon_set.arguments for word in text.split()]
-    for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
+    for word, following in zip(arguments, [*arguments[1:], ""], strict=False):
         flag, equals, value = word.partition("=")
         if key := _FLAGS.get(flag):
             found[key] = value if equals else ("true" if key == _ISOLATION else following)
@@ -84,7 +84,7 @@ def configurations_of_map(title: str, data: Mapping[str, str]) -> Iterator[Confi
     for key, text in data.items():
         try:
             value = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(value, dict):
             isolation, networks = value.get(_ISOLATION), value.get("defaultNetworks")

@@ -9,9 +9,10 @@ from webhook.check.configuration import NAME_LABEL, entries_of, reaches
 from webhook.check.namespaces import LabelledNamespace
 from webhook.check.privileges import Access, Answer
 from webhook.check.reachability import Attempt, is_telling, probe_pod
-from webhook.errors import Unavailable
+from webhook.errors import MalformedReview, Unavailable
 from webhook.kube.connection import Connection, RequestFailed
 from webhook.model import Object
+from webhook.pod_check import check_pod
 from webhook.profiles import Profiles
 
 _REVIEWS = "/apis/authorization.k8s.io/v1"
@@ -38,7 +39,8 @@ def may(connection: Connection, access: Access, user: str = "") -> Answer:
         response = connection.request("POST", f"{_REVIEWS}/{kind.lower()}s", body=body, timeout=REQUEST_SECONDS)
         if response.status != 201:
             return "unknown"
-        return "yes" if (response.json().get("status") or {}).get("allowed") is True else "no"
+        status = response.json().get("status") or {}
+        return "unknown" if not isinstance(status, dict) else "yes" if status.get("allowed") is True else "no"
     except Unavailable:
         return "unknown"
 
@@ -89,10 +91,13 @@ def _dry_run(connection: Connection, namespace: LabelledNamespace) -> Attempt:
             "POST", path, query={"dryRun": "All"}, body=probe_pod(namespace.profile), timeout=REQUEST_SECONDS
         )
         returned = response.json()
+        if response.status != 201:
+            return Attempt("dry-run", namespace.name, response.status, str(returned.get("message") or response.problem))
+        check_pod(returned)
     except RequestFailed as error:
         return Attempt("dry-run", namespace.name, error.status, str(error))
-    if response.status != 201:
-        return Attempt("dry-run", namespace.name, response.status, str(returned.get("message") or response.problem))
+    except MalformedReview as error:
+        return Attempt("dry-run", namespace.name, 0, f"{response.request} answered with no pod: {error}")
     return Attempt("dry-run", namespace.name, response.status, returned=returned, warnings=response.warnings)
 
 

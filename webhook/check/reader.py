@@ -14,6 +14,7 @@ from typing import Generic, Self, TypeVar
 from webhook.errors import InputError, Unavailable
 from webhook.kube.connection import Connection, RequestFailed, Response
 from webhook.kube.resource import Key, Resource
+from webhook.kube.shape import misfit
 from webhook.model import Object
 
 T = TypeVar("T")
@@ -121,11 +122,12 @@ class Reader:
                 if response.status == 404:
                     return Listing(installed=False)
                 page = _success(response)
-                metadata, objects = page.get("metadata") or {}, page.get("items") or []
-                kept += [value for obj in objects if (value := keep(obj)) is not None]
+                objects, token = page.get("items") or [], (page.get("metadata") or {}).get("continue") or ""
+                if not isinstance(objects, list) or not isinstance(token, str):
+                    raise RequestFailed(f"{response.request} answered with no list")
+                kept += [value for obj in objects if (value := keep(_fitting(resource, obj, path))) is not None]
             except (Unavailable, KeyError, TypeError, ValueError, AttributeError) as error:
                 return Listing(problem=_told(error, path))
-            token = metadata.get("continue") or ""
             if not token:
                 return Listing(tuple(kept))
         return Listing(tuple(kept), f"there are more {resource.name} than are looked at ({len(kept)})")
@@ -136,7 +138,10 @@ class Reader:
 
     def read_one(self, resource: Resource, key: Key, keep: Callable[[Object], T]) -> Found[T]:
         """Get it now."""
-        return self.read_path(resource.object_path(key), keep, resource.headers("PartialObjectMetadata"))
+        path = resource.object_path(key)
+        return self.read_path(
+            path, lambda obj: keep(_fitting(resource, obj, path)), resource.headers("PartialObjectMetadata")
+        )
 
     def read_path(self, path: str, keep: Callable[[Object], T], headers: Mapping[str, str] | None = None) -> Found[T]:
         """Get what is at a path now."""
@@ -165,6 +170,15 @@ def _success(response: Response) -> Object:
     if response.status != 200:
         raise RequestFailed(response.problem, response.status)
     return response.json()
+
+
+def _fitting(resource: Resource, obj: Object, path: str) -> Object:
+    """Return an object that is as its kind prescribes; one that is not makes all of its kind unreadable."""
+    if problem := misfit(resource.name, obj):
+        metadata = obj.get("metadata") if isinstance(obj, dict) else None
+        name = metadata.get("name") if isinstance(metadata, dict) else None
+        raise RequestFailed(f"GET {path}: object {name or '(no name)'} cannot be read: {problem}")
+    return obj
 
 
 def _told(error: Exception, path: str) -> str:

@@ -161,7 +161,7 @@ def _excluded(data: Mapping[str, str]) -> tuple[str, ...]:
         try:
             value = yaml.safe_load(text)
             prefixes = value["resources"]["excludeResourcePrefixes"]
-        except (yaml.YAMLError, KeyError, TypeError):
+        except (yaml.YAMLError, KeyError, TypeError, ValueError, RecursionError):
             continue
         if isinstance(prefixes, list):
             return tuple(each for each in prefixes if isinstance(each, str))

@@ -73,6 +73,7 @@ _SHAPES: Mapping[str, Mapping[str, Shape]] = {
     "nodes": {"spec": {"unschedulable": bool}, "status": {"allocatable": _QUANTITIES, "conditions": [_CONDITION]}},
     "leases": {"spec": {"holderIdentity": str, "renewTime": str, "leaseDurationSeconds": int}},
     "configmaps": {"data": _MAP},
+    "secrets": {"data": _MAP},
     "network-attachment-definitions": {"spec": {"config": str}},
     "mutatingwebhookconfigurations": {"webhooks": [_WEBHOOK]},
     "validatingadmissionpolicybindings": {"spec": {"policyName": str}},
