@@ -51,13 +51,17 @@ def installed() -> HostileConnection:
     volumes = [{"name": "cfg", "configMap": {"name": "multus-cfg"}}]
     template = {"template": {"spec": {"containers": [multus], "volumes": volumes}}}
     conf = json.dumps({"type": "multus", "globalNamespaces": "default", "defaultNetworks": []})
-    lease = named("fabric-injector", "fabric-injector", spec={"holderIdentity": "c", "renewTime": "2026-11-21T12:00:00Z"})
+    lease = named(
+        "fabric-injector", "fabric-injector", spec={"holderIdentity": "c", "renewTime": "2026-11-21T12:00:00Z"}
+    )
     secret = {"tls.crt": base64.b64encode(b"x").decode(), "tls.key": "%%%"}
     policies = ("fabric-injector-addresses", "fabric-injector-ca-bundle", "fabric-injector-created")
     kueue, volcano = "kueue.x-k8s.io/v1beta2", "scheduling.volcano.sh/v1beta1"
     groups = [{"coveredResources": ["cpu"]}]
     injected = probe_pod("shared")
-    injected["metadata"]["annotations"] = {names.STATUS: '{"profile": "shared", "version": "1", "injected": ["devices"]}'}
+    injected["metadata"]["annotations"] = {
+        names.STATUS: '{"profile": "shared", "version": "1", "injected": ["devices"]}'
+    }
     objects: dict[str, Any] = {
         "/version": {},
         "/api/v1/namespaces": [{"metadata": {"name": "research", "labels": {names.PROFILE: "shared"}}}],

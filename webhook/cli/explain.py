@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from webhook.cli.findings import print_findings, print_json
+from webhook.cli.findings import echo, print_findings, print_json
 from webhook.cli.options import Failure, cluster_options, connect_to_cluster
 from webhook.errors import InputError, ProfilesError, WebhookError
 from webhook.finding import exit_status
@@ -153,13 +153,13 @@ def print_rows(explanation: Explanation) -> None:
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     click.echo()
     for line in lines:
-        click.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+        echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
     if len(shown) < len(rows):
         rest: dict[str, int] = {}
         for row in rows:
             rest[row.phase] = rest.get(row.phase, 0) + 1
         phases = ", ".join(f"{number:,} {phase}" for phase, number in rest.items())
-        click.echo(f"… {len(rows):,} pods in all: {phases}; -o json lists them")
+        echo(f"… {len(rows):,} pods in all: {phases}; -o json lists them")
 
 
 def _chosen(rows: Sequence[Row]) -> Sequence[Row]:

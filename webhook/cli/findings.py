@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import json
+import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -18,14 +20,23 @@ def print_findings(findings: Iterable[Finding]) -> None:
     """Print a line for each finding, and under it what to do; coloured on a terminal, which gets nothing else to interpret."""
     for finding in findings:
         level = click.style(f"{finding.level:<4}", fg=_COLOUR[finding.level])
-        click.echo(f"{level}  {printable(f'{finding.subject}: {finding.message}', limit=None)}")
+        echo(f"{level}  {printable(f'{finding.subject}: {finding.message}', limit=None)}")
         if finding.action:
-            click.echo(f"      → {printable(finding.action, limit=None)}")
+            echo(f"      → {printable(finding.action, limit=None)}")
 
 
 def print_json(findings: Iterable[Finding], **more: Any) -> None:
     """Print ``{…more, "findings": […], "summary": {"fail": 0, …}}``."""
-    text = json.dumps({**more, **as_document(findings)}, indent=2, ensure_ascii=False)
-    click.echo(
-        text.encode(errors="backslashreplace").decode()
-    )  # half a surrogate pair, which no encoding takes, as JSON writes it
+    is_unicode = codecs.lookup(_encoding()).name.startswith("utf")
+    text = json.dumps({**more, **as_document(findings)}, indent=2, ensure_ascii=not is_unicode)
+    # half a surrogate pair, which no encoding takes, as JSON writes it
+    click.echo(text.encode(errors="backslashreplace").decode())
+
+
+def echo(text: str) -> None:
+    """Print a line; a character that the output's encoding has not, as Latin-1 has no arrow, becomes ``?``."""
+    click.echo(text.encode(_encoding(), "replace").decode(_encoding()))
+
+
+def _encoding() -> str:
+    return getattr(sys.stdout, "encoding", None) or "utf-8"  # a test's stream may have none
