@@ -11,11 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.hostile import JUNK, STATUSES, HostileConnection, broken, cluster_of, places
+from tests.pods import FIXTURES, load
 from tests.scenes import Scene
 from tests.test_explain_screens import SCENES
 from webhook import names
 from webhook.cli import explain as command
 from webhook.cli import main
+from webhook.model import Object
 
 NETWORKS = "/apis/k8s.cni.cncf.io/v1/namespaces/default/network-attachment-definitions/rdma-net"
 PODS = "/api/v1/namespaces/research/pods"
@@ -120,3 +122,38 @@ def test_half_a_surrogate_pair_in_an_annotation_is_written_as_json_writes_it() -
     made.master["metadata"]["annotations"][names.NETWORK_STATUS] = '[{"name": "a", "interface": "\\ud800"}]'
     result = invoke(cluster_of(made), "job/bert", "-o", "json")
     assert json.loads(result.stdout)["members"][0]["networks"][0]["interface"] == "\ud800"
+
+
+PHASES = ("Pending", "Running", "Succeeded", "Failed", "Unknown", None, "Unheard")
+STATES: tuple[dict[str, Any], ...] = (
+    {},
+    {"state": None},
+    {"state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": {"terminated": {"exitCode": 1}}},
+    {"state": {"running": {}}},
+    {"state": {"running": {"startedAt": "9999-12-31T23:59:59Z"}}},
+    {"state": {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}},
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.sampled_from(sorted(path.name for path in (FIXTURES / "pods").glob("*.yaml"))),
+    st.sampled_from(PHASES),
+    st.sampled_from(STATES),
+    st.sampled_from(["", "node-1", "gone"]),
+    st.booleans(),
+)
+def test_a_pod_of_any_system_in_any_phase(file: str, phase: str | None, state: Object, on: str, admitted: bool) -> None:
+    made = Scene(0)
+    pod = load(f"pods/{file}")
+    pod["metadata"] |= {"namespace": "research", "name": "train-0", "uid": "u"}
+    pod["spec"].pop("nodeName", None)
+    if admitted:
+        pod = made.admitted(pod)
+    if on:
+        pod["spec"]["nodeName"] = on
+    containers = [{"name": pod["spec"]["containers"][0]["name"], **state}]
+    init_containers = [{"name": names.WAIT_CONTAINER, **state}]
+    pod["status"] = {"phase": phase, "containerStatuses": containers, "initContainerStatuses": init_containers}
+    made.pods = {"train-0": pod}
+    assert judged(cluster_of(made), "pod/train-0")["members"]
