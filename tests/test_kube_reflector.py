@@ -435,8 +435,25 @@ def test_does_not_take_a_strange_page_for_an_empty_list(server: FakeApiServer, b
         assert len(server.asked("list")) == 2
 
 
-def test_survives_what_nobody_thought_of(server: FakeApiServer, caplog: pytest.LogCaptureFixture) -> None:
+def test_calls_a_list_that_cannot_be_read_invalid(server: FakeApiServer) -> None:
     server.misbehave("list", NAMESPACES, text(200, '{"items":' + "[" * 100_000))
+    with watching(server) as watcher:
+        wait_until(lambda: watcher.reflector.synced, "the list")
+        assert watcher.restarts == [Restart.INVALID]
+
+
+def test_survives_what_nobody_thought_of(
+    server: FakeApiServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    failures = [MemoryError("no room")]
+    list_objects = Reflector._list
+
+    def fail_first(reflector: Reflector[Any]) -> str:
+        if failures:
+            raise failures.pop()
+        return list_objects(reflector)
+
+    monkeypatch.setattr(Reflector, "_list", fail_first)
     with watching(server) as watcher:
         wait_until(lambda: watcher.reflector.synced, "the list")
         assert watcher.restarts == [Restart.INVALID]

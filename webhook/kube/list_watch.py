@@ -151,7 +151,7 @@ def _translated() -> Iterator[None]:
     try:
         yield
     except RequestFailed as error:
-        restart = {0: Restart.BROKEN, 429: Restart.THROTTLED}.get(error.status, Restart.REFUSED)
+        restart = {0: Restart.BROKEN, 200: Restart.INVALID, 429: Restart.THROTTLED}.get(error.status, Restart.REFUSED)
         wait = min(error.retry_after_seconds, MOST_RETRY_AFTER_SECONDS)
         raise WatchError(restart, str(error), relist=False, after_seconds=wait) from error
 
