@@ -34,6 +34,7 @@ def cluster(control_plane: ControlPlane, api: Client, webhook: Webhook) -> Contr
     api.ensure({**config, "data": {names.PROFILES_FILE: PROFILES}}, SYSTEM)
     lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "fabric-injector"}}
     spec = {"holderIdentity": "c-1", "leaseDurationSeconds": 15, "renewTime": "2026-01-01T00:00:00.000000Z"}
+    api.request("DELETE", f"/apis/coordination.k8s.io/v1/namespaces/{SYSTEM}/leases/fabric-injector")
     api.ensure({**lease, "spec": spec}, SYSTEM)
     space, name = NETWORK.split("/")
     ipam = json.dumps({"cniVersion": "0.3.1", "type": "macvlan", "ipam": {"type": "nv-ipam", "poolName": "p"}})
