@@ -65,7 +65,9 @@ def node(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) 
 
 
 @contextmanager
-def start_node(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
+def start_node(
+    pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory, *, runs_operators: bool = False
+) -> Iterator[Node]:
     """Run a cluster; skip where this machine cannot, with the reason."""
     if reason := not_possible(tmp_path_factory.mktemp("try") / "overlay"):
         pytest.skip(reason)
@@ -81,7 +83,7 @@ def start_node(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFac
         unavailable(str(problem))
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with Node(tmp_path_factory.mktemp("node")) as running:
+        with Node(tmp_path_factory.mktemp("node"), runs_operators=runs_operators) as running:
             yield running
     finally:
         signal.signal(signal.SIGTERM, before)

@@ -5,14 +5,12 @@ def test_job(cluster, namespace):
     job = cluster.submit(manifest, namespace("rdma-shared"))
 """
 
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
-from tests.apiserver.assets import AssetsUnavailable, assets, node_assets
 from tests.apiserver.controller import Controller
 from tests.apiserver.webhook import Webhook
 from tests.node.conftest import (  # noqa: F401 these fixtures use this folder's node
@@ -20,11 +18,11 @@ from tests.node.conftest import (  # noqa: F401 these fixtures use this folder's
     api,
     controller,
     controller_process,
+    start_node,
     unavailable,
     webhook,
 )
 from tests.node.node import Node
-from tests.node.requirements import not_installed, not_possible
 from webhook.names import PROFILE
 
 from .cluster import Cluster
@@ -46,24 +44,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def node(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
     """Run a cluster in which operators run as pods; skip where this machine cannot, with the reason."""
-    if reason := not_possible(tmp_path_factory.mktemp("try") / "overlay"):
-        pytest.skip(reason)
-    if reason := not_installed():
-        unavailable(reason)
-    capture = pytestconfig.pluginmanager.getplugin("capturemanager")
-    assert capture is not None
-    try:
-        with capture.global_and_fixture_disabled():
-            assets()
-            node_assets()
-    except AssetsUnavailable as problem:
-        unavailable(str(problem))
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        with Node(tmp_path_factory.mktemp("node"), runs_operators=True) as running:
-            yield running
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    with start_node(pytestconfig, tmp_path_factory, runs_operators=True) as running:
+        yield running
 
 
 @pytest.fixture(scope="session")
