@@ -13,7 +13,7 @@ import yaml
 from click.testing import CliRunner, Result
 from rich.console import Console
 
-from tests.fake_apiserver import NAMESPACES, NETWORKS, Exchange, FakeApiServer, status
+from tests.fake_apiserver import NAMESPACES, NETWORKS, Behaviour, Exchange, FakeApiServer, status
 from tests.pods import FIXTURES
 from tests.test_dry_run import OBJECTS
 from webhook import names
@@ -62,10 +62,10 @@ def offline(folder: Path, *arguments: str, stdin: str | bytes | None = None) -> 
     return call(*files, *arguments, stdin=stdin)
 
 
-def kubeconfig(folder: Path, server: FakeApiServer) -> dict[str, str]:
+def kubeconfig(folder: Path, server: FakeApiServer, namespace: str = "") -> dict[str, str]:
     config = {
         "current-context": "c",
-        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u", "namespace": namespace}}],
         "clusters": [{"name": "c", "cluster": {"server": server.url}}],
         "users": [{"name": "u", "user": {"token": "secret-token"}}],
     }
@@ -202,10 +202,40 @@ def test_uses_the_sample_profiles_beside_objects(folder: Path) -> None:
     assert "no --profiles: the sample profiles are used" in result.stderr
 
 
-def test_asks_for_profiles_where_a_cluster_is_used() -> None:
-    result = call("-f", TORCHX)
+CONFIG_MAP = "/api/v1/namespaces/fabric-injector/configmaps/fabric-injector-profiles"
+
+
+def test_reads_the_installed_profiles_and_the_kubeconfigs_namespace(folder: Path, server: FakeApiServer) -> None:
+    server.put(NAMESPACES, "research", labels={names.PROFILE: "rdma-shared"})
+    server.put(NETWORKS, "rdma-net", "default", spec={"config": '{"type": "macvlan", "ipam": {"type": "nv-ipam"}}'})
+    server.misbehave("get", CONFIG_MAP, lambda exchange: exchange.answer(200, {"data": {"profiles.yaml": PROFILES}}))
+    result = call("-f", TORCHX, "-o", "json", env=kubeconfig(folder, server, namespace="research"))
+    assert result.exit_code == 0, result.output
+    assert {(pod["namespace"], pod["profile"]) for pod in json.loads(result.stdout)["pods"]} == {
+        ("research", "rdma-shared")
+    }
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (status(404, "not found"), "fabric-injector-profiles does not exist; give --profiles FILE, or --server"),
+        (status(403, "no such right"), "answered 403: no such right; give --profiles FILE, or --server"),
+        (lambda exchange: exchange.answer(200, {"data": {"a": ""}}), "holds no profiles.yaml; give --profiles FILE"),
+        (lambda exchange: exchange.answer(200, {"data": []}), "holds no profiles.yaml; give --profiles FILE"),
+        (
+            lambda exchange: exchange.answer(200, {"data": {"profiles.yaml": "profiles:\n  a: {network: x}\n"}}),
+            "ConfigMap fabric-injector/fabric-injector-profiles: line 2: profiles.a.network: ",
+        ),
+    ],
+)
+def test_says_why_the_installed_profiles_cannot_be_used(
+    folder: Path, server: FakeApiServer, answer: Behaviour, told: str
+) -> None:
+    server.misbehave("get", CONFIG_MAP, answer)
+    result = call("-f", TORCHX, env=kubeconfig(folder, server))
     assert result.exit_code == 2
-    assert "no --profiles: give the file that the webhook reads" in result.stderr
+    assert told in result.stderr
 
 
 def test_takes_every_option_from_the_environment(folder: Path) -> None:

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import click
 
 from webhook import names
+from webhook.cli.input_files import read_manifests, read_text, shown
 from webhook.cli.options import Failure, cluster_options, connect_to_cluster
 from webhook.dry_run import RENDERERS, DryRun, judge
 from webhook.errors import InputError, ProfilesError, Unavailable, WebhookError
 from webhook.kube.cluster import Cluster
+from webhook.kube.connection import Connection
+from webhook.kube.installed_profiles import installed_profiles
 from webhook.kube.objects import ObjectsWorld, load_objects
-from webhook.model import World
 from webhook.profiles import Profiles, parse_profiles
-from webhook.templates import find_templates, parse_documents
+from webhook.templates import find_templates
 
 _LOOKUP_SECONDS = 10.0
 _FILE = click.Path(path_type=Path, allow_dash=True)
@@ -35,7 +35,20 @@ _FILE = click.Path(path_type=Path, allow_dash=True)
     "environment variable, separate files with ':'.",
 )
 @click.argument("more", type=_FILE, nargs=-1, metavar="[FILE]...")
-@click.option("--profiles", type=_FILE, show_envvar=True, help="YAML file of the profiles, as the webhook reads it.")
+@click.option(
+    "--profiles",
+    type=_FILE,
+    show_envvar=True,
+    help="YAML file of the profiles. Default: those that are installed; beside --objects, samples.",
+)
+@click.option(
+    "--system-namespace",
+    metavar="NS",
+    default="fabric-injector",
+    show_default=True,
+    show_envvar=True,
+    help="Namespace in which fabric-injector is installed.",
+)
 @click.option(
     "--objects",
     type=_FILE,
@@ -45,7 +58,11 @@ _FILE = click.Path(path_type=Path, allow_dash=True)
     "contacted. Repeatable; in the environment variable, separate files with ':'.",
 )
 @click.option(
-    "-n", "--namespace", metavar="NS", show_envvar=True, help="Namespace of objects that name none; else default."
+    "-n",
+    "--namespace",
+    metavar="NS",
+    show_envvar=True,
+    help="Namespace of objects that name none; else the kubeconfig's, else default.",
 )
 @click.option("--profile", metavar="NAME", show_envvar=True, help="Use this profile, whatever the labels say.")
 @click.option(
@@ -68,6 +85,7 @@ def command(
     file: tuple[Path, ...],
     more: tuple[Path, ...],
     profiles: Path | None,
+    system_namespace: str,
     objects: tuple[Path, ...],
     namespace: str | None,
     profile: str | None,
@@ -82,9 +100,10 @@ def command(
 
     \b
     Examples:
+      fabric-injector dry-run -f job.yaml -n research
       fabric-injector dry-run -f job.yaml --profiles profiles.yaml --objects cluster.yaml
       torchx run --dryrun -s kubernetes dist.ddp -j 2x8 --script train.py |
-        fabric-injector dry-run -f - --profiles profiles.yaml --namespace research
+        fabric-injector dry-run -f - --profiles changed-profiles.yaml --namespace research
       fabric-injector dry-run -f job.yaml --server
       fabric-injector dry-run -f pod.yaml --objects cluster.yaml -o patch | jq '.[0].patch'
 
@@ -105,15 +124,22 @@ def command(
             "--server asks the cluster, which has its own: leave out --profiles, --objects, --profile"
         )
     try:
-        templates = find_templates(_read_all(manifests), namespace)
-        if server:
+        documents = read_manifests(manifests)
+        connection = None if objects else connect_to_cluster()
+        templates = find_templates(documents, namespace or (connection and connection.namespace) or None)
+        if server and connection:
             from webhook.cli.server_side import ask_server
 
-            run = ask_server(connect_to_cluster(), templates)
+            run = ask_server(connection, templates)
         else:
-            known = _profiles(profiles, objects)
+            known = _profiles(profiles, connection, system_namespace)
             _check_profile(profile, known)
-            run = judge(templates, profile=profile, profiles=known, world=_world(objects))
+            world = (
+                Cluster(connection, lookup_seconds=_LOOKUP_SECONDS)
+                if connection
+                else ObjectsWorld(load_objects(objects))
+            )
+            run = judge(templates, profile=profile, profiles=known, world=world)
     except Unavailable as error:
         raise Failure(
             str(error) if server else f"{error}; --server lets the cluster decide, with fewer rights"
@@ -124,60 +150,31 @@ def command(
     sys.exit(2 if run.is_broken else 0 if run.is_allowed else 1)
 
 
-def _read_all(manifests: Sequence[Path]) -> list[Any]:
-    documents: list[Any] = []
-    for path in manifests:
-        text = _read(path)
-        try:
-            documents += parse_documents(text)
-        except InputError as error:
-            raise InputError(f"{_name(path)}: {error}") from None
-    if not documents:
-        raise InputError(f"{', '.join(map(_name, manifests))}: expected a manifest, found nothing; give it some object")
-    return documents
-
-
-def _read(path: Path) -> str:
+def _profiles(path: Path | None, connection: Connection | None, system_namespace: str) -> Profiles:
+    source = shown(path) if path else f"ConfigMap {system_namespace}/{names.PROFILES_CONFIG_MAP}"
     try:
-        content = sys.stdin.buffer.read() if path.name == "-" else path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{_name(path)}: cannot be read ({error.strerror}); correct the path or its mode") from None
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise InputError(f"{_name(path)}: line {line}: not UTF-8; save the file in that encoding") from None
-
-
-def _name(path: Path) -> str:
-    return "standard input" if path.name == "-" else str(path)
-
-
-def _profiles(path: Path | None, objects: Sequence[Path]) -> Profiles:
-    if path is None:
-        if not objects:
-            raise InputError(
-                "no --profiles: give the file that the webhook reads (the data of its ConfigMap), or --server to ask the cluster"
-            )
-        click.echo("no --profiles: the sample profiles are used, see fabric-injector demo", err=True)
-        return parse_profiles(files("webhook.demo").joinpath("profiles.yaml").read_text(encoding="utf-8"))
-    try:
-        return parse_profiles(_read(path))
+        if path:
+            return parse_profiles(read_text(path))
+        if connection:
+            return _installed(connection, system_namespace)
     except ProfilesError as error:
-        faults = "\n".join(f"{_name(path)}: {problem}" for problem in error.problems)
+        faults = "\n".join(f"{source}: {problem}" for problem in error.problems)
         raise InputError(f"the profiles cannot be used\n{faults}") from None
+    click.echo("no --profiles: the sample profiles are used, see fabric-injector demo", err=True)
+    return parse_profiles(files("webhook.demo").joinpath("profiles.yaml").read_text(encoding="utf-8"))
+
+
+def _installed(connection: Connection, system_namespace: str) -> Profiles:
+    try:
+        return installed_profiles(connection, system_namespace, timeout_seconds=_LOOKUP_SECONDS)
+    except InputError as error:
+        raise InputError(f"{error}; give --profiles FILE, or --server to ask the cluster") from None
 
 
 def _check_profile(name: str | None, known: Profiles) -> None:
     if name is not None and name != names.PROFILE_NONE and name not in known.profiles:
         choice = ", ".join([*sorted(known.profiles), names.PROFILE_NONE])
         raise InputError(f"--profile {name}: no profile is named so; use one of: {choice}")
-
-
-def _world(objects: Sequence[Path]) -> World:
-    if objects:
-        return ObjectsWorld(load_objects(objects))
-    return Cluster(connect_to_cluster(), lookup_seconds=_LOOKUP_SECONDS)
 
 
 def _show(run: DryRun, output: str) -> None:

@@ -1,0 +1,43 @@
+"""Read the files that a command names; ``-`` is standard input."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from webhook.errors import InputError
+from webhook.templates import parse_documents
+
+
+def read_manifests(manifests: Sequence[Path]) -> list[Any]:
+    """Read the documents of all files; raise InputError with the file and what is wrong in it, or where all are empty."""
+    documents: list[Any] = []
+    for path in manifests:
+        text = read_text(path)
+        try:
+            documents += parse_documents(text)
+        except InputError as error:
+            raise InputError(f"{shown(path)}: {error}") from None
+    if not documents:
+        raise InputError(f"{', '.join(map(shown, manifests))}: expected a manifest, found nothing; give it some object")
+    return documents
+
+
+def read_text(path: Path) -> str:
+    """Read a file, or standard input for ``-``; raise InputError where it cannot be read or is not UTF-8."""
+    try:
+        content = sys.stdin.buffer.read() if path.name == "-" else path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{shown(path)}: cannot be read ({error.strerror}); correct the path or its mode") from None
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InputError(f"{shown(path)}: line {line}: not UTF-8; save the file in that encoding") from None
+
+
+def shown(path: Path) -> str:
+    """Name a file for people."""
+    return "standard input" if path.name == "-" else str(path)
