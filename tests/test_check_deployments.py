@@ -159,4 +159,4 @@ NO_CONTROLLER = "no address is published, and no certificate renewed"
     ids=["ready", "absent", "not ready", "one replica", "two images", "a rollout that is stuck"],
 )
 def test_judges(deployments: list[Deployment], expected: list[str]) -> None:
-    assert brief(check_deployments(deployments, "ns")) == expected
+    assert brief(check_deployments(deployments, [], "ns")) == expected

@@ -78,7 +78,7 @@ def test_tells_all_that_it_could_not_look_at_and_fails_nothing() -> None:
     found = examine(inventory(ProfilesRead("p", problem=REFUSED), ours, around))
     assert exit_status(found) == 0
     told = [each for each in found if each.topic == "unread"]
-    assert len(told) == 15
+    assert len(told) == 16
     assert {each.message for each in told} == {f"could not look: {REFUSED}"}
     assert [each.topic for each in found if each.topic != "unread"] == ["clock"]
 

@@ -340,14 +340,35 @@ def test_finds_a_changed_configuration(check: Check, healthy: Installation) -> N
 def test_finds_deployments_that_are_not_ready(check: Check, healthy: Installation) -> None:
     set_ready(healthy.api, "webhook", 0)
     set_ready(healthy.api, "controller", 1)
-    found = check()
+    pulling = {"reason": "ImagePullBackOff", "message": "Back-off pulling image"}
+    with existing(healthy.api, replica(healthy.api, "fabric-injector-webhook"), NAMESPACE):
+        told = {
+            "name": "webhook",
+            "image": "i",
+            "imageID": "",
+            "ready": False,
+            "restartCount": 0,
+            "state": {"waiting": pulling},
+        }
+        path = f"/api/v1/namespaces/{NAMESPACE}/pods/replica/status"
+        healthy.api.expect("PATCH", path, {"status": {"containerStatuses": [told]}})
+        found = check()
     for component in ("webhook", "controller"):
         set_ready(healthy.api, component, 2)
     assert found.status == 1
     assert found.told("fail") == [
-        "Deployment fabric-injector/fabric-injector-webhook: 0 of 2 replicas ready: no pod of a labelled namespace can be created"
+        "Deployment fabric-injector/fabric-injector-webhook: 0 of 2 replicas ready (ImagePullBackOff: Back-off pulling image): "
+        "no pod of a labelled namespace can be created"
     ]
     assert found.told("warn") == ["Deployment fabric-injector/fabric-injector-controller: 1 of 2 replicas ready"]
+
+
+def replica(api: Client, deployment: str) -> dict[str, Any]:
+    """Give a pod as the Deployment's ReplicaSet makes it."""
+    template = api.expect("GET", f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/{deployment}")["spec"]["template"]
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": f"{deployment}-7d4f9", "uid": "7d4f9"}
+    metadata = {"name": "replica", "namespace": NAMESPACE, "ownerReferences": [owner]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]}
 
 
 def test_finds_lost_privileges(check: Check, healthy: Installation, cluster: ControlPlane) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from webhook.check.own_pods import OwnPod
 from webhook.check.wording import counted
 from webhook.finding import Finding
 from webhook.model import Object
@@ -73,8 +74,8 @@ def read_deployment(obj: Object) -> Deployment | None:
     return None
 
 
-def check_deployments(deployments: Sequence[Deployment], namespace: str) -> Iterator[Finding]:
-    """Say of both whether they run."""
+def check_deployments(deployments: Sequence[Deployment], pods: Sequence[OwnPod], namespace: str) -> Iterator[Finding]:
+    """Say of both whether they run, and why not."""
     for role in _TASKS:
         found = [each for each in deployments if each.role == role]
         if not found:
@@ -82,24 +83,31 @@ def check_deployments(deployments: Sequence[Deployment], namespace: str) -> Iter
             message = f"there is none in namespace {namespace}: {_TASKS[role]}"
             yield Finding("fail", TOPIC, f"Deployment of the {role}", message, action)
         for each in found:
-            yield _look(each, namespace)
+            yield _look(each, _why(each, pods), namespace)
     if len({each.image for each in deployments}) > 1:
         images = ", ".join(f"{each.name}: {each.image}" for each in deployments)
         action = "fine during an upgrade (controller first); finish it"
         yield Finding("warn", TOPIC, "Deployments", f"run different images ({images})", action)
 
 
-def _look(deployment: Deployment, namespace: str) -> Finding:
+def _why(deployment: Deployment, pods: Sequence[OwnPod]) -> str:
+    """Return why its pods are not ready, those of a rollout under way too."""
+    reasons = dict.fromkeys(pod.why for pod in pods if pod.owner.rpartition("-")[0] == deployment.name and pod.why)
+    return f" ({'; '.join(reasons)})" if reasons else ""
+
+
+def _look(deployment: Deployment, why: str, namespace: str) -> Finding:
     subject = f"Deployment {namespace}/{deployment.name}"
     told = f"{deployment.ready} of {counted(deployment.wanted, 'replica')} ready"
     if deployment.ready == 0:
         action = f"look at `kubectl -n {namespace} describe pods`, and at their logs"
-        return Finding("fail", TOPIC, subject, f"{told}: {_TASKS[deployment.role]}", action)
+        return Finding("fail", TOPIC, subject, f"{told}{why}: {_TASKS[deployment.role]}", action)
     if deployment.ready < deployment.wanted:
         action = f"look at `kubectl -n {namespace} get pods`"
-        return Finding("warn", TOPIC, subject, told, action)
+        return Finding("warn", TOPIC, subject, f"{told}{why}", action)
     if deployment.waiting:
-        message = f"{told}, but its rollout is not done: {counted(deployment.waiting, 'pod')} of image {deployment.image} not ready"
+        waiting = f"{counted(deployment.waiting, 'pod')} of image {deployment.image} not ready{why}"
+        message = f"{told}, but its rollout is not done: {waiting}"
         action = f"wait; if it stays so, look at `kubectl -n {namespace} describe pods`: is the image the right one?"
         return Finding("warn", TOPIC, subject, message, action)
     if deployment.wanted < 2:

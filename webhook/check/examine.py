@@ -72,7 +72,7 @@ def _installation(inventory: Inventory) -> Iterator[Finding]:
     """Look at our own objects."""
     subject, ours = inventory.subject, inventory.installation
     if not ours.deployments.problem:
-        yield from check_deployments(ours.deployments.items, subject.namespace)
+        yield from check_deployments(ours.deployments.items, ours.pods.items, subject.namespace)
     configuration = ours.configuration(subject.configuration)
     if configuration is not None:
         yield from check_configuration(configuration, subject.namespace, ours.services.known)

@@ -12,6 +12,7 @@ from webhook.check.deployments import Deployment, Role
 from webhook.check.devices import Node
 from webhook.check.multus_settings import Configuration, DaemonSet
 from webhook.check.namespaces import LabelledNamespace
+from webhook.check.own_pods import OwnPod
 from webhook.check.privileges import Access, Answer
 from webhook.check.quotas import Quota
 from webhook.check.reachability import Attempt
@@ -55,6 +56,7 @@ class Installation(NamedTuple):
 
     configurations: Listing[Object] = Listing()
     deployments: Listing[Deployment] = Listing()
+    pods: Listing[OwnPod] = Listing()
     services: Listing[str] = Listing()
     secret: Found[Mapping[str, bytes]] = Found()
     secret_keeper: str = ""

@@ -11,6 +11,7 @@ from webhook.certsync.secret import SecretStore, StoredSecret
 from webhook.check.deployments import PROFILES, ConfigMapKey, Role, read_deployment
 from webhook.check.inventory import Account, Installation, Inventory, ProfilesRead, Subject
 from webhook.check.namespaces import read_namespace
+from webhook.check.own_pods import read_own_pod
 from webhook.check.privileges import EXCESSIVE, Access, Answer, needed, to_install
 from webhook.check.probes import may, try_to_reach
 from webhook.check.reachability import Attempt
@@ -26,6 +27,7 @@ from webhook.profiles import parse_profiles
 
 _ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 _DEPLOYMENTS = Resource("deployments", "/apis/apps/v1")
+_PODS = Resource("pods", "/api/v1")
 _SERVICES = Resource("services", "/api/v1", metadata_only=True)
 _LEASES = Resource("leases", "/apis/coordination.k8s.io/v1")
 _LEASE = "fabric-injector"
@@ -62,6 +64,7 @@ def _begin_installation(reader: Reader, subject: Subject) -> Callable[[], Instal
     own = subject.namespace
     configurations = reader.list(CONFIGURATIONS, _whole)
     deployments = reader.list(_DEPLOYMENTS, read_deployment, own)
+    pods = reader.list(_PODS, read_own_pod, own)
     services = reader.list(_SERVICES, _name, own)
     secret = reader.begin("secrets", lambda: _read_secret(reader, own))
     lease = reader.get(_LEASES, (own, _LEASE), _whole)
@@ -74,6 +77,7 @@ def _begin_installation(reader: Reader, subject: Subject) -> Callable[[], Instal
         return Installation(
             configurations.result(),
             deployments.result(),
+            pods.result(),
             services.result(),
             Found(kept.data if kept is not None and kept.exists else None, stored.problem),
             kept.keeper if kept is not None else "",

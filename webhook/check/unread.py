@@ -21,6 +21,7 @@ def check_unread(inventory: Inventory) -> Iterator[Finding]:
         "DaemonSets, for Multus": around.daemon_sets.problem,
         "webhook configurations": ours.configurations.problem,
         "Deployments": ours.deployments.problem,
+        "own pods": ours.pods.problem,
         "Services": ours.services.problem,
         "certificates": ours.secret.problem,
         "Lease": ours.lease.problem,
