@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 LOCK = $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock"
 IMAGE ?= fabric-injector
-ENGINE ?= $(firstword $(foreach tool,docker podman buildah,$(shell command -v $(tool))))
+ENGINE ?= $(shell for tool in docker podman buildah; do $$tool info >/dev/null 2>&1 && echo $$tool && break; done)
 VERSION = $(shell $(BIN)/python -c "import webhook; print(webhook.__version__)")
 COMPILED := build/compiled
 
@@ -61,7 +61,7 @@ test-page: $(STAMP) ## tests of the page in a real Chromium; pictures go to buil
 	@$(BIN)/pytest -q -m page
 
 image: $(STAMP) ## build the container image with docker, podman or buildah: IMAGE is its name, BUILDER and BASE are what it is built on
-	$(ENGINE) build $(BUILD_OPTIONS) --build-arg VERSION=$(VERSION) --build-arg REVISION=$(shell git rev-parse HEAD) \
+	$(or $(ENGINE),$(error install and start docker, podman or buildah)) build $(BUILD_OPTIONS) --build-arg VERSION=$(VERSION) --build-arg REVISION=$(shell git rev-parse HEAD) \
 	  $(foreach name,SOURCE BUILDER BASE COMPILE,$(if $($(name)),--build-arg $(name)=$($(name)))) --tag $(IMAGE):$(VERSION) .
 lock: $(STAMP) ## lock the current releases of what the image is made of
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group lock
