@@ -16,7 +16,7 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from tests.fake_apiserver import Behaviour, Exchange, FakeApiServer, status
+from tests.fake_apiserver import NAMESPACES, Behaviour, Exchange, FakeApiServer, status
 from webhook.cli import main
 from webhook.errors import InputError
 from webhook.explain import reader as reader_module
@@ -141,9 +141,16 @@ def test_names_the_faults_of_the_profiles_file(tmp_path: Path) -> None:
 
 
 def test_the_kubeconfigs_namespace_is_meant_where_none_is_named(tmp_path: Path, server: FakeApiServer) -> None:
-    result = call(tmp_path, "pod/bert-0", server=server)
-    assert result.exit_code == 2
-    assert "pod/bert-0: namespace ml has no such pod" in result.output
+    absent = call(tmp_path, "pod/bert-0", server=server)
+    assert absent.exit_code == 2
+    assert "pod/bert-0: namespace ml does not exist; name the job's by -n" in absent.output
+    server.misbehave("get", f"{NAMESPACES}/ml", status(403, "no such right"))
+    unknown = call(tmp_path, "pod/bert-0", server=server)
+    server.put(NAMESPACES, "ml")
+    empty = call(tmp_path, "pod/bert-0", server=server)
+    for result in (unknown, empty):
+        assert result.exit_code == 2
+        assert "pod/bert-0: namespace ml has no such pod" in result.output
 
 
 def test_progress_is_for_terminals_and_goes_to_standard_error_alone(tmp_path: Path, server: FakeApiServer) -> None:

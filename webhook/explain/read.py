@@ -72,6 +72,8 @@ def read_job(
     if of_pods is not None and others is not None:
         events = (*of_pods, *(event for event in others if any(concerns(event, each, owners) for each in roots)))
     if not pods and not events:
+        if labels is None and not any(part.what == f"namespace {namespace}" for part in reader.unread):
+            raise InputError(f"{target}: namespace {namespace} does not exist; name the job's by -n")
         listed = known_names(reader.list(POD_METADATA, namespace))
         hint = f"; jobs there: {', '.join(listed[:_NAMED])}{', …' if len(listed) > _NAMED else ''}" if listed else ""
         raise InputError(
