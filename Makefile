@@ -49,7 +49,7 @@ test-node: $(STAMP) ## tests with pods that run: a real kubelet, containerd, Mul
 operators: $(STAMP) ## jobs that TorchX and Volcano, Kubeflow, JobSet and LWS themselves run, with torch (as test-node; built once, about 40 minutes)
 	@$(BIN)/pytest -q -m operators
 
-coverage: $(STAMP) ## branch coverage of the tests that need nothing: 100 % of the pure core, the rest shown
+coverage: $(STAMP) ## branch coverage of the core and socket tests: 100 % of the pure core, the rest shown
 	@$(BIN)/python -m tests.coverage
 mutation: $(STAMP) ## change the code of injection, networks and workloads in 400 places, one at a time, and see a test fail
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group mutation
