@@ -11,7 +11,7 @@ from tests.builders import carry_out, message, minimal_container, minimal_pod, o
 from tests.strategies import check_promises, planned_pods
 from webhook import names
 from webhook.errors import Denied
-from webhook.injection.ipc_lock import inject
+from webhook.injection.ipc_lock import inject, may_lock
 from webhook.model import Object, Outcome, Reason
 
 ADDED = (Outcome.INJECTED, Reason.ADDED)
@@ -83,8 +83,10 @@ def _pod(context: Object | None = None, **spec: Any) -> Object:
 def test_completes_the_training_container(context: Object | None, wanted: Object | None, expected: Any) -> None:
     pod = _pod(context)
     result, decisions = carry_out(inject, pod, plan(pod))
-    assert result["spec"]["containers"][0].get("securityContext") == (context if wanted is None else wanted)
+    after = result["spec"]["containers"][0].get("securityContext")
+    assert after == (context if wanted is None else wanted)
     assert outcomes(decisions) == expected
+    assert may_lock(after) is (decisions[0].outcome is not Outcome.WARNED), "what explain says of the pod later"
 
 
 def test_leaves_other_containers_alone() -> None:

@@ -101,6 +101,11 @@ def test_mounts_files_in_every_container(chosen: Profile, items: Any) -> None:
             _of_trainer(("1G", "hugepages-1Gi"), ("2M", "hugepages-2Mi")),
             id="two-sizes",
         ),
+        pytest.param(
+            {"limits": {"hugepages-2Mi": "much"}},
+            _of_trainer(("2M", "hugepages-2Mi")),
+            id="an-amount-that-the-api-server-will-refuse",
+        ),
     ],
 )
 def test_shows_hugepages(resources: Object, items: Any) -> None:

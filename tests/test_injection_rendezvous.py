@@ -128,11 +128,17 @@ def test_a_c10d_endpoint_of_the_users_own_is_hosted_by_rank_zero(pattern: str, i
     assert master["spec"]["containers"][0]["command"] == list(command)
 
 
+def with_source(pod: Object, name: str, source: Object) -> Object:
+    pod["spec"]["containers"][0]["env"].append({"name": name, "valueFrom": source})
+    return pod
+
+
 ACCELERATE = ("accelerate", "launch", "--num_machines=2", "--main_process_ip=$(MASTER_ADDR)")
 KEEPS: dict[str, Callable[[Object], Object]] = {
     "command-holds-rdzv-conf": lambda pod: set_command(pod, *C10D.split(), "--rdzv_conf=timeout=900"),
     "command-holds-rdzv-conf-with-dash": lambda pod: set_command(pod, "sh", "-c", C10D + " --rdzv-conf is_host=true"),
     "variable-says-is-host": lambda pod: add_env(pod, "PET_RDZV_CONF", "timeout=900,is_host=0"),
+    "variable-is-hidden": lambda pod: with_source(pod, "PET_RDZV_CONF", {"configMapKeyRef": {"name": "c", "key": "k"}}),
     "command-sets-the-variable": lambda pod: set_command(pod, "sh", "-c", "PET_RDZV_CONF=timeout=900 " + C10D),
     "accelerate-c10d": lambda pod: set_command(pod, *ACCELERATE, "--rdzv_backend", "c10d", "t.py"),
     "accelerate-by-file": lambda pod: set_command(pod, *ACCELERATE, "--config_file", "accelerate.yaml", "t.py"),
@@ -150,7 +156,7 @@ def test_rank_zero_keeps_its_name_where_nobody_would_host_the_store(change: Call
     pod, decisions = meet(change(pods.load("pods/kubeflow-pytorchjob-0.yaml")))
     found = environment(pod)
     assert (found["MASTER_ADDR"], found["PET_MASTER_ADDR"]) == ("bert-master-0", "bert-master-0")
-    assert found.get("PET_RDZV_CONF") in (None, "timeout=900,is_host=0")
+    assert found.get("PET_RDZV_CONF") in (None, "timeout=900,is_host=0", "?"), "as the user wrote it"
     assert found["PET_LOCAL_ADDR"] == "@local-addr"
     assert waits_for(pod) == ["local-addr:own"]
     assert (Outcome.KEPT, Reason.KEEPS_NAME) in outcomes(decisions)
@@ -325,6 +331,24 @@ def test_a_container_of_the_same_name_is_made_to_wait() -> None:
     assert "restartPolicy" not in found
 
 
+@pytest.mark.parametrize(
+    ("cpu", "copied"),
+    [
+        pytest.param(4, "3999m", id="a-number-as-in-a-manifest"),
+        pytest.param("4000m", "3999m", id="whole-in-thousandths"),
+        pytest.param("1e1", "9999m", id="exponent"),
+        pytest.param("2500m", "2500m", id="not-whole"),
+        pytest.param("500m", "500m", id="less-than-one"),
+        pytest.param("0", "0", id="none"),
+        pytest.param("many", "many", id="no-quantity-for-the-api-server-to-refuse"),
+    ],
+)
+def test_the_wait_container_of_a_guaranteed_pod_never_asks_for_whole_cpus(cpu: Any, copied: Any) -> None:
+    before = pods.load("pods/kubeflow-pytorchjob-1.yaml")
+    before["spec"]["containers"][0]["resources"] = {"limits": {"cpu": cpu, "memory": "1Gi"}}
+    assert wait_container(before)["resources"] == {"limits": {"cpu": copied, "memory": "1Gi"}}
+
+
 def test_a_part_of_a_cpu_is_copied_as_it_is() -> None:
     before = pods.load("pods/kubeflow-pytorchjob-1.yaml")
     before["spec"]["containers"][0]["resources"] = {"limits": {"cpu": "1500m"}}
@@ -448,7 +472,7 @@ def test_a_variable_of_any_name_that_an_option_takes_moves() -> None:
 def test_the_pods_own_name_and_address_stay_though_an_option_takes_them() -> None:
     pod = drop_env(pods.load("pods/lws-0.yaml"), "LWS_LEADER_ADDRESS")
     source = {"fieldRef": {"apiVersion": "v1", "fieldPath": "status.podIP"}}
-    pod["spec"]["containers"][0]["env"].append({"name": "IP", "valueFrom": source})
+    with_source(pod, "IP", source)
     result, _ = meet(set_command(pod, "torchrun", "--rdzv_endpoint=$(IP):29500", "t.py"))
     assert [entry for entry in result["spec"]["containers"][0]["env"] if entry["name"] == "IP"] == [
         {"name": "IP", "valueFrom": source}

@@ -87,7 +87,11 @@ def test_addresses_that_do_not_count(family: Family, ips: list[str], address: st
 
 
 @pytest.mark.parametrize(
-    "status", ["", "{", "{}", '"text"', "null", "[1]", "[[]]", "[" * 100_000, "NaN", '[{"name":1}']
+    "status",
+    [
+        *("", "{", "{}", '"text"', "null", "[1]", "[[]]", "[" * 100_000, "NaN", '[{"name":1}'),
+        pytest.param("[" + " " * 262_144 + "]", id="longer-than-kubernetes-keeps"),
+    ],
 )
 def test_what_is_no_list_of_networks_is_a_problem_with_its_reason(status: str) -> None:
     assert "is no list of networks" in secondary_address(status, NET).problem

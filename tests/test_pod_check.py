@@ -64,6 +64,16 @@ REFUSED: list[tuple[Any, str]] = [
     ),
     (pod(hostNetwork="yes"), "pod.spec.hostNetwork: expected true or false, found a string"),
     (pod(volumes=[{"name": "v", "emptyDir": "x"}]), "pod.spec.volumes[0].emptyDir: expected an object"),
+    (
+        pod(volumes=[{"name": "v", "downwardAPI": []}]),
+        "pod.spec.volumes[0].downwardAPI: expected an object, found a list",
+    ),
+    (pod(os="windows"), "pod.spec.os: expected an object, found a string"),
+    (pod(os={"name": 1}), "pod.spec.os.name: expected a string, found a number"),
+    (
+        {"spec": {"containers": [{"securityContext": {"seLinuxOptions": "s0"}}]}},
+        "securityContext.seLinuxOptions: expected an object, found a string",
+    ),
     (pod(nodeSelector={"a": None}), "pod.spec.nodeSelector['a']: expected a string, found nothing"),
 ]
 

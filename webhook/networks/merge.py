@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import count
 
 from webhook import names
 from webhook.errors import Denied
@@ -69,10 +68,10 @@ def merge_networks(
 
 def _free_name(taken: set[str], start: int, end: int) -> str:
     """Take a name that nothing has, nor gets by its position from *start* to *end*."""
-    for number in count(1):
-        name = f"net{number}"
-        if name not in taken and not start <= number < end:
-            break
+    number = 1
+    while f"net{number}" in taken or start <= number < end:
+        number += 1
+    name = f"net{number}"
     taken.add(name)
     return name
 

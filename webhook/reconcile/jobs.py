@@ -104,9 +104,8 @@ class Jobs:
         return iter(self._member_of.values())
 
     def has_master(self, member: Member) -> bool:
-        """Tell whether the job of a member has a live rank 0."""
-        job = self._jobs.get((member.namespace, member.job))
-        return job is not None and bool(job.masters)
+        """Tell whether the job of a live member has a live rank 0."""
+        return bool(self._jobs[member.namespace, member.job].masters)
 
     def _remove(self, pod: PodKey, former: Member, member: Member | None) -> None:
         key = (former.namespace, former.job)
