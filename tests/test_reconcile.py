@@ -206,6 +206,30 @@ def test_a_namesake_is_not_taken_for_the_pod_that_was_written_to() -> None:
     assert lacking.uid == "again"
 
 
+def test_a_write_to_a_pod_that_is_gone_by_then_does_not_keep_its_namesake_waiting() -> None:
+    cluster = Cluster()
+    units = cluster.show(pod("m", role="master", address="10.0.0.1"))
+    done = cluster.jobs.publication(units[0])
+    assert done is not None
+    cluster.hide("m")
+    cluster.jobs.wrote(done)
+    assert [unit.name for unit in cluster.show(pod("m", role="master", address="10.0.0.1"))] == ["m"]
+
+
+def test_tells_whether_a_members_job_has_a_live_rank_zero() -> None:
+    cluster = Cluster()
+    cluster.show(pod("w1"))
+    cluster.show(pod("w2", job="j-2"))
+    cluster.show(pod("m", role="master"))
+    assert {member.name: cluster.jobs.has_master(member) for member in cluster.jobs.members()} == {
+        "w1": True,
+        "w2": False,
+        "m": True,
+    }
+    cluster.hide("m")
+    assert not any(map(cluster.jobs.has_master, cluster.jobs.members()))
+
+
 def test_labels_without_the_webhooks_annotation_publish_nothing() -> None:
     cluster = Cluster()
     forged = pod("m", role="master", address="10.0.0.1", network="")

@@ -155,6 +155,24 @@ def test_a_windows_pod_gets_no_linux_wait() -> None:
     assert [one.reason for one in verdict.decisions if one.step == "rendezvous"] == [Reason.WINDOWS]
 
 
+def test_a_pod_on_the_nodes_network_waits_for_no_address() -> None:
+    pod = pods.load("pods/kubeflow-pytorchjob-1.yaml")
+    pod["spec"]["hostNetwork"] = True
+    verdict = judge(pod)
+    assert (verdict.allowed, verdict.rendezvous) == (True, "")
+    assert verdict.pod["spec"]["initContainers"] == pod["spec"]["initContainers"]
+    [decision] = [one for one in verdict.decisions if one.step == "rendezvous"]
+    assert (decision.outcome, decision.reason) == (Outcome.SKIPPED, Reason.HOST_NETWORK)
+
+
+def test_the_status_of_a_pod_with_broken_text_is_written_all_the_same() -> None:
+    """Explain judges what an API server sends, and only Python's own JSON reader takes half of a surrogate pair."""
+    pod = plain({"kueue.x-k8s.io/pod-group-name": "\ud800"})
+    status = judge(pod, world(profile="everything")).pod["metadata"]["annotations"][names.STATUS]
+    assert status.isascii()
+    assert "group \ud800" in json.loads(status)["skipped"]["rendezvous"]
+
+
 def test_pods_that_are_left_alone_say_why() -> None:
     torchx = pods.load("pods/volcano-pod-1.yaml")
     assert "plain pod" in skipped(judge(plain()), Reason.UNKNOWN_SYSTEM)
@@ -216,6 +234,17 @@ def test_a_namespace_label_newer_than_the_cache_counts() -> None:
     for objects in ([], [namespace("train", None)]):
         cluster = Stale([*objects, network("default/rdma-net")])
         assert decide(pods.load("pods/volcano-pod-1.yaml"), "train", PROFILES, cluster).reason == "injected"
+
+
+def test_a_pod_that_names_its_profile_costs_no_request_for_its_namespace() -> None:
+    class Unreachable(ObjectsWorld):
+        def fresh_namespace(self, name: str) -> Namespace | None:
+            raise Unavailable(f"namespace {name} was asked for")
+
+    cluster = Unreachable([namespace("train", None), network("default/rdma-net")])
+    assert decide(plain({names.PROFILE: "shared"}), "train", PROFILES, cluster).reason == "injected"
+    with pytest.raises(Unavailable, match="was asked for"):
+        decide(plain(), "train", PROFILES, cluster)
 
 
 def test_an_unknown_namespace_cannot_be_judged() -> None:

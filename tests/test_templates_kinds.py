@@ -164,6 +164,19 @@ SHOWN: dict[str, tuple[Object, list[str]]] = {
     "RayCluster": (ray("RayCluster", None), ["rc-head-*", "rc-gpu-worker-*"]),
     "RayJob": (ray("RayJob", "rayClusterSpec"), ["rc-xxxxx-head-*", "rc-xxxxx-gpu-worker-*"]),
     "RayService": (ray("RayService", "rayClusterConfig"), ["rc-xxxxx-head-*", "rc-xxxxx-gpu-worker-*"]),
+    "RayJob on a cluster that is there": (
+        workload(
+            "ray.io/v1",
+            "RayJob",
+            "rc",
+            {"clusterSelector": {"ray.io/cluster": "rc"}, "submitterPodTemplate": template(container("submit"))},
+        ),
+        ["rc-*"],
+    ),
+    "RayCluster without a head yet": (
+        workload("ray.io/v1", "RayCluster", "rc", {"workerGroupSpecs": [{"groupName": "gpu", "template": PLAIN}]}),
+        ["rc-gpu-worker-*"],
+    ),
     "Volcano Job": (volcano_job(("main", 4)), ["bert-main-0", "bert-main-1"]),
     "Volcano Job of two tasks": (
         volcano_job(("actor", 2), ("learner", 1)),
@@ -269,6 +282,18 @@ IGNORED: dict[str, tuple[Any, str, str, bool]] = {
         {"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"template": PLAIN}},
         "Deployment/?",
         "metadata.name: expected a name, found nothing",
+        True,
+    ),
+    "a pod without a name": (
+        {"apiVersion": "v1", "kind": "Pod", **PLAIN},
+        "Pod/?",
+        "metadata.name: expected a name, found nothing",
+        True,
+    ),
+    "a flag is text": (
+        mpi_job("v2beta1", runLauncherAsWorker="yes"),
+        "MPIJob/hvd",
+        "spec.runLauncherAsWorker: expected true or false, found a string",
         True,
     ),
     "containers are no list": (
@@ -473,6 +498,12 @@ def test_keeps_a_pod_as_it_was_saved() -> None:
     assert found.pod["metadata"] == {**metadata, "namespace": "default"}
 
 
+def test_keeps_the_finalizers_of_a_template() -> None:
+    marked = {"metadata": {"finalizers": ["example.com/keep"]}, **PLAIN}
+    [found] = find(workload("apps/v1", "StatefulSet", "db", {"template": marked})).pods
+    assert found.pod["metadata"]["finalizers"] == ["example.com/keep"]
+
+
 def test_adds_the_volumes_of_a_stateful_set() -> None:
     claim = {"metadata": {"name": "data"}, "spec": {}}
     manifest = workload("apps/v1", "StatefulSet", "db", {"template": PLAIN, "volumeClaimTemplates": [claim]})
@@ -495,8 +526,9 @@ def test_counts_processes_of_a_pytorch_job() -> None:
 
 
 def test_reads_the_port_of_a_pytorch_job() -> None:
-    port = {"name": "pytorchjob-port", "containerPort": 29400}
-    roles = {**ROLES, "Master": {"template": template(container("pytorch", ports=[port]))}}
+    metrics, port = ({"name": name, "containerPort": number} for name, number in (("m", 1), ("pytorchjob-port", 29400)))
+    side = container("side", ports=[{**port, "containerPort": 2}])
+    roles = {**ROLES, "Master": {"template": template(side, container("pytorch", ports=[metrics, port]))}}
     found = find(pytorch_job(pytorchReplicaSpecs=roles)).pods
     assert {env(each.pod, "MASTER_PORT") for each in found} == {"29400"}
 
@@ -664,6 +696,13 @@ def test_takes_host_and_subdomain_of_the_master_from_its_template() -> None:
     assert [each["name"] for each in worker["spec"]["initContainers"]] == ["wait-for-master"]
 
 
+def test_a_task_that_is_neither_master_nor_worker_gets_no_rank() -> None:
+    found = find(volcano_job(("master", 1), ("worker", 2), ("monitor", 1), plugins={"pytorch": []})).pods
+    assert [env(each.pod, "RANK") for each in found] == ["0", "1", None]
+    assert {env(each.pod, "MASTER_ADDR") for each in found} == {"bert-master-0.bert"}
+    assert {env(each.pod, "WORLD_SIZE") for each in found} == {"3"}
+
+
 def test_labels_wrapped_pods() -> None:
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, **PLAIN}
     labelled = workload("apps/v1", "Deployment", "web", {"template": {"metadata": {"labels": {"app": "web"}}, **PLAIN}})
@@ -732,6 +771,23 @@ def test_says_that_a_runtime_is_missing() -> None:
 def test_writes_no_torch_variables_for_another_runtime() -> None:
     found = find(runtime(numNodes=2, mpi={"numProcPerNode": 1}), train_job(trainer={}))
     assert env(found.pods[1].pod, "PET_MASTER_ADDR") is None
+
+
+def test_runs_one_pod_of_an_mpi_runtimes_launcher() -> None:
+    """With the trainer's label the launcher gets what the TrainJob says, but for its number of nodes."""
+    own = runtime(numNodes=2, mpi={"numProcPerNode": 1})
+    launcher = own["spec"]["template"]["spec"]["replicatedJobs"][0]
+    launcher["name"] = "launcher"
+    launcher["template"]["metadata"] = {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}}
+    launcher["template"]["spec"]["template"] = template(container("launcher"))
+    found = find(own, train_job(trainer={"numNodes": 4}))
+    assert names(found) == ["tj-launcher-0-0-*", "tj-node-0-0-*", "tj-node-0-1-*"]
+
+
+def test_leaves_the_command_of_a_torchtune_job_of_one_node() -> None:
+    pod = find(runtime(torch={}), train_job(trainer={"numNodes": 1, "command": ["tune", "run"]})).pods[1].pod
+    assert pod["spec"]["containers"][0]["command"] == ["tune", "run"]
+    assert (env(pod, "PET_NNODES"), env(pod, "PET_MASTER_ADDR")) == ("1", None)
 
 
 def test_passes_the_address_to_torchtune_as_an_argument() -> None:

@@ -164,6 +164,7 @@ SINGLE: dict[str, Callable[[], Object]] = {
     ),
     "nnodes": lambda: set_command(pods.load("pods/indexed-job-0.yaml"), "sh", "-c", "torchrun --nnodes=1 train.py"),
     "nnodes-apart": lambda: set_command(pods.load("pods/indexed-job-0.yaml"), "torchrun", "--nnodes", "1", "train.py"),
+    "standalone-by-variable": lambda: add_env(pods.load("pods/indexed-job-0.yaml"), "PET_STANDALONE", "1"),
     "torchx-1xN": lambda: set_command(
         pods.load("pods/volcano-pod-0.yaml"), "bash", "-c", "torchrun --rdzv_endpoint localhost:0 --nnodes 1 train.py"
     ),
@@ -174,6 +175,11 @@ SINGLE: dict[str, Callable[[], Object]] = {
 def test_a_job_on_one_node_needs_no_rendezvous(make: Callable[[], Object]) -> None:
     assert member(make()).reason is Reason.SINGLE_NODE
     assert member(make()).rendezvous is None
+
+
+@pytest.mark.parametrize("value", ["", "0", "False"])
+def test_a_job_that_is_told_not_to_stand_alone_does_not(value: str) -> None:
+    assert rendezvous(add_env(pods.load("pods/indexed-job-0.yaml"), "PET_STANDALONE", value)).role == "master"
 
 
 def test_ten_or_elastic_nodes_are_not_one() -> None:
@@ -196,6 +202,19 @@ def test_torchtune_gives_the_address_as_an_argument() -> None:
     set_command(pod, "tune", "run", "--rdzv_endpoint=llama-node-0-0.llama:29500", "full_finetune_distributed")
     assert rendezvous(pod).hosts == {"llama-node-0-0.llama"}
     assert rendezvous(pod).job == rendezvous(pods.load("pods/kubeflow-trainer-0.yaml")).job
+
+
+def test_an_mpi_launcher_with_accelerators_is_a_rank_of_its_trainjob() -> None:
+    """With runLauncherAsNode MPI runs a process on it too."""
+    pod = drop_env(trainjob("launcher", "launcher"), "PET_MASTER_ADDR", "PET_NNODES", "PET_NPROC_PER_NODE")
+    found = member(set_command(pod, "mpirun", "python", "train.py"))
+    assert (found.system, found.container, found.reason) == ("trainjob", "launcher", Reason.NO_PROCESS_GROUP)
+
+
+def test_a_users_own_jobset_is_no_trainjob_though_its_containers_are_named_as_its_jobs() -> None:
+    pod = pods.load("pods/jobset-1.yaml")
+    pod["spec"]["containers"][0]["name"] = "workers"
+    assert member(pod).system == "jobset"
 
 
 def test_a_jax_trainjob_forms_no_torch_process_group() -> None:
@@ -227,6 +246,10 @@ ALONE: dict[str, tuple[Callable[[], Object], Reason]] = {
     "job-without-address": (lambda: without_variables("pods/indexed-job-1.yaml"), Reason.NOT_TRAINING),
     "statefulset-without-address": (lambda: without_variables("pods/statefulset-1.yaml"), Reason.NOT_TRAINING),
     "lws-without-address": (lambda: without_variables("pods/lws-1.yaml"), Reason.NOT_TRAINING),
+    "kueue-group-without-address": (
+        lambda: plain({"kueue.x-k8s.io/pod-group-name": "group"}),
+        Reason.NOT_TRAINING,
+    ),
     "volcano-without-address": (lambda: without_variables("pods/volcano-pytorch-1.yaml"), Reason.NOT_TRAINING),
     "redis-replica": (
         lambda: add_env(without_variables("pods/statefulset-1.yaml"), "REDIS_MASTER_HOST", "ddp-0.ddp"),

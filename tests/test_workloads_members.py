@@ -8,6 +8,7 @@ import pytest
 
 from tests import pods
 from tests.pods import add_env, drop_env, set_command
+from webhook import names
 from webhook.model import Object, Reason
 from webhook.workloads import Member, NotTraining, Rendezvous, recognise
 
@@ -57,6 +58,12 @@ SPELLINGS: dict[str, Callable[[Object, str], Object]] = {
     ),
     "shell-sets-it": lambda pod, host: set_command(pod, "sh", "-c", f"export MASTER_ADDR={host}\npython t.py"),
     "shell-sets-it-quoted": lambda pod, host: set_command(pod, "bash", "-c", f'MASTER_ADDR="{host}" python t.py'),
+    "variable-in-two-addresses": lambda pod, host: add_env(
+        add_env(add_env(pod, "HEAD", host), "MASTER_ADDR", "$(HEAD)"), "RDZV_ENDPOINT", "$(HEAD):29500"
+    ),
+    "name-of-an-earlier-pass-is-empty": lambda pod, host: add_env(
+        add_env(pod, names.ENV_MASTER_NAME, ""), "MASTER_ADDR", host
+    ),
     "last-entry-counts": lambda pod, host: add_env(add_env(pod, "MASTER_ADDR", "10.0.0.9"), "MASTER_ADDR", host),
 }
 
@@ -83,6 +90,30 @@ HIDDEN = ["$(HEAD)", "$HEAD", "ddp-$(INDEX).ddp", "`head`", ""]
 def test_an_address_whose_first_label_is_hidden_names_nobody(value: str) -> None:
     _, worker = pair("pods/statefulset-{}.yaml")
     assert isinstance(recognise(add_env(worker, "MASTER_ADDR", value)), NotTraining)
+
+
+@pytest.mark.parametrize("value", ["$(LONG)", "$(HALF).$(HALF_TOO)", "$(SELF)", "$(THIS)"])
+def test_an_address_made_of_too_long_texts_or_of_itself_names_nobody(value: str) -> None:
+    _, worker = pair("pods/statefulset-{}.yaml")
+    for name, text in {
+        "LONG": "ddp-0." + "x" * 2000,
+        "HALF": "ddp-0." + "x" * 600,
+        "HALF_TOO": "x" * 600,
+        "SELF": "$(SELF)",
+        "THIS": "$(THAT)",
+        "THAT": "$(THIS)",
+    }.items():
+        add_env(worker, name, text)
+    assert isinstance(recognise(add_env(worker, "MASTER_ADDR", value)), NotTraining)
+
+
+@pytest.mark.parametrize("option", ["--rdzv_endpoint=$(HEAD):29500", "--master_addr $ELSEWHERE", "--master_addr=$(BAD)"])
+def test_an_option_that_takes_a_hidden_variable_names_nobody(option: str) -> None:
+    _, worker = pair("pods/statefulset-{}.yaml")
+    source = {"configMapKeyRef": {"name": "cluster", "key": "head"}}
+    worker["spec"]["containers"][0]["env"].append({"name": "HEAD", "valueFrom": source})
+    add_env(worker, "BAD", "/no/host")
+    assert isinstance(recognise(set_command(worker, "sh", "-c", f"torchrun {option} t.py")), NotTraining)
 
 
 STRANGERS = {
