@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import textwrap
 from typing import Any
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from tests.pods import FIXTURES
 from webhook.errors import InputError
+from webhook.templates import documents as documents_module
 from webhook.templates import find_templates, parse_documents
 from webhook.templates.documents import MAX_DEPTH
 
@@ -72,9 +74,31 @@ REFUSED: dict[str, tuple[str, str]] = {
 }
 
 
+LOADERS = pytest.mark.parametrize("loader", [yaml.CSafeLoader, yaml.SafeLoader], ids=["libyaml", "without-libyaml"])
+
+
+@LOADERS
 @pytest.mark.parametrize(("text", "documents"), READ.values(), ids=READ)
-def test_reads(text: str, documents: list[Any]) -> None:
+def test_reads(text: str, documents: list[Any], loader: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(documents_module, "_LOADER", loader)
     assert parse_documents(text) == documents
+
+
+@LOADERS
+@pytest.mark.parametrize("escape", ["\\ud800", "\\U0000dfff", "\\U00110000"])
+def test_refuses_an_escape_of_no_character(escape: str, loader: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(documents_module, "_LOADER", loader)
+    with pytest.raises(InputError, match=r"invalid Unicode|half of a surrogate pair|not in range"):
+        parse_documents(f'a: "{escape}"')
+
+
+@LOADERS
+def test_yaml_takes_every_character_that_is_let_through(loader: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(documents_module, "_LOADER", loader)
+    every = "".join(map(chr, range(sys.maxunicode + 1)))
+    allowed = documents_module._UNPRINTABLE.sub("", every).replace("'", "")
+    [found] = parse_documents(f"a: '{allowed}'")
+    assert set(allowed) - set(found["a"]) <= set("\t\n\r\x85\u2028\u2029"), "breaks become spaces"
 
 
 @pytest.mark.parametrize(("text", "message"), REFUSED.values(), ids=REFUSED)

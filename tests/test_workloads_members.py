@@ -107,7 +107,9 @@ def test_an_address_made_of_too_long_texts_or_of_itself_names_nobody(value: str)
     assert isinstance(recognise(add_env(worker, "MASTER_ADDR", value)), NotTraining)
 
 
-@pytest.mark.parametrize("option", ["--rdzv_endpoint=$(HEAD):29500", "--master_addr $ELSEWHERE", "--master_addr=$(BAD)"])
+@pytest.mark.parametrize(
+    "option", ["--rdzv_endpoint=$(HEAD):29500", "--master_addr $ELSEWHERE", "--master_addr=$(BAD)"]
+)
 def test_an_option_that_takes_a_hidden_variable_names_nobody(option: str) -> None:
     _, worker = pair("pods/statefulset-{}.yaml")
     source = {"configMapKeyRef": {"name": "cluster", "key": "head"}}

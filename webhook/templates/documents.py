@@ -22,6 +22,7 @@ MAX_NODES = 1_000_000
 """Values of all documents together, aliases counted as often as they are used."""
 
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What YAML itself does not allow: no reader of it finds another, so that each of its errors has a mark."""
 _COLOUR = re.compile("\x1b\\[[0-9;]*m")
 _TORCHX_REQUEST = re.compile(r"^=== SCHEDULER REQUEST ===[ \t\r]*$", re.MULTILINE)
 _TORCHX_LOG = re.compile(r"^torchx \d{4}-\d\d-\d\d .*$", re.MULTILINE)
@@ -39,11 +40,12 @@ def parse_documents(text: str) -> list[Any]:
     match = _UNPRINTABLE.search(text)
     if match:
         _fail_at(text, match.start(), f"the character U+{ord(match[0]):04X} is not allowed")
-    if text.lstrip()[:1] in ("{", "["):
-        documents = _json_documents(text)
-        if documents is not None:
-            return documents
-    return _yaml_documents(text)
+    documents = _json_documents(text) if text.lstrip()[:1] in ("{", "[") else None
+    if documents is None:
+        documents = _yaml_documents(text)
+    if "\\u" in text or "\\U" in text:
+        _check_surrogates(documents)
+    return documents
 
 
 def _scheduler_request(text: str) -> str:
@@ -71,8 +73,8 @@ def _yaml_documents(text: str) -> list[Any]:
         problem = ", ".join(part for part in (error.problem, error.context) if part) or "not YAML"
         line, column = (mark.line, mark.column) if mark else (0, 0)
         _fail(line, column, problem + _tab_hint(text, line))
-    except yaml.YAMLError as error:
-        _fail(0, 0, str(error).partition("\n")[0])
+    except ValueError as error:  # of PyYAML without libyaml, which takes any eight digits behind \\U for a character
+        raise InputError(f"the input is no YAML: {error}") from error
     return builder.documents
 
 
@@ -97,8 +99,6 @@ def _json_documents(text: str) -> list[Any] | None:
         return None
     if nodes > MAX_NODES:
         raise InputError(f"the input holds {nodes} values; at most {MAX_NODES} are read at once: split it")
-    if "\\u" in text:
-        _check_surrogates(documents)
     return documents
 
 
