@@ -10,6 +10,7 @@ from webhook.explain.observation import Observation, Stage, named
 from webhook.explain.part import Part
 from webhook.explain.reading import Reading, seconds_since
 from webhook.finding import Level
+from webhook.reconcile.complaint import why_not_injected
 
 TOPIC = "members"
 _NODES = re.compile(r"--nnodes(?:=|\s+)[\"']?(\d{1,6})(?![\d:])")
@@ -52,13 +53,7 @@ def _rank_zero(reading: Reading, key: str, members: Sequence[Part]) -> Iterator[
     ]
     if before:
         rank_zero = before[0]
-        if podspec.labels(rank_zero.pod).get(names.PROFILE) == names.PROFILE_NONE:
-            why, action = (
-                f"carries label {names.PROFILE}: {names.PROFILE_NONE}",
-                "give all pods of the job that label, or none",
-            )
-        else:
-            why, action = "was created before injection", "restart the job"
+        why, action = why_not_injected(rank_zero.pod, min(part.created for part in told))
         message = f"rank 0 {why}, so that its address is published to nobody"
         yield Observation(Stage.ADMISSION, "fail", TOPIC, message, action, (rank_zero.name,))
         return

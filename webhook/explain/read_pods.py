@@ -73,7 +73,7 @@ def _of_key(reader: Reader, namespace: str, key: str, pod: Object) -> tuple[Obje
 
 
 def _with_siblings(reader: Reader, namespace: str, labelled: list[Object]) -> tuple[Object, ...]:
-    """Add the pods of the same job that carry no label of ours: above all a rank 0 that was created before injection."""
+    """Add the pods of the same job that carry no label of ours: above all a rank 0 that was not injected."""
     if not labelled:
         return ()
     selector = sibling_selector(labelled[0])

@@ -81,7 +81,7 @@ def about_address(member: Member, pod: Object, now: datetime) -> Complaint | flo
 
 
 def about_rank_zero(member: Member, pod: Object, siblings: list[Object], now: datetime) -> Complaint | float | None:
-    """Complain of a rank 0 that was created before injection, so that nobody will publish its address.
+    """Complain of a rank 0 that was not injected, so that nobody will publish its address.
 
     *siblings*: whole pods of the namespace that may be of the same job. Returns as `about_address` does.
     """
@@ -96,19 +96,30 @@ def about_rank_zero(member: Member, pod: Object, siblings: list[Object], now: da
         part = recognise(sibling)
         meets = part.rendezvous if isinstance(part, Part) else None
         if meets is not None and meets.role == "master" and meets.job == member.job:
-            opted_out = podspec.labels(sibling).get(names.PROFILE) == names.PROFILE_NONE
-            why, then = "was created before injection", "restart the job"
-            if opted_out:
-                why, then = (
-                    f"carries label {names.PROFILE}: {names.PROFILE_NONE}",
-                    "give all pods of the job that label, or none",
-                )
+            why, then = why_not_injected(sibling, member.created)
             return Complaint(
                 "RankZeroNotInjected",
                 f"rank 0 of job {member.job}, pod {podspec.display_name(sibling)}, {why}, so that its address cannot be published: "
                 f"{then}",
             )
     return None
+
+
+def why_not_injected(rank_zero: Object, since: str) -> tuple[str, str]:
+    """Say why a live rank 0 carries no job label, as far as the pod tells, and what to do.
+
+    *since*: when a pod of its job was created that is injected. A rank 0 that was denied does not exist, and is not looked at here.
+    """
+    if podspec.labels(rank_zero).get(names.PROFILE) == names.PROFILE_NONE:
+        return f"carries label {names.PROFILE}: {names.PROFILE_NONE}", "give all pods of the job that label, or none"
+    if names.STATUS in podspec.annotations(rank_zero):
+        why = f"was injected without a rendezvous, as its annotation {names.STATUS} tells"
+        return why, "give it the profile and the network of the job's other pods, then restart the job"
+    if "" < since < str((rank_zero.get("metadata") or {}).get("creationTimestamp") or ""):
+        why = "was created without injection while older pods of the job were injected: the webhook was not called, or only observed"
+        return why, "see fabric-injector check, which tells whether the webhook is called; then restart the job"
+    why = "was created without injection, before its namespace was labelled or while the webhook was not called"
+    return why, "restart the job"
 
 
 def sibling_selector(pod: Object) -> str:
