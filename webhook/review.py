@@ -14,10 +14,10 @@ from webhook.injection import own_keys, steps
 from webhook.model import Decision, Namespace, Object, Outcome, World
 from webhook.plan import Skip, make_plan
 from webhook.pod_check import check_pod
+from webhook.printable import printable
 from webhook.profiles import Profiles
 
 _UNPROCESSABLE = 422
-_WARNING_LENGTH = 400
 _POD = {"group": "", "version": "v1", "resource": "pods"}
 
 
@@ -102,17 +102,11 @@ def answer_review(body: bytes, profiles: Profiles, world: World) -> Answer:
     Raises MalformedReview for bytes that are none, Unavailable where the answer cannot be known now.
     """
     request = parse_review(body)
-    uid, namespace = request["uid"], request.get("namespace") or ""
+    uid, namespace, dry_run = request["uid"], request.get("namespace") or "", bool(request.get("dryRun"))
     subject = request["object"]
-    if request.get("operation") != "CREATE" or request.get("resource") != _POD or request.get("subResource"):
-        return Answer(
-            _respond(uid, {"allowed": True}, []),
-            None,
-            uid,
-            namespace,
-            request.get("name") or "",
-            bool(request.get("dryRun")),
-        )
+    if not _is_new_pod(request):
+        name = request.get("name") or ""
+        return Answer(_respond(uid, {"allowed": True}, []), None, uid, namespace, name, dry_run)
     verdict = decide(subject, namespace, profiles, world)
     response: Object = {"allowed": verdict.allowed}
     if not verdict.allowed:
@@ -126,9 +120,7 @@ def answer_review(body: bytes, profiles: Profiles, world: World) -> Answer:
         response["warnings"] = list(verdict.warnings)
     metadata = subject.get("metadata") or {}
     name = request.get("name") or metadata.get("name") or metadata.get("generateName") or ""
-    return Answer(
-        _respond(uid, response, verdict.operations), verdict, uid, namespace, name, bool(request.get("dryRun"))
-    )
+    return Answer(_respond(uid, response, verdict.operations), verdict, uid, namespace, name, dry_run)
 
 
 def parse_review(body: bytes) -> Object:
@@ -150,7 +142,7 @@ def parse_review(body: bytes) -> Object:
             raise MalformedReview(f"request.{key}: expected a string")
     if not request["uid"]:
         raise MalformedReview("request.uid: expected a string that is not empty")
-    if request.get("operation") == "CREATE" and request.get("resource") == _POD and not request.get("subResource"):
+    if _is_new_pod(request):
         if not request.get("namespace"):
             raise MalformedReview("request.namespace: expected the pod's namespace")
         check_pod(request.get("object"), "request.object")
@@ -159,11 +151,8 @@ def parse_review(body: bytes) -> Object:
     return request
 
 
-def printable(text: str, limit: int | None = _WARNING_LENGTH) -> str:
-    """Return *text* without control characters, which the API server drops warnings for, and no longer than *limit*."""
-    if not text.isprintable():
-        text = "".join(character if character.isprintable() else " " for character in text)
-    return text if limit is None or len(text) <= limit else text[: limit - 1] + "…"
+def _is_new_pod(request: Object) -> bool:
+    return request.get("operation") == "CREATE" and request.get("resource") == _POD and not request.get("subResource")
 
 
 def _look_up(pod: Object, namespace: str, world: World, override: str | None) -> Namespace:

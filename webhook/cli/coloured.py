@@ -9,7 +9,7 @@ from rich.text import Text
 from webhook.dry_run import DryRun, PodResult
 from webhook.dry_run.render import diff_lines, heading, summary, told_decisions, told_warnings, unchanged
 from webhook.model import Outcome
-from webhook.review import printable
+from webhook.printable import printable
 
 _LINES = {"+": "green", "-": "red", "@": "cyan"}
 _OUTCOMES = {

@@ -14,7 +14,7 @@ from webhook.cli.findings import echo, print_findings, print_json
 from webhook.cli.options import Failure, cluster_options, connect_to_cluster
 from webhook.errors import InputError, ProfilesError, WebhookError
 from webhook.finding import exit_status
-from webhook.review import printable
+from webhook.printable import printable
 
 if TYPE_CHECKING:
     from webhook.explain.explanation import Explanation, Row

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from webhook.finding import Finding, Level, as_document
-from webhook.review import printable
+from webhook.printable import printable
 
 _COLOUR: dict[Level, str] = {"ok": "green", "warn": "yellow", "fail": "red"}
 

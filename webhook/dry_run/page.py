@@ -9,7 +9,7 @@ from webhook.dry_run.judge import DryRun, PodResult
 from webhook.dry_run.render import diff_lines, told_decisions, told_warnings
 from webhook.dry_run.yaml_text import yaml_lines, yaml_text
 from webhook.model import Object
-from webhook.review import printable
+from webhook.printable import printable
 
 _NAME_LENGTH = 300
 _MESSAGE_LENGTH = 4_000
