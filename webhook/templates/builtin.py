@@ -9,18 +9,8 @@ from collections.abc import Mapping, Sequence
 
 from webhook.model import Object
 from webhook.templates.node import Node, fail
-from webhook.templates.workload import (
-    Expand,
-    Found,
-    Workload,
-    all_containers,
-    append_env,
-    append_to,
-    checked_pod,
-    field_variable,
-    owner_reference,
-    shown_indices,
-)
+from webhook.templates.pod_parts import all_containers, append_env, append_to, field_variable, owner_reference
+from webhook.templates.workload import Expand, Found, Workload, checked_pod, shown_indices
 
 _INDEX = "batch.kubernetes.io/job-completion-index"
 _TRACKING = "batch.kubernetes.io/job-tracking"

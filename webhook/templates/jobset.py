@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from webhook.model import Object
 from webhook.templates.builtin import completions, job_pod
 from webhook.templates.node import Node
-from webhook.templates.workload import UID, Expand, Found, Workload
+from webhook.templates.pod_parts import UID
+from webhook.templates.workload import Expand, Found, Workload
 
 PREFIX = "jobset.sigs.k8s.io/"
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from webhook.model import Object
+from webhook.templates.pod_parts import append_env, variable
 from webhook.templates.replica_types import Replicas, port_of, replica_types, role_pods, set_role
-from webhook.templates.workload import Expand, Found, Ignored, Workload, append_env, variable
+from webhook.templates.workload import Expand, Found, Ignored, Workload
 
 _KINDS = ("PyTorchJob", "TFJob", "XGBoostJob", "MPIJob", "XDLJob", "MarsJob", "ElasticDLJob")
 

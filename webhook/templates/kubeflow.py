@@ -9,8 +9,9 @@ from collections.abc import Mapping
 
 from webhook.model import Object
 from webhook.templates.node import Node
+from webhook.templates.pod_parts import append_env, append_to, variable
 from webhook.templates.replica_types import Replicas, port_of, replica_types, set_restart_policy, shown
-from webhook.templates.workload import Expand, Found, Ignored, Workload, append_env, append_to, variable
+from webhook.templates.workload import Expand, Found, Ignored, Workload
 
 PREFIX = "training.kubeflow.org/"
 _WAIT = "err=1;for i in $(seq 100); do if nslookup {master}; then err=0 && break; fi;echo waiting for master; sleep 2; done; exit $err"

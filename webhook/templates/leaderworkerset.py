@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from webhook.model import Object
 from webhook.templates.builtin import stateful_pod
 from webhook.templates.node import Node
-from webhook.templates.workload import Expand, Found, Workload, all_containers, variable
+from webhook.templates.pod_parts import all_containers, variable
+from webhook.templates.workload import Expand, Found, Workload
 
 _PREFIX = "leaderworkerset.sigs.k8s.io/"
 _OWN_VARIABLES = frozenset(("LWS_LEADER_ADDRESS", "LWS_GROUP_SIZE", "LWS_WORKER_INDEX"))

@@ -10,16 +10,9 @@ from collections.abc import Mapping
 from webhook.model import Object
 from webhook.templates.builtin import job_pod
 from webhook.templates.kubeflow import PREFIX
+from webhook.templates.pod_parts import append_env, append_to, variable
 from webhook.templates.replica_types import Replicas, replica_types, set_restart_policy
-from webhook.templates.workload import (
-    Expand,
-    Found,
-    Workload,
-    append_env,
-    append_to,
-    shown_indices,
-    variable,
-)
+from webhook.templates.workload import Expand, Found, Workload, shown_indices
 
 
 def expand(workload: Workload) -> Found:

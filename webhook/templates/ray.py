@@ -11,7 +11,8 @@ from webhook import podspec
 from webhook.model import Object
 from webhook.templates.builtin import job_pod
 from webhook.templates.node import Node
-from webhook.templates.workload import UNKNOWN_SUFFIX, Expand, Found, Workload, append_to, owner_reference
+from webhook.templates.pod_parts import UNKNOWN_SUFFIX, append_to, owner_reference
+from webhook.templates.workload import Expand, Found, Workload
 
 _SHARED_MEMORY = "shared-mem"
 

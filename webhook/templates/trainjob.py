@@ -11,7 +11,8 @@ from typing import Any
 from webhook.model import Object
 from webhook.templates.jobset import expand_spec
 from webhook.templates.node import Node
-from webhook.templates.workload import Expand, Found, Ignored, Workload, copied, field_variable, variable
+from webhook.templates.pod_parts import copied, field_variable, variable
+from webhook.templates.workload import Expand, Found, Ignored, Workload
 
 _ANCESTOR = "trainer.kubeflow.org/trainjob-ancestor-step"
 _NODE = "node"

@@ -12,17 +12,8 @@ from dataclasses import dataclass
 
 from webhook.model import Object
 from webhook.templates.node import Node
-from webhook.templates.workload import (
-    UID,
-    Expand,
-    Found,
-    Workload,
-    all_containers,
-    append_env,
-    append_to,
-    shown_indices,
-    variable,
-)
+from webhook.templates.pod_parts import UID, all_containers, append_env, append_to, variable
+from webhook.templates.workload import Expand, Found, Workload, shown_indices
 
 _TORCHX_ROLE = "torchx.pytorch.org/role-index"
 _NEED_SVC = frozenset(("pytorch", "tensorflow", "mpi", "ray"))
