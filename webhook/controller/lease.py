@@ -10,8 +10,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from webhook.controller.lease_record import DURATION_SECONDS, LeaseRecord, Observation, new_lease
+from webhook.controller.lease_store import LeaseStore
 from webhook.kube.connection import Connection, RequestFailed
-from webhook.kube.resource import Resource
 from webhook.model import Object
 
 RENEW_DEADLINE_SECONDS = 10.0
@@ -24,7 +24,6 @@ MOST_PAUSE_SECONDS = 10.0
 REQUEST_SECONDS = 3.0
 STOP_SECONDS = 5.0
 _log = logging.getLogger(__name__)
-LEASES = Resource("leases", "/apis/coordination.k8s.io/v1")
 
 
 class Leader:
@@ -51,10 +50,8 @@ class Leader:
         pause: Callable[[float], object] | None = None,
     ) -> None:
         self.lost = threading.Event()
-        self._connection = connection
-        self._leases = LEASES.path_in(namespace)
+        self._store = LeaseStore(connection, namespace, name)
         self._title = f"Lease {namespace}/{name}"
-        self._path = LEASES.object_path((namespace, name))
         self._new = new_lease(namespace, name)
         self._identity = identity
         self._on_change = on_change
@@ -120,9 +117,9 @@ class Leader:
 
     def _try(self) -> bool:
         """Renew what is held without looking at it first, else look and take what is free; tell whether it is held now."""
-        if self._held and self._write("PUT", self._lease, LeaseRecord.of(self._lease)):
+        if self._held and self._write(self._lease, LeaseRecord.of(self._lease)):
             return True
-        lease = self._read()
+        lease = self._store.read(self._timeout())
         self._seen.see(LeaseRecord.of(lease) if lease is not None else None, self._monotonic())
         if self._held and self._seen.is_taken_from(self._identity):
             self._lose(f"{self._seen.record.holder} has taken it")
@@ -130,32 +127,21 @@ class Leader:
         if not self._held and self._seen.is_kept_from(self._identity, self._monotonic()):
             return False
         if lease is not None:
-            return self._write("PUT", lease, self._seen.record)
+            return self._write(lease, self._seen.record)
         record = LeaseRecord.of(self._lease) if self._held else LeaseRecord(self._identity)
-        return self._write("POST", self._new, record)
+        return self._write(self._new, record, new=True)
 
-    def _read(self) -> Object | None:
-        response = self._connection.request("GET", self._path, timeout=self._timeout())
-        if response.status == 404:
-            return None
-        if response.status != 200:
-            raise RequestFailed(response.problem, response.status)
-        return response.json()
-
-    def _write(self, method: str, lease: Object, record: LeaseRecord) -> bool:
+    def _write(self, lease: Object, record: LeaseRecord, *, new: bool = False) -> bool:
         """Write it as held by us from now on; tell whether that was done, and not another process quicker."""
         if self._stopped.is_set():
             return False
         body = record.held_by(self._identity, self._now()).within(lease)
         sent = self._monotonic()
         self._asked = True
-        path = self._leases if method == "POST" else self._path
-        response = self._connection.request(method, path, body=body, timeout=self._timeout())
-        if response.status in (404, 409):
+        written = self._store.write(body, self._timeout(), new=new)
+        if written is None:
             return False
-        if response.status not in (200, 201):
-            raise RequestFailed(response.problem, response.status)
-        self._lease = response.json()
+        self._lease = written
         self._until = sent + RENEW_DEADLINE_SECONDS
         if not self._held and self.may_write():
             self._held = True
@@ -185,15 +171,13 @@ class Leader:
             self._report(False)
         try:
             for _ in range(2 if self._asked else 0):
-                lease = lease or self._read()
+                lease = lease or self._store.read(REQUEST_SECONDS)
                 if lease is None or (record := LeaseRecord.of(lease)).holder != self._identity:
                     return
-                body = record.released(self._now()).within(lease)
-                response = self._connection.request("PUT", self._path, body=body, timeout=REQUEST_SECONDS)
-                if response.status == 200:
+                lease = self._store.write(record.released(self._now()).within(lease), REQUEST_SECONDS)
+                if lease is not None:
                     _log.info("%s: given back by %s", self._title, self._identity)
                     return
-                lease = None
         except RequestFailed as error:
             _log.warning("%s: not given back (%s); it ends by itself in %d s", self._title, error, DURATION_SECONDS)
 
