@@ -96,6 +96,7 @@ def test_counts_the_default_networks_of_multus(value: str, wanted: str, default_
         pytest.param("y@rdma0", "a@rdma0", 0, "eth0", "element 1 (research/y) of annotation", id="asked for"),
         pytest.param("z,rails/y", "a@net2", 0, "eth0", "element 2 (rails/y) of annotation", id="automatic"),
         pytest.param("", "a@x b@x", 0, "eth0", "its network a has", id="twice in the profile"),
+        pytest.param("", "z@y a@x b@x", 0, "eth0", "its network a has", id="twice among others in the profile"),
         pytest.param("", "a@net1", 1, "eth0", "another network that Multus attaches by itself", id="default network"),
         pytest.param("", "a@eth0", 0, "eth0", "another network that Multus attaches by itself", id="cluster network"),
         pytest.param("", "a@x", 0, "x", "another network that Multus attaches by itself", id="renamed cluster network"),

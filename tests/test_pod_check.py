@@ -59,6 +59,10 @@ REFUSED: list[tuple[Any, str]] = [
         "capabilities.add: expected a list",
     ),
     (
+        {"spec": {"containers": [{"securityContext": {"capabilities": ["IPC_LOCK"]}}]}},
+        "securityContext.capabilities: expected an object, found a list",
+    ),
+    (
         {"spec": {"containers": [{"securityContext": {"runAsUser": True}}]}},
         "securityContext.runAsUser: expected an integer, found a boolean",
     ),

@@ -165,6 +165,38 @@ def test_a_pod_on_the_nodes_network_waits_for_no_address() -> None:
     assert (decision.outcome, decision.reason) == (Outcome.SKIPPED, Reason.HOST_NETWORK)
 
 
+def test_a_network_without_addresses_gives_no_rendezvous() -> None:
+    bare = ObjectsWorld([namespace("train"), network("default/rdma-net", ipam={})])
+    verdict = judge(pods.load("pods/kubeflow-pytorchjob-1.yaml"), bare)
+    assert (verdict.reason, verdict.rendezvous) == ("injected", "")
+    [decision] = [one for one in verdict.decisions if one.step == "rendezvous"]
+    assert (decision.outcome, decision.reason) == (Outcome.SKIPPED, Reason.NO_IPAM)
+
+
+@pytest.mark.parametrize(
+    ("family", "addresses", "name", "everywhere"),
+    [
+        pytest.param("any", "192.168.0.0/16", "bert-worker-0", False, id="names-come-after-digits"),
+        pytest.param("any", "192.168.0.0/16", "0-bert-worker", True, id="a-name-that-starts-with-a-digit"),
+        pytest.param("any", "fd00::/64", "bert-worker-0", True, id="a-network-of-ipv6-alone"),
+        pytest.param("IPv6", "192.168.0.0/16", "bert-worker-0", True, id="ipv6-as-the-profile-says"),
+    ],
+)
+def test_a_worker_gives_its_own_address_where_its_name_could_sort_before_rank_zeros(
+    family: str, addresses: str, name: str, everywhere: bool
+) -> None:
+    using = profiles(
+        f"profiles: {{shared: {{networks: [{{network: default/rdma-net}}], rendezvous: {{ipFamily: {family}}}}}}}"
+    )
+    cluster = ObjectsWorld(
+        [namespace("train"), network("default/rdma-net", ipam={"type": "whereabouts", "range": addresses})]
+    )
+    pod = pods.load("pods/kubeflow-pytorchjob-1.yaml")
+    pod["metadata"]["name"] = name
+    container = judge(pod, cluster, using).pod["spec"]["containers"][0]
+    assert ("PET_LOCAL_ADDR" in [entry["name"] for entry in container["env"]]) is everywhere
+
+
 def test_the_status_of_a_pod_with_broken_text_is_written_all_the_same() -> None:
     """Explain judges what an API server sends, and only Python's own JSON reader takes half of a surrogate pair."""
     pod = plain({"kueue.x-k8s.io/pod-group-name": "\ud800"})

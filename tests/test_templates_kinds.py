@@ -290,6 +290,18 @@ IGNORED: dict[str, tuple[Any, str, str, bool]] = {
         "metadata.name: expected a name, found nothing",
         True,
     ),
+    "a name is a number": (
+        volcano_job((5, 1)),  # type: ignore[arg-type]  # what YAML makes of an unquoted one
+        "Job/bert",
+        "spec.tasks[0].name: expected a string, found 5",
+        True,
+    ),
+    "arguments are one text": (
+        volcano_job(("main", 1), plugins={"svc": "--inject-hosts-env=false"}),
+        "Job/bert",
+        "spec.plugins.svc: expected a list of strings, found a string",
+        True,
+    ),
     "a flag is text": (
         mpi_job("v2beta1", runLauncherAsWorker="yes"),
         "MPIJob/hvd",
