@@ -82,6 +82,12 @@ NAMESPACES = {"key": "fabric-injector.io/profile", "operator": "Exists"}
             {"service": {"name": "fabric-injector", "namespace": "fabric-injector"}},
             "fail {entry}: calls path None",
         ),
+        ("clientConfig", {"url": "https://injector.example.com:9443"}, "fail {entry}: calls path /"),
+        (
+            "clientConfig",
+            {"url": "https://injector.example.com/mutate"},
+            "ok {subject}: selects and behaves as shipped",
+        ),
     ],
     ids=lambda value: str(value)[:30],
 )

@@ -117,6 +117,8 @@ def _client(entry: Object, subject: str, own_namespace: str, services: Sequence[
     client = entry.get("clientConfig") or {}
     service = client.get("service")
     if not service:
+        url = client.get("url") or ""
+        yield from _path("/" + url.partition("://")[2].partition("/")[2], subject, "url")
         return
     named = f"{service.get('namespace')}/{service.get('name')}"
     if service.get("namespace") != own_namespace:
@@ -126,10 +128,12 @@ def _client(entry: Object, subject: str, own_namespace: str, services: Sequence[
         yield Finding(
             "fail", TOPIC, subject, f"calls Service {named}, which does not exist", "apply the manifests again"
         )
-    if service.get("path") != "/mutate":
-        yield Finding(
-            "fail", TOPIC, subject, f"calls path {service.get('path')}", "set clientConfig.service.path: /mutate"
-        )
+    yield from _path(service.get("path"), subject, "service.path")
+
+
+def _path(path: object, subject: str, field: str) -> Iterator[Finding]:
+    if path != "/mutate":
+        yield Finding("fail", TOPIC, subject, f"calls path {path}", f"let clientConfig.{field} end in /mutate")
 
 
 def _covers(listed: object, wanted: str) -> bool:
