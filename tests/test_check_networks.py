@@ -99,3 +99,29 @@ def test_warns_where_the_ranks_can_meet_nowhere() -> None:
         "profiles: {shared: {networks: [{network: default/rdma, resource: rdma/hca}], rendezvous: {enabled: false}}}"
     )
     assert look(quiet, {}, bare) == ["ok profile shared: network default/rdma: exists; asks for rdma/hca x1"]
+
+
+@pytest.mark.parametrize(
+    ("default", "expected"),
+    [
+        ("flat", "ok profile own: default network flat: exists"),
+        ("gone", "fail profile own: default network gone: does not exist"),
+        (
+            "flat, gone",
+            "fail profile own: default network flat, gone: annotation v1.multus-cni.io/default-network names 2 networks; "
+            "name exactly one, or remove the annotation",
+        ),
+    ],
+    ids=["there", "absent", "two"],
+)
+def test_looks_for_the_default_network_that_a_profile_gives_its_pods(default: str, expected: str) -> None:
+    text = f"""
+multus: {{namespaceIsolation: true}}
+profiles:
+  own: {{annotations: {{{names.DEFAULT_NETWORK}: "{default}"}}, networks: [{{network: rdma, resource: rdma/hca}}]}}
+"""
+    exist = [network("kube-system/flat"), network("a/rdma"), network("b/rdma")]
+    assert look(text, {"own": ["a", "b"]}, *exist) == [
+        expected,
+        "ok profile own: network rdma: exists; asks for rdma/hca x1",
+    ]

@@ -38,17 +38,24 @@ def profile_users(namespaces: Iterable[tuple[str, Mapping[str, str]]]) -> dict[s
     return users
 
 
+def wanted(profile: Profile) -> tuple[ProfileNetwork | None, ...]:
+    """Return what the profile attaches: its networks, and None for the default network that its annotations name."""
+    return (None, *profile.networks) if names.DEFAULT_NETWORK in profile.annotations else profile.networks
+
+
 def attach(
-    profile: Profile, network: ProfileNetwork, multus: Multus, namespace: str, lookup: Lookup
+    profile: Profile, network: ProfileNetwork | None, multus: Multus, namespace: str, lookup: Lookup
 ) -> tuple[Attachment, ...]:
-    """Attach one network of the profile alone, as admission would; raises Denied as it does."""
-    alone = replace(profile, networks=(network,), rendezvous=Rendezvous(enabled=False))
+    """Attach one network that the profile wants alone, as admission would; raises Denied as it does."""
+    alone = replace(profile, networks=(), rendezvous=Rendezvous(enabled=False))
+    if network is not None:
+        alone = replace(alone, networks=(network,), annotations={})
     return resolve_networks({}, alone, multus, namespace, lookup).attachments
 
 
-def places(network: ProfileNetwork, multus: Multus, namespaces: Sequence[str]) -> Sequence[str]:
+def places(network: ProfileNetwork | None, multus: Multus, namespaces: Sequence[str]) -> Sequence[str]:
     """Return the namespaces for which the network must be looked at each by itself: one stands for all where they are alike."""
-    if network.namespace is None or multus.namespace_isolation:
+    if network is not None and (network.namespace is None or multus.namespace_isolation):
         return namespaces
     return namespaces[:1] or (NOWHERE,)
 
@@ -69,7 +76,7 @@ def _demands(
     found: list[tuple[Demand, list[str]]] = []
     for namespace in users.get(profile.name) or (NOWHERE,):
         attachments: list[Attachment] = []
-        for network in profile.networks:
+        for network in wanted(profile):
             try:
                 attachments += attach(
                     profile, network, profiles.multus, namespace, lambda space, name: definitions.get((space, name))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from webhook.check.demand import NOWHERE, attach, places
+from webhook import names
+from webhook.check.demand import NOWHERE, attach, places, wanted
 from webhook.check.wording import listed
 from webhook.errors import Denied
 from webhook.finding import Finding
@@ -24,7 +25,7 @@ def check_networks(
     for profile in profiles.profiles.values():
         attached: list[Attachment] = []
         broken = False
-        for network in dict.fromkeys(profile.networks):
+        for network in dict.fromkeys(wanted(profile)):
             findings, found = _look(profiles, profile, network, users.get(profile.name, ()), definitions)
             broken = broken or any(finding.level == "fail" for finding in findings)
             attached += found
@@ -33,10 +34,16 @@ def check_networks(
 
 
 def _look(
-    profiles: Profiles, profile: Profile, network: ProfileNetwork, namespaces: Sequence[str], definitions: Definitions
+    profiles: Profiles,
+    profile: Profile,
+    network: ProfileNetwork | None,
+    namespaces: Sequence[str],
+    definitions: Definitions,
 ) -> tuple[list[Finding], list[Attachment]]:
     subject = f"profile {profile.name}: network {network}"
-    if network.namespace is None and not namespaces:
+    if network is None:
+        subject = f"profile {profile.name}: default network {profile.annotations[names.DEFAULT_NETWORK]}"
+    elif network.namespace is None and not namespaces:
         message = "is looked for in each namespace that uses the profile; none does yet"
         return [Finding("ok", TOPIC, subject, message)], []
     faults: dict[tuple[str, str], list[str]] = {}
@@ -47,14 +54,17 @@ def _look(
                 profile, network, profiles.multus, namespace, lambda space, name: definitions.get((space, name))
             )
         except Denied as denied:
-            definition = definitions.get((network.namespace or namespace, network.name))
+            key = None if network is None else (network.namespace or namespace, network.name)
+            definition = definitions.get(key) if key else None
             faults.setdefault(_fault(denied, profiles, definition), []).append(namespace)
         else:
             attached += found
     if faults:
-        is_same_for_all = network.namespace is not None and not profiles.multus.namespace_isolation
+        is_same_for_all = network is None or (network.namespace is not None and not profiles.multus.namespace_isolation)
         told = {fault: () if is_same_for_all else tuple(where) for fault, where in faults.items()}
         return [_failure(subject, fault, where) for fault, where in told.items()], attached
+    if network is None:
+        return [Finding("ok", TOPIC, subject, "exists")], []  # ranks do not meet on it, and it needs no device
     return [_fitting(profile, subject, attached)], attached
 
 
@@ -75,7 +85,7 @@ def _fault(denied: Denied, profiles: Profiles, definition: NetworkDefinition | N
                 "correct the NetworkAttachmentDefinition",
             )
         case _:
-            return denied.message, ""
+            return denied.message.removeprefix("pod *: "), "correct the profile, or the network"
 
 
 def _failure(subject: str, fault: tuple[str, str], namespaces: Sequence[str]) -> Finding:
