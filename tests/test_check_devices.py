@@ -5,7 +5,7 @@ import pytest
 from tests.findings import brief
 from tests.worlds import network, profiles
 from webhook import names
-from webhook.check.demand import find_demands
+from webhook.check.demand import Demand, find_demands
 from webhook.check.devices import Node, check_devices, read_node
 from webhook.networks import define_network
 
@@ -92,11 +92,35 @@ def test_reads_a_node() -> None:
 
 def test_tells_namespaces_with_different_networks_apart() -> None:
     text = "profiles: {own: {networks: [{network: rdma}]}}"
-    defined = [define_network(network("a/rdma", "rdma/a")), define_network(network("b/rdma", "rdma/b"))]
+    spaces = {"a": "rdma/a", "b": "rdma/b", "d": "rdma/a"}
+    defined = [define_network(network(f"{space}/rdma", resource)) for space, resource in spaces.items()]
     definitions = {(each.namespace, each.name): each for each in defined}
-    demands = find_demands(profiles(text), {"own": ["a", "b", "c"]}, definitions)
+    demands = find_demands(profiles(text), {"own": ["a", "b", "c", "d"]}, definitions)
     assert [(dict(each.resources), each.namespaces) for each in demands] == [
-        ({"rdma/a": 1}, ("a",)),
+        ({"rdma/a": 1}, ("a", "d")),
         ({"rdma/b": 1}, ("b",)),
         ({}, ("c",)),
     ]
+
+
+def test_tells_a_device_that_namespaces_with_different_networks_share_once() -> None:
+    demands = [Demand("own", {"rdma/nic": 1, f"rdma/{space}": 1}, {}, (space,)) for space in "ab"]
+    assert brief(check_devices(demands, [node("n", rdma__nic="1", rdma__a="1")])) == [
+        "ok profile own: rdma/nic: 1 node (n) offers 1 in all; a pod takes 1",
+        "ok profile own: rdma/a: 1 node (n) offers 1 in all; a pod takes 1",
+        "fail profile own: rdma/b: of 1 node none offers it",
+    ]
+
+
+def test_counts_the_default_network_of_a_profile_once() -> None:
+    text = """
+profiles:
+  own:
+    annotations: {v1.multus-cni.io/default-network: flat}
+    networks: [{network: default/a, resource: rdma/a}, {network: default/b, resource: rdma/b}]
+"""
+    defined = [
+        define_network(network(*each)) for each in (("default/a",), ("default/b",), ("kube-system/flat", "eth/vf"))
+    ]
+    [demand] = find_demands(profiles(text), {}, {(each.namespace, each.name): each for each in defined})
+    assert demand.resources == {"eth/vf": 1, "rdma/a": 1, "rdma/b": 1}

@@ -105,5 +105,11 @@ def test_judges_volcano(capability: Object | None, expected: str) -> None:
     assert brief(check_volcano([queue], DEMANDS)) == [expected]
 
 
+def test_calls_no_queue_fit_for_one_device_that_lacks_another() -> None:
+    demands = [Demand("rails", {"rdma/hca": 1, "rdma/other": 1}, {}, ("a",))]
+    [line] = brief(check_kueue([local("a")], [cluster("cpu", "rdma/hca")], (), demands))
+    assert line.startswith("warn ClusterQueue main: does not cover rdma/other, which pods of a get")
+
+
 def test_says_nothing_where_nothing_is_asked_for() -> None:
     assert brief(check_volcano([{"metadata": {"name": "q"}}], [Demand("plain", {}, {})])) == []
