@@ -75,6 +75,20 @@ def test_setting_what_is_there_changes_nothing() -> None:
     assert draft.operations == []
 
 
+def test_an_item_of_a_container_is_found_again_after_another_was_put_before_it() -> None:
+    pod = {"spec": {"containers": [{"env": [{"name": "A"}]}]}}
+    env = ("spec", "containers", 0, "env")
+    draft = Draft(pod)
+    draft.set_key((*env, 0, "valueFrom"), "x", "1")
+    draft.insert(env, 0, {"name": "B"})
+    draft.set_key((*env, 1, "valueFrom"), "y", "2")
+    assert draft.pod["spec"]["containers"][0]["env"] == [
+        {"name": "B"},
+        {"name": "A", "valueFrom": {"x": "1", "y": "2"}},
+    ]
+    assert jsonpatch.apply_patch(pod, draft.operations) == draft.pod
+
+
 def test_a_null_parent_is_replaced() -> None:
     pod = {"items": [None], "m": None}
     draft = Draft(pod)

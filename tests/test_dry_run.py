@@ -297,6 +297,16 @@ def test_shortens_the_wait_script_in_a_diff_alone() -> None:
     assert "while lacks" in render_pod(result)
 
 
+def test_shows_what_is_changed_in_a_wait_script_that_was_there() -> None:
+    pod = run().pods[0].after
+    wait = pod["spec"]["initContainers"][0]
+    wait["command"] = [word.replace("while lacks", "until there") for word in wait["command"]]
+    text = render_diff(run(json.dumps({"apiVersion": "v1", "kind": "Pod", **pod})))
+    assert re.search(r"^-.*until there", text, re.MULTILINE)
+    assert re.search(r"^\+.*while lacks", text, re.MULTILINE)
+    assert "lines of shell" not in text
+
+
 def test_says_that_nothing_is_changed() -> None:
     text = render_diff(run(json.dumps(SHOWN["Pod"][0]), namespace="plain"))
     assert text.splitlines()[:3] == ["Pod/p: pod plain/p", "allowed", "  nothing is changed"]

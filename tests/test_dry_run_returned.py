@@ -97,6 +97,16 @@ def test_shows_nothing_where_no_webhook_did_anything() -> None:
     assert json.dumps(comparable(returned(), SENT)) == json.dumps(SENT)
 
 
+def test_shows_nothing_of_lists_that_hold_defaults_alone() -> None:
+    pod, sent = returned(), copy.deepcopy(SENT)
+    for key in ("volumes", "tolerations"):
+        pod["spec"][key].pop(0)
+        del sent["spec"][key]
+    del sent["spec"]["containers"][0]["volumeMounts"]
+    del pod["spec"]["containers"][0]["volumeMounts"][0]
+    assert comparable(pod, sent) == sent
+
+
 def test_shows_what_webhooks_added() -> None:
     pod = returned()
     pod["metadata"]["labels"]["team"] = "x"
@@ -132,6 +142,13 @@ def test_shows_quantities_that_differ_or_are_none() -> None:
     pod["spec"]["containers"][0]["resources"]["limits"] = {"cpu": "x", "memory": "4097M"}
     result = comparable(pod, sent)["spec"]["containers"][0]["resources"]["limits"]
     assert result == {"cpu": "x", "memory": "4097M"}
+
+
+def test_shows_the_zero_that_the_server_makes_of_a_quantity_without_a_value() -> None:
+    pod, sent = returned(), copy.deepcopy(SENT)
+    sent["spec"]["resources"] = {"limits": {"cpu": None}}
+    pod["spec"]["resources"] = {"limits": {"cpu": "0"}}
+    assert comparable(pod, sent)["spec"]["resources"] == {"limits": {"cpu": "0"}}
 
 
 def test_takes_the_name_that_the_server_made_for_a_default() -> None:
