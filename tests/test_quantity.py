@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.quantity import format_quantity, parse_quantity
+from webhook.quantity import format_quantity, parse_quantity, stored_quantity
 
 MAX = 2**63 - 1
 
@@ -110,6 +110,13 @@ def test_reads_a_json_number_by_its_text(value: float, expected: Fraction) -> No
 def test_refuses_a_json_value_that_is_no_number(value: float) -> None:
     with pytest.raises(ValueError, match="is no quantity"):
         parse_quantity(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [("16Gi", 2**34), (8, 8), (None, 0), ("", 0), ("x", 0), (True, 0), ({}, 0)], ids=repr
+)
+def test_takes_what_is_stored_and_no_quantity_for_zero(value: object, expected: int) -> None:
+    assert stored_quantity(value) == expected
 
 
 def test_refuses_digits_without_end_quickly() -> None:

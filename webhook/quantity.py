@@ -36,6 +36,14 @@ def parse_quantity(value: str | int | float) -> Fraction:
     return Fraction(value) if isinstance(value, int) else _parse_text(repr(value))
 
 
+def stored_quantity(value: object) -> Fraction:
+    """Read a quantity of an object that an API server has stored; zero for one that is missing, or none after all."""
+    try:
+        return parse_quantity(value) if isinstance(value, str | int | float) else Fraction(0)
+    except ValueError:
+        return Fraction(0)
+
+
 def format_quantity(value: Fraction) -> str:
     """Write a quantity: ``"8"``, or with the suffix of its precision, ``"1500m"``; finer than ``1n`` is rounded up."""
     if value.denominator == 1:

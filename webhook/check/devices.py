@@ -10,7 +10,7 @@ from webhook.check.demand import Demand
 from webhook.check.wording import counted, listed
 from webhook.finding import Finding
 from webhook.model import Object
-from webhook.quantity import format_quantity, parse_quantity
+from webhook.quantity import format_quantity, stored_quantity
 
 TOPIC = "devices"
 
@@ -52,7 +52,7 @@ def check_devices(demands: Iterable[Demand], nodes: Sequence[Node]) -> Iterator[
 
 def _look(demand: Demand, resource: str, amount: Fraction, nodes: Sequence[Node]) -> Finding:
     subject = f"profile {demand.profile}: {resource}"
-    offers = [(node, offered) for node in nodes if (offered := _offered(node, resource)) > 0]
+    offers = [(node, offered) for node in nodes if (offered := stored_quantity(node.allocatable.get(resource))) > 0]
     if not offers:
         action = (
             "install or configure the device plugin that offers it, or correct the name; pods stay Pending until then"
@@ -76,13 +76,6 @@ def _look(demand: Demand, resource: str, amount: Fraction, nodes: Sequence[Node]
         return Finding("warn", TOPIC, subject, f"{message}; none of them is ready and schedulable", action)
     away = "" if usable == len(fitting) else f"; {len(fitting) - usable} of them not ready or cordoned"
     return Finding("ok", TOPIC, subject, f"{message}{away}")
-
-
-def _offered(node: Node, resource: str) -> Fraction:
-    try:
-        return parse_quantity(node.allocatable.get(resource, "0"))
-    except ValueError:
-        return Fraction(0)
 
 
 def _offer(offers: Sequence[tuple[Node, Fraction]]) -> str:

@@ -10,7 +10,7 @@ from webhook.check.demand import Demand
 from webhook.check.wording import counted, listed
 from webhook.finding import Finding
 from webhook.model import Object
-from webhook.quantity import format_quantity, parse_quantity
+from webhook.quantity import format_quantity, stored_quantity
 
 TOPIC = "quotas"
 
@@ -42,7 +42,7 @@ def check_resource_quotas(quotas: Iterable[Quota], demands: Sequence[Demand]) ->
             if key not in quota.hard:
                 uncounting.setdefault(resource, []).append(f"{quota.namespace}/{quota.name}")
                 continue
-            hard, used = (_amount(values.get(key)) for values in (quota.hard, quota.used))
+            hard, used = (stored_quantity(values.get(key)) for values in (quota.hard, quota.used))
             told = f"{key} is {quota.hard[key]}, {format_quantity(used)} of it used, and a pod takes {format_quantity(amount)}"
             if hard < amount:
                 action = f"raise {key}"
@@ -105,7 +105,7 @@ def check_volcano(queues: Iterable[Object], demands: Sequence[Demand]) -> Iterat
     for queue in queues:
         capability = (queue.get("spec") or {}).get("capability") or {}
         for resource, amount in most.items():
-            if resource in capability and _amount(capability[resource]) < amount:
+            if resource in capability and stored_quantity(capability[resource]) < amount:
                 limited = True
                 message = (
                     f"capability has {resource}: {capability[resource]}, and a pod takes {format_quantity(amount)}"
@@ -136,10 +136,3 @@ def _covered(queue: Object) -> set[str]:
 
 def _name(obj: Object) -> str:
     return (obj.get("metadata") or {}).get("name") or ""
-
-
-def _amount(value: object) -> Fraction:
-    try:
-        return parse_quantity(value) if isinstance(value, str | int | float) else Fraction(0)
-    except ValueError:
-        return Fraction(0)

@@ -79,7 +79,7 @@ def _job(reading: Reading, members: Sequence[Part]) -> tuple[int, list[Observati
         return 0, []
     address = master.secondary.address
     of_master = next(part for part in members if part.name == master.name)
-    is_fresh = (of_master.seconds_bound(reading) or 0.0) < _SLACK_SECONDS
+    is_fresh = of_master.seconds_bound(reading) < _SLACK_SECONDS
     untold, found = 0, []
     for part in members:
         assert part.member is not None  # noqa: S101  # for mypy: the caller chose them

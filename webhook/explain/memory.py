@@ -10,7 +10,7 @@ from webhook.explain.part import Part
 from webhook.explain.reading import Reading
 from webhook.injection.ipc_lock import CAPABILITY, REFUSING_LEVELS, is_not_root, may_lock
 from webhook.model import Object, Reason
-from webhook.quantity import parse_quantity
+from webhook.quantity import stored_quantity
 
 MEMLOCK = "memlock"
 SHARED_MEMORY = "shared-memory"
@@ -65,13 +65,7 @@ def _shared_memory(part: Part) -> Iterator[Observation]:
         yield Observation(Stage.SPEED, "warn", SHARED_MEMORY, message, "give its emptyDir medium: Memory", pods)
         return
     size, memory = empty_dir.get("sizeLimit"), podspec.limits(container).get("memory")
-    if size is None or memory is None:
-        return
-    try:
-        too_large = parse_quantity(size) > parse_quantity(memory)
-    except ValueError:
-        return
-    if too_large:
+    if 0 < stored_quantity(memory) < stored_quantity(size):
         message = (
             f"{names.SHM_MOUNT_PATH} may hold {size}, and counts against container {container.get('name')}'s memory limit of {memory}: "
             "it is killed before it is full"

@@ -71,7 +71,7 @@ def _attached(reading: Reading, part: Part, asked: str, failure: str) -> Iterato
 
 
 def _no_status(reading: Reading, part: Part, failure: str) -> Iterator[Observation]:
-    pods, seconds = (part.name,), part.seconds_bound(reading) or 0.0
+    pods, seconds = (part.name,), part.seconds_bound(reading)
     if failure:
         message = "its network could not be made"
         action = "correct the NetworkAttachmentDefinition, or look at its CNI plugin and its IPAM on the node"

@@ -119,13 +119,11 @@ class Part:
             (each.get("state") or {} for each in self.container_statuses() if each.get("name") == container), {}
         )
 
-    def seconds_bound(self, reading: Reading) -> float | None:
-        """Return for how long the pod has been on its node; None where it is on none."""
-        if not self.node:
-            return None
+    def seconds_bound(self, reading: Reading) -> float:
+        """Return for how long a pod that is on a node has been there."""
         condition = self.condition("PodScheduled")
         since = condition.get("lastTransitionTime") if condition.get("status") == "True" else None
-        return seconds_since(since or self.pod["metadata"].get("creationTimestamp"), reading.now)
+        return seconds_since(since or self.pod["metadata"].get("creationTimestamp"), reading.now) or 0.0
 
 
 _ANY = Profile(name="")

@@ -13,7 +13,7 @@ from webhook.explain.part import Part
 from webhook.explain.reading import Reading, seconds_since
 from webhook.finding import Level
 from webhook.model import Object
-from webhook.quantity import format_quantity, parse_quantity
+from webhook.quantity import format_quantity, stored_quantity
 
 TOPIC = "scheduling"
 _INSUFFICIENT = re.compile(r"Insufficient ([\w.-]+/[\w.-]*\w)")
@@ -42,19 +42,13 @@ def devices(pod: Object) -> dict[str, Fraction]:
     for container in podspec.running_containers(pod):
         for resource, quantity in {**podspec.limits(container), **podspec.requests(container)}.items():
             if "/" in resource:
-                try:
-                    found[resource] = found.get(resource, Fraction(0)) + parse_quantity(quantity)
-                except ValueError:
-                    continue  # the API server takes no such pod
+                found[resource] = found.get(resource, Fraction(0)) + stored_quantity(quantity)
     return {resource: amount for resource, amount in found.items() if amount}
 
 
 def offered(node: Object, resource: str) -> Fraction:
     """Return how much of the resource the node can allocate in all."""
-    try:
-        return parse_quantity(((node.get("status") or {}).get("allocatable") or {}).get(resource) or "0")
-    except ValueError:
-        return Fraction(0)
+    return stored_quantity(((node.get("status") or {}).get("allocatable") or {}).get(resource))
 
 
 def _on_node(part: Part, nodes: Mapping[str, Object] | None) -> Iterator[Observation]:
