@@ -213,14 +213,6 @@ def test_no_rank_zero_at_all() -> None:
     assert (second.level, second.message) == ("warn", "has 3 of 4 members")
 
 
-def test_a_rank_zero_that_opted_out() -> None:
-    scene = Scene()
-    pod = scene.created(0)
-    pod["metadata"]["labels"][names.PROFILE] = "none"
-    scene.pods["bert-master-0"] = pod
-    assert "rank 0 carries label fabric-injector.io/profile: none" in one(scene, "members")
-
-
 @pytest.mark.parametrize("how", ["flag", "variable"])
 def test_members_that_are_missing(how: str) -> None:
     def say(pod: Object) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from webhook import names
+from webhook.explain.members import is_apart
 from webhook.explain.observation import Observation, Stage, common_form
 from webhook.explain.part import Part
 from webhook.explain.reading import Reading
@@ -12,6 +14,7 @@ from webhook.finding import Level
 from webhook.model import Decision, Outcome, Reason
 
 TOPIC = "injection"
+RENDEZVOUS = "rendezvous"
 _NOTHING_ASKED = (Reason.NOT_ASKED, Reason.NO_SIDECAR, Reason.DISABLED)
 _HARMLESS = (Reason.SINGLE_NODE, Reason.NO_PROCESS_GROUP, Reason.KEEPS_NAME, Reason.HUGEPAGES)
 _LOOKED_AT_ELSEWHERE = (Reason.POD_SECURITY, Reason.NOT_ROOT, Reason.USER_NAMESPACE, Reason.OVERSIZED, Reason.DISAGREES)
@@ -25,27 +28,55 @@ def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
     for part in live:
         if part.is_injected:
             jobs[part.job] = min(jobs.get(part.job, part.created), part.created)
+    members = [part for part in live if part.member is not None and part.member.wanted]
+    lost = {part.job for part in members} - {part.job for part in members if part.is_master}
     for part in live:
+        is_missed = part.job in lost and is_apart(part)
         if part.is_injected:
-            yield from _injected(part)
-        elif not (part.is_master and part.job in jobs):  # that is told of the job, see members
-            yield _not_injected(reading, part, some_injected=bool(jobs), first_injected=jobs.get(part.job, ""))
+            yield from _injected(part, is_missed=is_missed)
+        else:
+            found = _not_injected(reading, part, some_injected=bool(jobs), first_injected=jobs.get(part.job, ""))
+            yield _missed(found) if is_missed else found
 
 
-def _injected(part: Part) -> Iterator[Observation]:
+def _missed(one: Observation) -> Observation:
+    """Say of a rank 0 what follows for the members that wait for it."""
+    message = f"{one.message}; so rank 0's address is published to nobody"
+    action = one.action or "give all pods of the job the same labels and networks, then restart it"
+    return replace(one, stage=Stage.ADMISSION, level="fail", message=message, action=action)
+
+
+def _injected(part: Part, *, is_missed: bool) -> Iterator[Observation]:
     status, pods = part.status, (part.name,)
     told = [f"{key} {', '.join(map(str, status[key]))}" for key in ("injected", "kept") if _listed(status.get(key))]
     profile, version = status.get("profile", "(unreadable)"), status.get("version", "?")
     message = f"profile {profile}, version {version}: {'; '.join(told) or 'nothing had to be injected'}"
+    if not status:
+        message = f"annotation {names.STATUS}, which says what was injected, cannot be read"
     yield Observation(Stage.SUMMARY, "ok", TOPIC, message, pods=pods)
+    if is_missed:
+        yield _missed(_without_rendezvous(part))
     verdict = part.verdict
     if verdict is None or not verdict.allowed or not verdict.profile:
-        skipped = status.get("skipped")
-        for step, why in skipped.items() if isinstance(skipped, dict) else ():
+        for step, why in _skipped(part).items():
             yield Observation(Stage.SUMMARY, "ok", TOPIC, f"not injected: {step}: {why}", pods=pods)
         return
     for decision in verdict.decisions:
-        yield from _decision(part, decision)
+        if not (is_missed and decision.step == RENDEZVOUS):
+            yield from _decision(part, decision)
+
+
+def _without_rendezvous(part: Part) -> Observation:
+    why = _skipped(part).get(RENDEZVOUS)
+    message = f"lacks label {names.JOB} or annotation {names.RENDEZVOUS_NETWORK}, which injection sets"
+    if why is not None:
+        message = f"not injected: {RENDEZVOUS}: {common_form(str(why), part.name)}"
+    return Observation(Stage.ADMISSION, "fail", TOPIC, message, pods=(part.name,))
+
+
+def _skipped(part: Part) -> Mapping[str, object]:
+    skipped = part.status.get("skipped")
+    return skipped if isinstance(skipped, dict) else {}
 
 
 def _decision(part: Part, decision: Decision) -> Iterator[Observation]:

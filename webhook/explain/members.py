@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from webhook import names, podspec
+from webhook import podspec
 from webhook.explain.observation import Observation, Stage, named
 from webhook.explain.part import Part
 from webhook.explain.reading import Reading, seconds_since
 from webhook.finding import Level
-from webhook.reconcile.complaint import why_not_injected
 
 TOPIC = "members"
 _NODES = re.compile(r"--nnodes(?:=|\s+)[\"']?(\d{1,6})(?![\d:])")
@@ -48,15 +47,8 @@ def _rank_zero(reading: Reading, key: str, members: Sequence[Part]) -> Iterator[
         )
     if masters or not told:
         return
-    before = [
-        part for part in members if part.is_master and part.is_live and not podspec.labels(part.pod).get(names.JOB)
-    ]
-    if before:
-        rank_zero = before[0]
-        why, action = why_not_injected(rank_zero.pod, min(part.created for part in told))
-        message = f"rank 0 {why}, so that its address is published to nobody"
-        yield Observation(Stage.ADMISSION, "fail", TOPIC, message, action, (rank_zero.name,))
-        return
+    if any(is_apart(part) for part in members):
+        return  # why that is so is told of the pod itself, see injection
     ended = [part for part in members if part.is_master]
     if ended:
         last = max(ended, key=lambda part: str(part.pod["metadata"].get("creationTimestamp")))
@@ -67,6 +59,11 @@ def _rank_zero(reading: Reading, key: str, members: Sequence[Part]) -> Iterator[
     level: Level = "fail" if max(ages) > _SOON_SECONDS else "warn"
     action = "look at the Events of the job's owner, and at the quota and policies of its namespace"
     yield Observation(Stage.MEMBERS, level, TOPIC, "has no rank-0 pod", action, subject=subject)
+
+
+def is_apart(part: Part) -> bool:
+    """Tell a live rank 0 whose address is published to nobody, for it does not meet the others where they wait for it."""
+    return part.is_master and part.is_live and not (part.member and part.member.wanted)
 
 
 def _why_ended(part: Part) -> str:
@@ -81,7 +78,7 @@ def _why_ended(part: Part) -> str:
 def _number(key: str, members: Sequence[Part]) -> Iterator[Observation]:
     wanted = max((expected_members(part) for part in members), default=0)
     there = [part for part in members if part.phase != "Terminating"]
-    if wanted > len(there):
+    if wanted > len(there) > 0:
         message = f"has {len(there):,} of {wanted:,} members"
         action = "look at the Events of the job's owner: pods that were refused are told there"
         yield Observation(Stage.MEMBERS, "warn", TOPIC, message, action, subject=f"job {key}")

@@ -1,0 +1,174 @@
+"""Why rank 0's address is published to nobody: what is said of a rank 0 that its members wait for in vain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.scenes import PROFILES, Scene, ago
+from tests.test_explain_topics import findings, one, texts
+from webhook import names
+from webhook.model import Object
+from webhook.profiles import parse_profiles
+
+APART = PROFILES + "  apart: {rendezvous: {enabled: false}}"
+
+
+def waiting() -> Scene:
+    """Return a job whose workers wait for rank 0's address."""
+    scene = Scene()
+    for pod in scene.workers:
+        scene.wait(pod, ago(minutes=17))
+    return scene
+
+
+def without_injection(scene: Scene, **labels: str) -> Object:
+    pod = scene.created(0)
+    pod["metadata"]["labels"] |= {f"{names.PREFIX}{key}": value for key, value in labels.items()}
+    scene.bind(pod)
+    scene.pods["bert-master-0"] = pod
+    return pod
+
+
+def opted_out(scene: Scene) -> None:
+    without_injection(scene, profile="none")
+
+
+def made_again_meanwhile(scene: Scene) -> None:
+    without_injection(scene)["metadata"]["creationTimestamp"] = ago(minutes=5)
+
+
+def of_a_profile_that_is_gone(scene: Scene) -> None:
+    without_injection(scene, profile="gone")
+
+
+def after_the_label_was_removed(scene: Scene) -> None:
+    scene.labels.clear()
+    without_injection(scene)
+
+
+def while_the_namespace_observes(scene: Scene) -> None:
+    scene.labels[names.MODE] = "observe"
+    without_injection(scene)
+
+
+def profiles_unread(scene: Scene) -> None:
+    without_injection(scene)
+    scene.changes = {"profiles": None}
+
+
+def of_a_profile_without_rendezvous(scene: Scene) -> None:
+    scene.profiles = parse_profiles(APART)
+    pod = without_injection(scene, profile="apart")
+    scene.pods["bert-master-0"] = scene.admitted(pod)
+
+
+def on_the_network_of_its_node(scene: Scene) -> None:
+    pod = without_injection(scene)
+    pod["spec"]["hostNetwork"] = True
+    scene.pods["bert-master-0"] = scene.admitted(pod)
+
+
+def its_label_was_removed(scene: Scene) -> None:
+    del scene.master["metadata"]["labels"][names.JOB]
+
+
+def its_annotation_was_removed(scene: Scene) -> None:
+    del scene.master["metadata"]["annotations"][names.RENDEZVOUS_NETWORK]
+
+
+ALIKE = "give all pods of the job the same labels and networks, then restart it"
+LACKS = "lacks label fabric-injector.io/job or annotation fabric-injector.io/rendezvous-network, which injection sets"
+
+
+@pytest.mark.parametrize(
+    ("break_", "why", "action"),
+    [
+        (opted_out, "not injected: label fabric-injector.io/profile is none", ALIKE),
+        (
+            made_again_meanwhile,
+            "was created without injection, while the webhook was not called, for it was injected into older pods of the job: "
+            "today it would get profile shared",
+            "see fabric-injector check, which tells whether the webhook is called; then restart the job",
+        ),
+        (
+            of_a_profile_that_is_gone,
+            "nothing was injected, and today it would be denied: label fabric-injector.io/profile: no profile is named 'gone'; "
+            "use one of: shared",
+            "correct that, then restart the job",
+        ),
+        (
+            after_the_label_was_removed,
+            "not injected: neither the pod nor namespace research carries the label fabric-injector.io/profile",
+            "kubectl label namespace research fabric-injector.io/profile=PROFILE, then restart the job",
+        ),
+        (
+            while_the_namespace_observes,
+            "nothing was injected: label fabric-injector.io/mode of namespace research only observes",
+            "remove the label, then restart the job",
+        ),
+        (
+            profiles_unread,
+            "nothing was injected; why cannot be told",
+            "name the profiles file by --profiles, and see that namespace research carries fabric-injector.io/profile",
+        ),
+        (
+            of_a_profile_without_rendezvous,
+            "not injected: rendezvous: profile apart says rendezvous: {enabled: false}",
+            ALIKE,
+        ),
+        (
+            on_the_network_of_its_node,
+            "not injected: rendezvous: the pod uses the node's network: Multus gives it no secondary address",
+            ALIKE,
+        ),
+        (its_label_was_removed, LACKS, ALIKE),
+        (its_annotation_was_removed, LACKS, ALIKE),
+    ],
+)
+def test_says_why_nobody_is_told_of_rank_zero(break_: Callable[[Scene], object], why: str, action: str) -> None:
+    scene = waiting()
+    break_(scene)
+    first = findings(scene)[0]
+    assert (first.level, first.subject) == ("fail", "pod bert-master-0 (rank 0)")
+    assert first.message == f"{why}; so rank 0's address is published to nobody"
+    assert first.action == action
+    assert findings(scene, "members") == []
+    assert sum("rendezvous:" in text for text in texts(findings(scene, "injection"))) <= 1, "said once"
+
+
+def test_a_rank_zero_without_injection_that_nobody_waits_for() -> None:
+    scene = Scene(0)
+    scene.profiles = parse_profiles(APART)
+    scene.labels[names.PROFILE] = "apart"
+    scene.pods = {"bert-worker-0": scene.admitted(scene.created(1)), "bert-master-0": scene.created(0)}
+    assert texts(findings(scene, "injection"))[0] == (
+        "fail pod bert-master-0 (rank 0): was created without injection, before its namespace was labelled, or while the webhook was "
+        "not called: today it would get profile apart"
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        ({"phase": "Failed", "reason": "Evicted"}, "rank 0 is Failed (Evicted)"),
+        ({"phase": "Succeeded"}, "rank 0 is Succeeded"),
+    ],
+)
+def test_a_rank_zero_that_ended_before_the_others(status: Object, told: str) -> None:
+    scene = Scene()
+    scene.master["status"] = status
+    assert one(scene, "members") == f"fail pod bert-master-0 (rank 0): {told}, and its members still run"
+
+
+def test_a_rank_zero_that_is_being_deleted() -> None:
+    scene = Scene()
+    scene.master["metadata"]["deletionTimestamp"] = ago(seconds=5)
+    assert texts(findings(scene, "members")) == [
+        "fail pod bert-master-0 (rank 0): rank 0 is Terminating, and its members still run",
+        f"warn job {scene.master['metadata']['labels'][names.JOB]}: has 3 of 4 members",
+    ]
+    for pod in scene.workers:
+        pod["metadata"]["deletionTimestamp"] = ago(seconds=5)
+    assert findings(scene) == [], "the whole job is being deleted"
