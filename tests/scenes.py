@@ -123,7 +123,7 @@ class Scene:
         """Put it on a node."""
         pod["spec"]["nodeName"] = "node-1"
         scheduled = {"type": "PodScheduled", "status": "True", "lastTransitionTime": at or ago(minutes=19)}
-        pod["status"] = {"phase": "Pending", "conditions": [scheduled]}
+        pod["status"] = {"phase": "Pending", "conditions": [{"type": "Initialized", "status": "False"}, scheduled]}
 
     def attach(self, pod: Object, *addresses: str, interface: str = "net1") -> None:
         """Write network-status as Multus does."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -96,6 +97,27 @@ def test_leaves_out_an_object_that_is_no_such_object_and_says_so() -> None:
         told["pods/bert-worker-1"]
         == "cannot be read, so that it is left out: pod.spec.containers: expected a list, found an object"
     )
+
+
+def no_containers(pod: Object) -> None:
+    pod["spec"]["containers"] = []
+
+
+def another_container(pod: Object) -> None:
+    pod["metadata"]["annotations"][names.CONTAINER] = "gone"
+
+
+def no_quantities(pod: Object) -> None:
+    pod["spec"]["containers"][0]["resources"]["limits"] = {"memory": "much", "rdma/hca": "some", "nvidia.com/gpu": ""}
+
+
+@pytest.mark.parametrize("spoil", [no_containers, another_container, no_quantities])
+def test_explains_a_pod_that_is_not_as_it_was_admitted(spoil: Callable[[Object], None]) -> None:
+    made = Scene(1)
+    spoil(made.master)
+    document = judged(cluster_of(made))
+    assert [each["pod"] for each in document["members"]] == ["bert-master-0", "bert-worker-0"]
+    assert not [each for each in document["findings"] if each["level"] == "fail"]
 
 
 def test_names_what_is_wrong_with_the_one_pod_that_was_asked_for() -> None:

@@ -74,6 +74,10 @@ def test_groups_of_one_leaderworkerset_are_jobs_of_their_own() -> None:
     assert known_names([late]) == ["l"]
 
 
+def test_a_pod_of_nobody_is_no_job() -> None:
+    assert known_names([pod("debug", app="shell"), pod("bare"), pod("a-0", key="a-1f", app="a")]) == ["a"]
+
+
 def test_an_owner_of_the_name_goes_before_labels_of_the_name() -> None:
     [job] = find_jobs([pod("a-0", "a"), pod("x", "x", app="a")], "a")
     assert list(job.pods) == ["a-0"]

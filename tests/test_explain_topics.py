@@ -9,7 +9,7 @@ import pytest
 
 from tests.scenes import NOW, Scene, ago, event, node
 from tests.worlds import network
-from webhook import names
+from webhook import __version__, names
 from webhook.explain.events import concerns
 from webhook.explain.explanation import Explanation, explain
 from webhook.explain.reading import Unread
@@ -113,6 +113,26 @@ def test_profiles_that_are_not_known() -> None:
     assert texts(findings(scene, "injection")) == ["warn pod bert-worker-1: nothing was injected; why cannot be told"]
 
 
+def test_a_status_that_was_changed_by_hand() -> None:
+    scene = Scene(0)
+    scene.master["metadata"]["annotations"][names.STATUS] = "{profile: shared}"
+    told = [each.message for each in explain(scene.reading).findings if each.topic == "injection"]
+    assert told == ["annotation fabric-injector.io/status, which says what was injected, cannot be read"]
+
+
+def test_what_admission_warns_of() -> None:
+    def mount_devices(pod: Object) -> None:
+        pod["spec"]["volumes"] = [{"name": "ib", "hostPath": {"path": "/dev/infiniband"}}]
+        pod["spec"]["containers"][0]["volumeMounts"] = [{"name": "ib", "mountPath": "/dev/infiniband"}]
+
+    scene = Scene(0, before=mount_devices)
+    del scene.master["spec"]["containers"][0]["resources"]["limits"]["rdma/hca"]
+    scene.profiles = parse_profiles("profiles: {shared: {networks: [{network: default/rdma-net}]}}")
+    assert one(scene, "injection").startswith(
+        "warn pod bert-master-0 (rank 0): host-devices: container pytorch mounts /dev/infiniband of the node, but may open nothing"
+    )
+
+
 PROFILE = """
 profiles:
   shared:
@@ -173,6 +193,15 @@ def test_another_profile_since() -> None:
     assert "nothing would be injected: neither the pod" in one(scene, "drift")
     scene.labels |= {names.PROFILE: "shared", names.MODE: "observe"}
     assert one(scene, "drift").endswith("label fabric-injector.io/mode of its namespace says to observe only")
+
+
+def test_another_wait_script_since_the_webhook_was_upgraded_is_no_matter() -> None:
+    scene = Scene(0)
+    scene.master["spec"]["initContainers"][0]["command"][2] += "\n# of an earlier version"
+    assert one(scene, "drift").endswith("today: rendezvous: other variables or another wait step")
+    annotations = scene.master["metadata"]["annotations"]
+    annotations[names.STATUS] = annotations[names.STATUS].replace(f'"version":"{__version__}"', '"version":"0.0.1"')
+    assert findings(scene, "drift") == []
 
 
 # members
@@ -290,6 +319,16 @@ def test_a_scheduler_that_says_nothing() -> None:
     assert (found.level, found.action) == ("warn", "is scheduler volcano running?")
 
 
+def test_a_queue_that_says_it_before_the_scheduler() -> None:
+    scene = Scene(0)
+    scene.unschedule(scene.master, "")
+    text = "queue resource quota insufficient: insufficient rdma/hca"
+    scene.events.append(event("PodGroup", "bert", "Unschedulable", text, source="volcano"))
+    [found] = findings(scene, "scheduling")
+    assert found.message == f"is on no node yet: {text}"
+    assert found.action.startswith("give the queue or quota the resources")
+
+
 def test_a_gate_of_another_hand() -> None:
     scene = Scene(0)
     scene.unschedule(scene.master, "")
@@ -345,6 +384,34 @@ def test_a_status_that_is_no_list() -> None:
     scene = Scene(0)
     scene.master["metadata"]["annotations"][names.NETWORK_STATUS] = "[oops"
     assert "annotation k8s.v1.cni.cncf.io/network-status is no list of networks" in one(scene, "networks")
+
+
+def test_an_annotation_that_multus_refuses_is_told_as_admission_says_it() -> None:
+    scene = Scene(0)
+    scene.master["metadata"]["annotations"][names.NETWORKS] = "default/rdma-net/more"
+    assert "has more than one '/'; Multus refuses it: correct or remove it" in one(scene, "drift", "networks")
+
+
+def test_a_pod_that_asks_for_a_network_by_itself() -> None:
+    scene = Scene(0)
+    pod = scene.created(1)
+    pod["metadata"]["labels"][names.PROFILE] = "none"
+    pod["metadata"]["annotations"] = {names.NETWORKS: "default/rdma-net"}
+    scene.bind(pod)
+    scene.attach(pod)
+    scene.pods = {"bert-worker-0": pod}
+    assert findings(scene, "networks") == [], "where the ranks do not meet on it, it may be without addresses"
+
+
+def test_a_network_whose_plugin_fails() -> None:
+    scene = Scene(0)
+    scene.bind(scene.master)
+    del scene.master["metadata"]["annotations"][names.NETWORK_STATUS]
+    said = 'Failed to create pod sandbox: rpc error: code = Unknown desc = plugin "macvlan" failed:\n\tno such device: ens9'
+    scene.events = [event("Pod", "bert-master-0", "FailedCreatePodSandBox", said, source="kubelet")]
+    [found] = findings(scene, "networks")
+    assert found.message == 'its network could not be made: plugin "macvlan" failed: no such device: ens9'
+    assert found.action.startswith("correct the NetworkAttachmentDefinition, or look at its CNI plugin")
 
 
 def test_a_network_that_was_not_attached() -> None:
@@ -510,6 +577,22 @@ def test_a_member_that_is_told_another_address() -> None:
     )
 
 
+def test_a_member_that_is_told_nothing_any_more() -> None:
+    scene = Scene()
+    del scene.pods["bert-worker-2"]["metadata"]["annotations"][names.MASTER_ADDR]
+    assert one(scene, "addresses") == "warn pod bert-worker-2: is not told that rank 0 is at 192.168.0.1"
+
+
+def test_a_rank_zero_that_has_just_got_its_address_is_yet_to_be_told_of() -> None:
+    scene = Scene(1)
+    scene.bind(scene.master, ago(seconds=5))
+    for pod in scene.pods.values():
+        scene.wait(pod, ago(seconds=3))
+    found = explain(scene.reading).findings
+    assert {each.level for each in found} == {"ok"}
+    assert not [each for each in found if each.topic == "addresses"]
+
+
 def test_a_rank_zero_that_is_not_told_its_own_address() -> None:
     scene = Scene()
     del scene.master["metadata"]["annotations"][names.LOCAL_ADDR]
@@ -548,6 +631,27 @@ def test_a_container_that_may_not_lock_memory() -> None:
     scene.labels[names.POD_SECURITY_ENFORCE] = "baseline"
     [found] = findings(scene, "memlock")
     assert "label pod-security.kubernetes.io/enforce: baseline of namespace research refuses it" in found.message
+
+
+def test_memory_that_is_not_locked_by_choice() -> None:
+    scene = Scene(0)
+    scene.profiles = parse_profiles(PROFILE + "    ipcLock: false")
+    scene.pods = {"bert-master-0": scene.admitted(scene.created(0))}
+    assert findings(scene, "memlock") == []
+
+
+@pytest.mark.parametrize(
+    "of_the_user", [{"persistentVolumeClaim": {"claimName": "fast"}}, {"emptyDir": {"medium": "Memory"}}, None], ids=str
+)
+def test_a_shared_memory_of_the_users_own_is_no_fault(of_the_user: Object | None) -> None:
+    def bring(pod: Object) -> None:
+        if of_the_user is None:
+            pod["spec"]["hostIPC"] = True
+        else:
+            pod["spec"]["volumes"] = [{"name": "shm", **of_the_user}]
+            pod["spec"]["containers"][0]["volumeMounts"] = [{"name": "shm", "mountPath": "/dev/shm"}]
+
+    assert findings(Scene(0, before=bring), "shared-memory") == []
 
 
 def test_a_user_namespace() -> None:
@@ -589,6 +693,16 @@ def test_members_that_disagree_on_their_sockets() -> None:
     assert found[1].endswith(
         "its members disagree on NCCL_SOCKET_IFNAME: =net1 in 2 (bert-master-0, bert-worker-0); eth0 in 1 (bert-worker-1)"
     )
+
+
+def test_a_socket_variable_that_cannot_be_read_is_in_no_disagreement() -> None:
+    scene = Scene(1)
+    source = {"configMapKeyRef": {"name": "fabric", "key": "interface"}}
+    entries = scene.pods["bert-worker-0"]["spec"]["containers"][0]["env"]
+    [entry] = [each for each in entries if each["name"] == names.ENV_NCCL_SOCKET_IFNAME]
+    entry.pop("value")
+    entry["valueFrom"] = source
+    assert findings(scene, "interfaces") == []
 
 
 def test_our_own_events_of_live_pods_are_told() -> None:
