@@ -9,6 +9,7 @@ import pytest
 from tests.scenes import PROFILES, Scene, ago
 from tests.test_explain_topics import findings, one, texts
 from webhook import names
+from webhook.explain.explanation import explain
 from webhook.model import Object
 from webhook.profiles import parse_profiles
 
@@ -70,6 +71,11 @@ def on_the_network_of_its_node(scene: Scene) -> None:
     scene.pods["bert-master-0"] = scene.admitted(pod)
 
 
+def of_a_profile_without_rendezvous_and_profiles_unread(scene: Scene) -> None:
+    of_a_profile_without_rendezvous(scene)
+    scene.changes = {"profiles": None}
+
+
 def its_label_was_removed(scene: Scene) -> None:
     del scene.master["metadata"]["labels"][names.JOB]
 
@@ -119,6 +125,11 @@ LACKS = "lacks label fabric-injector.io/job or annotation fabric-injector.io/ren
             ALIKE,
         ),
         (
+            of_a_profile_without_rendezvous_and_profiles_unread,
+            "not injected: rendezvous: profile apart says rendezvous: {enabled: false}",
+            ALIKE,
+        ),
+        (
             on_the_network_of_its_node,
             "not injected: rendezvous: the pod uses the node's network: Multus gives it no secondary address",
             ALIKE,
@@ -135,7 +146,8 @@ def test_says_why_nobody_is_told_of_rank_zero(break_: Callable[[Scene], object],
     assert first.message == f"{why}; so rank 0's address is published to nobody"
     assert first.action == action
     assert findings(scene, "members") == []
-    assert sum("rendezvous:" in text for text in texts(findings(scene, "injection"))) <= 1, "said once"
+    told = [each for each in explain(scene.reading).findings if each.subject == first.subject]
+    assert sum("not injected: rendezvous:" in each.message for each in told) <= 1, "said once"
 
 
 def test_a_rank_zero_without_injection_that_nobody_waits_for() -> None:

@@ -59,6 +59,8 @@ def _injected(part: Part, *, is_missed: bool) -> Iterator[Observation]:
     verdict = part.verdict
     if verdict is None or not verdict.allowed or not verdict.profile:
         for step, why in _skipped(part).items():
+            if is_missed and step == RENDEZVOUS:
+                continue  # told above
             yield Observation(Stage.SUMMARY, "ok", TOPIC, f"not injected: {step}: {why}", pods=pods)
         return
     for decision in verdict.decisions:
