@@ -5,7 +5,7 @@ import pytest
 from tests.findings import brief
 from tests.worlds import network, profiles
 from webhook import names
-from webhook.check.demand import Demand, find_demands
+from webhook.check.demand import Demand, find_demands, profile_users
 from webhook.check.devices import Node, check_devices, read_node
 from webhook.networks import define_network
 
@@ -124,3 +124,13 @@ profiles:
     ]
     [demand] = find_demands(profiles(text), {}, {(each.namespace, each.name): each for each in defined})
     assert demand.resources == {"eth/vf": 1, "rdma/a": 1, "rdma/b": 1}
+
+
+def test_a_namespace_without_a_profile_uses_none() -> None:
+    labels = {
+        "a": {names.PROFILE: "own"},
+        "b": {},
+        "c": {names.PROFILE: names.PROFILE_NONE},
+        "d": {names.PROFILE: "own"},
+    }
+    assert profile_users(labels.items()) == {"own": ["a", "d"]}
