@@ -89,6 +89,28 @@ def test_an_item_of_a_container_is_found_again_after_another_was_put_before_it()
     assert jsonpatch.apply_patch(pod, draft.operations) == draft.pod
 
 
+def test_what_the_draft_added_is_edited_inside_the_operation_that_added_them() -> None:
+    draft = Draft({"spec": {"volumes": [{"name": "a"}]}})
+    draft.append(("spec", "new"), {"name": "b"})
+    draft.insert(("spec", "new"), 0, {"name": "a"})
+    draft.insert(("spec", "new"), 5, {"name": "d"})
+    draft.replace(("spec", "new"), 2, {"name": "c"})
+    draft.replace(("spec", "volumes"), 0, {"name": "z"})
+    draft.set_keys(("spec", "labels"), {"x": "1"})
+    draft.set_keys(("spec", "labels"), {"x": "1", "y": "2", "z": "3"})
+    draft.remove_key(("spec", "labels"), "z")
+    draft.set_key(("spec", "new", 0, "deep"), "more", "1")
+    assert draft.operations == [
+        {
+            "op": "add",
+            "path": "/spec/new",
+            "value": [{"name": "a", "deep": {"more": "1"}}, {"name": "b"}, {"name": "c"}],
+        },
+        {"op": "replace", "path": "/spec/volumes/0", "value": {"name": "z"}},
+        {"op": "add", "path": "/spec/labels", "value": {"x": "1", "y": "2"}},
+    ]
+
+
 def test_a_null_parent_is_replaced() -> None:
     pod = {"items": [None], "m": None}
     draft = Draft(pod)

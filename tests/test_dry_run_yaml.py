@@ -28,9 +28,10 @@ WRITTEN: dict[str, tuple[Any, str]] = {
     ),
     "quotes": (["it's", "'", '"'], "- it's\n- ''''\n- '\"'\n"),
     "odd characters": (
-        ["\x1b[2J", "\t", "é", "\u202e", "\U000e0001"],
-        '- "\\x1b[2J"\n- "\\t"\n- é\n- "\\u202e"\n- "\\U000e0001"\n',
+        ["\x1b[2J", "\t", "é", "\u202e", "\U000e0001", '\x07"\\\n'],
+        '- "\\x1b[2J"\n- "\\t"\n- é\n- "\\u202e"\n- "\\U000e0001"\n- "\\x07\\"\\\\\\n"\n',
     ),
+    "nothing": ({}, "{}\n"),
 }
 
 _texts = st.text() | st.text(alphabet="ab :#-\n'\"|>&*!%@`{}[],?~=<\t.01_ey")
