@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 import json
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import jsonpatch
 
 from webhook.draft import Draft
+from webhook.errors import Denied
 from webhook.injection.plan import Plan
 from webhook.model import Decision, Namespace, NetworkDefinition, Object, Outcome, Reason
 from webhook.networks import Attachment
@@ -86,11 +88,17 @@ def plan(
 def carry_out(step: Step, pod: Object, plan_of_pod: Plan) -> tuple[Object, list[Decision]]:
     """Return what *step* makes of *pod*, and its decisions, having checked what every step promises.
 
-    The input is untouched, the operations lead from it to the result, and a second pass changes nothing.
+    The input is untouched, the operations lead from it to the result, a second pass changes nothing, and whatever is told, a
+    denial too, is told in the step's own name.
     """
     before = json.dumps(pod)
     draft = Draft(pod)
-    decisions = list(step(draft, plan_of_pod))
+    name = vars(sys.modules[step.__module__])["STEP"]
+    try:
+        decisions = list(step(draft, plan_of_pod))
+    except Denied as denied:
+        assert denied.step == name  # noqa: PT017  # raised again for the test
+        raise
     assert json.dumps(pod) == before, "the input is touched"
     operations = json.loads(json.dumps(draft.operations))
     assert jsonpatch.apply_patch(json.loads(before), operations) == draft.pod
@@ -100,7 +108,7 @@ def carry_out(step: Step, pod: Object, plan_of_pod: Plan) -> tuple[Object, list[
     assert again.pod == draft.pod
     assert not [one for one in repeated if one.outcome is Outcome.INJECTED]
     assert decisions, "a step says what it did"
-    assert len({one.step for one in decisions}) == 1
+    assert {one.step for one in decisions} == {name}
     for one in decisions:
         assert one.message.isprintable(), one.message
         assert not one.message.endswith("."), one.message
