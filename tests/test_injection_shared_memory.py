@@ -200,18 +200,37 @@ def test_leaves_a_mount_of_no_volume_to_the_api_server() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "spec", "reason"),
+    ("settings", "spec", "reason", "why"),
     [
-        pytest.param(SharedMemory(enabled=False), {}, Reason.DISABLED, id="profile"),
-        pytest.param(SharedMemory(), {"hostIPC": True}, Reason.HOST_IPC, id="host-ipc"),
-        pytest.param(SharedMemory(), {"os": {"name": "windows"}}, Reason.WINDOWS, id="windows"),
+        pytest.param(
+            SharedMemory(enabled=False),
+            {},
+            Reason.DISABLED,
+            "profile rdma has sharedMemory.enabled: false",
+            id="profile",
+        ),
+        pytest.param(
+            SharedMemory(),
+            {"hostIPC": True},
+            Reason.HOST_IPC,
+            "the pod has hostIPC: true and so the node's own /dev/shm, which a mount would hide",
+            id="host-ipc",
+        ),
+        pytest.param(
+            SharedMemory(),
+            {"os": {"name": "windows"}},
+            Reason.WINDOWS,
+            "a Windows pod has no /dev/shm",
+            id="windows",
+        ),
     ],
 )
-def test_skips(settings: SharedMemory, spec: Object, reason: Reason) -> None:
+def test_skips(settings: SharedMemory, spec: Object, reason: Reason, why: str) -> None:
     pod = minimal_pod(**spec)
     result, decisions = carry_out(inject, pod, plan(pod, profile=profile(shared_memory=settings)))
     assert result == pod
     assert outcomes(decisions) == [(Outcome.SKIPPED, reason)]
+    assert message(decisions, Outcome.SKIPPED) == why
 
 
 @settings(deadline=None)

@@ -111,7 +111,7 @@ def test_denies_an_interface_that_the_profile_names_and_another_has(
     assert (denial.value.step, denial.value.reason) == ("networks", Reason.INTERFACE_CONFLICT)
     message = denial.value.message
     assert message.startswith("pod train-0: profile rdma attaches network research/")
-    assert owner in message
+    assert f", but {owner}" in message
     assert message.endswith("; name another interface in one of the two")
 
 

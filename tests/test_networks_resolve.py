@@ -13,7 +13,7 @@ from webhook import names
 from webhook.errors import Denied, Unavailable
 from webhook.model import NetworkDefinition, Object, Reason
 from webhook.networks import Attachment, ResolvedNetworks, resolve_networks
-from webhook.profiles import Multus, Profile, ProfileNetwork
+from webhook.profiles import Multus, Profile, ProfileNetwork, Rendezvous
 
 KNOWN = {
     one.namespace + "/" + one.name: one
@@ -200,6 +200,15 @@ def test_counts_what_each_attachment_takes(
     assert [dict(one.resources) for one in found.attachments] == resources
 
 
+def test_meets_on_a_network_of_the_pods_own_namespace() -> None:
+    of_profile = profile(
+        networks=(entry("rails/rail-0"), ProfileNetwork(None, "own")),
+        rendezvous=Rendezvous(network=ProfileNetwork(None, "own")),
+    )
+    found = resolve(pod(), of_profile)
+    assert found.rendezvous == found.attachments[1]
+
+
 @pytest.mark.parametrize(
     ("default", "interface"),
     [("calico", "eth0"), ("kube-system/calico@eth1", "eth1"), ('[{"name":"calico"}]', "eth0")],
@@ -270,7 +279,9 @@ def test_denies_an_annotation_that_multus_refuses() -> None:
 def test_denies_two_default_routes_of_one_family(networks: str, default: str | None, found: str) -> None:
     denied = denial(pod(networks, default), profile())
     assert denied.reason is Reason.BAD_NETWORKS
-    assert found in denied.message
+    assert denied.message == (
+        f"pod train-0: annotation {names.NETWORKS}: default-route holds {found} in all, and Multus takes one; remove the others"
+    )
 
 
 def test_judges_the_default_network_alone_by_what_is_added_to_it() -> None:
@@ -321,6 +332,20 @@ def test_takes_one_default_route_of_each_family() -> None:
             f"annotation {names.NETWORKS}: element 1 names network 'x\\ny/../pods', which does not exist; "
             "create NetworkAttachmentDefinition ../pods in namespace 'x\\ny', or correct the name",
             id="a name that no object has",
+        ),
+        pytest.param(
+            pod("x" * 111),
+            profile(),
+            f"annotation {names.NETWORKS}: element 1 names network research/{'x' * 111}, which does not exist; "
+            f"create NetworkAttachmentDefinition {'x' * 111} in namespace research, or correct the name",
+            id="the longest text that is shown whole",
+        ),
+        pytest.param(
+            pod("x" * 112),
+            profile(),
+            f"annotation {names.NETWORKS}: element 1 names network 'research/{'x' * 111}', which does not exist; "
+            f"create NetworkAttachmentDefinition {'x' * 112} in namespace research, or correct the name",
+            id="a longer one",
         ),
     ],
 )

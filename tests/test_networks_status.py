@@ -97,6 +97,18 @@ def test_what_is_no_list_of_networks_is_a_problem_with_its_reason(status: str) -
     assert "is no list of networks" in secondary_address(status, NET).problem
 
 
+@pytest.mark.parametrize(
+    ("status", "why"),
+    [
+        ("{}", "the JSON text is no list"),
+        ("[1]", "an element is no object"),
+        ("[]" + " " * 262_143, "262145 characters"),
+    ],
+)
+def test_says_why_a_value_is_no_list_of_networks(status: str, why: str) -> None:
+    assert secondary_address(status, NET) == Secondary(problem=f"is no list of networks ({why})")
+
+
 @pytest.mark.parametrize("ips", ["192.168.0.5", {"a": 1}, 5])
 def test_ips_of_another_type(ips: object) -> None:
     assert found({**entry(), "ips": ips}) == Secondary(problem="ips is no list")
