@@ -19,7 +19,7 @@ from webhook.model import Decision, Object, Outcome, Reason
 from webhook.workloads.addresses import Variables
 from webhook.workloads.arguments import Rewriting, flag_variables, rewrite_arguments
 from webhook.workloads.consumption import consumed_before_port
-from webhook.workloads.endpoint import is_rendezvous_variable, split_endpoint
+from webhook.workloads.endpoint import is_local, is_rendezvous_variable, split_endpoint
 from webhook.workloads.member import Rendezvous
 
 STEP = "rendezvous"
@@ -153,8 +153,8 @@ def _address_entry(variable: str, before_port: frozenset[str]) -> Object:
 
 
 def _remember_name(draft: Draft, plan: Plan, meets: Rendezvous, *, moved: bool) -> None:
-    """Keep rank 0's name, which the rewritten variables no longer tell, for a later pass and for people."""
+    """Keep rank 0's name, which the rewritten variables no longer tell, for a later pass and for people; ``localhost`` names nobody."""
     container = draft.pod["spec"]["containers"][plan.container]
     if moved and meets.hosts and not podspec.has_env(container, names.ENV_MASTER_NAME):
-        entry = {"name": names.ENV_MASTER_NAME, "value": min(meets.hosts, key=lambda host: (len(host), host))}
+        entry = {"name": names.ENV_MASTER_NAME, "value": min(meets.hosts, key=lambda host: (is_local(host), host))}
         draft.insert(("spec", "containers", plan.container, "env"), 0, entry)
