@@ -32,14 +32,12 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     if context.get("privileged"):
         message = f"container {plan.container_name} is privileged, which includes {CAPABILITY}"
         return [Decision(STEP, Outcome.KEPT, Reason.PRIVILEGED, message), *_inert(draft, plan, context)]
-    capabilities = context.get("capabilities") or {}
-    added, dropped = _known(capabilities.get("add")), _known(capabilities.get("drop"))
-    if CAPABILITY in dropped:
+    if CAPABILITY in _listed(context, "drop"):
         message = _about(
             plan, f"drops {CAPABILITY} itself, and a drop outweighs an add; remove it from drop to use RDMA"
         )
         return [Decision(STEP, Outcome.WARNED, Reason.USER_VALUE, message)]
-    if CAPABILITY in added or ("ALL" in added and "ALL" not in dropped):
+    if may_lock(context):
         message = f"container {plan.container_name} has {CAPABILITY} already"
         return [Decision(STEP, Outcome.KEPT, Reason.ALREADY_THERE, message), *_inert(draft, plan, context)]
     level = plan.namespace.labels.get(names.POD_SECURITY_ENFORCE)
@@ -50,12 +48,12 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     return [Decision(STEP, Outcome.INJECTED, Reason.ADDED, message), *_inert(draft, plan, context)]
 
 
-def _known(listed: Iterable[str] | None) -> tuple[str, ...]:
-    """Read capabilities as runtimes do, whatever their case.
+def _listed(context: Object, key: str) -> tuple[str, ...]:
+    """Read the capabilities of ``add`` or ``drop`` as runtimes do, whatever their case.
 
     Source: containerd internal/cri/opts WithCapabilities: upper case, and ``CAP_`` put before it, whatever is there.
     """
-    return tuple(map(str.upper, listed or ()))
+    return tuple(map(str.upper, (context.get("capabilities") or {}).get(key) or ()))
 
 
 def _refused(plan: Plan, level: str) -> list[Decision]:
@@ -98,8 +96,7 @@ def may_lock(context: Object) -> bool:
     """Tell whether a container's securityContext gives it IPC_LOCK."""
     if context.get("privileged"):
         return True
-    capabilities = context.get("capabilities") or {}
-    added, dropped = _known(capabilities.get("add")), _known(capabilities.get("drop"))
+    added, dropped = _listed(context, "add"), _listed(context, "drop")
     return CAPABILITY not in dropped and (CAPABILITY in added or ("ALL" in added and "ALL" not in dropped))
 
 
