@@ -100,9 +100,9 @@ def _rewrite(draft: Draft, index: int, meets: Rendezvous, *, is_training: bool) 
         if form == "":
             moved.add(name)
             wanted.append((position, _address_entry(name, before_port)))
-        elif form != entry.get("value"):
+        else:
             wanted.append((position, {"name": name, "value": form}))
-        needs_helper |= form != ""
+            needs_helper = True
     for position, replacement in wanted:
         draft.replace((*path, "env"), position, replacement)
     first = []

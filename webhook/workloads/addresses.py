@@ -67,7 +67,7 @@ class Variables:
             value = value.replace(f"$({name})", inner)
             if len(value) > LONGEST:
                 return None
-        return value if len(value) <= LONGEST else None
+        return value
 
     def counts(self, entry: Object) -> bool:
         """Tell whether an entry is the one that decides what its variable holds: the last of its name."""

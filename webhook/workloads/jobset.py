@@ -61,12 +61,11 @@ def describe(
     )
 
 
-def completion_index(pod: Object, labels: Mapping[str, str]) -> str:
-    """Return the index that the Job gave the pod: a label since Kubernetes 1.28, an annotation always."""
-    key = "batch.kubernetes.io/job-completion-index"
-    return labels.get(key) or podspec.annotations(pod).get(key, "")
+def completion_index(pod: Object) -> str | None:
+    """Return the index that the Job gave the pod: always an annotation, since Kubernetes 1.28 a label too."""
+    return podspec.annotations(pod).get("batch.kubernetes.io/job-completion-index")
 
 
 def _is_first_of_leaders(pod: Object, labels: Mapping[str, str]) -> bool:
-    indexes = (labels.get(PREFIX + "job-index", ""), completion_index(pod, labels))
+    indexes = (labels.get(PREFIX + "job-index"), completion_index(pod))
     return leads(labels.get(PREFIX + "replicatedjob-name", ""), *indexes)

@@ -90,7 +90,7 @@ def names_rank_zero(
     return label in podspec.own_names(pod) or belongs(label) or (is_rank_zero and is_local(host))
 
 
-def leads(role: str, *indexes: str) -> bool:
+def leads(role: str, *indexes: str | None) -> bool:
     """Tell rank 0 of a job whose pods are of several templates: the first pod of one that is named as leaders are."""
     return role.lower() in _LEADERS and all(index == "0" for index in indexes)
 

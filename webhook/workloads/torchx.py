@@ -28,18 +28,18 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> Member | None:
     """Describe a TorchX replica; None for other pods."""
     if _PREFIX + "version" not in labels and _PREFIX + "app-name" not in labels:
         return None
-    role, replica = labels.get(_PREFIX + "role-index", ""), labels.get(_PREFIX + "replica-id", "")
+    role, role_name = labels.get(_PREFIX + "role-index"), labels.get(_PREFIX + "role-name", "")
     text = command_text(pod)
     container = labels.get("volcano.sh/task-spec") or podspec.display_name(pod)
     if is_single_node(pod, text):
         return Member(
             SYSTEM, container, None, Reason.SINGLE_NODE, "the app runs on one node: its ranks need no network to meet"
         )
-    variables = _variables(pod, text, role, labels.get(_PREFIX + "role-name", ""))
+    variables = _variables(pod, text, role, role_name)
     if not variables:
-        message = f"the command of role {labels.get(_PREFIX + 'role-name', role)} does not name the address of rank 0"
+        message = f"the command of role {role_name!r} does not name the address of rank 0"
         return Member(SYSTEM, container, None, Reason.NO_PROCESS_GROUP, message)
-    is_master = (role, replica) == ("0", "0")
+    is_master = role == labels.get(_PREFIX + "replica-id") == "0"
     app = (
         labels.get("app.kubernetes.io/instance")
         or labels.get("volcano.sh/job-name")
@@ -60,7 +60,7 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> Member | None:
     )
 
 
-def _variables(pod: Object, text: str, role: str, role_name: str) -> tuple[str, ...]:
+def _variables(pod: Object, text: str, role: str | None, role_name: str) -> tuple[str, ...]:
     """Return the variables by which the replica meets rank 0, as its command writes them.
 
     Role 0 may also name its own variable in another spelling, or hand the name to a program. Another role may connect to rank 0 for

@@ -39,15 +39,10 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> Member | NotTraining | 
     elif role != _NODE:
         return None
     addresses = find_addresses(pod)
-    name = labels[jobset.PREFIX + "jobset-name"]
     if not addresses and not _is_torch(pod):
         message = "the TrainJob's runtime names no torch address of rank 0"
         return Member(SYSTEM, role, None, Reason.NO_PROCESS_GROUP, message)
-    is_rank_zero = jobset.completion_index(pod, labels) == "0"
-    member = jobset.describe(pod, labels, SYSTEM, _NODE, addresses, is_rank_zero)
-    if member.rendezvous is None and member.reason is Reason.NO_MASTER:
-        return Member(SYSTEM, _NODE, None, Reason.NO_MASTER, f"no variable or argument names {name}'s rank 0")
-    return member
+    return jobset.describe(pod, labels, SYSTEM, _NODE, addresses, jobset.completion_index(pod) == "0")
 
 
 def _is_torch(pod: Object) -> bool:
