@@ -64,12 +64,27 @@ SPELLINGS: dict[str, Callable[[Object, str], Object]] = {
     "name-of-an-earlier-pass-is-empty": lambda pod, host: add_env(
         add_env(pod, names.ENV_MASTER_NAME, ""), "MASTER_ADDR", host
     ),
+    "label-by-reference": lambda pod, host: add_env(
+        with_field(annotated(pod, "labels", host), "HEAD", "metadata.labels['example.com/head']"),
+        "MASTER_ADDR",
+        "$(HEAD)",
+    ),
+    "annotation-by-reference": lambda pod, host: add_env(
+        with_field(annotated(pod, "annotations", host), "HEAD", "metadata.annotations['example.com/head']"),
+        "MASTER_ADDR",
+        "$(HEAD)",
+    ),
     "last-entry-counts": lambda pod, host: add_env(add_env(pod, "MASTER_ADDR", "10.0.0.9"), "MASTER_ADDR", host),
 }
 
 
 def with_field(pod: Object, name: str, path: str) -> Object:
     pod["spec"]["containers"][0]["env"].append(field(name, path))
+    return pod
+
+
+def annotated(pod: Object, where: str, host: str) -> Object:
+    pod["metadata"].setdefault(where, {})["example.com/head"] = host
     return pod
 
 
@@ -171,6 +186,48 @@ def test_a_leader_of_its_own_template_is_rank_zero_though_it_calls_itself_otherw
 ) -> None:
     master, worker = pair(pattern, ("MASTER_ADDR", "LWS_LEADER_ADDRESS"))
     one_job(say(leader(master, labels, name)), add_env(worker, "MASTER_ADDR", host))
+
+
+@pytest.mark.parametrize("prefix", ["training.kubeflow.org/", ""], ids=["now", "before-1.6"])
+@pytest.mark.parametrize("host", ["bert-worker-0", None], ids=["named", "unnamed"])
+def test_worker_zero_leads_a_pytorchjob_without_a_master(prefix: str, host: str | None) -> None:
+    found = [drop_env(pods.load("pods/kubeflow-pytorchjob-1.yaml"), "MASTER_ADDR", "PET_MASTER_ADDR") for _ in range(2)]
+    for index, pod in enumerate(found):
+        pod["metadata"]["name"] = f"bert-worker-{index}"
+        of_operator = {"job-name": "bert", "replica-type": "worker", "replica-index": str(index)}
+        labels = {f"{prefix}{key}": value for key, value in of_operator.items()}
+        pod["metadata"]["labels"] = {"group-name": "kubeflow.org", **labels}
+        if host is not None:
+            add_env(pod, "MASTER_ADDR", host if index else "localhost")
+    found[0]["metadata"]["labels"][f"{prefix}job-role"] = "master"
+    one_job(*found)
+    assert rendezvous(found[1]).rank_zero == "bert-worker-0"
+
+
+@pytest.mark.parametrize("pattern", ["pods/kubedl-pytorchjob-{}.yaml", "pods/torch-on-k8s-{}.yaml"])
+def test_the_master_leads_though_no_pod_names_it(pattern: str) -> None:
+    master, worker = pair(pattern)
+    one_job(master, worker)
+    assert rendezvous(worker).rank_zero == "bert-master-0"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "label"),
+    [("pods/kubedl-pytorchjob-{}.yaml", "replica-type"), ("pods/torch-on-k8s-{}.yaml", "task-type")],
+)
+def test_a_pod_of_no_type_is_a_worker(pattern: str, label: str) -> None:
+    master, worker = pair(pattern)
+    del worker["metadata"]["labels"][label]
+    one_job(master, worker)
+
+
+@pytest.mark.parametrize("known_by", ["controller", "label"])
+def test_a_statefulset_is_known_by_its_controller_or_by_its_label(known_by: str) -> None:
+    for index, role in enumerate(("master", "worker")):
+        pod = pods.load(f"pods/statefulset-{index}.yaml")
+        del pod["metadata"]["labels" if known_by == "controller" else "ownerReferences"]
+        assert recognise(pod).system == "statefulset"
+        assert rendezvous(pod).role == role
 
 
 def test_a_worker_on_localhost_is_no_rank_zero() -> None:

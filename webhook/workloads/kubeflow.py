@@ -34,6 +34,7 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> Member | None:
         system=SYSTEM,
         container="pytorch",
         job=job,
+        rank_zero="worker-0",  # a job with a Master has its address on every pod
         is_rank_zero=_is_rank_zero(labels),
         kept_on_master=_ELASTIC_ENDPOINT,
     )

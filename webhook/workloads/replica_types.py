@@ -14,17 +14,21 @@ def describe(
     system: str,
     container: str,
     job: str,
+    rank_zero: str,
     is_rank_zero: bool,
     kept_on_master: frozenset[str] = frozenset(),
 ) -> Member:
-    """Describe a member whose job is owned by a custom resource that is the pod's controller."""
+    """Describe a member whose job is owned by a custom resource that is the pod's controller.
+
+    *rank_zero*: the pod that leads where none holds an address, ``master-0``.
+    """
     return meet(
         pod,
         system=system,
         name=job,
         job_id=podspec.controller(pod).get("uid") or job,
         container=container,
-        rank_zero=f"{job}-master-0",
+        rank_zero=f"{job}-{rank_zero}",
         is_rank_zero=is_rank_zero,
         belongs=numbered(job, "[a-z]+-"),
         kept_on_master=kept_on_master,
