@@ -162,6 +162,21 @@ def test_rank_zero_keeps_its_name_where_nobody_would_host_the_store(change: Call
     assert (Outcome.KEPT, Reason.KEEPS_NAME) in outcomes(decisions)
 
 
+WHY_KEPT = {
+    "command-holds-rdzv-conf": "its command holds --rdzv_conf, so that torchrun reads no PET_RDZV_CONF",
+    "variable-says-is-host": "its PET_RDZV_CONF says is_host",
+    "command-sets-the-variable": "its command sets PET_RDZV_CONF itself",
+    "accelerate-c10d": "accelerate launch does not pass PET_RDZV_CONF on to torchrun",
+    "hostname-is-the-address": "its command compares its host name with the address",
+}
+
+
+@pytest.mark.parametrize(("case", "why"), WHY_KEPT.items(), ids=WHY_KEPT)
+def test_says_why_rank_zero_keeps_its_name(case: str, why: str) -> None:
+    _, decisions = meet(KEEPS[case](pods.load("pods/kubeflow-pytorchjob-0.yaml")))
+    assert decisions[-1].message == f"rank 0 keeps its address variables: {why}"
+
+
 def test_rank_zero_keeps_its_name_where_the_profile_says_so() -> None:
     by_name = profile(rendezvous=Settings(rank_zero="name"))
     pod, _ = meet(pods.load("pods/kubeflow-pytorchjob-0.yaml"), profile=by_name)

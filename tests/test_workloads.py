@@ -165,6 +165,9 @@ SINGLE: dict[str, Callable[[], Object]] = {
     "nnodes": lambda: set_command(pods.load("pods/indexed-job-0.yaml"), "sh", "-c", "torchrun --nnodes=1 train.py"),
     "nnodes-apart": lambda: set_command(pods.load("pods/indexed-job-0.yaml"), "torchrun", "--nnodes", "1", "train.py"),
     "standalone-by-variable": lambda: add_env(pods.load("pods/indexed-job-0.yaml"), "PET_STANDALONE", "1"),
+    "any-free-port": lambda: set_command(
+        pods.load("pods/kubeflow-pytorchjob-0.yaml"), "torchrun", "--rdzv_endpoint=localhost:0", "train.py"
+    ),
     "torchx-1xN": lambda: set_command(
         pods.load("pods/volcano-pod-0.yaml"), "bash", "-c", "torchrun --rdzv_endpoint localhost:0 --nnodes 1 train.py"
     ),
