@@ -100,8 +100,8 @@ def test_what_is_no_list_of_networks_is_a_problem_with_its_reason(status: str) -
 @pytest.mark.parametrize(
     ("status", "why"),
     [
-        ("{}", "the JSON text is no list"),
-        ("[1]", "an element is no object"),
+        ('{"ips": []}', "the JSON text is no list"),
+        ("[2]", "an element is no object"),
         ("[]" + " " * 262_143, "262145 characters"),
     ],
 )

@@ -178,6 +178,17 @@ OTHERS: dict[str, tuple[Callable[[], Object], str]] = {
         lambda: plain({"kueue.x-k8s.io/pod-group-name": "ddp"}),
         f"{LEADERLESS} pod names a pod of group ddp as rank 0",
     ),
+    "jobset, of no template": (
+        lambda: plain({"jobset.sigs.k8s.io/jobset-name": "ddp"}),
+        f"{LEADERLESS} JobSet's pod names a pod of ddp as rank 0",
+    ),
+    ", of a JobSet's template alone": (
+        lambda: plain(
+            {"jobset.sigs.k8s.io/replicatedjob-name": "node"},
+            containers=[{"name": "node", "env": [{"name": "PET_MASTER_ADDR", "value": "x"}]}],
+        ),
+        "unknown-system: a plain pod, of no training system that is known",
+    ),
     "": (plain, "unknown-system: a plain pod, of no training system that is known"),
     ", of a Deployment": (
         lambda: owned(plain(), "ReplicaSet"),

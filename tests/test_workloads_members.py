@@ -213,10 +213,14 @@ def test_the_master_leads_though_no_pod_names_it(pattern: str) -> None:
 
 @pytest.mark.parametrize(
     ("pattern", "label"),
-    [("pods/kubedl-pytorchjob-{}.yaml", "replica-type"), ("pods/torch-on-k8s-{}.yaml", "task-type")],
+    [
+        ("pods/kubedl-pytorchjob-{}.yaml", "replica-type"),
+        ("pods/kubeflow-pytorchjob-{}.yaml", "training.kubeflow.org/replica-type"),
+        ("pods/torch-on-k8s-{}.yaml", "task-type"),
+    ],
 )
 def test_a_pod_of_no_type_is_a_worker(pattern: str, label: str) -> None:
-    master, worker = pair(pattern)
+    master, worker = pair(pattern, ("MASTER_ADDR", "PET_MASTER_ADDR"))
     del worker["metadata"]["labels"][label]
     one_job(master, worker)
 
@@ -228,6 +232,24 @@ def test_a_statefulset_is_known_by_its_controller_or_by_its_label(known_by: str)
         del pod["metadata"]["labels" if known_by == "controller" else "ownerReferences"]
         assert recognise(pod).system == "statefulset"
         assert rendezvous(pod).role == role
+
+
+def test_a_trainjob_of_any_runtime_meets_where_its_pods_name_rank_zero() -> None:
+    master, worker = pair("pods/kubeflow-trainer-{}.yaml", ("PET_MASTER_ADDR", "PET_NNODES"))
+    one_job(
+        *(
+            add_env(set_command(pod, "python", "t.py"), "MASTER_ADDR", "llama-node-0-0.llama")
+            for pod in (master, worker)
+        )
+    )
+
+
+@pytest.mark.parametrize("label", ["jobset.sigs.k8s.io/job-index", "batch.kubernetes.io/job-completion-index"])
+def test_another_pod_of_the_leaders_template_is_no_rank_zero(label: str) -> None:
+    pod = leader(pair("pods/jobset-{}.yaml")[0], LEADERS["jobset"][1], "ddp-leader-0-0")
+    for where in ("labels", "annotations"):
+        pod["metadata"][where][label] = "1"
+    assert isinstance(recognise(add_env(pod, "MASTER_ADDR", "localhost")), NotTraining)
 
 
 def test_a_worker_on_localhost_is_no_rank_zero() -> None:

@@ -45,6 +45,24 @@ def test_a_worker_takes_the_variable_that_its_command_names(address: str, variab
     assert found.role == "worker"
 
 
+@pytest.mark.parametrize("label", ["app.kubernetes.io/instance", "volcano.sh/job-name", "torchx.pytorch.org/app-name"])
+def test_an_app_is_told_from_others_by_what_its_version_writes(label: str) -> None:
+    jobs = []
+    for number, app in ((0, "one"), (1, "one"), (1, "two")):
+        pod = replica(number)
+        kept = {
+            key: pod["metadata"]["labels"][key]
+            for key in ("torchx.pytorch.org/role-index", "torchx.pytorch.org/replica-id")
+        }
+        mark = {} if label.startswith("torchx") else {"torchx.pytorch.org/version": "0.7.0"}
+        pod["metadata"]["labels"] = {**kept, **mark, "torchx.pytorch.org/role-name": "train", label: app}
+        found = member(pod).rendezvous
+        assert found is not None
+        jobs.append(found.job)
+    assert jobs[0] == jobs[1]
+    assert [job.rpartition("-")[0] for job in jobs] == ["one", "one", "two"]
+
+
 def test_rank_zero_keeps_its_own_variable() -> None:
     found = member(replica(0)).rendezvous
     assert found is not None
