@@ -96,7 +96,7 @@ def about_rank_zero(member: Member, pod: Object, siblings: list[Object], now: da
         part = recognise(sibling)
         meets = part.rendezvous if isinstance(part, Part) else None
         if meets is not None and meets.role == "master" and meets.job == member.job:
-            why, then = why_not_injected(sibling, member.created)
+            why, then = _why_not_injected(sibling, member.created)
             return Complaint(
                 "RankZeroNotInjected",
                 f"rank 0 of job {member.job}, pod {podspec.display_name(sibling)}, {why}, so that its address cannot be published: "
@@ -105,7 +105,7 @@ def about_rank_zero(member: Member, pod: Object, siblings: list[Object], now: da
     return None
 
 
-def why_not_injected(rank_zero: Object, since: str) -> tuple[str, str]:
+def _why_not_injected(rank_zero: Object, since: str) -> tuple[str, str]:
     """Say why a live rank 0 carries no job label, as far as the pod tells, and what to do.
 
     *since*: when a pod of its job was created that is injected. A rank 0 that was denied does not exist, and is not looked at here.
