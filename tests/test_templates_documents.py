@@ -55,6 +55,9 @@ READ: dict[str, tuple[str, list[Any]]] = {
 }
 
 REFUSED: dict[str, tuple[str, str]] = {
+    "a Helm template": ("kind: Pod\n{{- if .Values.x }}\n", "(the text holds {{, as templates do: "),
+    "a Helm value": ("a:\n  b: {{ .Values.x }}\n", "key is needed (the text holds {{, as templates do: "),
+    "a Jinja template": ("a: {% if x %}b{% endif %}\n", "next token (the text holds {%, as templates do: "),
     "a tab": ("a: 1\n\tb: 2", "line 2, column 1: found a tab character that violates indentation"),
     "two colons": ("a: b: c", "line 1, column 5: mapping values are not allowed"),
     "an open list": ("a: [1\nb: 2", "line 2, column 2: did not find expected ',' or ']'"),

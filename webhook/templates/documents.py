@@ -26,6 +26,7 @@ _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U000100
 _COLOUR = re.compile("\x1b\\[[0-9;]*m")
 _TORCHX_REQUEST = re.compile(r"^=== SCHEDULER REQUEST ===[ \t\r]*$", re.MULTILINE)
 _TORCHX_LOG = re.compile(r"^torchx \d{4}-\d\d-\d\d .*$", re.MULTILINE)
+_TEMPLATE = re.compile(r"\{\{|\{%")
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -42,7 +43,10 @@ def parse_documents(text: str) -> list[Any]:
         _fail_at(text, match.start(), f"the character U+{ord(match[0]):04X} is not allowed")
     documents = _json_documents(text) if text.lstrip()[:1] in ("{", "[") else None
     if documents is None:
-        documents = _yaml_documents(text)
+        try:
+            documents = _yaml_documents(text)
+        except InputError as error:
+            raise InputError(f"{error}{_template_hint(text)}") from None
     if "\\u" in text or "\\U" in text:
         _check_surrogates(documents)
     return documents
@@ -83,6 +87,13 @@ def _tab_hint(text: str, line: int) -> str:
     if line < len(lines) and "\t" in lines[line]:
         return " (the line holds a tab: YAML is indented with spaces)"
     return ""
+
+
+def _template_hint(text: str) -> str:
+    mark = _TEMPLATE.search(text)
+    if mark is None:
+        return ""
+    return f" (the text holds {mark[0]}, as templates do: give what the template makes, as helm template prints it)"
 
 
 def _json_documents(text: str) -> list[Any] | None:
