@@ -31,6 +31,8 @@ CONTENT_TYPES = frozenset(
         FORM,
     }
 )
+SEND = "send it: curl --data-binary @job.yaml"
+HOW_TO_SEND = {"page": "paste it, drop a file, or start from a sample"}
 USAGE = """fabric-injector: see what would be injected into your pods.
 
   curl --data-binary @job.yaml 'http://{host}/dry-run?output=diff'
@@ -99,7 +101,7 @@ def make_dry_run_app(
             is_joined = request.mimetype == FORM and "\n" not in text
             raise InputError(f"{error}; {JOINED}" if is_joined else str(error)) from None
         if not (run.pods or run.ignored):
-            raise Refused(400, "empty", "expected a manifest, found nothing; send it: curl --data-binary @job.yaml")
+            raise Refused(400, "empty", f"expected a manifest, found nothing; {HOW_TO_SEND.get(output, SEND)}")
         content_type, render = renderers[output]
         return Response(render(run), content_type=content_type)
 
