@@ -156,12 +156,28 @@ def test_shows_the_line_of_a_fault_far_below(page: Page) -> None:
 @pytest.mark.parametrize("text", ["", "# nothing\n---\n"])
 def test_asks_for_a_manifest(page: Page, text: str) -> None:
     ask(page, text)
-    expect(page.get_by_role("alert")).to_contain_text("expected a manifest, found nothing")
+    expect(page.get_by_role("alert")).to_contain_text("expected a manifest, found nothing; paste it")
 
 
 def test_names_objects_without_pods(page: Page) -> None:
     judge(page, POD + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n")
     expect(page.get_by_label("Objects without pods")).to_contain_text("ConfigMap/x")
+
+
+def test_names_objects_that_cannot_be_read(page: Page) -> None:
+    broken = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nspec: {pytorchReplicaSpecs: {Worker: {replicas: $NODES}}}\n"
+    judge(page, f"{POD}---\n{broken}\n")
+    assert headline(page) == "1 pod, left as it is; 1 object cannot be read"
+    expect(page.get_by_label("Objects that cannot be read")).to_contain_text("Worker.replicas: expected a number")
+    expect(page.locator("#said")).to_contain_text("1 object cannot be read")
+    judge(page, broken)
+    assert headline(page) == "1 object cannot be read"
+
+
+def test_says_that_no_object_makes_pods(page: Page) -> None:
+    judge(page, "{apiVersion: v1, kind: ConfigMap, metadata: {name: x}}")
+    assert headline(page) == "No pods in this manifest"
+    expect(page.get_by_label("Objects that cannot be read")).to_have_count(0)
 
 
 def test_sifts_pods_by_verdict(page: Page) -> None:

@@ -24,7 +24,11 @@ def render_page(run: DryRun) -> str:
     Each hunk's heading names the fields above its first line: ``@@ -40,6 +46,11 @@ spec.containers.env``.
     """
     ignored = [
-        {"source": printable(part.source, _NAME_LENGTH), "message": printable(part.message, _MESSAGE_LENGTH)}
+        {
+            "source": printable(part.source, _NAME_LENGTH),
+            "message": printable(part.message, _MESSAGE_LENGTH),
+            "broken": part.broken,
+        }
         for part in run.ignored
     ]
     return json.dumps({"pods": [_entry(pod) for pod in run.pods], "ignored": ignored}, ensure_ascii=False)

@@ -111,7 +111,7 @@ async function run() {
     $("clear").hidden = false;
     $("results").classList.remove("old");
     showResults($("results"), answer);
-    say(`${headline(answer.pods)}. ${count(answer.ignored.length, "object")} without pods.`);
+    say(`${headline(answer)}. ${count(answer.ignored.filter((part) => !part.broken).length, "object")} without pods.`);
     const { top } = $("results").getBoundingClientRect();
     if (top < 0 || top > innerHeight * 0.8) $("results").scrollIntoView();
   } catch (error) {

@@ -19,25 +19,34 @@ export function verdict(pod) {
   return pod.patch.length ? "injected" : "left";
 }
 
-/** Say in one line what became of the pods: `3 pods: 2 injected, 1 denied`. */
-export function headline(pods) {
+/** Say in one line what became of the input: `3 pods: 2 injected, 1 denied; 1 object cannot be read`. */
+export function headline({ pods, ignored: parts }) {
+  const broken = parts.filter((part) => part.broken).length;
+  const unread = broken && `${count(broken, "object")} cannot be read`;
+  if (!pods.length) return unread || "No pods in this manifest";
+  return unread ? `${ofPods(pods)}; ${unread}` : ofPods(pods);
+}
+
+function ofPods(pods) {
   const parts = Object.keys(VERDICTS)
     .map((kind) => [pods.filter((pod) => verdict(pod) === kind).length, VERDICTS[kind].toLowerCase()])
     .filter(([number]) => number);
-  if (!parts.length) return "No pods in this manifest";
   if (parts.length === 1) return pods.length === 1 ? `1 pod, ${parts[0][1]}` : `${count(pods.length, "pod")}, all ${parts[0][1]}`;
   return `${count(pods.length, "pod")}: ${parts.map(([number, text]) => `${number.toLocaleString("en")} ${text}`).join(", ")}`;
 }
 
 export function showResults(target, answer) {
   const cards = h("div", { class: "cards" });
-  target.replaceChildren(h("h2", { id: "results-title", tabindex: "-1" }, headline(answer.pods)));
+  target.replaceChildren(h("h2", { id: "results-title", tabindex: "-1" }, headline(answer)));
   target.append(h("p", { class: "stale" }, "This answers what you asked before your last change."));
   const kinds = Object.keys(VERDICTS).filter((kind) => answer.pods.some((pod) => verdict(pod) === kind));
   if (kinds.length > 1) target.append(filters(kinds, answer.pods, cards));
+  const broken = answer.ignored.filter((part) => part.broken);
+  if (broken.length) target.append(ignored("Objects that cannot be read", broken, "callout denied"));
   target.append(cards);
   fill(cards, answer.pods);
-  if (answer.ignored.length) target.append(ignored(answer.ignored));
+  const podless = answer.ignored.filter((part) => !part.broken);
+  if (podless.length) target.append(ignored("Objects without pods", podless));
 }
 
 function fill(cards, pods) {
@@ -163,9 +172,9 @@ function splitSwitch(redraw) {
   }
 }
 
-function ignored(parts) {
-  const list = h("ul", { class: "ignored" });
-  const section = h("section", { "aria-label": "Objects without pods" }, h("h3", {}, "Objects without pods"), list);
+function ignored(title, parts, look = "") {
+  const list = h("ul", { class: `ignored ${look}` });
+  const section = h("section", { "aria-label": title }, h("h3", {}, title), list);
   appendLazily(list, parts, (part) => h("li", {}, h("code", {}, part.source), ` ${part.message}`), { first: FIRST, noun: "object" });
   return section;
 }
