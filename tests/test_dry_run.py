@@ -176,7 +176,8 @@ def test_denies_pods_of_a_namespace_that_does_not_exist() -> None:
     [pod, _] = run(namespace="nowhere").pods
     assert not pod.allowed
     assert pod.message == (
-        "pod train-t4rcs9x6sv1m-train-0-0: namespace nowhere does not exist; create it, or name yours: metadata.namespace, or the dry run's namespace"
+        "pod train-t4rcs9x6sv1m-train-0-0: namespace nowhere does not exist; "
+        "create it, or name yours: metadata.namespace, or the dry run's namespace"
     )
 
 

@@ -146,5 +146,6 @@ def _judge(template: Template, profile: str | None, profiles: Profiles, world: W
 
 def _in_no_namespace(template: Template) -> PodResult:
     name = podspec.display_name(template.pod)
-    message = f"pod {name}: namespace {template.namespace} does not exist; create it, or name yours: metadata.namespace, or the dry run's namespace"
+    remedy = "create it, or name yours: metadata.namespace, or the dry run's namespace"
+    message = f"pod {name}: namespace {template.namespace} does not exist; {remedy}"
     return PodResult(template.source, template.namespace, template.pod, template.pod, False, message)
