@@ -71,6 +71,37 @@ def test_can_be_used_by_everybody(page: Page, scheme: str, screen: str) -> None:
         look(page, f"{screen}-{scheme}-{view}")
 
 
+class TestForcedColours:
+    """Where the system gives all colours: what is chosen must not be told by colour alone."""
+
+    @pytest.fixture
+    def context_options(self) -> dict[str, Any]:
+        return {"forced_colors": "active"}
+
+    def test_marks_what_is_chosen_by_an_outline(self, page: Page) -> None:
+        judge(page, MIXED).first.get_by_role("button", expanded=False).click()
+        outline = "element => getComputedStyle(element).outlineStyle"
+        for mark in (".filter[aria-pressed={}]", "[role=tab][aria-selected={}]"):
+            assert page.locator(mark.format("true")).first.evaluate(outline) == "solid"
+            assert page.locator(mark.format("false")).first.evaluate(outline) == "none"
+        assert page.locator("nav a[aria-current]").evaluate(outline) == "solid"
+
+
+class TestPaper:
+    """Printed from a dark screen."""
+
+    @pytest.fixture
+    def context_options(self) -> dict[str, Any]:
+        return {"color_scheme": "dark"}
+
+    def test_holds_the_answer_alone_in_dark_ink(self, page: Page) -> None:
+        judge(page, MIXED)
+        page.emulate_media(media="print")
+        expect(page.locator("#form")).to_be_hidden()
+        expect(page.locator("#results .code").first).to_be_visible()
+        assert page.locator("#results h2").evaluate("element => getComputedStyle(element).color") == "rgb(28, 34, 38)"
+
+
 class TestKeyboard:
     """Without a mouse, at one size and in one scheme."""
 
