@@ -32,6 +32,12 @@ def test_shows_networks(page: Page) -> None:
     expect(broken.locator(".fault")).to_contain_text("write one label")
 
 
+def test_shows_letters_that_would_reorder_a_line_as_what_they_are(page: Page) -> None:
+    open_view(page, "Networks")
+    expect(page.locator("#networks")).to_contain_text("rails/rail\ufffd-8")
+    assert "\u202e" not in page.locator("#networks").inner_text()
+
+
 def test_shows_namespaces(page: Page) -> None:
     open_view(page, "Namespaces")
     expect(page.locator("#namespaces tr", has_text="trial")).to_contain_text("observe")

@@ -11,11 +11,19 @@ export function h(tag, properties = {}, ...children) {
   return element;
 }
 
+/** What does not show, or reorders what does, but for line ends. */
+export const UNSEEN = /[\p{Cf}\p{Zl}\p{Zp}]|(?!\n)\p{Cc}/gu;
+
 export const $ = (id) => document.getElementById(id);
 
 /** Write a number with its noun: `1 pod`, `2,000 pods`. */
 export function count(number, noun) {
   return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+}
+
+/** Write the size of a text: `2.1 MB`. */
+export function megabytes(text) {
+  return `${(text.length / 1e6).toFixed(1)} MB`;
 }
 
 /** Say something to screen readers without moving the focus. */

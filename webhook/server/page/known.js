@@ -1,10 +1,10 @@
 // Show what the server knows: profiles, networks, namespaces and jobs.
 
-import { $, appendLazily, count, h } from "./dom.js";
+import { $, UNSEEN, appendLazily, count, h } from "./dom.js";
 
 const FIRST = 100; // rows shown at once
 
-const code = (text) => h("code", {}, text);
+const code = (text) => h("code", {}, text.replace(UNSEEN, "\ufffd")); // a value of a profile may hold what does not show
 const chip = (kind, text) => h("span", { class: `chip ${kind}` }, text);
 const holder = (view) => $(view).querySelector(".held");
 

@@ -1,7 +1,7 @@
 // Show a dry run: a headline, and a card for each pod.
 
 import { parseDiff, splitDiff, unifiedDiff, yamlText } from "./diff.js";
-import { appendLazily, copyButton, count, h } from "./dom.js";
+import { UNSEEN, appendLazily, copyButton, count, h } from "./dom.js";
 import { tabs } from "./tabs.js";
 
 const FIRST = 50; // cards shown at once
@@ -52,7 +52,8 @@ export function showResults(target, answer) {
 function fill(cards, pods) {
   cards.replaceChildren();
   while (cards.nextElementSibling?.matches(".more")) cards.nextElementSibling.remove();
-  appendLazily(cards, pods, (pod, index) => card(pod, pod === pods[0]), { first: FIRST, noun: "pod" });
+  const opened = pods.find((pod) => !pod.allowed) ?? pods[0];
+  appendLazily(cards, pods, (pod) => card(pod, pod === opened), { first: FIRST, noun: "pod" });
 }
 
 function filters(kinds, pods, cards) {
@@ -154,8 +155,10 @@ function panels(pod) {
 /** Write an operation in one line where it fits. */
 function operationText(operation) {
   const line = JSON.stringify(operation);
-  return (line.length < 110 ? line : JSON.stringify(operation, null, 2)).replace(/^/gm, "  ");
+  return (line.length < 110 ? line : JSON.stringify(operation, null, 2)).replace(/^/gm, "  ").replace(UNSEEN, escaped);
 }
+
+const escaped = (text) => text.replace(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
 function diff(text) {
   const rows = parseDiff(text);
