@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from playwright.sync_api import Page, expect
+from playwright.sync_api import FilePayload, Page, expect
 
 from tests.sockets.server import Server
 
@@ -183,6 +183,7 @@ def test_says_that_no_object_makes_pods(page: Page) -> None:
 def test_sifts_pods_by_verdict(page: Page) -> None:
     judge(page, f"{TORCHX}\n---\n{BAD_NETWORK}\n---\n{POD}")
     assert headline(page) == "5 pods: 2 denied, 2 injected, 1 left as it is"
+    expect(page.locator("#results .card", has=page.get_by_role("button", expanded=True))).to_contain_text("rdma-net-ipma")
     page.get_by_role("button", name="Denied 2").click()
     expect(page.locator("#results .chip")).to_have_text(["Denied", "Denied"])
     page.get_by_role("button", name="All 5").click()
@@ -197,6 +198,24 @@ def test_reads_files(page: Page, tmp_path: Path) -> None:
     page.get_by_label("Namespace", exact=True).fill("research")
     page.get_by_role("button", name="Dry run").click()
     expect(page.locator("#results h2")).to_have_text("2 pods, all left as it is")
+
+
+@pytest.mark.parametrize("coding", ["utf-8-sig", "utf-16"])
+def test_reads_files_as_windows_writes_them(page: Page, coding: str) -> None:
+    text = POD.replace("image: i", "image: '\u00e9'")
+    choose(page, "job.yaml", text.replace("\n", "\r\n").encode(coding))
+    expect(page.get_by_label("Manifest", exact=True)).to_have_value(text)
+
+
+def test_reads_no_file_that_is_no_text(page: Page) -> None:
+    paste(page, POD)
+    choose(page, "logo.png", b"\x89PNG\r\n\x1a\n\0\0\0\xff")
+    expect(page.get_by_role("alert")).to_have_text("logo.png is no text in UTF-8: nothing was read.")
+    expect(page.get_by_label("Manifest", exact=True)).to_have_value(POD)
+
+
+def choose(page: Page, name: str, content: bytes) -> None:
+    page.get_by_label("Choose files…").set_input_files(FilePayload(name=name, mimeType="text/plain", buffer=content))
 
 
 def test_reads_a_file_that_is_dropped_anywhere(page: Page) -> None:

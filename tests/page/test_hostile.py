@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -63,10 +65,19 @@ def test_shows_markup_in_a_fault_as_text(page: Page) -> None:
 
 
 def test_shows_letters_that_would_reorder_a_line_as_what_they_are(page: Page) -> None:
-    card = judge(page, json.dumps(pod(name="a\u202eb", annotations={"x": "c\u202ed"}))).first
+    trainer = {"name": "e\u202ef", "resources": {"limits": {"nvidia.com/gpu": 1}}}
+    manifest = {**pod(name="a\u202eb", annotations={"x": "c\u202ed"}), "spec": {"containers": [{"name": "c"}, trainer]}}
+    card = judge(page, json.dumps(manifest)).first
     assert "\u202e" not in card.inner_text()
-    card.get_by_role("tab", name="YAML").click()
-    expect(card.get_by_role("tabpanel")).to_contain_text("\\u202e")
+    for tab in ("YAML", "JSON Patch"):
+        card.get_by_role("tab", name=tab).click()
+        assert "\u202e" not in card.inner_text()
+        expect(card.get_by_role("tabpanel")).to_contain_text("\\u202e")
+
+
+def test_holds_letters_that_pile_up_within_their_card(page: Page) -> None:
+    judge(page, json.dumps(pod(name="Z" + "\u0310\u0311\u0312" * 1000)))
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
 
 
 def test_shows_a_large_manifest_in_parts(page: Page) -> None:
@@ -102,8 +113,7 @@ def test_takes_a_large_paste(page: Page) -> None:
     expect(page.locator("#results h2")).to_have_text("1 pod, left as it is")
 
 
-def test_shows_a_fault_in_a_part_of_a_large_paste(page: Page) -> None:
-    text = "# a line of a comment that says nothing\n" * 30_000 + "a: b: c\n" + "# more\n" * 30_000
+def from_clipboard(page: Page, text: str) -> None:
     page.get_by_label("Manifest", exact=True).evaluate(
         """(area, text) => {
             const pasted = new DataTransfer();
@@ -112,6 +122,19 @@ def test_shows_a_fault_in_a_part_of_a_large_paste(page: Page) -> None:
         }""",
         text,
     )
+
+
+def test_takes_a_short_paste_in_place_of_a_text_that_is_too_long_to_edit(page: Page) -> None:
+    from_clipboard(page, "# a comment\n" * 40_000)
+    expect(page.locator("#long")).not_to_have_text("")
+    from_clipboard(page, POD)
+    expect(page.get_by_label("Manifest", exact=True)).to_have_value(POD)
+    expect(page.get_by_label("Manifest", exact=True)).to_be_editable()
+    expect(page.locator("#long")).to_have_text("")
+
+
+def test_shows_a_fault_in_a_part_of_a_large_paste(page: Page) -> None:
+    from_clipboard(page, "# a line of a comment that says nothing\n" * 30_000 + "a: b: c\n" + "# more\n" * 30_000)
     page.locator("#judge").click()
     expect(page.get_by_role("alert")).to_contain_text("line 30001, column 5")
     expect(page.locator(".gutter .fault")).to_have_text("30001")
@@ -133,7 +156,7 @@ def test_shows_a_thousand_pods(page: Page) -> None:
 
 def test_says_that_a_manifest_is_too_large(page: Page) -> None:
     ask(page, "#" * (4 << 20))
-    expect(page.get_by_role("alert")).to_contain_text("larger than the server takes")
+    expect(page.get_by_role("alert")).to_contain_text("The manifest of 4.2 MB is larger than the server takes")
 
 
 @pytest.mark.parametrize(
@@ -141,6 +164,8 @@ def test_says_that_a_manifest_is_too_large(page: Page) -> None:
     [
         (503, '{"message": "too many requests are waiting; ask again"}', "too many requests are waiting"),
         (500, "<h1>no JSON</h1>", "The server answered 500"),
+        (429, "", "The server answered 429 Too Many Requests"),
+        (500, '{"kind": "Status"}', "The server answered 500"),
     ],
 )
 def test_says_what_the_server_refuses(page: Page, status: int, body: str, message: str) -> None:
@@ -148,6 +173,22 @@ def test_says_what_the_server_refuses(page: Page, status: int, body: str, messag
     ask(page, POD)
     expect(page.get_by_role("alert")).to_contain_text(message)
     expect(page.get_by_role("button", name="Dry run")).to_be_enabled()
+
+
+def test_says_that_an_answer_is_long_in_coming(page: Page) -> None:
+    page.clock.install()
+    page.route("**/dry-run?*", lambda route: None)
+    page.route("**/state", lambda route: None)
+    ask(page, POD)
+    page.get_by_role("button", name="Refresh").click()
+    expect(page.locator("#waiting")).to_have_text("")
+    page.clock.run_for(10_000)
+    expect(page.locator("#waiting")).to_contain_text("No answer for 10 seconds")
+    expect(page.locator("#server")).to_have_text("no answer yet")
+    page.unroute("**/dry-run?*")
+    page.locator("#judge").click()
+    expect(page.locator("#results h2")).to_have_text("1 pod, left as it is")
+    expect(page.locator("#waiting")).to_have_text("")
 
 
 def test_forgets_an_answer_that_comes_too_late(page: Page) -> None:
@@ -158,6 +199,36 @@ def test_forgets_an_answer_that_comes_too_late(page: Page) -> None:
     assert headline(page) == "2 pods, all left as it is"
     held[0].abort()
     expect(page.get_by_role("alert")).to_have_text("")
+
+
+class TestServerThatDies:
+    """Behind a server whose answers to dry runs end before they are whole."""
+
+    @pytest.fixture
+    def url(self, served: Server) -> Iterator[str]:
+        class Cut(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                reply = served.plain("GET", self.path, headers={"Accept": self.headers["Accept"]})
+                self.wfile.write(b"HTTP/1.0 200 OK\r\n")
+                self.wfile.write("".join(f"{name}: {value}\r\n" for name, value in reply.headers.items()).encode())
+                self.wfile.write(b"\r\n" + reply.body)
+
+            def do_POST(self) -> None:
+                self.rfile.read(int(self.headers["Content-Length"]))
+                self.wfile.write(b'HTTP/1.0 200 OK\r\nContent-Length: 1000\r\n\r\n{"pods": [')
+
+            def log_message(self, *_: object) -> None:
+                """Keep quiet."""
+
+        with ThreadingHTTPServer(("127.0.0.1", 0), Cut) as server:
+            Thread(target=server.serve_forever, daemon=True).start()
+            yield f"http://127.0.0.1:{server.server_port}"
+            server.shutdown()
+
+    def test_says_that_an_answer_ended_early(self, page: Page) -> None:
+        ask(page, POD)
+        expect(page.get_by_role("alert")).to_contain_text("The server's answer ended early")
+        expect(page.get_by_role("button", name="Dry run")).to_be_enabled()
 
 
 class TestOwnServer:

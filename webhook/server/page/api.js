@@ -1,6 +1,9 @@
 // Ask the server. Every failure becomes a Problem that a person can act on.
 
+import { megabytes } from "./dom.js";
+
 const GONE = "The server does not answer. Is kubectl port-forward, or fabric-injector, still running?";
+const CUT = "The server's answer ended early. Is kubectl port-forward, or fabric-injector, still running? Ask again.";
 
 export class Problem extends Error {
   constructor(message, status = 0) {
@@ -12,8 +15,8 @@ export class Problem extends Error {
   }
 }
 
-export const askState = async () => (await ask("state")).json();
-export const askSample = async (path) => (await ask(`page/${path}`)).text();
+export const askState = async () => read(await ask("state"), "json");
+export const askSample = async (path) => read(await ask(`page/${path}`), "text");
 
 /** Judge a manifest; an empty namespace or profile is left to the server. */
 export async function judge(text, namespace, profile, signal) {
@@ -21,7 +24,7 @@ export async function judge(text, namespace, profile, signal) {
   if (namespace) query.set("namespace", namespace);
   if (profile) query.set("profile", profile);
   const headers = { "Content-Type": "application/yaml" };
-  return (await ask(`dry-run?${query}`, { method: "POST", headers, body: text, signal })).json();
+  return read(await ask(`dry-run?${query}`, { method: "POST", headers, body: text, signal }), "json");
 }
 
 async function ask(url, options = {}) {
@@ -32,15 +35,26 @@ async function ask(url, options = {}) {
     if (error.name === "AbortError") throw error;
     throw new Problem(GONE);
   }
-  if (!response.ok) throw new Problem(await message(response), response.status);
+  if (!response.ok) throw new Problem(await message(response, options.body), response.status);
   return response;
 }
 
-async function message(response) {
-  if (response.status === 413) return "The manifest is larger than the server takes. Paste fewer objects at once.";
+/** Read an answer to its end, which a server that dies does not send. */
+async function read(response, form) {
   try {
-    return (await response.json()).message;
+    return await response[form]();
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Problem(CUT);
+  }
+}
+
+async function message(response, sent = "") {
+  if (response.status === 413) return `The manifest of ${megabytes(sent)} is larger than the server takes. Give fewer objects at once.`;
+  const plain = `The server answered ${response.status} ${response.statusText}.`;
+  try {
+    return (await response.json()).message || plain;
   } catch {
-    return `The server answered ${response.status} ${response.statusText}.`;
+    return plain;
   }
 }

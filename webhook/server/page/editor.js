@@ -1,6 +1,7 @@
 // The manifest's text: line numbers, files by choice or drop, and the place of a fault.
 
-import { $, count } from "./dom.js";
+import { Problem } from "./api.js";
+import { $, count, megabytes } from "./dom.js";
 
 const LINE = 20; // pixels, as style.css says, like PADDING
 const PADDING = 10;
@@ -44,7 +45,7 @@ export class Editor {
   changed() {
     this.lines = countLines(this.text);
     if (this.whole === null) this.above = 0;
-    $("long").textContent = this.whole === null ? "" : `${(this.whole.length / 1e6).toFixed(1)} MB in ${count(this.lines, "line")}: shown in part and not to be edited here, judged in full.`;
+    $("long").textContent = this.whole === null ? "" : `${megabytes(this.whole)} in ${count(this.lines, "line")}: shown in part and not to be edited here, judged in full.`;
     this.tell("");
     this.draw();
     this.onChange(this.text);
@@ -61,7 +62,7 @@ export class Editor {
   /** Take a large paste at once: a browser's own way to insert it costs minutes, for it grows with the square of the lines. */
   paste(event) {
     const text = event.clipboardData?.getData("text/plain") ?? "";
-    if (text.length < LARGE) return;
+    if (text.length < (this.whole === null ? LARGE : 1)) return;
     event.preventDefault();
     const { selectionStart: start, selectionEnd: end, value } = this.area;
     if (this.whole !== null) this.text = text;
@@ -116,10 +117,10 @@ export class Editor {
       return;
     }
     try {
-      const texts = await Promise.all(chosen.map((file) => file.text()));
+      const texts = await Promise.all(chosen.map(textOf));
       this.text = texts.join("\n---\n");
-    } catch {
-      this.tell("The file cannot be read: it may have been moved, or be a folder.");
+    } catch (error) {
+      this.tell(error instanceof Problem ? error.message : "The file cannot be read: it may have been moved, or be a folder.");
     }
     $("files").value = "";
   }
@@ -139,6 +140,17 @@ export class Editor {
       event.preventDefault();
       this.read(event.dataTransfer.files);
     });
+  }
+}
+
+const CODINGS = { "255,254": "utf-16le", "254,255": "utf-16be" }; // by their first bytes, as PowerShell writes them
+
+async function textOf(file) {
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  try {
+    return new TextDecoder(CODINGS[bytes.slice(0, 2)] ?? "utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw new Problem(`${file.name} is no text in UTF-8: nothing was read.`);
   }
 }
 

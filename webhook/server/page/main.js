@@ -8,28 +8,36 @@ import { headline, showResults } from "./results.js";
 
 const VIEWS = ["dry-run", "profiles", "networks", "namespaces", "jobs"];
 const STALE = 5000; // milliseconds after which a look at the page asks the server anew
+const LONG = 10_000; // milliseconds without an answer after which the page says what may be wrong
+const WAITING = "No answer for 10 seconds. A manifest of many pods takes long; else see whether kubectl port-forward still runs.";
 let state = { namespaces: [], profiles: [], networks: [], jobs: [], samples: [], problems: [] };
 let told = ""; // the last state as text: what has not changed is not drawn anew
 let askedAt = 0;
 let running = null;
+let waiting = 0;
 const editor = new Editor(changed);
 
 // --- what the server knows
 
 async function refresh() {
   askedAt = Date.now();
+  const late = setTimeout(() => server("no answer yet", "gone"), LONG);
   try {
     const next = await askState();
-    $("server").textContent = "live";
-    $("server").className = "live";
+    server("live", "live");
     const text = JSON.stringify(next);
     if (text === told) return;
     [state, told] = [next, text];
     draw();
   } catch (error) {
-    $("server").textContent = error instanceof Problem && error.status ? error.message : "server gone";
-    $("server").className = "gone";
+    server(error instanceof Problem && error.status ? error.message : "server gone", "gone");
+  } finally {
+    clearTimeout(late);
   }
+}
+
+function server(text, look) {
+  [$("server").textContent, $("server").className] = [text, look];
 }
 
 function refreshIfStale() {
@@ -129,6 +137,9 @@ async function run() {
 }
 
 function busy(isBusy) {
+  clearTimeout(waiting);
+  $("waiting").textContent = "";
+  if (isBusy) waiting = setTimeout(() => ($("waiting").textContent = WAITING), LONG);
   $("judge").textContent = isBusy ? "Asking…" : "Dry run";
   $("results").setAttribute("aria-busy", String(isBusy));
 }
