@@ -20,7 +20,7 @@ metadata: {name: p, labels: {fabric-injector.io/profile: rdma-shared}, annotatio
 spec: {containers: [{name: c, image: i, securityContext: {runAsUser: 1}, env: [{name: NCCL_SOCKET_IFNAME, value: eth0}]}]}
 """
 DENIED = INJECTED.replace("rails/rail-0", "rails/rail-9")
-MIXED = "---\n".join([INJECTED, DENIED, "{apiVersion: v1, kind: ConfigMap, metadata: {name: x}}"])
+MIXED = "---\n".join([INJECTED, DENIED, "{apiVersion: v1, kind: ConfigMap, metadata: {name: x}}\n", "a: b"])
 """Every colour of an answer, in few lines: axe-core measures the contrast of each."""
 
 

@@ -165,7 +165,9 @@ def test_names_objects_without_pods(page: Page) -> None:
 
 
 def test_names_objects_that_cannot_be_read(page: Page) -> None:
-    broken = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nspec: {pytorchReplicaSpecs: {Worker: {replicas: $NODES}}}\n"
+    broken = (
+        "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nspec: {pytorchReplicaSpecs: {Worker: {replicas: $NODES}}}\n"
+    )
     judge(page, f"{POD}---\n{broken}\n")
     assert headline(page) == "1 pod, left as it is; 1 object cannot be read"
     expect(page.get_by_label("Objects that cannot be read")).to_contain_text("Worker.replicas: expected a number")
@@ -183,7 +185,9 @@ def test_says_that_no_object_makes_pods(page: Page) -> None:
 def test_sifts_pods_by_verdict(page: Page) -> None:
     judge(page, f"{TORCHX}\n---\n{BAD_NETWORK}\n---\n{POD}")
     assert headline(page) == "5 pods: 2 denied, 2 injected, 1 left as it is"
-    expect(page.locator("#results .card", has=page.get_by_role("button", expanded=True))).to_contain_text("rdma-net-ipma")
+    expect(page.locator("#results .card", has=page.get_by_role("button", expanded=True))).to_contain_text(
+        "rdma-net-ipma"
+    )
     page.get_by_role("button", name="Denied 2").click()
     expect(page.locator("#results .chip")).to_have_text(["Denied", "Denied"])
     page.get_by_role("button", name="All 5").click()

@@ -143,6 +143,24 @@ def test_shows_a_fault_in_a_part_of_a_large_paste(page: Page) -> None:
     expect(page.locator("#long")).to_have_text("")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("[" + "1," * 400_000 + "a: b: c]", id="within its line"),
+        pytest.param(f"# {'x' * 400_000}\na: b: c]", id="below a long line"),
+        pytest.param(f"# {'x' * 3000}\n" * 300 + "a: b: c]", id="below many"),
+        pytest.param(f"# {'x' * 60}\n" * 5000 + "a: b: c]", id="in the last line"),
+    ],
+)
+def test_shows_a_fault_wherever_it_is(page: Page, text: str) -> None:
+    from_clipboard(page, text)
+    page.locator("#judge").click()
+    expect(page.get_by_role("alert")).to_contain_text("line")
+    area = page.get_by_label("Manifest", exact=True)
+    assert area.evaluate("area => area.value.slice(area.selectionStart, area.selectionEnd)") == ": c]"
+    expect(page.locator(".gutter .fault")).to_have_count(1)
+
+
 def test_shows_a_thousand_pods(page: Page) -> None:
     judge(page, "---\n".join(POD.replace("name: p", f"name: p-{number}") for number in range(1000)))
     assert headline(page) == "1,000 pods, all left as it is"

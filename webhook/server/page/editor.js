@@ -17,6 +17,7 @@ export class Editor {
     this.onChange = onChange;
     this.whole = null; // a text that is too long to be edited
     this.above = 0; // lines before the part of it that is shown
+    this.left = 0; // characters of the part's first line before it
     this.lines = 1;
     this.fault = 0;
     this.area.addEventListener("input", () => this.changed());
@@ -44,19 +45,25 @@ export class Editor {
 
   changed() {
     this.lines = countLines(this.text);
-    if (this.whole === null) this.above = 0;
+    if (this.whole === null) this.above = this.left = 0;
     $("long").textContent = this.whole === null ? "" : `${megabytes(this.whole)} in ${count(this.lines, "line")}: shown in part and not to be edited here, judged in full.`;
     this.tell("");
     this.draw();
     this.onChange(this.text);
   }
 
-  /** Show the lines around a line of a text that is too long. */
-  showPart(line) {
+  /** Show what is around a place of a text that is too long: from a line above it, or, where lines are long, from within its own. */
+  showPart(line, column = 1) {
+    const place = startOfLine(this.whole, line) + column - 1;
     this.above = Math.max(0, line - PART / 2);
-    const start = startOfLine(this.whole, this.above + 1);
+    let start = startOfLine(this.whole, this.above + 1);
+    if (place - start > EDITABLE / 2) {
+      this.above = line - 1;
+      start = Math.max(place - column + 1, place - EDITABLE / 2);
+    }
+    this.left = this.above === line - 1 ? start - (place - column + 1) : 0;
     const end = startOfLine(this.whole, this.above + 1 + PART);
-    this.area.value = this.whole.slice(start, Math.min(end > start ? end : this.whole.length, start + EDITABLE));
+    this.area.value = this.whole.slice(start, Math.min(end, start + EDITABLE));
   }
 
   /** Take a large paste at once: a browser's own way to insert it costs minutes, for it grows with the square of the lines. */
@@ -84,15 +91,16 @@ export class Editor {
   }
 
   goTo(line, column) {
-    if (this.whole !== null) this.showPart(line);
+    if (this.whole !== null) this.showPart(line, column);
     const shown = this.area.value;
     const start = startOfLine(shown, line - this.above);
     const end = shown.indexOf("\n", start);
     const stop = end < 0 ? shown.length : end;
     this.area.focus({ preventScroll: false });
-    this.area.setSelectionRange(Math.min(start + column - 1, stop), stop);
+    const shift = column - 1 - this.left;
+    this.area.setSelectionRange(Math.min(start + shift, stop), stop);
     this.area.scrollTop = Math.max(0, (line - this.above - 4) * LINE);
-    this.area.scrollLeft = Math.max(0, (column - 30) * 7);
+    this.area.scrollLeft = Math.max(0, (shift - 29) * 7);
   }
 
   draw() {
@@ -164,7 +172,7 @@ function startOfLine(text, line) {
   let start = 0;
   for (let number = 1; number < line; number += 1) {
     const end = text.indexOf("\n", start);
-    if (end < 0) return start;
+    if (end < 0) return text.length;
     start = end + 1;
   }
   return start;
