@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from playwright.sync_api import Locator, Page
 
 from tests.sockets.server import ROOT
 
 TORCHX = (ROOT / "tests/fixtures/torchx/volcano-ddp-2x1.yaml").read_text()
+POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: i}]}\n"
+TRAINING: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "p", "labels": {"fabric-injector.io/profile": "rdma-shared"}},
+    "spec": {"containers": [{"name": "c", "image": "i"}]},
+}
+
+
+def pod(**changes: Any) -> dict[str, Any]:
+    """Return a pod that is injected; *changes* go into its metadata."""
+    return {**TRAINING, "metadata": {**TRAINING["metadata"], **changes}}
 
 
 def paste(page: Page, text: str) -> None:

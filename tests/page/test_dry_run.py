@@ -12,9 +12,8 @@ from playwright.sync_api import FilePayload, Page, expect
 
 from tests.sockets.server import Server
 
-from .actions import TORCHX, ask, headline, judge, paste
+from .actions import POD, TORCHX, ask, headline, judge, paste
 
-POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: i}]}\n"
 BAD_NETWORK = TORCHX.replace("sidecar.istio.io/inject: 'false'", "k8s.v1.cni.cncf.io/networks: default/rdma-net-ipma")
 
 
