@@ -52,7 +52,7 @@ export function showResults(target, answer) {
 function fill(cards, pods) {
   cards.replaceChildren();
   while (cards.nextElementSibling?.matches(".more")) cards.nextElementSibling.remove();
-  const opened = pods.find((pod) => !pod.allowed) ?? pods[0];
+  const opened = pods.slice(0, FIRST).find((pod) => !pod.allowed) ?? pods[0];
   appendLazily(cards, pods, (pod) => card(pod, pod === opened), { first: FIRST, noun: "pod" });
 }
 
