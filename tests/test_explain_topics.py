@@ -728,8 +728,18 @@ def test_our_own_events_of_live_pods_are_told() -> None:
             'was refused: violates PodSecurity "baseline:latest": non-default capabilities',
         ),
         ('pods "bert-worker-3" is forbidden: no such service account', "was refused: no such service account"),
+        (
+            'Internal error occurred: failed calling webhook "validate.example.com": Post "https://x": connection refused',
+            "cannot be created, because another program's webhook does not answer: "
+            '"validate.example.com": Post "https://x": connection refused',
+        ),
+        (
+            'admission webhook "validate.example.com" denied the request: label team is missing',
+            'was refused: webhook "validate.example.com" denied the request: label team is missing',
+        ),
+        ("Error creating: Timeout: request did not complete", "could not be created: Timeout: request did not complete"),
     ],
-    ids=["webhook-down", "pod-security", "other"],
+    ids=["webhook-down", "pod-security", "other", "other-webhook-down", "other-webhook-denies", "unknown"],
 )
 def test_what_kept_the_owner_from_creating_pods(message: str, told: str) -> None:
     scene = Scene(1)

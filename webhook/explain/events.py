@@ -16,24 +16,45 @@ ADMISSION = "admission"
 _OURS = "fabric-injector"
 _DENIED = re.compile(r'admission webhook "[^"]*fabric-injector[^"]*" denied the request: (.*)', re.DOTALL)
 _UNREACHED = re.compile(r'failed calling webhook "[^"]*fabric-injector[^"]*": (.*)', re.DOTALL)
+_OTHER_UNREACHED = re.compile(r'failed calling webhook ("[^"]*": .*)', re.DOTALL)
+_LACKS_IPC_LOCK_ALONE = re.compile(
+    r'(violates PodSecurity "[^"]*": non-default capabilities \([^()]* must not include "IPC_LOCK" in [\w.]+\))$'
+)
+_CORRECT = "correct that; the owner then tries again, or restart the job"
 _REFUSED: tuple[tuple[re.Pattern[str], str, str], ...] = (
-    (_DENIED, "was refused: ", "correct that; the owner then tries again, or restart the job"),
+    (_DENIED, "was refused: ", _CORRECT),
     (
         _UNREACHED,
         "cannot be created, because the webhook does not answer: ",
         "see fabric-injector check, and the webhook's pods",
     ),
     (
-        re.compile(r"(violates PodSecurity .*)", re.DOTALL),
-        "was refused: ",
-        "label the namespace privileged, or set podSecurity or ipcLock in the profile",
+        _OTHER_UNREACHED,
+        "cannot be created, because another program's webhook does not answer: ",
+        "look at that program: kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations -o yaml shows its Service",
     ),
     (
-        re.compile(r"(exceeded quota: .*|failed quota: .*)", re.DOTALL),
+        _LACKS_IPC_LOCK_ALONE,
         "was refused: ",
-        "raise the ResourceQuota by what the pods ask for since they are injected",
+        "label the namespace privileged, or set podSecurity: skip or ipcLock: false in the profile",
     ),
-    (re.compile(r"(?:forbidden|denied|invalid): (.*)", re.DOTALL | re.IGNORECASE), "was refused: ", ""),
+    (
+        re.compile(r"(violates PodSecurity .*)", re.DOTALL),
+        "was refused: ",
+        "label the namespace privileged, or correct the job in what is named, and set podSecurity: skip in the profile where IPC_LOCK is",
+    ),
+    (
+        re.compile(r"(failed quota: .*)", re.DOTALL),
+        "was refused: ",
+        "give the job's containers what is named, or the namespace a LimitRange with defaults",
+    ),
+    (
+        re.compile(r"(exceeded quota: .*)", re.DOTALL),
+        "was refused: ",
+        "raise the ResourceQuota by what is requested, injected devices included, or end other pods that it counts",
+    ),
+    (re.compile(r'admission (webhook "[^"]*" denied the request: .*)', re.DOTALL), "was refused: ", _CORRECT),
+    (re.compile(r"(?:forbidden|denied|invalid): (.*)", re.DOTALL | re.IGNORECASE), "was refused: ", _CORRECT),
 )
 _POD_NAME = re.compile(r'\bpods? "?[a-z0-9][a-z0-9.-]*[0-9*-]"?')
 
@@ -63,7 +84,10 @@ def observe_refusals(reading: Reading, parts: Iterable[Part]) -> Iterator[Observ
         subject = event.get("involvedObject") or {}
         if subject.get("kind") == "Pod" or event.get("type") == "Normal" or event_time(event) < newest:
             continue
-        told = _refusal(str(event.get("message") or ""))
+        text = str(event.get("message") or "")
+        told = _refusal(text)
+        if told is None and str(event.get("reason") or "").startswith("FailedCreate"):
+            told = "could not be created: " + common_form(text.removeprefix("Error creating: "), "", limit=600), ""
         if told is None:
             continue
         key = (f"{subject.get('kind')} {subject.get('name')}", *told)
