@@ -53,7 +53,7 @@ def test_a_wait_step_that_ends_otherwise_is_not_said_to_have_no_sh() -> None:
     scene = Scene()
     status = {"name": names.WAIT_CONTAINER, "state": ended(128, "StartError", "no space left on device")}
     scene.workers[0]["status"] = {"phase": "Failed", "initContainerStatuses": [status]}
-    assert first(scene).action == "look at its log"
+    assert first(scene).action == "look at its log: kubectl logs -n research bert-worker-0 -c fabric-injector-wait"
 
 
 @pytest.mark.parametrize(

@@ -67,13 +67,25 @@ def test_a_pod_of_no_training_system() -> None:
     )
 
 
-def test_a_pod_that_opted_out_is_as_it_should_be() -> None:
+def test_a_job_that_opted_out_is_as_it_should_be() -> None:
     scene = Scene(1)
+    for number, pod in enumerate((scene.created(0), scene.created(1))):
+        pod["metadata"]["labels"][names.PROFILE] = "none"
+        scene.bind(pod)
+        scene.pods[f"bert-worker-{number - 1}" if number else "bert-master-0"] = pod
+    assert findings(scene) == []
+
+
+def test_one_pod_that_opted_out_of_a_job_cannot_reach_the_others() -> None:
+    scene = Scene(2)
     pod = scene.created(1)
     pod["metadata"]["labels"][names.PROFILE] = "none"
     scene.bind(pod)
     scene.pods["bert-worker-0"] = pod
-    assert findings(scene) == []
+    assert one(scene) == (
+        "fail pod bert-worker-0: is left out, and others of its job are not: they meet on another network; "
+        "label fabric-injector.io/profile is none"
+    )
 
 
 def test_a_namespace_that_only_observes() -> None:
@@ -737,7 +749,10 @@ def test_our_own_events_of_live_pods_are_told() -> None:
             'admission webhook "validate.example.com" denied the request: label team is missing',
             'was refused: webhook "validate.example.com" denied the request: label team is missing',
         ),
-        ("Error creating: Timeout: request did not complete", "could not be created: Timeout: request did not complete"),
+        (
+            "Error creating: Timeout: request did not complete",
+            "could not be created: Timeout: request did not complete",
+        ),
     ],
     ids=["webhook-down", "pod-security", "other", "other-webhook-down", "other-webhook-denies", "unknown"],
 )

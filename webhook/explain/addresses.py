@@ -103,8 +103,9 @@ def _job(reading: Reading, members: Sequence[Part]) -> tuple[int, list[Observati
         else:
             found.append(Observation(Stage.ADDRESS, "warn", TOPIC, "is not told its own address", "", pods))
     if not untold:
+        whom = f"all {len(members):,} members are" if len(members) > 1 else "it is"
         where = f"{address} on {master.secondary.interface or master.wanted.rpartition('@')[2]}"
-        message = f"rank 0, {master.name}, is at {where}, and all {len(members):,} members are told so"
+        message = f"rank 0, {master.name}, is at {where}, and {whom} told so"
         if not is_fresh:
             found.append(Observation(Stage.SUMMARY, "ok", TOPIC, message, subject=f"job {master.job}"))
     return untold, found

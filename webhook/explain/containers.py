@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from webhook import names
 from webhook.explain.observation import Observation, Stage, common_form
-from webhook.explain.part import Part
+from webhook.explain.part import Part, log_command
 from webhook.model import Object
 
 TOPIC = "containers"
@@ -21,7 +21,7 @@ _CANNOT_START = {
     "CreateContainerConfigError": "create what the message names, or correct the reference",
     "CreateContainerError": "look at the container runtime's log on the node",
     "RunContainerError": "look at the container runtime's log on the node",
-    "CrashLoopBackOff": "look at the container's log: kubectl logs --previous",
+    "CrashLoopBackOff": "",
 }
 _NO_SHELL = re.compile(r'exec: "?(?:/bin/)?sh"?: .*(?:not found|no such file)', re.IGNORECASE | re.DOTALL)
 _SHELL_ACTION = "its image has no sh: set rendezvous.waitImage of the profile to one that has, then restart the job"
@@ -78,7 +78,9 @@ def _container(part: Part, status: Object) -> Iterator[Observation]:
             text = f"status {ended.get('exitCode')}{_reason(ended)}{_words(ended, part.name)}"
         title = "the wait step" if is_wait else f"container {name}"
         action = _WAIT_ACTION.get(reason, _CANNOT_START[reason]) if is_wait else _CANNOT_START[reason]
-        action = _action_of(ended, is_wait=is_wait) or action
+        action = (
+            _action_of(ended, is_wait=is_wait) or action or f"look at its log: {log_command(part, name, before=True)}"
+        )
         yield Observation(
             Stage.CONTAINER, "fail", TOPIC, f"{title} does not start: {reason}", action, pods, detail=text
         )
@@ -86,7 +88,7 @@ def _container(part: Part, status: Object) -> Iterator[Observation]:
         title = "the wait step" if is_wait else f"container {name}"
         message = f"{title} exited with {ended['exitCode']}{_reason(ended)}"
         text = _words(ended, part.name).removeprefix(": ")
-        action = _action_of(ended, is_wait=is_wait) or "look at its log"
+        action = _action_of(ended, is_wait=is_wait) or f"look at its log: {log_command(part, name)}"
         yield Observation(Stage.CONTAINER, "fail", TOPIC, message, action, pods, detail=text)
 
 

@@ -41,7 +41,7 @@ _REFUSED: tuple[tuple[re.Pattern[str], str, str], ...] = (
     (
         re.compile(r"(violates PodSecurity .*)", re.DOTALL),
         "was refused: ",
-        "label the namespace privileged, or correct the job in what is named, and set podSecurity: skip in the profile where IPC_LOCK is",
+        "label the namespace privileged, or correct what is named, and for IPC_LOCK set podSecurity: skip in the profile",
     ),
     (
         re.compile(r"(failed quota: .*)", re.DOTALL),

@@ -93,7 +93,7 @@ def _causes(reading: Reading, parts: list[Part]) -> Iterator[Observation]:
     refused = list(events.observe_refusals(reading, parts))
     yield from refused
     yield from injection.observe(reading, parts)
-    yield from members.observe(reading, parts)
+    yield from members.observe(reading, parts, is_refused=bool(refused))
     yield from scheduling.observe(reading, parts)
     yield from networks.observe(reading, parts)
     yield from containers.observe(parts)
@@ -148,12 +148,13 @@ def _details(reading: Reading, part: Part) -> Mapping[str, Any]:
 
 
 def _phase(part: Part) -> str:
-    """Return the phase; of a pod that has yet to start the reason that its first waiting container gives."""
-    if part.phase == "Pending" and part.node:
+    """Return the phase; of a pod that does not train the reason that its first waiting container gives."""
+    if part.is_live and part.node:
         for status in part.container_statuses():
             reason = ((status.get("state") or {}).get("waiting") or {}).get("reason")
             if reason and reason not in ("PodInitializing", "ContainerCreating"):
                 return str(reason)
+    if part.phase == "Pending" and part.node:
         return "Init" if part.state_of(names.WAIT_CONTAINER).get("running") else "Starting"
     return part.phase
 

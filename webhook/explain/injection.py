@@ -17,8 +17,16 @@ TOPIC = "injection"
 RENDEZVOUS = "rendezvous"
 _NOTHING_ASKED = (Reason.NOT_ASKED, Reason.NO_SIDECAR, Reason.DISABLED)
 _HARMLESS = (Reason.SINGLE_NODE, Reason.NO_PROCESS_GROUP, Reason.KEEPS_NAME, Reason.HUGEPAGES)
-_LOOKED_AT_ELSEWHERE = (Reason.POD_SECURITY, Reason.NOT_ROOT, Reason.USER_NAMESPACE, Reason.OVERSIZED, Reason.DISAGREES)
+_LOOKED_AT_ELSEWHERE = (
+    Reason.POD_SECURITY,
+    Reason.NOT_ROOT,
+    Reason.USER_NAMESPACE,
+    Reason.OVERSIZED,
+    Reason.DISAGREES,
+    Reason.RAISED,
+)
 _BY_CHOICE = (Reason.OPTED_OUT, Reason.ROLE)
+_ALIKE = "give all pods of the job the same labels and networks, then restart it"
 
 
 def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
@@ -30,19 +38,22 @@ def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
             jobs[part.job] = min(jobs.get(part.job, part.created), part.created)
     members = [part for part in live if part.member is not None and part.member.wanted]
     lost = {part.job for part in members} - {part.job for part in members if part.is_master}
+    is_held_back = not jobs and not any(part.phase == "Running" for part in live)  # not by the lack of injection
     for part in live:
         is_missed = part.job in lost and is_apart(part)
         if part.is_injected:
             yield from _injected(part, is_missed=is_missed)
         else:
             found = _not_injected(reading, part, some_injected=bool(jobs), first_injected=jobs.get(part.job, ""))
+            if is_held_back and found.stage is Stage.ADMISSION:
+                found = replace(found, stage=Stage.SPEED)
             yield _missed(found) if is_missed else found
 
 
 def _missed(one: Observation) -> Observation:
     """Say of a rank 0 what follows for the members that wait for it."""
     message = f"{one.message}; so rank 0's address is published to nobody"
-    action = one.action or "give all pods of the job the same labels and networks, then restart it"
+    action = one.action or _ALIKE
     return replace(one, stage=Stage.ADMISSION, level="fail", message=message, action=action)
 
 
@@ -123,6 +134,9 @@ def _not_injected(reading: Reading, part: Part, *, some_injected: bool, first_in
         message = f"was created without injection, {why}: today it would get profile {verdict.profile}"
         action = "see fabric-injector check, which tells whether the webhook is called; then restart the job"
         return Observation(Stage.ADMISSION, "fail", TOPIC, message, action, pods)
+    if decision is not None and decision.reason is Reason.OPTED_OUT and first_injected and not part.is_master:
+        message = f"is left out, and others of its job are not: they meet on another network; {text}"
+        return Observation(Stage.MEMBERS, "fail", TOPIC, message, _ALIKE, pods)
     if decision is not None and decision.reason in _BY_CHOICE:
         return Observation(Stage.SUMMARY, "ok", TOPIC, f"not injected: {text}", pods=pods)
     action = ""

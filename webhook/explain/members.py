@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from webhook import podspec
 from webhook.explain.observation import Observation, Stage, named
-from webhook.explain.part import Part
+from webhook.explain.part import Part, log_command
 from webhook.explain.reading import Reading, seconds_since
 from webhook.finding import Level
 
@@ -17,15 +17,15 @@ _NODES = re.compile(r"--nnodes(?:=|\s+)[\"']?(\d{1,6})(?![\d:])")
 _SOON_SECONDS = 30.0
 
 
-def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
-    """Look at every job among the pods by itself."""
+def observe(reading: Reading, parts: Iterable[Part], *, is_refused: bool = False) -> Iterator[Observation]:
+    """Look at every job among the pods by itself. *is_refused*: it is told why pods could not be created."""
     jobs: dict[str, list[Part]] = {}
     for part in parts:
         if part.job:
             jobs.setdefault(part.job, []).append(part)
     for key, members in jobs.items():
         yield from _rank_zero(reading, key, members)
-        yield from _number(key, members)
+        yield from _number(key, members, is_refused=is_refused)
 
 
 def _rank_zero(reading: Reading, key: str, members: Sequence[Part]) -> Iterator[Observation]:
@@ -53,7 +53,10 @@ def _rank_zero(reading: Reading, key: str, members: Sequence[Part]) -> Iterator[
     if ended:
         last = max(ended, key=lambda part: str(part.pod["metadata"].get("creationTimestamp")))
         message = f"rank 0 is {last.phase}{_why_ended(last)}, and its members still run"
-        yield Observation(Stage.MEMBERS, "fail", TOPIC, message, "look at its log, then restart the job", (last.name,))
+        action = f"look at its log, then restart the job: {log_command(last, str(last.training.get('name')))}"
+        if last.phase == "Terminating":
+            action = "wait for the next one; if this one stays, look at its finalizers and at its node's kubelet"
+        yield Observation(Stage.MEMBERS, "fail", TOPIC, message, action, (last.name,))
         return
     ages = [seconds_since(part.pod["metadata"].get("creationTimestamp"), reading.now) or 0.0 for part in told]
     level: Level = "fail" if max(ages) > _SOON_SECONDS else "warn"
@@ -75,12 +78,12 @@ def _why_ended(part: Part) -> str:
     return f" ({reason})" if reason else ""
 
 
-def _number(key: str, members: Sequence[Part]) -> Iterator[Observation]:
+def _number(key: str, members: Sequence[Part], *, is_refused: bool) -> Iterator[Observation]:
     wanted = max((expected_members(part) for part in members), default=0)
     there = [part for part in members if part.phase != "Terminating"]
     if wanted > len(there) > 0:
         message = f"has {len(there):,} of {wanted:,} members"
-        action = "look at the Events of the job's owner: pods that were refused are told there"
+        action = "" if is_refused else "look at the Events of the job's owner: pods that were refused are told there"
         yield Observation(Stage.MEMBERS, "warn", TOPIC, message, action, subject=f"job {key}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from webhook import names, podspec
 from webhook.explain.observation import Observation, Stage, common_form
@@ -24,17 +24,31 @@ _EXHAUSTED = re.compile(
 )
 """What host-local, whereabouts, nv-ipam and their like say where every address is taken."""
 _SANDBOX = ("FailedCreatePodSandBox", "FailedCreatePodSandbox")
+_VOLUME = ("FailedMount", "FailedAttachVolume", "FailedMapVolume")
+_FRESH_SECONDS = 20.0
+"""How long a volume may fail to come: the kubelet has yet to learn of Secrets and ConfigMaps."""
 
 
 def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
     """Look at pods that are on a node."""
-    failures = sandbox_failures(reading.events or ())
+    failures = failures_of_pods(reading.events or (), _SANDBOX)
+    unmounted = failures_of_pods(reading.events or (), _VOLUME)
     for part in parts:
         if not part.is_live or not part.node or podspec.is_host_network(part.pod):
             continue
         asked = podspec.annotations(part.pod).get(names.NETWORKS)
-        if asked:
+        has_sandbox = network_status(part.pod) is not None
+        if volume := "" if has_sandbox else unmounted.get(part.name, ""):
+            yield from _unmounted(reading, part, volume)
+        elif asked:
             yield from _attached(reading, part, asked, failures.get(part.name, ""))
+
+
+def _unmounted(reading: Reading, part: Part, failure: str) -> Iterator[Observation]:
+    if (part.seconds_bound(reading) or 0.0) >= _FRESH_SECONDS and part.phase == "Pending":
+        action = "create what is named, or correct the pod's volume; its network is made after that"
+        message = "a volume of it cannot be mounted"
+        yield Observation(Stage.NETWORK, "fail", "volumes", message, action, (part.name,), detail=failure)
 
 
 def _attached(reading: Reading, part: Part, asked: str, failure: str) -> Iterator[Observation]:
@@ -83,6 +97,8 @@ def _no_status(reading: Reading, part: Part, failure: str) -> Iterator[Observati
             f"has been on its node for more than a minute, and Multus has written no annotation {names.NETWORK_STATUS}"
         )
         action = "is Multus running on the node, and is its configuration the first in /etc/cni/net.d?"
+        if reading.events is None:
+            action = "its Events say why: ask for list of events, or let one who may read them run this"
         yield Observation(Stage.NETWORK, "fail", TOPIC, message, action, pods)
     else:
         yield Observation(Stage.SUMMARY, "ok", TOPIC, "has just been bound; its network is being made", pods=pods)
@@ -126,10 +142,10 @@ def network_status(pod: Object) -> list[Object] | None:
     return value if isinstance(value, list) and all(isinstance(each, dict) for each in value) else None
 
 
-def sandbox_failures(events: Iterable[Object]) -> Mapping[str, str]:
-    """Return what was last said of each pod whose sandbox could not be made, by pod name, without ids."""
+def failures_of_pods(events: Iterable[Object], reasons: Collection[str]) -> Mapping[str, str]:
+    """Return what was last said of each pod for one of the reasons, by pod name, without ids."""
     found = {}
-    for event in sorted((each for each in events if each.get("reason") in _SANDBOX), key=event_time):
+    for event in sorted((each for each in events if each.get("reason") in reasons), key=event_time):
         pod = str((event.get("involvedObject") or {}).get("name"))
         text = str(event.get("message") or "")
         found[pod] = common_form(text.partition("desc = ")[2] or text, pod)

@@ -36,7 +36,8 @@ class Observation:
     """Hold one thing found: *pods* are the names that it is true of; *subject* names what it is about where that is no pod.
 
     Those that are equal but for *pods* and *detail* become one finding, so neither *message* nor *action* may hold what differs from
-    pod to pod. *detail* follows the message after a colon; of different ones the first is told as an example.
+    pod to pod; POD in an action becomes the name of one. *detail* follows the message after a colon; of different ones the first is
+    told as an example.
     """
 
     stage: Stage
@@ -71,7 +72,9 @@ def fold(observations: Iterable[Observation], masters: Collection[str], focus: s
         key=lambda item: (levels[item[0].level], item[0].stage, item[1].keys().isdisjoint(masters), -len(item[1]))
     )
     return [
-        Finding(one.level, one.topic, _subject(one, pods, masters), _message(one, details[one]), one.action)
+        Finding(
+            one.level, one.topic, _subject(one, pods, masters), _message(one, details[one]), _action(one, pods, masters)
+        )
         for one, pods in kept
     ]
 
@@ -81,10 +84,19 @@ def _message(one: Observation, details: Collection[str]) -> str:
     return f"{one.message}{': ' if len(told) == 1 else ', for example: '}{told[0]}" if told else one.message
 
 
+def _action(one: Observation, pods: Collection[str], masters: Collection[str]) -> str:
+    """Name in a command the first pod that is named."""
+    return re.sub(r"\bPOD\b", _listed(pods, masters)[0], one.action) if pods else one.action
+
+
+def _listed(pods: Collection[str], masters: Collection[str]) -> list[str]:
+    return sorted(pods, key=lambda name: (name not in masters, natural(name)))
+
+
 def _subject(one: Observation, pods: Collection[str], masters: Collection[str]) -> str:
     if not pods:
         return one.subject
-    listed = sorted(pods, key=lambda name: (name not in masters, natural(name)))
+    listed = _listed(pods, masters)
     if len(listed) == 1:
         return f"pod {listed[0]}" + (" (rank 0)" if listed[0] in masters else "")
     return f"each of {len(listed):,} pods ({named(listed, masters)})"

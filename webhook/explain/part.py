@@ -133,3 +133,9 @@ def read_part(pod: Object, verdict: Verdict | None = None) -> Part:
     """Read a pod as the API server gives it."""
     live = (pod.get("status") or {}).get("phase") not in _FINISHED
     return Part(pod, recognise(pod), read_member(pod) if live else None, verdict)
+
+
+def log_command(part: Part, container: str, *, before: bool = False) -> str:
+    """Return what shows a container's log; *before*: of the run before this one. POD stands for a pod that it is told of."""
+    previous = " --previous" if before else ""
+    return f"kubectl logs -n {part.pod['metadata'].get('namespace')} POD -c {container}{previous}"

@@ -16,7 +16,9 @@ from webhook.model import Object
 from webhook.quantity import format_quantity, stored_quantity
 
 TOPIC = "scheduling"
-_INSUFFICIENT = re.compile(r"Insufficient ([\w.-]+/[\w.-]*\w)")
+_INSUFFICIENT = re.compile(r"Insufficient ([\w./-]*\w)")
+_PREEMPTION = re.compile(r"(?:\. no new claims to deallocate,|\.)? preemption: .*$", re.DOTALL)
+"""What a scheduler adds to every reason: that nothing can be preempted."""
 _QUOTA = re.compile(r"quota|ClusterQueue|flavor|queue", re.IGNORECASE)
 _SOON_SECONDS = 30.0
 _GATE = "kueue.x-k8s.io/"
@@ -87,7 +89,7 @@ def _pending(reading: Reading, part: Part, queue: str, told: str) -> Iterator[Ob
         yield Observation(Stage.SCHEDULING, level, TOPIC, message, action, pods)
         return
     text = str(scheduled.get("message") or "") if scheduled.get("status") == "False" else ""
-    text = common_form(text or told, part.name)
+    text = common_form(_PREEMPTION.sub("", text or told), part.name)
 
     missing = list(_offered_nowhere(part, reading.nodes)) if reading.nodes is not None else []
     for message, action in missing:
@@ -100,6 +102,10 @@ def _pending(reading: Reading, part: Part, queue: str, told: str) -> Iterator[Ob
         if queue and not resources and queue not in text:
             text = f"{text}; and of its group: {queue}"  # Volcano tells the pod of its group alone, and the group the reason
         action = f"wait, or free {', '.join(dict.fromkeys(resources))} on the nodes" if resources else ""
+        if resources and reading.nodes is None:
+            action += "; one who may read nodes can tell whether any offers that much under that name"
+        if "persistentvolumeclaim" in text:
+            action = "create what is named, or correct the pod's volume"
         if _QUOTA.search(text):
             action = _quota_action(text)
         yield Observation(Stage.SCHEDULING, "fail", TOPIC, "is on no node yet", action, pods, detail=text)
@@ -132,7 +138,8 @@ def _offered_nowhere(part: Part, nodes: Iterable[Object]) -> Iterator[tuple[str,
                 if not most
                 else f"no node offers more than {format_quantity(most)}"
             )
-            yield f"{asked}, and {offers}", _plugin_action(resource)
+            less = f"ask for no more in a pod, or see whether the device plugin of {resource} has lost devices"
+            yield f"{asked}, and {offers}", less if most else _plugin_action(resource)
             continue
         fitting = [node for node in enough if selector.items() <= podspec.labels(node).items()]
         if not fitting:
