@@ -118,7 +118,7 @@ def call(folder: Path, *arguments: str, server: FakeApiServer | None = None) -> 
     [
         ([], "name what to explain: pod/NAME, job/NAME, or -l SELECTOR"),
         (["bert"], "or -l SELECTOR, found 'bert'"),
-        (["deployment/x"], "found 'deployment/x'"),
+        (["pytorchjob/x"], "found 'pytorchjob/x'; any kind of job is asked for as job/x"),
         (["job/"], "found 'job/'"),
         (["job/bert", "-l", "a=b"], "not both"),
         (["job/bert", "--profiles", "/absent"], "/absent"),
@@ -150,7 +150,12 @@ def test_the_kubeconfigs_namespace_is_meant_where_none_is_named(tmp_path: Path, 
     empty = call(tmp_path, "pod/bert-0", server=server)
     for result in (unknown, empty):
         assert result.exit_code == 2
-        assert "pod/bert-0: namespace ml has no such pod" in result.output
+        assert (
+            "pod/bert-0: namespace ml has no such pod, and no Event of an owner of that name; name the job's by -n"
+            in result.output
+        )
+    server.misbehave("get", "/api/v1/namespaces/ml/events", status(403, "no such right"))
+    assert "has no such pod, and its Events may not be read; name" in call(tmp_path, "pod/bert-0", server=server).output
 
 
 def test_progress_is_for_terminals_and_goes_to_standard_error_alone(tmp_path: Path, server: FakeApiServer) -> None:

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.scenes import PROFILES, Scene, ago, event, node
+from tests.scenes import PROFILES, SPACE, Scene, ago, event, node
 from tests.worlds import network
 from webhook import __version__, names
-from webhook.cli.explain import print_rows
-from webhook.cli.findings import print_findings
+from webhook.cli.explain import print_explanation
 from webhook.explain.explanation import Explanation, explain
 from webhook.explain.judgement import ReadWorld
+from webhook.explain.reading import Unread
 from webhook.finding import exit_status
 from webhook.model import Object
 from webhook.profiles import parse_profiles
@@ -170,6 +170,39 @@ def kueue_quota() -> Scene:
     return scene
 
 
+def volume_missing() -> Scene:
+    scene = Scene()
+    for name, pod in scene.pods.items():
+        scene.bind(pod)
+        del pod["metadata"]["annotations"][names.NETWORK_STATUS]
+        text = 'MountVolume.SetUp failed for volume "settings" : configmap "bert-settings" not found'
+        scene.events.append(event("Pod", name, "FailedMount", text, source="kubelet"))
+    return scene
+
+
+def one_pod_left_out() -> Scene:
+    scene = Scene()
+    pod = scene.created(2)
+    pod["metadata"]["labels"][names.PROFILE] = names.PROFILE_NONE
+    scene.bind(pod)
+    scene.start(pod, ago(minutes=18))
+    scene.pods["bert-worker-1"] = pod
+    return scene
+
+
+def reader_of_pods_alone() -> Scene:
+    scene = Scene()
+    for pod in scene.pods.values():
+        scene.unschedule(
+            pod, "0/2 nodes are available: 2 Insufficient rdma/hca. no new claims to deallocate, preemption: 0/2 no"
+        )
+    parts = ("nodes", "Events", "profiles", f"namespace {SPACE}", "Lease fabric-injector/fabric-injector")
+    refusal = 'GET … answered 403: forbidden: User "jo" cannot get resource'
+    unread = tuple(Unread(part, f"cannot be read, so that part is unknown: {refusal}") for part in parts)
+    scene.changes = {"unread": unread, "nodes": None, "events": None, "profiles": None, "labels": None, "lease": None}
+    return scene
+
+
 SCENES: dict[str, Callable[[], Scene]] = {
     make.__name__.replace("_", "-"): make
     for make in (
@@ -187,6 +220,9 @@ SCENES: dict[str, Callable[[], Scene]] = {
         shared_memory_beyond_limit,
         resource_quota,
         kueue_quota,
+        volume_missing,
+        one_pod_left_out,
+        reader_of_pods_alone,
     )
 }
 
@@ -195,8 +231,7 @@ def screen(explanation: Explanation) -> str:
     """Give what the command prints, and its exit status."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
-        print_findings(explanation.findings)
-        print_rows(explanation)
+        print_explanation(explanation)
     text = out.getvalue().replace(f"version {__version__}:", "version VERSION:")
     return f"{text}\nexit status {exit_status(explanation.findings)}\n"
 

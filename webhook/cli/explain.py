@@ -13,7 +13,7 @@ import click
 from webhook.cli.findings import echo, print_findings, print_json
 from webhook.cli.options import Failure, cluster_options, connect_to_cluster
 from webhook.errors import InputError, ProfilesError, WebhookError
-from webhook.finding import exit_status
+from webhook.finding import Finding, exit_status
 from webhook.printable import printable
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from webhook.profiles import Profiles
 
 _MOST_ROWS = 16
+_FEW = 2
 _WIDEST = 253
 """Most characters of a cell: no name is longer, but an annotation may be."""
 _PODS, _JOBS = ("pod", "pods", "po"), ("job", "jobs")
@@ -98,8 +99,7 @@ def command(
     if output == "json":
         print_json(explanation.findings, **explanation.as_json())
     else:
-        print_findings(explanation.findings)
-        print_rows(explanation)
+        print_explanation(explanation)
     sys.exit(exit_status(explanation.findings))
 
 
@@ -113,8 +113,29 @@ def _target(target: str | None, selector: str | None) -> Target:
     kind, slash, name = (target or "").partition("/")
     if not slash or not name or kind.lower() not in (*_PODS, *_JOBS):
         found = f", found {target!r}" if target else ""
+        if slash and name:
+            found += f"; any kind of job is asked for as job/{name}"
         raise click.UsageError(f"name what to explain: pod/NAME, job/NAME, or -l SELECTOR{found}")
     return Target("pod" if kind.lower() in _PODS else "job", name)
+
+
+def print_explanation(explanation: Explanation) -> None:
+    """Print the findings, then a table of the members."""
+    print_findings(_unread_at_once(explanation.findings))
+    _print_rows(explanation)
+
+
+def _unread_at_once(findings: Sequence[Finding]) -> Iterator[Finding]:
+    """Yield what the caller's rights leave unknown in one line, in the place of the first; the API server's words are long."""
+    refused = [finding for finding in findings if finding.topic == "unread" and " answered 403" in finding.message]
+    for finding in findings:
+        if len(refused) < _FEW or finding not in refused:
+            yield finding
+        elif finding is refused[0]:
+            parts = ", ".join(sorted(each.subject for each in refused))
+            message = f"your account may not read {parts}: what they would tell is unknown"
+            action = "ask for get and list of them, or let an administrator run this; -o json holds each answer"
+            yield Finding("warn", "unread", "rights", message, action)
 
 
 def _profiles(path: Path | None) -> Profiles | None:
@@ -141,7 +162,7 @@ def _progress() -> Iterator[Progress]:
         yield lambda text: status.update(text)
 
 
-def print_rows(explanation: Explanation) -> None:
+def _print_rows(explanation: Explanation) -> None:
     """Print a table of the members; of many that are alike a few."""
     rows = explanation.rows
     if not rows:

@@ -75,10 +75,11 @@ def read_job(
         if labels is None and not any(part.what == f"namespace {namespace}" for part in reader.unread):
             raise InputError(f"{target}: namespace {namespace} does not exist; name the job's by -n")
         listed = known_names(reader.list(POD_METADATA, namespace))
-        hint = f"; jobs there: {', '.join(listed[:_NAMED])}{', …' if len(listed) > _NAMED else ''}" if listed else ""
-        raise InputError(
-            f"{target}: namespace {namespace} has no such pod, and no Event of an owner of that name{hint}"
-        )
+        hint = "; name the job's by -n"
+        if listed:
+            hint = f"; jobs there: {', '.join(listed[:_NAMED])}{', …' if len(listed) > _NAMED else ''}"
+        lack = "no Event of an owner of that name" if events is not None else "its Events may not be read"
+        raise InputError(f"{target}: namespace {namespace} has no such pod, and {lack}{hint}")
     return Reading(
         str(target),
         namespace,
