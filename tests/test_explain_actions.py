@@ -145,3 +145,22 @@ def test_one_who_may_not_read_events_is_not_sent_to_multus() -> None:
     assert first(scene).action.startswith("is Multus running on the node")
     scene.changes = {"events": None}
     assert first(scene).action == "its Events say why: ask for list of events, or let one who may read them run this"
+
+
+@pytest.mark.parametrize(
+    ("minutes", "worst"),
+    [(1, "ok"), (20, "warn pod bert-master-0 (rank 0): rank 0 has ended well 20 min ago, and its members still run")],
+)
+def test_a_rank_zero_that_has_ended_well_is_no_failure(minutes: int, worst: str) -> None:
+    scene = Scene()
+    state = {"terminated": {"exitCode": 0, "finishedAt": ago(minutes=minutes)}}
+    scene.master["status"] = {"phase": "Succeeded", "containerStatuses": [{"name": "pytorch", "state": state}]}
+    found = first(scene)
+    assert (found.level if found.level == "ok" else f"{found.level} {found.subject}: {found.message}") == worst
+
+
+def test_a_member_that_waits_for_a_rank_zero_that_has_ended_waits_in_vain() -> None:
+    scene = Scene()
+    scene.master["status"]["phase"] = "Succeeded"
+    scene.wait(scene.workers[0], ago(minutes=5))
+    assert first(scene).message == "rank 0 is Succeeded, and its members still run"

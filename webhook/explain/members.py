@@ -6,15 +6,18 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from webhook import podspec
-from webhook.explain.observation import Observation, Stage, named
+from webhook.explain.observation import Observation, Stage, duration, named
 from webhook.explain.part import Part, log_command
 from webhook.explain.reading import Reading, seconds_since
+from webhook.explain.waiting import seconds_waited
 from webhook.finding import Level
 
 TOPIC = "members"
 _NODES = re.compile(r"--nnodes(?:=|\s+)[\"']?(\d{1,6})(?![\d:])")
 """A fixed number; of ``2:4`` only torchrun knows how many there should be."""
 _SOON_SECONDS = 30.0
+_ENDING_SECONDS = 300.0
+"""How long members may take to end after rank 0: they write checkpoints."""
 
 
 def observe(reading: Reading, parts: Iterable[Part], *, is_refused: bool = False) -> Iterator[Observation]:
@@ -52,6 +55,9 @@ def _rank_zero(reading: Reading, key: str, members: Sequence[Part]) -> Iterator[
     ended = [part for part in members if part.is_master]
     if ended:
         last = max(ended, key=lambda part: str(part.pod["metadata"].get("creationTimestamp")))
+        if last.phase == "Succeeded" and all(seconds_waited(reading, part) is None for part in told):
+            yield _succeeded(reading, last)
+            return
         message = f"rank 0 is {last.phase}{_why_ended(last)}, and its members still run"
         action = f"look at its log, then restart the job: {log_command(last, str(last.training.get('name')))}"
         if last.phase == "Terminating":
@@ -67,6 +73,16 @@ def _rank_zero(reading: Reading, key: str, members: Sequence[Part]) -> Iterator[
 def is_apart(part: Part) -> bool:
     """Tell a live rank 0 whose address is published to nobody, for it does not meet the others where they wait for it."""
     return part.is_master and part.is_live and not (part.member and part.member.wanted)
+
+
+def _succeeded(reading: Reading, part: Part) -> Observation:
+    state = part.state_of(str(part.training.get("name"))).get("terminated") or {}
+    seconds = seconds_since(state.get("finishedAt"), reading.now) or 0.0
+    if seconds < _ENDING_SECONDS:
+        message = "rank 0 has ended well, and its members are to follow"
+        return Observation(Stage.SUMMARY, "ok", TOPIC, message, pods=(part.name,))
+    message = f"rank 0 has ended well {duration(seconds)} ago, and its members still run"
+    return Observation(Stage.MEMBERS, "warn", TOPIC, message, "look at the logs of those that run", (part.name,))
 
 
 def _why_ended(part: Part) -> str:
