@@ -164,3 +164,27 @@ def test_a_member_that_waits_for_a_rank_zero_that_has_ended_waits_in_vain() -> N
     scene.master["status"]["phase"] = "Succeeded"
     scene.wait(scene.workers[0], ago(minutes=5))
     assert first(scene).message == "rank 0 is Succeeded, and its members still run"
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        (
+            "export NCCL_SOCKET_IFNAME=eth0; torchrun train.py",
+            "NCCL_SOCKET_IFNAME=eth0 rules out net1, on which the ranks meet",
+        ),
+        (
+            "GLOO_SOCKET_IFNAME='bond0' torchrun train.py",
+            "GLOO_SOCKET_IFNAME=bond0 rules out net1, on which the ranks meet",
+        ),
+        ("export NCCL_SOCKET_IFNAME=net1; torchrun train.py", ""),
+        ("export NCCL_SOCKET_IFNAME=$NIC MY_NCCL_SOCKET_IFNAME=eth0; torchrun train.py", ""),
+    ],
+)
+def test_a_variable_that_the_command_sets_is_the_one_that_counts(command: str, told: str) -> None:
+    scene = Scene()
+    for pod in scene.pods.values():
+        pod["spec"]["containers"][0]["command"] = ["sh", "-c", command]
+    found = first(scene)
+    assert (found.message if found.level == "warn" else "") == told
+    assert not told or found.action == "remove the variable from its command, then restart the job"

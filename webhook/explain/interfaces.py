@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 
 from webhook import names, podspec
@@ -17,7 +18,7 @@ _VARIABLES: tuple[tuple[str, Callable[[str, str], bool]], ...] = (
 
 
 def observe(parts: Iterable[Part]) -> Iterator[Observation]:
-    """Look at the literal values of live members, job by job."""
+    """Look at the literal values of live members, job by job: those of the container, over them those that its command exports."""
     jobs: dict[str, list[Part]] = {}
     for part in parts:
         if part.member is not None and part.member.wanted:
@@ -26,14 +27,16 @@ def observe(parts: Iterable[Part]) -> Iterator[Observation]:
         for variable, may_use in _VARIABLES:
             values: dict[str, list[str]] = {}
             for part in members:
-                value = podspec.env_value(part.training, variable)
+                value, where = podspec.env_value(part.training, variable), "the job or the profile"
+                if exported := _exported(part, variable):
+                    value, where = exported, "its command"
                 if value is None:
                     continue
                 values.setdefault(value, []).append(part.name)
                 interface = part.member.wanted.rpartition("@")[2] if part.member else ""
                 if not may_use(value, interface):
                     message = f"{variable}={value} rules out {interface}, on which the ranks meet"
-                    action = "remove the variable from the job or the profile, then restart the job"
+                    action = f"remove the variable from {where}, then restart the job"
                     yield Observation(Stage.SPEED, "warn", TOPIC, message, action, (part.name,))
             if len(values) > 1:
                 listed = "; ".join(
@@ -48,3 +51,9 @@ def observe(parts: Iterable[Part]) -> Iterator[Observation]:
                     action,
                     subject=f"job {key}",
                 )
+
+
+def _exported(part: Part, variable: str) -> str:
+    """Return the last literal value that the command's shell text gives the variable; empty where there is none."""
+    found = re.findall(rf"\b{variable}=[\"']?([^\s\"';&|$`]+)", " ".join(podspec.argv(part.training)))
+    return str(found[-1]) if found else ""
