@@ -128,7 +128,7 @@ def test_addresses_that_are_all_taken(said: str) -> None:
         scene.events.append(event("Pod", name, "FailedCreatePodSandBox", text, source="kubelet"))
     found = first(scene)
     assert said in found.message
-    assert found.action.startswith("enlarge the range of the network's IPAM, or free the addresses")
+    assert found.action.startswith("enlarge the range of the network's IPAM and restart the job, or free the addresses")
 
 
 def test_a_pod_that_names_a_profile_that_is_not() -> None:

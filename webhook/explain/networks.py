@@ -90,7 +90,7 @@ def _no_status(reading: Reading, part: Part, failure: str) -> Iterator[Observati
         message = "its network could not be made"
         action = "correct the NetworkAttachmentDefinition, or look at its CNI plugin and its IPAM on the node"
         if _EXHAUSTED.search(failure):
-            action = "enlarge the range of the network's IPAM, or free the addresses that pods which are gone still hold in it"
+            action = "enlarge the range of the network's IPAM and restart the job, or free the addresses that pods which are gone still hold in it"
         yield Observation(Stage.NETWORK, "fail", TOPIC, message, action, pods, detail=failure)
     elif seconds >= BOUND_SECONDS:
         message = (
