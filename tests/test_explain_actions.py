@@ -188,3 +188,17 @@ def test_a_variable_that_the_command_sets_is_the_one_that_counts(command: str, t
     found = first(scene)
     assert (found.message if found.level == "warn" else "") == told
     assert not told or found.action == "remove the variable from its command, then restart the job"
+
+
+def test_a_pod_that_has_begun_without_multus() -> None:
+    scene = Scene(1)
+    pod = scene.workers[0]
+    scene.bind(pod, ago(seconds=5))
+    del pod["metadata"]["annotations"][names.NETWORK_STATUS]
+    scene.wait(pod, ago(seconds=3))
+    assert {each.level for each in explain(scene.reading).findings if each.topic == "networks"} == {"ok"}
+    scene.bind(pod, ago(seconds=25))
+    scene.wait(pod, ago(seconds=23))
+    scene.events = [event("Pod", "bert-worker-0", "NoSecondaryAddress", "of the same", source="fabric-injector")]
+    found = [each.message for each in explain(scene.reading).findings if each.topic in ("networks", "events")]
+    assert found == [f"has begun, and Multus has written no annotation {names.NETWORK_STATUS}"]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from webhook.explain.observation import Observation, Stage, common_form
 from webhook.explain.part import Part
 from webhook.explain.reading import Reading
 from webhook.explain.scheduling import event_time
 from webhook.model import Object
+from webhook.reconcile.complaint import NO_ADDRESS
 
 TOPIC = "events"
 ADMISSION = "admission"
@@ -59,8 +60,8 @@ _REFUSED: tuple[tuple[re.Pattern[str], str, str], ...] = (
 _POD_NAME = re.compile(r'\bpods? "?[a-z0-9][a-z0-9.-]*[0-9*-]"?')
 
 
-def observe(reading: Reading, parts: Sequence[Part]) -> Iterator[Observation]:
-    """Tell our own Events of live pods."""
+def observe(reading: Reading, parts: Sequence[Part], unattached: Collection[str] = ()) -> Iterator[Observation]:
+    """Tell our own Events of live pods. *unattached*: those of which it is told why they have no network."""
     live = {part.name: part for part in parts if part.is_live}
     for event in reading.events or ():
         subject, source = event.get("involvedObject") or {}, event.get("source") or {}
@@ -71,6 +72,8 @@ def observe(reading: Reading, parts: Sequence[Part]) -> Iterator[Observation]:
             continue
         if part.member is not None and not part.member.waits and event.get("reason") != "UnexpectedInterface":
             continue  # it has all that it lacked; Events stay for an hour
+        if part.name in unattached and event.get("reason") == NO_ADDRESS:
+            continue
         message = common_form(str(event.get("message") or ""), part.name)
 
         yield Observation(Stage.EVENT, "warn", TOPIC, f"Event {event.get('reason')}", "", (part.name,), detail=message)

@@ -95,13 +95,15 @@ def _causes(reading: Reading, parts: list[Part]) -> Iterator[Observation]:
     yield from injection.observe(reading, parts)
     yield from members.observe(reading, parts, is_refused=bool(refused))
     yield from scheduling.observe(reading, parts)
-    yield from networks.observe(reading, parts)
+    attached = list(networks.observe(reading, parts))
+    yield from attached
     yield from containers.observe(parts)
     yield from addresses.observe(reading, parts)
     yield from memory.observe(reading, parts)
     yield from interfaces.observe(parts)
     yield from drift.observe(reading, parts)
-    yield from events.observe(reading, parts)
+    unattached = {pod for one in attached if one.level == "fail" for pod in one.pods}
+    yield from events.observe(reading, parts, unattached)
     for unread in reading.unread:
         yield Observation(Stage.UNREAD, "warn", "unread", unread.problem, subject=unread.what)
     if parts and not any(part.is_live for part in parts):

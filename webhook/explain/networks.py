@@ -25,6 +25,8 @@ _EXHAUSTED = re.compile(
 """What host-local, whereabouts, nv-ipam and their like say where every address is taken."""
 _SANDBOX = ("FailedCreatePodSandBox", "FailedCreatePodSandbox")
 _VOLUME = ("FailedMount", "FailedAttachVolume", "FailedMapVolume")
+_BEGUN_SECONDS = 15.0
+"""Multus writes its annotation before the first container runs; to read it may take this long."""
 _FRESH_SECONDS = 20.0
 """How long a volume may fail to come: the kubelet has yet to learn of Secrets and ConfigMaps."""
 
@@ -45,7 +47,7 @@ def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
 
 
 def _unmounted(reading: Reading, part: Part, failure: str) -> Iterator[Observation]:
-    if (part.seconds_bound(reading) or 0.0) >= _FRESH_SECONDS and part.phase == "Pending":
+    if part.seconds_bound(reading) >= _FRESH_SECONDS and part.phase == "Pending":
         action = "create what is named, or correct the pod's volume; its network is made after that"
         message = "a volume of it cannot be mounted"
         yield Observation(Stage.NETWORK, "fail", "volumes", message, action, (part.name,), detail=failure)
@@ -90,12 +92,14 @@ def _no_status(reading: Reading, part: Part, failure: str) -> Iterator[Observati
         message = "its network could not be made"
         action = "correct the NetworkAttachmentDefinition, or look at its CNI plugin and its IPAM on the node"
         if _EXHAUSTED.search(failure):
-            action = "enlarge the range of the network's IPAM and restart the job, or free the addresses that pods which are gone still hold in it"
+            action = (
+                "enlarge the range of the network's IPAM and restart the job, or free the addresses that pods which are gone still "
+                "hold in it"
+            )
         yield Observation(Stage.NETWORK, "fail", TOPIC, message, action, pods, detail=failure)
-    elif seconds >= BOUND_SECONDS:
-        message = (
-            f"has been on its node for more than a minute, and Multus has written no annotation {names.NETWORK_STATUS}"
-        )
+    elif seconds >= (_BEGUN_SECONDS if part.has_begun else BOUND_SECONDS):
+        since = "has begun" if part.has_begun else "has been on its node for more than a minute"
+        message = f"{since}, and Multus has written no annotation {names.NETWORK_STATUS}"
         action = "is Multus running on the node, and is its configuration the first in /etc/cni/net.d?"
         if reading.events is None:
             action = "its Events say why: ask for list of events, or let one who may read them run this"

@@ -119,6 +119,12 @@ class Part:
             (each.get("state") or {} for each in self.container_statuses() if each.get("name") == container), {}
         )
 
+    @property
+    def has_begun(self) -> bool:
+        """Tell whether a container of it has run, init container or not: its network was made before."""
+        states = [status.get("state") or {} for status in self.container_statuses()]
+        return any("running" in state or "terminated" in state for state in states)
+
     def seconds_bound(self, reading: Reading) -> float:
         """Return for how long a pod that is on a node has been there."""
         condition = self.condition("PodScheduled")

@@ -11,6 +11,7 @@ from webhook.reconcile.member import Member
 from webhook.workloads import Member as Part
 from webhook.workloads import recognise
 
+NO_ADDRESS = "NoSecondaryAddress"
 BOUND_SECONDS = 60.0
 """How long a pod may be on its node without a secondary address before that is a fault."""
 
@@ -74,7 +75,7 @@ def about_address(member: Member, pod: Object, now: datetime) -> Complaint | flo
     node = pod["spec"]["nodeName"]
     told = f"lists no network {member.wanted}" if member.reported else "is missing"
     return Complaint(
-        "NoSecondaryAddress",
+        NO_ADDRESS,
         f"the pod has been on node {node} for {seconds:.0f} s and annotation {names.NETWORK_STATUS} {told}; job {member.job} waits for "
         f"its address: look at the pod's sandbox Events, at Multus and the CNI plugin on {node}, and at the network's IPAM",
     )
