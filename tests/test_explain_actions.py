@@ -76,8 +76,13 @@ def test_a_device_of_which_no_node_has_enough(offered: dict[str, str], action: s
             'is on no node yet: 0/9 nodes are available: persistentvolumeclaim "imagenet" not found. not found',
             "create what is named, or correct the pod's volume",
         ),
+        (
+            "0/9 nodes are available: 9 node(s) had untolerated taint(s)",
+            "is on no node yet: 0/9 nodes are available: 9 node(s) had untolerated taint(s)",
+            "give the job a toleration of the nodes' taints, which kubectl describe node shows",
+        ),
     ],
-    ids=["processors", "volume claim"],
+    ids=["processors", "volume claim", "taint"],
 )
 def test_what_the_scheduler_says_without_that_nothing_can_be_preempted(said: str, told: str, action: str) -> None:
     scene = Scene(1)
@@ -202,3 +207,18 @@ def test_a_pod_that_has_begun_without_multus() -> None:
     scene.events = [event("Pod", "bert-worker-0", "NoSecondaryAddress", "of the same", source="fabric-injector")]
     found = [each.message for each in explain(scene.reading).findings if each.topic in ("networks", "events")]
     assert found == [f"has begun, and Multus has written no annotation {names.NETWORK_STATUS}"]
+
+
+@pytest.mark.parametrize(
+    ("gate", "action"),
+    [
+        ("kueue.x-k8s.io/admission", "look at its Workload and LocalQueue: Kueue has not admitted it"),
+        ("example.com/licence", "whoever set the gate must remove it"),
+    ],
+)
+def test_a_gate_of_which_nothing_is_told(gate: str, action: str) -> None:
+    scene = Scene(1)
+    for pod in scene.pods.values():
+        scene.unschedule(pod, "")
+        pod["spec"]["schedulingGates"] = [{"name": gate}]
+    assert first(scene).action == action

@@ -165,7 +165,7 @@ def test_a_rank_zero_without_injection_that_nobody_waits_for() -> None:
     ("status", "told"),
     [
         ({"phase": "Failed", "reason": "Evicted"}, "rank 0 is Failed (Evicted)"),
-        ({"phase": "Succeeded"}, "rank 0 is Succeeded"),
+        ({"phase": "Failed"}, "rank 0 is Failed"),
     ],
 )
 def test_a_rank_zero_that_ended_before_the_others(status: Object, told: str) -> None:

@@ -20,6 +20,10 @@ _INSUFFICIENT = re.compile(r"Insufficient ([\w./-]*\w)")
 _PREEMPTION = re.compile(r"(?:\. no new claims to deallocate,|\.)? preemption: .*$", re.DOTALL)
 """What a scheduler adds to every reason: that nothing can be preempted."""
 _QUOTA = re.compile(r"quota|ClusterQueue|flavor|queue", re.IGNORECASE)
+_REMEDIES = {
+    "taint": "give the job a toleration of the nodes' taints, which kubectl describe node shows",
+    "persistentvolumeclaim": "create what is named, or correct the pod's volume",
+}
 _SOON_SECONDS = 30.0
 _GATE = "kueue.x-k8s.io/"
 
@@ -84,7 +88,9 @@ def _pending(reading: Reading, part: Part, queue: str, told: str) -> Iterator[Ob
         by_kueue = any(gate.startswith(_GATE) for gate in gates)
         said = f": {queue}" if by_kueue and queue else ""
         level: Level = "fail" if said else "warn"
-        action = _quota_action(queue) if said else "whoever set the gate must remove it"
+        action = "whoever set the gate must remove it"
+        if by_kueue:
+            action = _quota_action(queue) if said else "look at its Workload and LocalQueue: Kueue has not admitted it"
         message = f"is held back by scheduling gate {', '.join(gates)}{said}"
         yield Observation(Stage.SCHEDULING, level, TOPIC, message, action, pods)
         return
@@ -104,8 +110,8 @@ def _pending(reading: Reading, part: Part, queue: str, told: str) -> Iterator[Ob
         action = f"wait, or free {', '.join(dict.fromkeys(resources))} on the nodes" if resources else ""
         if resources and reading.nodes is None:
             action += "; one who may read nodes can tell whether any offers that much under that name"
-        if "persistentvolumeclaim" in text:
-            action = "create what is named, or correct the pod's volume"
+        for sign, remedy in _REMEDIES.items():
+            action = remedy if sign in text else action
         if _QUOTA.search(text):
             action = _quota_action(text)
         yield Observation(Stage.SCHEDULING, "fail", TOPIC, "is on no node yet", action, pods, detail=text)
