@@ -10,7 +10,7 @@ import click
 
 from webhook import names
 from webhook.cli.input_files import read_manifests, read_text, shown
-from webhook.cli.options import Failure, cluster_options, connect_to_cluster
+from webhook.cli.options import Failure, cluster_options, connect_to_cluster, system_namespace_option
 from webhook.dry_run import RENDERERS, DryRun, judge
 from webhook.errors import InputError, ProfilesError, Unavailable, WebhookError
 from webhook.kube.cluster import Cluster
@@ -41,14 +41,7 @@ _FILE = click.Path(path_type=Path, allow_dash=True)
     show_envvar=True,
     help="YAML file of the profiles. Default: those that are installed; beside --objects, samples.",
 )
-@click.option(
-    "--system-namespace",
-    metavar="NS",
-    default="fabric-injector",
-    show_default=True,
-    show_envvar=True,
-    help="Namespace in which fabric-injector is installed.",
-)
+@system_namespace_option
 @click.option(
     "--objects",
     type=_FILE,

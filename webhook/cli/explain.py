@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from webhook.cli.findings import echo, print_findings, print_json
-from webhook.cli.options import Failure, cluster_options, connect_to_cluster
+from webhook.cli.options import Failure, cluster_options, connect_to_cluster, system_namespace_option
 from webhook.errors import InputError, ProfilesError, WebhookError
 from webhook.finding import Finding, exit_status
 from webhook.printable import printable
@@ -40,14 +40,7 @@ _HEADINGS = ("POD", "ROLE", "PHASE", "NODE", "ADDRESS", "TOLD", "WAIT")
     show_envvar=True,
     help="YAML file of the profiles, in place of the installed ConfigMap.",
 )
-@click.option(
-    "--system-namespace",
-    metavar="NS",
-    default="fabric-injector",
-    show_default=True,
-    show_envvar=True,
-    help="Namespace in which fabric-injector is installed.",
-)
+@system_namespace_option
 @click.option(
     "-o",
     "--output",

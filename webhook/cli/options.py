@@ -45,6 +45,16 @@ namespace_option = click.option(
 )
 
 
+system_namespace_option = click.option(
+    "--system-namespace",
+    metavar="NS",
+    default="fabric-injector",
+    show_default=True,
+    show_envvar=True,
+    help="Namespace in which fabric-injector is installed.",
+)
+
+
 def _keep(key: str) -> Callable[[click.Context, click.Parameter, Any], None]:
     def callback(context: click.Context, _parameter: click.Parameter, value: Any) -> None:
         context.meta[key] = value

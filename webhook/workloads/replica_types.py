@@ -14,7 +14,7 @@ def describe(
     system: str,
     container: str,
     job: str,
-    rank_zero: str,
+    rank_zero: str = "master-0",
     is_rank_zero: bool,
     kept_on_master: frozenset[str] = frozenset(),
 ) -> Member:

@@ -22,11 +22,4 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> Member | NotTraining | 
     role = labels.get("task-type", "").lower()
     if role == "aimaster":
         return NotTraining(Reason.ROLE, "the AIMaster is no rank of the job", SYSTEM)
-    return describe(
-        pod,
-        system=SYSTEM,
-        container="torch",
-        job=labels["job-name"],
-        rank_zero="master-0",
-        is_rank_zero=role == "master",
-    )
+    return describe(pod, system=SYSTEM, container="torch", job=labels["job-name"], is_rank_zero=role == "master")
