@@ -1,10 +1,15 @@
 """Settings of all tests: what marks the core, and how patient property tests are."""
 
+import signal
+
 import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile("any-machine", suppress_health_check=[HealthCheck.too_slow], deadline=None)
 settings.load_profile("any-machine")
+
+# ignored where a shell runs this in the background, and then by all that tests start
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 TIERS = ("sockets", "page", "apiserver", "image", "node", "operators")
 """Markers of the tests that need more than Python."""
