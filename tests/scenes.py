@@ -183,3 +183,7 @@ class Scene:
             "lease": self.lease,
         }
         return Reading(**{**given, **self.changes})
+
+
+def plugin_gone(scene: Scene) -> None:
+    scene.nodes[0]["status"]["allocatable"]["rdma/hca"] = "0"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.explanations import findings
 from tests.pods import all_names, load
 from tests.scenes import Scene
-from tests.test_explain_topics import findings
 from webhook import names
 from webhook.errors import Unavailable
 from webhook.explain.drift import differences

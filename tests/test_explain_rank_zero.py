@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.explanations import findings, texts
 from tests.scenes import PROFILES, Scene, ago
-from tests.test_explain_topics import findings, one, texts
 from webhook import names
 from webhook.explain.explanation import explain
 from webhook.model import Object
@@ -159,28 +159,3 @@ def test_a_rank_zero_without_injection_that_nobody_waits_for() -> None:
         "fail pod bert-master-0 (rank 0): was created without injection, before its namespace was labelled, or while the webhook was "
         "not called: today it would get profile apart"
     )
-
-
-@pytest.mark.parametrize(
-    ("status", "told"),
-    [
-        ({"phase": "Failed", "reason": "Evicted"}, "rank 0 is Failed (Evicted)"),
-        ({"phase": "Failed"}, "rank 0 is Failed"),
-    ],
-)
-def test_a_rank_zero_that_ended_before_the_others(status: Object, told: str) -> None:
-    scene = Scene()
-    scene.master["status"] = status
-    assert one(scene, "members") == f"fail pod bert-master-0 (rank 0): {told}, and its members still run"
-
-
-def test_a_rank_zero_that_is_being_deleted() -> None:
-    scene = Scene()
-    scene.master["metadata"]["deletionTimestamp"] = ago(seconds=5)
-    assert texts(findings(scene, "members")) == [
-        "fail pod bert-master-0 (rank 0): rank 0 is Terminating, and its members still run",
-        f"warn job {scene.master['metadata']['labels'][names.JOB]}: has 3 of 4 members",
-    ]
-    for pod in scene.workers:
-        pod["metadata"]["deletionTimestamp"] = ago(seconds=5)
-    assert findings(scene) == [], "the whole job is being deleted"
