@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.explanations import findings, texts
-from tests.scenes import Scene, plugin_gone
+from tests.scenes import Scene, event, plugin_gone
 from webhook import names
 from webhook.explain.explanation import Explanation, explain
 
@@ -20,6 +22,28 @@ def test_a_job_that_has_ended() -> None:
         pod["status"]["phase"] = "Succeeded"
     [found] = explain(scene.reading).findings
     assert (found.level, found.message) == ("ok", "has no live pod: 2 Succeeded")
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason", "message"),
+    [
+        ("Normal", "Suspended", "PyTorchJob bert is suspended."),
+        ("Warning", "Suspended", "PyTorchJob bert is suspended."),
+        ("Warning", "SettedPodTemplateRestartPolicy", "Restart policy in pod template will be overwritten"),
+        (None, "", ""),
+    ],
+    ids=["suspended", "suspended, as a Warning", "of its template", "no Event"],
+)
+def test_a_job_that_has_no_pod_and_was_refused_none(kind: str | None, reason: str, message: str) -> None:
+    scene = Scene()
+    scene.pods.clear()
+    if kind is not None:
+        scene.events = [{**event("PyTorchJob", "bert", reason, message), "type": kind}]
+    [found] = explain(scene.reading).findings
+    assert (found.level, found.subject) == ("fail", "job/bert")
+    assert found.message == "namespace research has no pod of it"
+    assert found.action == "look at the job itself: is it suspended, queued, or finished?"
+    assert explain(scene.reading).rows == ()
 
 
 def test_a_pod_that_was_asked_for_comes_with_rank_zero_alone() -> None:
