@@ -12,7 +12,8 @@ import pytest
 import yaml
 
 from tests.pods import FIXTURES
-from tests.test_templates_kinds import IGNORED, SHOWN
+from tests.test_templates_ignored import IGNORED
+from tests.test_templates_kinds import SHOWN
 from webhook import names
 from webhook.dry_run import (
     RENDERERS,

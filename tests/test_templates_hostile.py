@@ -8,7 +8,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.test_templates_kinds import SHOWN, runtime, train_job
+from tests.kinds import runtime, train_job
+from tests.test_templates_kinds import SHOWN
 from tests.test_templates_pods import CASES
 from webhook.errors import InputError
 from webhook.model import Object

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.kinds import DL_ROLES, ROLES, TORCH_ROLES, container, template, workload
 from tests.pods import FIXTURES, load
 from webhook.model import Object
 from webhook.templates import Template, find_templates, parse_documents
@@ -19,29 +20,6 @@ UNKNOWABLE = {
     "scheduling.k8s.io/group-name",
 }
 """Hashes, and keys that hold a uid or depend on an operator's flags."""
-
-
-def container(name: str, **fields: Any) -> Object:
-    return {
-        "name": name,
-        "image": "registry.example.com/train/pytorch:2.6",
-        "command": ["torchrun", "train.py"],
-        "resources": {"limits": {"nvidia.com/gpu": "8"}},
-        **fields,
-    }
-
-
-def template(*containers: Object, **spec: Any) -> Object:
-    return {"spec": {"containers": list(containers), **spec}}
-
-
-def workload(api_version: str, kind: str, name: str, spec: Any, namespace: str = "train", **metadata: Any) -> Object:
-    return {
-        "apiVersion": api_version,
-        "kind": kind,
-        "metadata": {"name": name, "namespace": namespace, **metadata},
-        "spec": spec,
-    }
 
 
 def bash(command: str) -> list[str]:
@@ -58,18 +36,6 @@ STATEFUL_TEMPLATE = {
             command=bash("torchrun --nnodes=2 --node_rank=${HOSTNAME##*-} --master_addr=$MASTER_ADDR train.py"),
         )
     ),
-}
-ROLES = {
-    "Master": {"replicas": 1, "restartPolicy": "OnFailure", "template": template(container("pytorch"))},
-    "Worker": {"replicas": 1, "restartPolicy": "OnFailure", "template": template(container("pytorch"))},
-}
-DL_ROLES = {
-    "Master": {"replicas": 1, "template": template(container("pytorch"))},
-    "Worker": {"replicas": 1, "template": template(container("pytorch"))},
-}
-TORCH_ROLES = {
-    "Master": {"numTasks": 1, "template": template(container("torch"))},
-    "Worker": {"numTasks": 1, "template": template(container("torch"))},
 }
 LEADER = container(
     "pytorch",
