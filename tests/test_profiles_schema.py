@@ -11,13 +11,18 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from tests.test_profiles import DESIGN_SAMPLE, FAULTS, OTHER_WAYS, SAMPLE
+from tests.profile_texts import DESIGN_SAMPLE, SAMPLE
+from tests.test_profiles import OTHER_WAYS
+from tests.test_profiles_grammar import GRAMMAR_FAULTS
+from tests.test_profiles_messages import FIELD_FAULTS
+from tests.test_profiles_reader import YAML_FAULTS
 from webhook.cli.schema import command
 from webhook.profiles import parse_profiles, profiles_schema
 
 SCHEMA = profiles_schema()
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 DEMO = files("webhook.demo")
+FAULTS = {**FIELD_FAULTS, **GRAMMAR_FAULTS, **YAML_FAULTS}
 REQUIRED = "required"
 
 FIELDS: dict[str, Any] = {
