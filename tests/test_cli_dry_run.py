@@ -13,9 +13,9 @@ import yaml
 from click.testing import CliRunner, Result
 from rich.console import Console
 
+from tests.dry_runs import OBJECTS
 from tests.fake_apiserver import NAMESPACES, NETWORKS, Behaviour, Exchange, FakeApiServer, status
 from tests.pods import FIXTURES
-from tests.test_dry_run import OBJECTS
 from webhook import names
 from webhook.cli import main
 from webhook.cli.coloured import print_diff

@@ -1,0 +1,44 @@
+"""Dry runs over one set of profiles and objects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.pods import FIXTURES
+from webhook import names
+from webhook.dry_run import DryRun, dry_run, dry_run_document
+from webhook.kube.objects import ObjectsWorld
+from webhook.profiles import Profiles, parse_profiles
+
+PROFILES: Profiles = parse_profiles(
+    """
+    profiles:
+      rdma-shared:
+        networks: [{network: default/rdma-net, resource: rdma/hca}]
+      other:
+        networks: [{network: default/rdma-net, resource: rdma/other}]
+    """
+)
+OBJECTS = [
+    {"kind": "Namespace", "metadata": {"name": "research", "labels": {names.PROFILE: "rdma-shared"}}},
+    {"kind": "Namespace", "metadata": {"name": "plain"}},
+    {
+        "kind": "Namespace",
+        "metadata": {"name": "watched", "labels": {names.PROFILE: "rdma-shared", names.MODE: "observe"}},
+    },
+    {
+        "kind": "NetworkAttachmentDefinition",
+        "metadata": {"name": "rdma-net", "namespace": "default"},
+        "spec": {"config": '{"type": "macvlan", "ipam": {"type": "nv-ipam"}}'},
+    },
+]
+WORLD = ObjectsWorld(OBJECTS)
+TORCHX = (FIXTURES / "torchx/volcano-ddp-2x1.yaml").read_text()
+
+
+def run(text: str = TORCHX, namespace: str | None = "research", profile: str | None = None) -> DryRun:
+    return dry_run(text, namespace=namespace, profile=profile, profiles=PROFILES, world=WORLD)
+
+
+def document(text: str = TORCHX, namespace: str | None = "research", profile: str | None = None) -> Any:
+    return dry_run_document(text, namespace=namespace, profile=profile, profiles=PROFILES, world=WORLD)
