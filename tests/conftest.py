@@ -1,9 +1,13 @@
-"""Settings of all tests: what marks the core, and how patient property tests are."""
+"""Settings of all tests: what marks the core, how patient property tests are, and what tests of many files are given."""
 
 import signal
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.fake_apiserver import FakeApiServer
 
 settings.register_profile("any-machine", suppress_health_check=[HealthCheck.too_slow], deadline=None)
 settings.load_profile("any-machine")
@@ -20,3 +24,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if not any(item.get_closest_marker(tier) for tier in TIERS):
             item.add_marker(pytest.mark.core)
+
+
+@pytest.fixture
+def server() -> Iterator[FakeApiServer]:
+    with FakeApiServer() as server:
+        yield server
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Give a folder with the files that the command dry-run reads."""
+    from tests.dry_run_command import write_files
+
+    write_files(tmp_path)
+    return tmp_path

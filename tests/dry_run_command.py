@@ -1,0 +1,55 @@
+"""Call the command `dry-run` on files, or on a stand-in API server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import yaml
+from click.testing import CliRunner, Result
+
+from tests.dry_runs import OBJECTS
+from tests.fake_apiserver import FakeApiServer
+from tests.pods import FIXTURES
+from webhook.cli import main
+
+TORCHX = str(FIXTURES / "torchx/volcano-ddp-2x1.yaml")
+POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "p"},
+    "spec": {"containers": [{"name": "m", "image": "i"}]},
+}
+PROFILES = """
+profiles:
+  rdma-shared:
+    networks: [{network: default/rdma-net, resource: rdma/hca}]
+"""
+
+
+def write_files(folder: Path) -> None:
+    (folder / "objects.yaml").write_text(yaml.safe_dump_all(OBJECTS))
+    (folder / "profiles.yaml").write_text(PROFILES)
+    (folder / "pod.yaml").write_text(yaml.safe_dump(POD))
+
+
+def call(*arguments: str, stdin: str | bytes | None = None, env: dict[str, str] | None = None) -> Result:
+    return CliRunner().invoke(
+        main, ["dry-run", *arguments], input=stdin, env={"KUBERNETES_SERVICE_HOST": "", **(env or {})}
+    )
+
+
+def offline(folder: Path, *arguments: str, stdin: str | bytes | None = None) -> Result:
+    files = ("--profiles", str(folder / "profiles.yaml"), "--objects", str(folder / "objects.yaml"))
+    return call(*files, *arguments, stdin=stdin)
+
+
+def kubeconfig(folder: Path, server: FakeApiServer, namespace: str = "") -> dict[str, str]:
+    config = {
+        "current-context": "c",
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u", "namespace": namespace}}],
+        "clusters": [{"name": "c", "cluster": {"server": server.url}}],
+        "users": [{"name": "u", "user": {"token": "secret-token"}}],
+    }
+    path = folder / "kubeconfig"
+    path.write_text(yaml.safe_dump(config))
+    return {"KUBECONFIG": str(path)}
