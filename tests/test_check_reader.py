@@ -18,12 +18,6 @@ NADS = Resource("network-attachment-definitions", "/apis/k8s.cni.cncf.io/v1")
 
 
 @pytest.fixture
-def server() -> Iterator[FakeApiServer]:
-    with FakeApiServer() as running:
-        yield running
-
-
-@pytest.fixture
 def reader(server: FakeApiServer) -> Iterator[Reader]:
     with Reader(Connection(Credentials("test", server.url))) as running:
         yield running

@@ -2,7 +2,6 @@
 
 import json
 import threading
-from collections.abc import Iterator
 
 import pytest
 
@@ -67,12 +66,6 @@ class World:
     def _wrote(self, done: Publication) -> None:
         self.written.append(done)
         self.lacking = {unit: one for unit, one in self.lacking.items() if one != done}
-
-
-@pytest.fixture
-def server() -> Iterator[FakeApiServer]:
-    with FakeApiServer() as server:
-        yield server
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import pty
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -26,12 +25,6 @@ from webhook.kube.connection import Connection
 from webhook.kube.credentials import Credentials
 
 PATH = "/api/v1/namespaces/ml/pods"
-
-
-@pytest.fixture
-def server() -> Iterator[FakeApiServer]:
-    with FakeApiServer() as server:
-        yield server
 
 
 @pytest.fixture

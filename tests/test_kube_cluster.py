@@ -41,12 +41,6 @@ class Clock:
 
 
 @pytest.fixture
-def server() -> Iterator[FakeApiServer]:
-    with FakeApiServer() as server:
-        yield server
-
-
-@pytest.fixture
 def clock() -> Clock:
     return Clock()
 

@@ -23,12 +23,6 @@ from webhook.kube.credentials import Credentials
 
 
 @pytest.fixture
-def server() -> Iterator[FakeApiServer]:
-    with FakeApiServer() as server:
-        yield server
-
-
-@pytest.fixture
 def connection(server: FakeApiServer) -> Iterator[Connection]:
     connection = Connection(Credentials("test", server.url))
     yield connection

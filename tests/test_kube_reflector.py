@@ -32,12 +32,6 @@ from webhook.model import Object
 RESOURCE = Resource("namespaces", "/api/v1", metadata_only=True)
 
 
-@pytest.fixture
-def server() -> Iterator[FakeApiServer]:
-    with FakeApiServer() as server:
-        yield server
-
-
 class Watcher:
     """A running reflector that keeps each object's labels, and all that it reported."""
 
