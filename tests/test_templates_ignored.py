@@ -64,7 +64,7 @@ IGNORED: dict[str, tuple[Any, str, str, bool]] = {
     "a flag is text": (
         mpi_job("v2beta1", runLauncherAsWorker="yes"),
         "MPIJob/hvd",
-        "spec.runLauncherAsWorker: expected true or false, found a string",
+        "spec.runLauncherAsWorker: expected true or false, found the string 'yes'",
         True,
     ),
     "containers are no list": (
@@ -94,6 +94,18 @@ IGNORED: dict[str, tuple[Any, str, str, bool]] = {
     ),
     "replicas is text": (
         workload("apps/v1", "StatefulSet", "db", {"replicas": "4", "template": PLAIN}),
+        "StatefulSet/db",
+        "spec.replicas: expected a number from 0, found the string '4'",
+        True,
+    ),
+    "replicas is a placeholder": (
+        workload("apps/v1", "StatefulSet", "db", {"replicas": "$WORKERS", "template": PLAIN}),
+        "StatefulSet/db",
+        "spec.replicas: expected a number from 0, found the string '$WORKERS'",
+        True,
+    ),
+    "replicas is a long text": (
+        workload("apps/v1", "StatefulSet", "db", {"replicas": "x" * 61, "template": PLAIN}),
         "StatefulSet/db",
         "spec.replicas: expected a number from 0, found a string",
         True,

@@ -75,7 +75,7 @@ class Node:
         if value is None:
             return default
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-            fail(self.at(key), "a number from 0", value)
+            fail(self.at(key), "a number from 0", value, shows_text=True)
         return value
 
     def flag(self, key: str, *, default: bool = False) -> bool:
@@ -84,7 +84,7 @@ class Node:
         if value is None:
             return default
         if not isinstance(value, bool):
-            fail(self.at(key), "true or false", value)
+            fail(self.at(key), "true or false", value, shows_text=True)
         return value
 
     @staticmethod
@@ -96,10 +96,13 @@ class Node:
         return Node(value, path)
 
 
+_MOST_SHOWN = 60
 _NAMES = {dict: "a map", list: "a list", str: "a string", bool: "true or false", int: "a number", float: "a number"}
 
 
-def fail(path: str, expected: str, found: Any) -> NoReturn:
-    """Raise InputError for a field of the wrong type."""
+def fail(path: str, expected: str, found: Any, *, shows_text: bool = False) -> NoReturn:
+    """Raise InputError for a field of the wrong type; *shows_text* where a short text is no secret: a template's ``$REPLICAS``."""
     shown = str(found) if isinstance(found, int | float) else _NAMES.get(type(found), "nothing")
+    if shows_text and isinstance(found, str) and len(found) <= _MOST_SHOWN:
+        shown = f"the string {found!r}"
     raise InputError(f"{path}: expected {expected}, found {shown}")
