@@ -237,6 +237,12 @@ ARGUMENTS = [
     ("shell", ["sh", "-c", "torchrun --master_addr llama-node-0-0.llama x"], 2, "torchrun --master_addr $(H) x"),
     ("scheme", ["python", "x.py", "--dist-url=tcp://llama-node-0-0.llama:2"], 2, "--dist-url=tcp://$(H):2"),
     (
+        "beside another option",
+        ["torchrun", "--rdzv_endpoint=llama-node-0-0.llama:29500", "--rdzv_id=llama-node-0-0.llama", "x"],
+        2,
+        "--rdzv_id=llama-node-0-0.llama",
+    ),
+    (
         "quoted",
         ["sh", "-c", "torchrun --rdzv_endpoint='llama-node-0-0.llama:1' x"],
         2,

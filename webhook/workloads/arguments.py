@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import islice
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from webhook import names, podspec
 from webhook.model import Object
 from webhook.workloads.endpoint import is_rendezvous_variable, split_endpoint
 
-_FLAG = re.compile(
-    r"--(?P<name>rdzv[-_]endpoint|master[-_]addr|main[-_]process[-_]ip|init[-_]method|dist[-_]url)"
-    r"(?:=|\s+)[\"']?(?P<value>[^\s\"';&|]+)"
-)
+_OPTION = re.compile(r"--(?P<name>rdzv[-_]endpoint|master[-_]addr|main[-_]process[-_]ip|init[-_]method|dist[-_]url)")
+_FLAG = re.compile(_OPTION.pattern + r"(?:=|\s+)[\"']?(?P<value>[^\s\"';&|]+)")
 _ASSIGNMENT = re.compile(r"(?:^|(?<=[\s;&|(]))(?P<name>[A-Z][A-Z0-9_]{2,60})=[\"']?(?P<value>[^\s\"'`;&|)]+)")
 _ASSIGNED = ("ADDR=", "ADDRESS=", "ENDPOINT=", "HOST=", "METHOD=", "DIST_URL=")
 _LOOK_UP = re.compile(
@@ -108,13 +106,12 @@ def rewrite_arguments(arguments: list[str], rewriting: Rewriting) -> dict[int, s
         return match[0][: match.start("name") - match.start()] + names.ENV_MASTER_NAME
 
     changed: dict[int, str] = {}
-    for index, text in enumerate(arguments):
+    for index, (before, text) in enumerate(pairwise(("", *arguments))):
         after = text
         if any(host in text for host in rewriting.hosts):
-            option = arguments[index - 1] + "=" if index and arguments[index - 1].startswith("--") else ""
             after = _ASSIGNMENT.sub(replace, _FLAG.sub(replace, text))
-            if after == text and option and _FLAG.match(option + text):
-                after = _FLAG.sub(replace, option + text)[len(option) :]
+            if after == text and _OPTION.fullmatch(before):
+                after = _FLAG.sub(replace, f"{before}={text}")[len(before) + 1 :]
         if rewriting.moved and "$" in after:
             after = _LOOK_UP.sub(look_up, after)
         if after != text:
