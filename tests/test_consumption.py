@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from webhook.workloads import consumption
 from webhook.workloads.consumption import consumed_before_port
 
 BEFORE = [
@@ -55,3 +56,9 @@ def test_by_way_of_other_variables() -> None:
 def test_a_circle_of_variables_ends() -> None:
     env = [{"name": "A", "value": "$(B)"}, {"name": "B", "value": "$(A)"}]
     assert consumed_before_port({"env": env, "args": ["$(A):1"]}) == {"A", "B"}
+
+
+def test_only_short_commands_are_remembered() -> None:
+    before = consumption._read_command.cache_info().currsize
+    assert consumed_before_port({"command": ["sh", "-c", "run $A:1 " + "x" * 5000]}) == {"A"}
+    assert consumption._read_command.cache_info().currsize == before

@@ -212,6 +212,16 @@ def test_shares_the_volume_of_another_container() -> None:
     assert outcomes(decisions) == [ADDED]
 
 
+def test_completes_the_volume_of_each_container() -> None:
+    pod = minimal_pod(
+        *(minimal_container(name, volumeMounts=[_mount(name)]) for name in ("trainer", "side")),
+        volumes=[{"name": name, "downwardAPI": {"items": [NAMESPACE]}} for name in ("trainer", "side")],
+    )
+    result, _ = carry_out(inject, pod, plan(pod, RAIL, profile=BOTH))
+    for index in (0, 1):
+        assert volume_at(result, PATH, index)["downwardAPI"] == {"items": [NAMESPACE, LABELS, ANNOTATIONS]}
+
+
 def test_leaves_another_kind_of_volume_alone() -> None:
     pod = minimal_pod(
         minimal_container(volumeMounts=[_mount("mine")]), volumes=[{"name": "mine", "configMap": {"name": "podinfo"}}]

@@ -148,6 +148,7 @@ KEEPS: dict[str, Callable[[Object], Object]] = {
     "address-is-the-hostname": lambda pod: set_command(
         pod, "sh", "-c", '[ "$MASTER_ADDR" = "$HOSTNAME" ] && export RANK=0; torchrun t.py'
     ),
+    "the-image-brings-the-shell": lambda pod: set_command(pod, '[ "$MASTER_ADDR" = "$HOSTNAME" ] && export RANK=0'),
 }
 
 
@@ -165,6 +166,7 @@ def test_rank_zero_keeps_its_name_where_nobody_would_host_the_store(change: Call
 WHY_KEPT = {
     "command-holds-rdzv-conf": "its command holds --rdzv_conf, so that torchrun reads no PET_RDZV_CONF",
     "variable-says-is-host": "its PET_RDZV_CONF says is_host",
+    "variable-is-hidden": "its PET_RDZV_CONF is not known here",
     "command-sets-the-variable": "its command sets PET_RDZV_CONF itself",
     "accelerate-c10d": "accelerate launch does not pass PET_RDZV_CONF on to torchrun",
     "hostname-is-the-address": "its command compares its host name with the address",
@@ -285,6 +287,14 @@ def test_a_variable_made_of_the_address_follows_by_itself() -> None:
     assert found["LWS_LEADER_ADDRESS"] == "@master-host"
 
 
+def test_an_address_made_of_the_pods_own_labels_moves() -> None:
+    before = drop_env(pods.load("pods/jobset-1.yaml"), "MASTER_ADDR")
+    path = "metadata.labels['jobset.sigs.k8s.io/jobset-name']"
+    with_source(before, "JOBSET", {"fieldRef": {"apiVersion": "v1", "fieldPath": path}})
+    add_env(before, "MASTER_ADDR", "$(JOBSET)-workers-0-0.$(JOBSET)")
+    assert environment(meet(before)[0])["MASTER_ADDR"] == "@master-addr"
+
+
 def test_every_member_gives_its_own_address_where_names_could_sort_first() -> None:
     pod, _ = meet(pods.load("pods/kubeflow-pytorchjob-1.yaml"), local_address_everywhere=True)
     assert environment(pod)["PET_LOCAL_ADDR"] == "@local-addr"
@@ -355,6 +365,7 @@ def test_a_container_of_the_same_name_is_made_to_wait() -> None:
 @pytest.mark.parametrize(
     ("cpu", "of_the_wait"),
     [
+        (1, "999m"),
         (2, "1999m"),
         ("2000m", "1999m"),
         ("1500m", "1500m"),

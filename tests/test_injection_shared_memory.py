@@ -163,6 +163,17 @@ def test_leaves_a_volume_of_its_name_to_whoever_mounts_it_elsewhere(place: str) 
     assert volume_at(result, "/dev/shm") == {"name": "fabric-injector-shm-2", **MEMORY}
 
 
+def test_shares_its_volume_with_containers_that_mount_it_at_the_same_path() -> None:
+    mounts = [{"name": "fabric-injector-shm", "mountPath": "/dev/shm"}, {"name": "data", "mountPath": "/data"}]
+    pod = minimal_pod(
+        minimal_container(),
+        minimal_container("other", volumeMounts=mounts),
+        volumes=[{"name": "fabric-injector-shm", **MEMORY}, {"name": "data", "emptyDir": {}}],
+    )
+    result, _ = carry_out(inject, pod, plan(pod))
+    assert volume_at(result, "/dev/shm", 0) == volume_at(result, "/dev/shm", 1)
+
+
 @pytest.mark.parametrize(
     ("size_limit", "memory", "is_oversized"),
     [

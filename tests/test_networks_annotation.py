@@ -88,6 +88,7 @@ def test_counts_default_routes_by_family(value: str, gateways: tuple[int, int]) 
         pytest.param(" a , b@x", [RAIL], " a , b@x,rails/rail-0", id="comma text is kept"),
         pytest.param("a,\n", [NAMED], "a,,rails/rail-1@rdma0", id="an empty element is kept"),
         pytest.param("a\n", [RAIL], "a,rails/rail-0", id="a line end goes"),
+        pytest.param("a@b\x1f", [RAIL], "a@b\x1f,rails/rail-0", id="what is space to Python alone is the interface's"),
         pytest.param(
             "a, b/c@x",
             [NetworkElement("rails", "r.0", "y")],

@@ -189,6 +189,12 @@ def test_counts_the_default_networks_of_multus() -> None:
             id="no entry",
         ),
         pytest.param(
+            "rails/rail-1,rails/rail-0",
+            (ProfileNetwork("rails", "rail-0", None, ("a/x",)),),
+            [{"nvidia.com/rail_1": 1, "rdma/shared": 1}, {"a/x": 1}],
+            id="no entry, but for its neighbour",
+        ),
+        pytest.param(
             "own,own", (ProfileNetwork(None, "own", None, ("a/x",)),), [{"a/x": 1}] * 2, id="entry of the pod's"
         ),
     ],

@@ -78,6 +78,12 @@ def test_entries(entries: list[Any], expected: Secondary) -> None:
         ("any", ["fe80::1%net1"], "", "holds fe80::1%net1, at which no other pod can reach this one"),
         ("any", ["224.0.0.1"], "", "holds 224.0.0.1, at which no other pod can reach this one"),
         ("any", ["0.0.0.0"], "", "holds 0.0.0.0, at which no other pod can reach this one"),
+        (
+            "any",
+            ["127.0.0.1", "x", "x"],
+            "",
+            "holds 127.0.0.1, at which no other pod can reach this one; holds 'x', which is no IP address",
+        ),
         ("any", ["$(reboot)"], "", "holds '$(reboot)', which is no IP address"),
         ("any", ["1.2.3.4\n5.6.7.8"], "", "holds '1.2.3.4\\n5.6.7.8', which is no IP address"),
     ],

@@ -12,18 +12,18 @@ from webhook.model import Object, Reason
 from webhook.workloads import Member, NotTraining, Rendezvous, recognise
 
 PAIRS = [
-    ("pods/indexed-job-{}.yaml", "job", "ddp-0"),
-    ("pods/jobset-{}.yaml", "jobset", "ddp-workers-0-0"),
-    ("pods/kubedl-pytorchjob-{}.yaml", "kubedl", "bert-master-0"),
-    ("pods/kubeflow-pytorchjob-{}.yaml", "pytorchjob", "bert-master-0"),
-    ("pods/kubeflow-trainer-{}.yaml", "trainjob", "llama-node-0-0"),
-    ("pods/lws-{}.yaml", "leaderworkerset", "mnmt-0"),
-    ("pods/statefulset-{}.yaml", "statefulset", "ddp-0"),
-    ("pods/torch-on-k8s-{}.yaml", "torch-on-k8s", "bert-master-0"),
-    ("pods/torchx-volcano-{}.yaml", "torchx", "role 0 replica 0"),
-    ("pods/volcano-pod-{}.yaml", "torchx", "role 0 replica 0"),
-    ("pods/volcano-pytorch-{}.yaml", "volcano", "bert-master-0"),
-    ("live/statefulset/ddp-{}.review.json", "statefulset", "ddp-0"),
+    ("pods/indexed-job-{}.yaml", "job", "ddp-0", "ddp"),
+    ("pods/jobset-{}.yaml", "jobset", "ddp-workers-0-0", "ddp"),
+    ("pods/kubedl-pytorchjob-{}.yaml", "kubedl", "bert-master-0", "bert"),
+    ("pods/kubeflow-pytorchjob-{}.yaml", "pytorchjob", "bert-master-0", "bert"),
+    ("pods/kubeflow-trainer-{}.yaml", "trainjob", "llama-node-0-0", "llama"),
+    ("pods/lws-{}.yaml", "leaderworkerset", "mnmt-0", "mnmt-0"),
+    ("pods/statefulset-{}.yaml", "statefulset", "ddp-0", "ddp"),
+    ("pods/torch-on-k8s-{}.yaml", "torch-on-k8s", "bert-master-0", "bert"),
+    ("pods/torchx-volcano-{}.yaml", "torchx", "role 0 replica 0", "trainer-d4q9zxk1tw"),
+    ("pods/volcano-pod-{}.yaml", "torchx", "role 0 replica 0", "train-t4rcs9x6sv1m"),
+    ("pods/volcano-pytorch-{}.yaml", "volcano", "bert-master-0", "bert"),
+    ("live/statefulset/ddp-{}.review.json", "statefulset", "ddp-0", "ddp"),
 ]
 
 
@@ -47,12 +47,13 @@ def labelled(pod: Object, **labels: str | None) -> Object:
     return pod
 
 
-@pytest.mark.parametrize(("pattern", "system", "rank_zero"), PAIRS, ids=[pair[0] for pair in PAIRS])
-def test_recognises_both_ranks_of_one_job(pattern: str, system: str, rank_zero: str) -> None:
+@pytest.mark.parametrize(("pattern", "system", "rank_zero", "name"), PAIRS, ids=[pair[0] for pair in PAIRS])
+def test_recognises_both_ranks_of_one_job(pattern: str, system: str, rank_zero: str, name: str) -> None:
     master, worker = (pods.load(pattern.format(index)) for index in (0, 1))
     assert (member(master).system, member(worker).system) == (system, system)
     assert (rendezvous(master).role, rendezvous(worker).role) == ("master", "worker")
     assert rendezvous(master).job == rendezvous(worker).job
+    assert rendezvous(master).job.rpartition("-")[0] == name, "as people know it"
     assert rendezvous(master).rank_zero == rendezvous(worker).rank_zero == rank_zero
 
 
@@ -287,6 +288,12 @@ def test_knows_a_job_by_its_controller_where_no_label_names_it(kind: str, versio
     assert recognise(pod).system == "job"
     owner.update(kind=kind, apiVersion=version)
     assert recognise(pod).system == system
+
+
+def test_a_job_of_kubedl_that_no_controller_owns_is_a_pytorchjob() -> None:
+    pod = pods.load("pods/kubedl-pytorchjob-1.yaml")
+    del pod["metadata"]["ownerReferences"]
+    assert (member(pod).system, rendezvous(pod).rank_zero) == ("kubedl", "bert-master-0")
 
 
 @pytest.mark.parametrize(("make", "reason"), ALONE.values(), ids=ALONE)

@@ -105,6 +105,10 @@ MEMBERS: dict[str, tuple[Callable[[], Object], str]] = {
         lambda: drop_env(pods.load("pods/kubeflow-trainer-1.yaml"), "PET_MASTER_ADDR"),
         "no-master: no variable or argument names the job's rank 0",
     ),
+    "trainjob node, torchrun without variables": (
+        lambda: set_command(bare("pods/kubeflow-trainer-1.yaml"), "torchrun", "train.py"),
+        "no-master: no variable or argument names the job's rank 0",
+    ),
     "trainjob node, at etcd": (
         lambda: running("pods/kubeflow-trainer-1.yaml", "torchrun", "--rdzv_backend=etcd", "train.py"),
         "no-master: the job meets at an etcd server, not at rank 0",

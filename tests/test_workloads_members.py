@@ -74,12 +74,38 @@ SPELLINGS: dict[str, Callable[[Object, str], Object]] = {
         "MASTER_ADDR",
         "$(HEAD)",
     ),
+    "namespace-in-the-name": lambda pod, host: add_env(
+        with_field(of_namespace(pod, host.partition("-")[0]), "NAMESPACE", "metadata.namespace"),
+        "MASTER_ADDR",
+        host.replace(host.partition("-")[0], "$(NAMESPACE)"),
+    ),
+    "variable-before-an-option-of-a-script": lambda pod, host: add_env(
+        set_command(pod, "python", "t.py", "--dist-url", "tcp://10.0.0.9:1"), "MASTER_ADDR", host
+    ),
+    "first-of-equals": lambda pod, host: add_env(
+        add_env(pod, "INIT_METHOD", f"tcp://{host}:1"), "DIST_URL", "tcp://10.0.0.9:1"
+    ),
+    "option-takes-the-pods-own-address": lambda pod, host: add_env(
+        set_command(with_field(pod, "IP", "status.podIP"), "torchrun", "--master_addr=$(IP)", "t.py"),
+        "MASTER_ADDR",
+        host,
+    ),
+    "option-takes-the-pods-own-name": lambda pod, host: add_env(
+        set_command(with_field(pod, "ME", "metadata.name"), "torchrun", "--master_addr=$(ME)", "t.py"),
+        "MASTER_ADDR",
+        host,
+    ),
     "last-entry-counts": lambda pod, host: add_env(add_env(pod, "MASTER_ADDR", "10.0.0.9"), "MASTER_ADDR", host),
 }
 
 
 def with_field(pod: Object, name: str, path: str) -> Object:
     pod["spec"]["containers"][0]["env"].append(field(name, path))
+    return pod
+
+
+def of_namespace(pod: Object, namespace: str) -> Object:
+    pod["metadata"]["namespace"] = namespace
     return pod
 
 
@@ -98,10 +124,10 @@ def test_an_address_is_understood_in_every_spelling(
     assert rendezvous(master).rank_zero == host.partition(".")[0]
 
 
-HIDDEN = ["$(HEAD)", "$HEAD", "ddp-$(INDEX).ddp", "`head`", ""]
+HIDDEN = ["$(HEAD)", "$HEAD", "ddp-$(INDEX).ddp", "`head`", "", "ddp-0." + "x" * 2000]
 
 
-@pytest.mark.parametrize("value", HIDDEN)
+@pytest.mark.parametrize("value", HIDDEN, ids=lambda value: value[:20])
 def test_an_address_whose_first_label_is_hidden_names_nobody(value: str) -> None:
     _, worker = pair("pods/statefulset-{}.yaml")
     assert isinstance(recognise(add_env(worker, "MASTER_ADDR", value)), NotTraining)
@@ -163,12 +189,19 @@ OWN = {
     "own-name": lambda pod: with_field(pod, "MASTER_ADDR", "metadata.name"),
     "endpoint": lambda pod: set_command(pod, "torchrun", "--rdzv_endpoint=localhost:29500", "t.py"),
     "shell-hostname": lambda pod: set_command(pod, "sh", "-c", "torchrun --master_addr=$(hostname -f) t.py"),
+    "shell-hostname-in-backticks": lambda pod: set_command(pod, "sh", "-c", "torchrun --master_addr=`hostname` t.py"),
     "kubelet-address": lambda pod: set_command(
         with_field(pod, "IP", "status.podIP"), "torchrun", "--rdzv-endpoint=$(IP):29500", "t.py"
     ),
 }
 LEADERS = {
     "volcano": ("pods/volcano-pytorch-{}.yaml", {"volcano.sh/task-spec": "master"}, "bert-master-0", "bert-master-0"),
+    "volcano-without-index": (
+        "pods/volcano-pytorch-{}.yaml",
+        {"volcano.sh/task-spec": "master", "volcano.sh/task-index": ""},
+        "bert-master-0",
+        "bert-master-0",
+    ),
     "jobset": (
         "pods/jobset-{}.yaml",
         {"jobset.sigs.k8s.io/replicatedjob-name": "leader"},

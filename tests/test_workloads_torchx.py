@@ -32,6 +32,7 @@ def member(pod: Object) -> Member:
 VARIABLES = [
     ("volcano", "${VC_TRAIN_0_HOSTS:=localhost}", "VC_TRAIN_0_HOSTS"),
     ("mcad", "${TORCHX_MCAD_TRAIN_0_HOSTS:=localhost}", "TORCHX_MCAD_TRAIN_0_HOSTS"),
+    ("mcad-without-default", "$TORCHX_MCAD_TRAIN_0_HOSTS", "TORCHX_MCAD_TRAIN_0_HOSTS"),
     ("underscore-role", "${VC_COMPUTEWORLDSIZE_0_HOSTS:=localhost}", "VC_COMPUTEWORLDSIZE_0_HOSTS"),
     ("hyphen-role", "${VC_TRAIN-LLM_0_HOSTS:=localhost}", "VC_TRAIN"),
 ]
@@ -61,6 +62,20 @@ def test_an_app_is_told_from_others_by_what_its_version_writes(label: str) -> No
         jobs.append(found.job)
     assert jobs[0] == jobs[1]
     assert [job.rpartition("-")[0] for job in jobs] == ["one", "one", "two"]
+
+
+def test_an_app_without_a_name_is_told_from_others_by_its_owner() -> None:
+    jobs = []
+    for number in (0, 1):
+        pod = replica(number)
+        for label in ("app.kubernetes.io/instance", "volcano.sh/job-name", "torchx.pytorch.org/app-name"):
+            pod["metadata"]["labels"].pop(label, None)
+        pod["metadata"]["labels"]["torchx.pytorch.org/version"] = "0.7.0"
+        found = member(pod).rendezvous
+        assert found is not None
+        jobs.append(found.job)
+    assert jobs[0] == jobs[1]
+    assert jobs[0].isalnum(), "a hash alone"
 
 
 def test_rank_zero_keeps_its_own_variable() -> None:
