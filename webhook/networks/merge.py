@@ -45,7 +45,7 @@ def merge_networks(
         _match(own, interfaces, profile.networks, namespace, entries, places)
     elements = list(own)
     if -1 in places:
-        missing = [entry for entry, index in zip(profile.networks, places, strict=True) if index < 0]
+        missing = [entry for place, entry in enumerate(profile.networks) if places[place] < 0]
         taken = {_LOOPBACK, *reserved, *interfaces}
         for position, entry in enumerate(missing):
             if entry.interface in taken:

@@ -75,7 +75,7 @@ def _read(status: str, wanted: Wanted) -> Secondary:
     promised = [entry for entry in named if entry.get("interface") == wanted.interface]
     unnamed = [entry for entry in named if not entry.get("interface")]
     others = [entry for entry in named if entry.get("interface") not in (wanted.interface, None, "")]
-    problems: dict[str, None] = {}
+    problems: list[str] = []
     for entry in (*promised, *unnamed, *others):
         found = _choose(entry, wanted.family, problems)
         if found is not None:
@@ -83,7 +83,7 @@ def _read(status: str, wanted: Wanted) -> Secondary:
             elsewhere = isinstance(interface, str) and bool(interface) and interface != wanted.interface
             return Secondary(str(found), str(interface) if elsewhere else "")
     if problems:
-        return Secondary(problem="; ".join(problems))
+        return Secondary(problem="; ".join(dict.fromkeys(problems)))
     return Secondary()
 
 
@@ -105,13 +105,13 @@ def _is_cluster_network(entry: dict[str, Any]) -> bool:
     return entry.get("default") is True or entry.get("interface") == _CLUSTER_INTERFACE
 
 
-def _choose(entry: dict[str, Any], family: Family, problems: dict[str, None]) -> Address | None:
+def _choose(entry: dict[str, Any], family: Family, problems: list[str]) -> Address | None:
     """Take the first address of the family; IPv4 before IPv6 where any will do."""
     listed = entry.get("ips")
     if listed is None:
         return None
     if not isinstance(listed, list):
-        problems["ips is no list"] = None
+        problems.append("ips is no list")
         return None
     found = list(_addresses(listed, problems))
     for version in {"any": (4, 6), "IPv4": (4,), "IPv6": (6,)}[family]:
@@ -119,21 +119,21 @@ def _choose(entry: dict[str, Any], family: Family, problems: dict[str, None]) ->
             if address.version == version:
                 return address
     if found:
-        problems[f"has no {family} address"] = None
+        problems.append(f"has no {family} address")
     return None
 
 
-def _addresses(listed: list[Any], problems: dict[str, None]) -> Iterator[Address]:
+def _addresses(listed: list[Any], problems: list[str]) -> Iterator[Address]:
     for text in listed:
         try:
             address = ip_address(text.partition("/")[0] if isinstance(text, str) else repr(text))
         except ValueError:
-            problems[f"holds {str(text)[:64]!r}, which is no IP address"] = None
+            problems.append(f"holds {str(text)[:64]!r}, which is no IP address")
             continue
         if isinstance(address, IPv6Address) and address.ipv4_mapped:
             address = address.ipv4_mapped
         scoped = isinstance(address, IPv6Address) and bool(address.scope_id)
         if scoped or address.is_loopback or address.is_unspecified or address.is_multicast or address.is_link_local:
-            problems[f"holds {address!s}, at which no other pod can reach this one"] = None
+            problems.append(f"holds {address!s}, at which no other pod can reach this one")
             continue
         yield address
