@@ -528,6 +528,25 @@ def test_a_shell_looks_up_the_name_and_not_the_address(before: str, after: str) 
     assert environment(pod)[names.ENV_MASTER_NAME] == "bert-master-0"
 
 
+def test_rank_zeros_name_follows_the_variables_that_it_is_made_of() -> None:
+    """The kubelet puts in only what stands before; a name with ``$(DOMAIN)`` in it would be looked up for ever."""
+    pod = drop_env(pods.load("pods/kubeflow-pytorchjob-1.yaml"), "MASTER_ADDR", "PET_MASTER_ADDR")
+    with_source(pod, "DOMAIN", {"configMapKeyRef": {"name": "cluster", "key": "domain"}})
+    add_env(pod, "MASTER_ADDR", "bert-master-0.$(DOMAIN)")
+    found = environment(meet(pod)[0])
+    assert found[names.ENV_MASTER_NAME] == "bert-master-0.$(DOMAIN)"
+    assert list(found).index("DOMAIN") < list(found).index(names.ENV_MASTER_NAME)
+
+
+def test_rank_zeros_name_outweighs_an_endpoint_of_the_users_own_in_a_later_pass() -> None:
+    pod = drop_env(pods.load("pods/statefulset-1.yaml"), "MASTER_ADDR")
+    add_env(set_command(pod, "torchrun", "--rdzv_endpoint=ddp-0.ddp:29500", "t.py"), "PET_RDZV_ENDPOINT", "10.0.0.9:1")
+    once, _ = meet(pod)
+    first, second = plan_for(pod).meets, plan_for(once).meets
+    assert first is not None
+    assert first == second
+
+
 @pytest.mark.parametrize("own", ["127.0.0.1", "localhost"])
 def test_a_rank_zero_that_also_calls_itself_local_is_known_by_its_name_to_a_later_pass(own: str) -> None:
     pod = drop_env(pods.load("pods/statefulset-0.yaml"), "MASTER_ADDR")

@@ -153,8 +153,11 @@ def _address_entry(variable: str, before_port: frozenset[str]) -> Object:
 
 
 def _remember_name(draft: Draft, plan: Plan, meets: Rendezvous, *, moved: bool) -> None:
-    """Keep rank 0's name, which the rewritten variables no longer tell, for a later pass and for people; ``localhost`` names nobody."""
+    """Keep rank 0's name, which the rewritten variables no longer tell, for a later pass and for people; ``localhost`` names nobody.
+
+    It stands last, behind every variable that it may refer to: ``ddp-0.ddp.$(DOMAIN)``.
+    """
     container = draft.pod["spec"]["containers"][plan.container]
     if moved and meets.hosts and not podspec.has_env(container, names.ENV_MASTER_NAME):
         entry = {"name": names.ENV_MASTER_NAME, "value": min(meets.hosts, key=lambda host: (is_local(host), host))}
-        draft.insert(("spec", "containers", plan.container, "env"), 0, entry)
+        draft.append(("spec", "containers", plan.container, "env"), entry)

@@ -15,14 +15,15 @@ _FIELD = re.compile(r"metadata\.(labels|annotations)\['([^']+)'\]\Z")
 _DEEPEST = 20
 _PRIORITY = {
     "rdzv_endpoint": 0,
-    "PET_RDZV_ENDPOINT": 1,
-    "master_addr": 2,
-    "main_process_ip": 2,
-    "PET_MASTER_ADDR": 3,
-    "MASTER_ADDR": 4,
+    names.ENV_MASTER_NAME: 1,
+    "PET_RDZV_ENDPOINT": 2,
+    "master_addr": 3,
+    "main_process_ip": 3,
+    "PET_MASTER_ADDR": 4,
+    "MASTER_ADDR": 5,
 }
-_ORDINARY = 5
-_LAST = 6
+_ORDINARY = 6
+_LAST = 7
 
 
 class Address(NamedTuple):
@@ -122,7 +123,7 @@ def find_addresses(pod: Object) -> list[Address]:
             name = entry["name"]
             if name == names.ENV_MASTER_NAME:
                 if value := entry.get("value"):
-                    found.append((1, Address(name, value)))
+                    found.append((_PRIORITY[name], Address(name, value)))
             elif is_rendezvous_variable(name):
                 variables = variables or Variables(pod, container)
                 endpoint = split_endpoint(variables.text(entry) or "") if variables.counts(entry) else None
