@@ -113,6 +113,14 @@ def test_the_address_variables_are_the_same_on_all_ranks(pattern: str, variables
     assert waits_for(worker) == ["master-addr"]
 
 
+@pytest.mark.parametrize(("number", "who"), [(0, "rank 0"), (1, "a worker")])
+def test_says_where_the_addresses_will_come_from(number: int, who: str) -> None:
+    _, [decision] = meet(pods.load(f"pods/kubeflow-pytorchjob-{number}.yaml"))
+    assert decision.message == (
+        f"{who} of job bert-6025ea2866: its addresses come from net1 of default/rdma-net once Multus has given them"
+    )
+
+
 C10D_PODS = ["pods/kubeflow-pytorchjob-{}.yaml", "pods/volcano-pytorch-{}.yaml", "pods/indexed-job-{}.yaml"]
 
 
@@ -181,9 +189,10 @@ def test_says_why_rank_zero_keeps_its_name(case: str, why: str) -> None:
 
 def test_rank_zero_keeps_its_name_where_the_profile_says_so() -> None:
     by_name = profile(rendezvous=Settings(rank_zero="name"))
-    pod, _ = meet(pods.load("pods/kubeflow-pytorchjob-0.yaml"), profile=by_name)
+    pod, decisions = meet(pods.load("pods/kubeflow-pytorchjob-0.yaml"), profile=by_name)
     worker, _ = meet(pods.load("pods/kubeflow-pytorchjob-1.yaml"), profile=by_name)
     assert environment(pod)["MASTER_ADDR"] == "bert-master-0"
+    assert decisions[-1].message == "rank 0 keeps its address variables: profile rdma says rankZero: name"
     assert environment(worker)["MASTER_ADDR"] == "@master-addr"
 
 
@@ -424,8 +433,12 @@ def test_without_rendezvous_nothing_changes_and_the_reason_is_told() -> None:
 def test_refuses_a_manifest_saved_from_a_running_pod_where_nobody_would_publish() -> None:
     pod, _ = meet(pods.load("pods/jobset-1.yaml"))
     stays = Decision("rendezvous", Outcome.SKIPPED, Reason.DISABLED, "the profile says so")
-    with pytest.raises(Denied, match=r"MASTER_ADDR.*saved from a running pod") as refused:
+    with pytest.raises(Denied) as refused:
         meet(pod, meets=None, stays=stays)
+    assert refused.value.message == (
+        "pod train-0: container pytorch: variable MASTER_ADDR waits for an address that is not published here (the profile says so): "
+        "the manifest was saved from a running pod; apply the manifest that it was made from"
+    )
     assert refused.value.reason is Reason.STALE_MANIFEST
 
 
