@@ -430,7 +430,12 @@ def test_lets_the_default_network_through_isolation_but_not_its_repetition() -> 
 
 def test_denies_an_interface_that_is_taken() -> None:
     a_profile = profile(networks=(ProfileNetwork("rails", "rail-0", "net1"),))
-    assert denial(pod("own"), a_profile).reason is Reason.INTERFACE_CONFLICT
+    denied = denial(pod("own"), a_profile)
+    assert denied.reason is Reason.INTERFACE_CONFLICT
+    assert denied.message == (
+        "pod train-0: profile rdma attaches network rails/rail-0 as interface net1, but element 1 (research/own) of annotation "
+        "k8s.v1.cni.cncf.io/networks has that name; name another interface in one of the two"
+    )
 
 
 NETWORKS = st.sampled_from(["own", "rails/rail-0", "rails/rail-1@x", "default/global@net3", "layer-2"])
@@ -470,6 +475,9 @@ def test_changes_nothing_the_second_time(
 def test_a_resource_that_nobody_can_ask_for_is_denied_unless_the_profile_names_another() -> None:
     denied = denial(pod("rails/undevised"), entries())
     assert denied.reason is Reason.BAD_RESOURCE
-    assert "network rails/undevised, whose annotation k8s.v1.cni.cncf.io/resourceName is 'x'" in denied.message
+    assert denied.message == (
+        "pod train-0: network rails/undevised, whose annotation k8s.v1.cni.cncf.io/resourceName is 'x': 'x' has no domain; "
+        "correct the NetworkAttachmentDefinition, or name the network and its resource in profile rdma"
+    )
     named = profile(networks=(ProfileNetwork("rails", "undevised", resources=("rdma/hca",)),))
     assert [one.resources for one in resolve(pod(), named).attachments] == [(("rdma/hca", 1),)]
