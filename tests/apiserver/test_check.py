@@ -488,6 +488,7 @@ def test_says_what_it_may_not_look_at(check: Check, healthy: Installation, clust
         "DaemonSets, for Multus",
         "webhook configurations",
         "Deployments",
+        "own pods",
         "Services",
         "certificates",
         "Lease",
