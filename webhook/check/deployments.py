@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from webhook import names
 from webhook.check.own_pods import OwnPod
 from webhook.check.wording import counted
 from webhook.finding import Finding
 from webhook.model import Object
 
 TOPIC = "deployments"
-PROFILES = ("fabric-injector-profiles", "profiles.yaml")
+PROFILES = (names.PROFILES_CONFIG_MAP, names.PROFILES_FILE)
 """ConfigMap and key where the profiles are, unless the webhook's Deployment says otherwise."""
 
 Role = Literal["webhook", "controller"]

@@ -21,11 +21,11 @@ from webhook.check.namespaces import LabelledNamespace
 from webhook.check.quotas import Quota, read_quota
 from webhook.check.reader import Listing, Reader
 from webhook.kube.cluster import NETWORKS
+from webhook.kube.installed_profiles import CONFIG_MAPS
 from webhook.kube.resource import Key, Resource, object_key
 from webhook.model import Object
 from webhook.networks import define_network
 
-CONFIG_MAPS = Resource("configmaps", "/api/v1")
 _NODES = Resource("nodes", "/api/v1")
 _DAEMON_SETS = Resource("daemonsets", "/apis/apps/v1")
 _QUOTAS = Resource("resourcequotas", "/api/v1")

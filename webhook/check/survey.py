@@ -16,10 +16,11 @@ from webhook.check.privileges import EXCESSIVE, Access, Answer, needed, to_insta
 from webhook.check.probes import may, try_to_reach
 from webhook.check.reachability import Attempt
 from webhook.check.reader import Found, Progress, Reader, read_time
-from webhook.check.surroundings import CONFIG_MAPS, begin_surroundings, config_map_data
+from webhook.check.surroundings import begin_surroundings, config_map_data
 from webhook.errors import ProfilesError, Unavailable
 from webhook.kube.cluster import NAMESPACES
 from webhook.kube.connection import Connection
+from webhook.kube.installed_profiles import CONFIG_MAPS
 from webhook.kube.resource import Resource
 from webhook.kube.webhook_configuration import CONFIGURATIONS
 from webhook.model import Object

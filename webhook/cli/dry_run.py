@@ -10,12 +10,12 @@ import click
 
 from webhook import names
 from webhook.cli.input_files import read_manifests, read_text, shown
-from webhook.cli.options import Failure, cluster_options, connect_to_cluster, system_namespace_option
+from webhook.cli.options import Failure, cluster_options, connect_to_cluster, system_namespace_option, unusable
 from webhook.dry_run import RENDERERS, DryRun, judge
 from webhook.errors import InputError, ProfilesError, Unavailable, WebhookError
 from webhook.kube.cluster import Cluster
 from webhook.kube.connection import Connection
-from webhook.kube.installed_profiles import installed_profiles
+from webhook.kube.installed_profiles import installed_profiles, title
 from webhook.kube.objects import ObjectsWorld, load_objects
 from webhook.profiles import Profiles, parse_profiles
 from webhook.templates import find_templates
@@ -144,15 +144,14 @@ def command(
 
 
 def _profiles(path: Path | None, connection: Connection | None, system_namespace: str) -> Profiles:
-    source = shown(path) if path else f"ConfigMap {system_namespace}/{names.PROFILES_CONFIG_MAP}"
+    source = shown(path) if path else title(system_namespace)
     try:
         if path:
             return parse_profiles(read_text(path))
         if connection:
             return _installed(connection, system_namespace)
     except ProfilesError as error:
-        faults = "\n".join(f"{source}: {problem}" for problem in error.problems)
-        raise InputError(f"the profiles cannot be used\n{faults}") from None
+        raise unusable(source, error) from None
     click.echo("no --profiles: the sample profiles are used, see fabric-injector demo", err=True)
     return parse_profiles(files("webhook.demo").joinpath("profiles.yaml").read_text(encoding="utf-8"))
 

@@ -12,8 +12,8 @@ import click
 
 from webhook.cli.findings import print_findings, print_json
 from webhook.cli.members_table import print_members
-from webhook.cli.options import Failure, cluster_options, connect_to_cluster, system_namespace_option
-from webhook.errors import InputError, ProfilesError, WebhookError
+from webhook.cli.options import Failure, cluster_options, connect_to_cluster, system_namespace_option, unusable
+from webhook.errors import ProfilesError, WebhookError
 from webhook.finding import Finding, exit_status
 
 if TYPE_CHECKING:
@@ -135,8 +135,7 @@ def _profiles(path: Path | None) -> Profiles | None:
     try:
         return read_profiles(path)
     except ProfilesError as error:
-        faults = "\n".join(f"{path}: {problem}" for problem in error.problems)
-        raise InputError(f"the profiles cannot be used\n{faults}") from None
+        raise unusable(str(path), error) from None
 
 
 @contextmanager

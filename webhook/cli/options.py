@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from webhook import names
+from webhook.errors import InputError, ProfilesError
 from webhook.server.listener import Address
 
 if TYPE_CHECKING:
@@ -93,6 +94,12 @@ def connect_to_cluster() -> Connection:
 
     meta = click.get_current_context().meta
     return connect(kubeconfig=meta.get(_KUBECONFIG), context=meta.get(_CONTEXT) or "")
+
+
+def unusable(source: str, error: ProfilesError) -> InputError:
+    """Tell every fault of the profiles at *source*."""
+    faults = "\n".join(f"{source}: {problem}" for problem in error.problems)
+    return InputError(f"the profiles cannot be used\n{faults}")
 
 
 class Failure(click.ClickException):

@@ -15,14 +15,14 @@ from webhook.explain.reader import NotRead, Progress, Reader
 from webhook.explain.reading import Reading, Unread
 from webhook.explain.selection import known_names
 from webhook.kube.connection import Connection
+from webhook.kube.installed_profiles import CONFIG_MAPS, profiles_of, title
 from webhook.kube.resource import Resource
 from webhook.model import Object
-from webhook.profiles import Profiles, parse_profiles
+from webhook.profiles import Profiles
 
 EVENTS = Resource("events", "/api/v1")
 NODES = Resource("nodes", "/api/v1")
 NAMESPACES = Resource("namespaces", "/api/v1")
-CONFIG_MAPS = Resource("configmaps", "/api/v1")
 LEASES = Resource("leases", "/apis/coordination.k8s.io/v1")
 NETWORKS = Resource("network-attachment-definitions", "/apis/k8s.cni.cncf.io/v1")
 THREADS = 6
@@ -124,20 +124,19 @@ def _network(reader: Reader, key: tuple[str, str]) -> tuple[tuple[str, str], Obj
 
 
 def _profiles(reader: Reader, namespace: str) -> Profiles | None:
-    what, name = "profiles", f"ConfigMap {namespace}/{names.PROFILES_CONFIG_MAP}"
     unknown = "what pods would get today is unknown; name the file by --profiles"
     try:
         found = reader.get(CONFIG_MAPS, namespace, names.PROFILES_CONFIG_MAP)
-        text = ((found or {}).get("data") or {}).get(names.PROFILES_FILE)
-        if text is None:
-            lack = "does not exist" if found is None else f"holds no {names.PROFILES_FILE}"
-            reader.unread.append(Unread(what, f"{name} {lack}, so {unknown}"))
-            return None
-        return parse_profiles(text)
-    except ProfilesError as error:
-        reader.unread.append(Unread(what, f"{name} cannot be used ({error.problems[0]}), so {unknown}"))
     except (NotRead, Unavailable) as problem:
-        reader.unread.append(Unread(what, f"{name} cannot be read, so {unknown}: {problem}"))
+        lack = f"{title(namespace)} cannot be read, so {unknown}: {problem}"
+    else:
+        try:
+            return profiles_of(found, namespace)
+        except InputError as error:
+            lack = f"{error}, so {unknown}"
+        except ProfilesError as error:
+            lack = f"{title(namespace)} cannot be used ({error.problems[0]}), so {unknown}"
+    reader.unread.append(Unread("profiles", lack))
     return None
 
 

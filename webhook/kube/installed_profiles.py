@@ -6,6 +6,7 @@ from webhook import names
 from webhook.errors import InputError
 from webhook.kube.connection import Connection
 from webhook.kube.resource import Resource
+from webhook.model import Object
 from webhook.profiles import Profiles, parse_profiles
 
 CONFIG_MAPS = Resource("configmaps", "/api/v1")
@@ -14,18 +15,30 @@ CONFIG_MAPS = Resource("configmaps", "/api/v1")
 def installed_profiles(connection: Connection, namespace: str, *, timeout_seconds: float) -> Profiles:
     """Read them from ConfigMap fabric-injector-profiles of *namespace*.
 
-    Raises InputError where it is absent, holds no profiles or may not be read, ProfilesError with every fault of the content,
-    Unavailable where the API server does not answer.
+    Raises InputError and ProfilesError as `profiles_of` does, InputError also where it may not be read, Unavailable where the API
+    server does not answer.
     """
-    subject = f"ConfigMap {namespace}/{names.PROFILES_CONFIG_MAP}"
     path = CONFIG_MAPS.object_path((namespace, names.PROFILES_CONFIG_MAP))
     response = connection.request("GET", path, timeout=timeout_seconds)
-    if response.status == 404:
-        raise InputError(f"{subject} does not exist")
-    if response.status != 200:
-        raise InputError(f"{subject} cannot be read: {response.problem}")
-    data = response.json().get("data")
+    if response.status not in (200, 404):
+        raise InputError(f"{title(namespace)} cannot be read: {response.problem}")
+    return profiles_of(response.json() if response.status == 200 else None, namespace)
+
+
+def profiles_of(config_map: Object | None, namespace: str) -> Profiles:
+    """Read the profiles in the ConfigMap, None where there is none.
+
+    Raises InputError where it is absent or holds no profiles, ProfilesError with every fault of the content.
+    """
+    if config_map is None:
+        raise InputError(f"{title(namespace)} does not exist")
+    data = config_map.get("data")
     text = data.get(names.PROFILES_FILE) if isinstance(data, dict) else None
     if not isinstance(text, str):
-        raise InputError(f"{subject} holds no {names.PROFILES_FILE}")
+        raise InputError(f"{title(namespace)} holds no {names.PROFILES_FILE}")
     return parse_profiles(text)
+
+
+def title(namespace: str) -> str:
+    """Name the ConfigMap for people."""
+    return f"ConfigMap {namespace}/{names.PROFILES_CONFIG_MAP}"
