@@ -77,7 +77,10 @@ _SHAPES: Mapping[str, Mapping[str, Shape]] = {
     "network-attachment-definitions": {"spec": {"config": str}},
     "mutatingwebhookconfigurations": {"webhooks": [_WEBHOOK]},
     "validatingadmissionpolicybindings": {"spec": {"policyName": str}},
-    "deployments": {"spec": {"replicas": int, "template": _TEMPLATE}, "status": {"readyReplicas": int}},
+    "deployments": {
+        "spec": {"replicas": int, "template": _TEMPLATE},
+        "status": dict.fromkeys(("readyReplicas", "unavailableReplicas"), int),
+    },
     "daemonsets": {
         "spec": {"template": _TEMPLATE},
         "status": dict.fromkeys(("desiredNumberScheduled", "numberReady"), int),
