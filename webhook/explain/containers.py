@@ -67,16 +67,16 @@ def _container(part: Part, status: Object) -> Iterator[Observation]:
     reason = str(waiting.get("reason") or "")
     ended = state.get("terminated") or last.get("terminated") or {}
     is_wait = name == names.WAIT_CONTAINER
+    title = "the wait step" if is_wait else f"container {name}"
     if is_wait and ended.get("exitCode") == WAITED_IN_VAIN:
         text = common_form(str(ended.get("message") or "its time was up"), part.name)
         again = " and waits again" if part.is_live else ""
-        message = f"the wait step gave up{again}"
+        message = f"{title} gave up{again}"
         yield Observation(Stage.WAIT, "warn" if part.is_live else "fail", "wait", message, "", pods, detail=text)
     elif reason in _CANNOT_START and part.is_live:
         text = common_form(str(waiting.get("message") or ""), part.name)
         if reason == "CrashLoopBackOff" and ended:
             text = f"status {ended.get('exitCode')}{_reason(ended)}{_words(ended, part.name)}"
-        title = "the wait step" if is_wait else f"container {name}"
         action = _WAIT_ACTION.get(reason, _CANNOT_START[reason]) if is_wait else _CANNOT_START[reason]
         action = (
             _action_of(ended, is_wait=is_wait) or action or f"look at its log: {log_command(part, name, before=True)}"
@@ -85,7 +85,6 @@ def _container(part: Part, status: Object) -> Iterator[Observation]:
             Stage.CONTAINER, "fail", TOPIC, f"{title} does not start: {reason}", action, pods, detail=text
         )
     elif (state.get("terminated") or {}).get("exitCode"):
-        title = "the wait step" if is_wait else f"container {name}"
         message = f"{title} exited with {ended['exitCode']}{_reason(ended)}"
         text = _words(ended, part.name).removeprefix(": ")
         action = _action_of(ended, is_wait=is_wait) or f"look at its log: {log_command(part, name)}"

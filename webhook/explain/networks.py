@@ -39,8 +39,8 @@ def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
         if not part.is_live or not part.node or podspec.is_host_network(part.pod):
             continue
         asked = podspec.annotations(part.pod).get(names.NETWORKS)
-        has_sandbox = network_status(part.pod) is not None
-        if volume := "" if has_sandbox else unmounted.get(part.name, ""):
+        volume = unmounted.get(part.name, "")
+        if volume and network_status(part.pod) is None:
             yield from _unmounted(reading, part, volume)
         elif asked:
             yield from _attached(reading, part, asked, failures.get(part.name, ""))
