@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import unquote
 
+from hypothesis import strategies as st
+
 from tests.scenes import NOW, PROFILES, Scene
 from webhook import names, podspec
 from webhook.kube.connection import Connection, RequestFailed, Response
@@ -23,6 +25,8 @@ JUNK: tuple[Any, ...] = (
 
 STATUSES = (403, 404, 410, 429, 500, 503, 200)
 """Answers in the place of any answer; the last with a body that is no JSON. None at all stands for silence."""
+
+BODIES = (b'{"message": "\\u001b[31mno"}', b"garbage \xff\x1b[2J", b"[]", b"{}", b'{"items": 5}', b"[" * 100000)
 
 Place = tuple[str | int, ...]
 
@@ -110,3 +114,10 @@ def cluster_of(scene: Scene) -> HostileConnection:
     for (namespace, name), found in scene.networks.items():
         objects[f"/apis/k8s.cni.cncf.io/v1/namespaces/{namespace}/network-attachment-definitions/{name}"] = found
     return HostileConnection(objects, "research")
+
+
+def spoil_an_answer(connection: HostileConnection, data: st.DataObject) -> None:
+    """Answer one of the requests that were sent so far with what is none."""
+    asked = data.draw(st.sampled_from(sorted(set(connection.asked))))
+    status, body = data.draw(st.sampled_from([0, 401, *STATUSES])), data.draw(st.sampled_from(BODIES))
+    connection.spoil = lambda request, *answer: (status, body) if request == asked else answer

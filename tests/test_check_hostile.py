@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.hostile import JUNK, STATUSES, HostileConnection, broken, places
+from tests.hostile import JUNK, HostileConnection, broken, places, spoil_an_answer
 from tests.scenes import PROFILES, Scene, node
 from tests.worlds import network
 from webhook import names
@@ -23,7 +23,6 @@ from webhook.cli import main
 from webhook.model import Object
 
 BASE = Path(__file__).parents[1] / "manifests/base"
-BODIES = (b'{"message": "\\u001b[31mno"}', b"garbage \xff\x1b[2J", b"[]", b"{}", b'{"items": 5}', b"[" * 100000)
 QUANTITIES = {"hard": {"requests.rdma/hca": "8"}, "used": {"requests.rdma/hca": "1"}}
 
 
@@ -148,9 +147,7 @@ def test_an_object_that_is_broken_in_one_place(data: st.DataObject) -> None:
 def test_an_answer_that_is_none(data: st.DataObject) -> None:
     connection = installed()
     judged(connection)
-    asked = data.draw(st.sampled_from(sorted(set(connection.asked))))
-    status, body = data.draw(st.sampled_from([0, 401, *STATUSES])), data.draw(st.sampled_from(BODIES))
-    connection.spoil = lambda request, *answer: (status, body) if request == asked else answer
+    spoil_an_answer(connection, data)
     judged(connection)
 
 

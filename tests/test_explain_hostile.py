@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.hostile import JUNK, STATUSES, HostileConnection, broken, cluster_of, places
+from tests.hostile import JUNK, HostileConnection, broken, cluster_of, places, spoil_an_answer
 from tests.pods import FIXTURES, load
 from tests.scenes import Scene
 from tests.test_explain_screens import SCENES
@@ -22,7 +22,6 @@ from webhook.model import Object
 
 NETWORKS = "/apis/k8s.cni.cncf.io/v1/namespaces/default/network-attachment-definitions/rdma-net"
 PODS = "/api/v1/namespaces/research/pods"
-BODIES = (b'{"message": "\\u001b[31mno"}', b"garbage \xff\x1b[2J", b"[]", b"{}", b'{"items": 5}', b"[" * 100000)
 KINDS = ("/pods", "/events", "/nodes", "/research", "/leases/fabric-injector", "/configmaps/", "/network-attachment")
 
 
@@ -83,9 +82,7 @@ def test_an_annotation_whose_json_is_broken_in_one_place(data: st.DataObject) ->
 def test_an_answer_that_is_none(data: st.DataObject) -> None:
     connection = cluster_of(scene("kueue-quota"))
     judged(connection)
-    asked = data.draw(st.sampled_from(sorted(set(connection.asked))))
-    status, body = data.draw(st.sampled_from([0, 401, *STATUSES])), data.draw(st.sampled_from(BODIES))
-    connection.spoil = lambda request, *answer: (status, body) if request == asked else answer
+    spoil_an_answer(connection, data)
     judged(connection)
 
 
