@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ import uvloop
 from tests.sockets.server import Reply, ask, is_closed, wait_until
 from webhook.server import connection as connection_module
 from webhook.server.bridge import Bridge, Limits
+from webhook.server.connection import Connections
 from webhook.server.listener import Address, Listener, bind
 from webhook.server.pool import WorkerPool
 from webhook.server.refusal import STARTING, Refusal
@@ -195,6 +197,20 @@ def test_drops_a_connection_that_stays_silent(monkeypatch: pytest.MonkeyPatch) -
     with running(echo, WorkerPool("silent")) as server, closing(server.client()) as client:
         client.connect()
         assert is_closed(client.sock)
+
+
+def test_drops_the_oldest_that_has_asked_nothing_whether_its_handshake_is_done_or_not() -> None:
+    connections, dropped = Connections(2), list[str]()
+    for name in ("silent", "greeting"):
+        connections.greeting.add(name)
+        connections.silent[name] = partial(dropped.append, name)
+    connections.greeting.remove("silent")
+    connections.connections.add("silent")  # type: ignore[arg-type]  # any object will do
+    assert connections.make_room()
+    assert dropped == ["silent"]
+    connections.most = 1
+    assert connections.make_room()
+    assert (dropped, connections.greeting, connections.silent) == (["silent", "greeting"], set(), {})
 
 
 def test_drops_the_oldest_silent_connection_where_there_are_too_many() -> None:

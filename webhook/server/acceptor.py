@@ -76,7 +76,8 @@ class Acceptor:
             accepted.setblocking(False)
             connection = self._make()
             greeting = self._loop.create_task(self._greet(connection, accepted, str(peer[0])))
-            self._connections.greeting[connection] = greeting.cancel
+            self._connections.greeting.add(connection)
+            self._connections.silent[connection] = greeting.cancel
             self._waiting.add(accepted)
             greeting.add_done_callback(partial(self._greeted, connection, accepted))
 
@@ -108,7 +109,9 @@ class Acceptor:
             self._tell(peer, error)
 
     def _greeted(self, connection: Connection, accepted: socket.socket, greeting: asyncio.Task[None]) -> None:
-        self._connections.greeting.pop(connection, None)
+        if connection in self._connections.greeting:  # its handshake failed
+            self._connections.greeting.remove(connection)
+            self._connections.silent.pop(connection)
         if accepted in self._waiting:  # dropped before its task began; later its transport closes it
             self._waiting.remove(accepted)
             accepted.close()

@@ -28,14 +28,14 @@ Waiting: TypeAlias = dict[object, Callable[[], object]]
 class Connections(ServerState):
     """Hold the connections of one listener, and which of them only wait.
 
-    *greeting*: their TLS handshake is not done. *silent*: they have never sent a request. *idle*: they have sent none since the
-    last answer.
+    *silent*: they have never sent a request. *greeting*: those of them whose TLS handshake is not done. *idle*: they have sent
+    none since the last answer.
     """
 
     def __init__(self, most: int) -> None:
         super().__init__()
         self.most = most
-        self.greeting: Waiting = {}
+        self.greeting: set[object] = set()
         self.silent: Waiting = {}
         self.idle: Waiting = {}
 
@@ -48,19 +48,20 @@ class Connections(ServerState):
         """Drop the connection that waits longest where there are too many; return whether one more may be taken."""
         if self.count < self.most:
             return True
-        for waiting in (self.greeting, self.silent, self.idle):
+        for waiting in (self.silent, self.idle):
             if waiting:
-                end = waiting.pop(next(iter(waiting)))
-                end()
+                oldest = next(iter(waiting))
+                self.greeting.discard(oldest)
+                waiting.pop(oldest)()
                 return True
         return False
 
     def drop_all(self) -> None:
         """End every connection at once."""
-        for end in list(self.greeting.values()):
-            end()
-        for connection in list(self.connections):
-            connection.transport.abort()
+        for connection in list(self.greeting):
+            self.silent[connection]()
+        for connected in list(self.connections):
+            connected.transport.abort()
 
 
 class Connection(HttpToolsProtocol):
@@ -79,8 +80,8 @@ class Connection(HttpToolsProtocol):
         super().connection_made(transport)
         transport.set_write_buffer_limits(UNREAD_BYTES)
         self._drop = transport.abort
-        self._greeting.pop(self, None)
-        self._silent[self] = self._drop
+        self._greeting.discard(self)
+        self._silent[self] = self._drop  # in the place that it has since it was accepted
         self.timeout_keep_alive_task = self.loop.call_later(KEEP_ALIVE_SECONDS, self.timeout_keep_alive_handler)
 
     def connection_lost(self, exc: Exception | None) -> None:
