@@ -99,14 +99,16 @@ def cluster_of(scene: Scene) -> HostileConnection:
     """Return the API server of the scene."""
     space = "/api/v1/namespaces/research"
     pods = list(scene.pods.values())
+    lease = scene.lease and {"metadata": {"name": "fabric-injector"}, **scene.lease}
     objects: dict[str, Any] = {
         f"{space}/pods": pods,
         f"{space}/events": list(scene.events),
         space: {"metadata": {"name": "research", "labels": dict(scene.labels)}},
         "/api/v1/nodes": list(scene.nodes),
-        "/apis/coordination.k8s.io/v1/namespaces/fabric-injector/leases/fabric-injector": scene.lease,
+        "/apis/coordination.k8s.io/v1/namespaces/fabric-injector/leases/fabric-injector": lease,
         f"/api/v1/namespaces/fabric-injector/configmaps/{names.PROFILES_CONFIG_MAP}": {
-            "data": {names.PROFILES_FILE: PROFILES}
+            "metadata": {"name": names.PROFILES_CONFIG_MAP},
+            "data": {names.PROFILES_FILE: PROFILES},
         },
     }
     for pod in pods:
