@@ -104,6 +104,7 @@ def cluster_of(scene: Scene) -> HostileConnection:
         f"{space}/pods": pods,
         f"{space}/events": list(scene.events),
         space: {"metadata": {"name": "research", "labels": dict(scene.labels)}},
+        "/api/v1/pods": pods,
         "/api/v1/nodes": list(scene.nodes),
         "/apis/coordination.k8s.io/v1/namespaces/fabric-injector/leases/fabric-injector": lease,
         f"/api/v1/namespaces/fabric-injector/configmaps/{names.PROFILES_CONFIG_MAP}": {

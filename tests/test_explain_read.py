@@ -16,10 +16,13 @@ import yaml
 from click.testing import CliRunner, Result
 
 from tests.fake_apiserver import NAMESPACES, Behaviour, Exchange, FakeApiServer, status
+from tests.hostile import cluster_of
+from tests.scenes import SPACE, Scene
 from webhook.cli import main
 from webhook.errors import InputError
 from webhook.explain import reader as reader_module
-from webhook.explain.read_pods import PODS
+from webhook.explain.read import read_job
+from webhook.explain.read_pods import PODS, Target
 from webhook.explain.reader import NotRead, Reader
 from webhook.kube.connection import Connection
 from webhook.kube.credentials import Credentials
@@ -92,6 +95,17 @@ def test_what_may_not_be_read_is_another_answer_than_what_is_not_there(server: F
         reader.list(PODS, "ml")
     with pytest.raises(InputError, match="log in to the cluster again"):
         reader.list(PODS, "ml")
+
+
+def test_the_pods_of_a_full_node_are_read_where_they_may_be() -> None:
+    scene = Scene(1)
+    scene.unschedule(scene.master, "0/2 nodes are available: 2 Insufficient rdma/hca.")
+    connection = cluster_of(scene)
+    read = read_job(connection, Target("job", "bert"), SPACE)
+    assert read.neighbours == {name: tuple(scene.pods.values()) for name in ("node-1", "node-2")}
+    connection.spoil = lambda request, *answer: (403, b"{}") if request == "GET /api/v1/pods" else answer
+    read = read_job(connection, Target("job", "bert"), SPACE)
+    assert (read.neighbours, read.unread) == ({}, ()), "a researcher, who may not, is not told of it"
 
 
 def call(folder: Path, *arguments: str, server: FakeApiServer | None = None) -> Result:

@@ -135,6 +135,16 @@ def rank_zero_before_the_label() -> Scene:
     return scene
 
 
+def devices_taken() -> Scene:
+    scene = Scene()
+    scene.nodes = [node("node-1", {"rdma/hca": "2"})]
+    for pod in scene.workers[1:]:
+        scene.unschedule(pod, "0/1 nodes are available: 1 Insufficient rdma/hca.")
+        scene.tell(pod, "192.168.0.1")
+    scene.changes = {"neighbours": {"node-1": tuple(list(scene.pods.values())[:2])}}
+    return scene
+
+
 def non_root() -> Scene:
     def run_as_user(pod: Object) -> None:
         pod["spec"]["securityContext"] = {"runAsUser": 1000}
@@ -216,6 +226,7 @@ SCENES: dict[str, Callable[[], Scene]] = {
         dead_controller,
         master_recreated,
         rank_zero_before_the_label,
+        devices_taken,
         non_root,
         shared_memory_beyond_limit,
         resource_quota,

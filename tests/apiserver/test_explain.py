@@ -211,6 +211,24 @@ def test_a_rank_zero_from_before_the_label_is_found(api: Client, explain: Explai
     assert "was created without injection" in first["message"]
 
 
+def test_who_holds_the_devices_of_a_full_node(api: Client, explain: Explain, namespace: NamespaceFactory) -> None:
+    resource, chosen = "rdma/rdma_shared_device_a", {"pool": "full"}
+    offers = {"nvidia.com/gpu": "64", resource: "2", "pods": "110"}
+    api.ensure({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-full", "labels": chosen}})
+    api.expect("PATCH", "/api/v1/nodes/node-full/status", {"status": {"allocatable": offers, "capacity": offers}})
+    other, name = namespace({names.PROFILE: "rdma-shared"}), namespace({names.PROFILE: "rdma-shared"})
+    for number in range(2):
+        Job(api, other).create(number, "gpt", nodeName="node-full")
+    job = Job(api, name)
+    waiting = job.create(0, nodeName=None, nodeSelector=chosen)
+    message = f"0/1 nodes are available: 1 Insufficient {resource}."
+    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
+    api.expect("PATCH", f"/api/v1/namespaces/{name}/pods/{waiting}/status", {"status": {"conditions": [condition]}})
+    [found] = [each for each in explain.document("job/bert", "-n", name)["findings"] if each["topic"] == "scheduling"]
+    holders = f"node-full: 2 of 2 held by {other}/gpt-master-0, {other}/gpt-worker-0"
+    assert found["action"] == f"wait, or free {resource} ({holders}) on the nodes"
+
+
 def test_several_jobs_of_one_name_are_listed(api: Client, explain: Explain, namespace: NamespaceFactory) -> None:
     name = namespace({names.PROFILE: "rdma-shared"})
     Job(api, name).create(0)

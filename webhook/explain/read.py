@@ -9,8 +9,9 @@ from typing import Any
 from webhook import names, podspec
 from webhook.errors import InputError, ProfilesError, Unavailable
 from webhook.explain.events import concerns
+from webhook.explain.holders import nodes_to_read
 from webhook.explain.judgement import networks_to_read
-from webhook.explain.read_pods import POD_METADATA, Target, find_pods
+from webhook.explain.read_pods import LIVE, POD_METADATA, PODS, Target, find_pods
 from webhook.explain.reader import NotRead, Progress, Reader
 from webhook.explain.reading import Reading, Unread
 from webhook.explain.selection import known_names
@@ -67,6 +68,8 @@ def read_job(
         profiles = known.result() if known else profiles
         wanted = networks_to_read(pods, namespace, labels or {}, profiles)
         networks = dict(filter(None, pool.map(lambda key: _network(reader, key), wanted)))
+        full = nodes_to_read(pods, nodes.result() or ())
+        neighbours = dict(filter(None, pool.map(lambda name: _neighbours(reader, name), full)))
         others = of_owners.result()
     events = None
     if of_pods is not None and others is not None:
@@ -90,6 +93,7 @@ def read_job(
         labels=labels,
         events=events,
         nodes=nodes.result(),
+        neighbours=neighbours,
         networks=networks,
         profiles=profiles,
         lease=lease.result(),
@@ -114,6 +118,14 @@ def _part(reader: Reader, what: str, read: Callable[[], Any]) -> Any:
         return read()
     except (NotRead, Unavailable) as problem:
         reader.unread.append(Unread(what, f"cannot be read, so that part is unknown: {problem}"))
+        return None
+
+
+def _neighbours(reader: Reader, node: str) -> tuple[str, tuple[Object, ...]] | None:
+    """Return the pods of all namespaces that hold a node's devices; None where the caller, as most researchers, may not list them."""
+    try:
+        return node, tuple(reader.list(PODS, fields=f"spec.nodeName={node},{LIVE}"))
+    except (NotRead, Unavailable):
         return None
 
 

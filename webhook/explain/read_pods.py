@@ -15,7 +15,7 @@ from webhook.reconcile.complaint import sibling_selector
 
 PODS = Resource("pods", "/api/v1")
 POD_METADATA = Resource("pods", "/api/v1", metadata_only=True)
-_LIVE = "status.phase!=Succeeded,status.phase!=Failed"
+LIVE = "status.phase!=Succeeded,status.phase!=Failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def find_pods(reader: Reader, target: Target, namespace: str) -> tuple[tuple[Obj
         return (), name, ""
     first = choose(jobs) if len(jobs) == 1 else None
     if first is None:
-        live = {str(pod["metadata"]["name"]) for pod in reader.list(POD_METADATA, namespace, fields=_LIVE)}
+        live = {str(pod["metadata"]["name"]) for pod in reader.list(POD_METADATA, namespace, fields=LIVE)}
         for job in jobs:
             job.live = len(live & job.pods.keys())
         first = choose(jobs)

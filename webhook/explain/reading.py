@@ -25,6 +25,8 @@ class Reading:
     *target* as ``job/train``; *owner* is the name that owners of its pods carry, ``train``. *focus* is the one pod that was asked
     for, else empty. *pods* are all that may belong to the job, also finished ones. *networks*: the NetworkAttachmentDefinitions that
     were asked for by (namespace, name), None for one that does not exist. *lease*: empty for one that does not exist.
+    *neighbours*: by the name of a node that
+    offers what a pod on no node asks for, the pods of all namespaces there; a node whose pods may not be read is missing.
     *now* is the API server's time, which all other times come from.
     """
 
@@ -37,6 +39,7 @@ class Reading:
     labels: Mapping[str, str] | None = None
     events: tuple[Object, ...] | None = None
     nodes: tuple[Object, ...] | None = None
+    neighbours: Mapping[str, tuple[Object, ...]] = field(default_factory=dict)
     networks: Mapping[tuple[str, str], Object | None] = field(default_factory=dict)
     profiles: Profiles | None = None
     lease: Object | None = None

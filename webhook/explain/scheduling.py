@@ -8,12 +8,13 @@ from fractions import Fraction
 
 from webhook import podspec
 from webhook.accelerators import is_accelerator
+from webhook.explain.holders import devices, held, offered, selector
 from webhook.explain.observation import Observation, Stage, common_form
 from webhook.explain.part import Part
 from webhook.explain.reading import Reading, seconds_since
 from webhook.finding import Level
 from webhook.model import Object
-from webhook.quantity import format_quantity, stored_quantity
+from webhook.quantity import format_quantity
 
 TOPIC = "scheduling"
 _INSUFFICIENT = re.compile(r"Insufficient ([\w./-]*\w)")
@@ -40,21 +41,6 @@ def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
             yield from _on_node(part, nodes if reading.nodes is not None else None)
         else:
             yield from _pending(reading, part, queue, scheduler.get(part.name, ""))
-
-
-def devices(pod: Object) -> dict[str, Fraction]:
-    """Return what the pod's containers ask for together of extended resources: ``{"rdma/hca": 1}``."""
-    found: dict[str, Fraction] = {}
-    for container in podspec.running_containers(pod):
-        for resource, quantity in {**podspec.limits(container), **podspec.requests(container)}.items():
-            if "/" in resource:
-                found[resource] = found.get(resource, Fraction(0)) + stored_quantity(quantity)
-    return {resource: amount for resource, amount in found.items() if amount}
-
-
-def offered(node: Object, resource: str) -> Fraction:
-    """Return how much of the resource the node can allocate in all."""
-    return stored_quantity(((node.get("status") or {}).get("allocatable") or {}).get(resource))
 
 
 def _on_node(part: Part, nodes: Mapping[str, Object] | None) -> Iterator[Observation]:
@@ -107,9 +93,7 @@ def _pending(reading: Reading, part: Part, queue: str, told: str) -> Iterator[Ob
         resources = _INSUFFICIENT.findall(text)
         if queue and not resources and queue not in text:
             text = f"{text}; and of its group: {queue}"  # Volcano tells the pod of its group alone, and the group the reason
-        action = f"wait, or free {', '.join(dict.fromkeys(resources))} on the nodes" if resources else ""
-        if resources and reading.nodes is None:
-            action += "; one who may read nodes can tell whether any offers that much under that name"
+        action = _free(reading, part, dict.fromkeys(resources)) if resources else ""
         for sign, remedy in _REMEDIES.items():
             action = remedy if sign in text else action
         if _QUOTA.search(text):
@@ -125,6 +109,15 @@ def _pending(reading: Reading, part: Part, queue: str, told: str) -> Iterator[Ob
         yield Observation(Stage.SCHEDULING, "warn", TOPIC, message, action, pods)
 
 
+def _free(reading: Reading, part: Part, resources: Iterable[str]) -> str:
+    holders = ((resource, held(reading, part.pod, resource)) for resource in resources)
+    told = [f"{resource} ({text})" if text else resource for resource, text in holders]
+    action = f"wait, or free {', '.join(told)} on the nodes"
+    if reading.nodes is None:
+        action += "; one who may read nodes can tell whether any offers that much under that name"
+    return action
+
+
 def _quota_action(text: str) -> str:
     if "/" in text:
         return "give the queue or quota the resources that the pods ask for since they are injected"
@@ -133,7 +126,7 @@ def _quota_action(text: str) -> str:
 
 def _offered_nowhere(part: Part, nodes: Iterable[Object]) -> Iterator[tuple[str, str]]:
     listed = list(nodes)
-    selector: Mapping[str, str] = (part.pod.get("spec") or {}).get("nodeSelector") or {}
+    chosen = selector(part.pod)
     for resource, amount in devices(part.pod).items():
         enough = [node for node in listed if offered(node, resource) >= amount]
         asked = f"asks for {format_quantity(amount)} {resource}"
@@ -147,9 +140,9 @@ def _offered_nowhere(part: Part, nodes: Iterable[Object]) -> Iterator[tuple[str,
             less = f"ask for no more in a pod, or see whether the device plugin of {resource} has lost devices"
             yield f"{asked}, and {offers}", less if most else _plugin_action(resource)
             continue
-        fitting = [node for node in enough if selector.items() <= podspec.labels(node).items()]
+        fitting = [node for node in enough if chosen.items() <= podspec.labels(node).items()]
         if not fitting:
-            text = ",".join(f"{key}={value}" for key, value in selector.items())
+            text = ",".join(f"{key}={value}" for key, value in chosen.items())
             yield (
                 f"{asked}, and of the {len(enough)} nodes that offer it none carries {text}",
                 "label the nodes, or correct nodeSelector of the pod, the profile or the network",
