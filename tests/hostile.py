@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from hypothesis import strategies as st
 
-from tests.scenes import NOW, PROFILES, Scene
+from tests.scenes import NOW, PROFILES, Scene, ago
 from webhook import names, podspec
 from webhook.kube.connection import Connection, RequestFailed, Response
 from webhook.kube.credentials import Credentials
@@ -99,11 +99,13 @@ def cluster_of(scene: Scene) -> HostileConnection:
     """Return the API server of the scene."""
     space = "/api/v1/namespaces/research"
     pods = list(scene.pods.values())
+    owned: Object = {"f:metadata": {"f:labels": {f"f:{names.PROFILE}": {}}}}
+    owner = {"manager": "kubectl-label", "operation": "Update", "time": ago(minutes=21), "fieldsV1": owned}
     lease = scene.lease and {"metadata": {"name": "fabric-injector"}, **scene.lease}
     objects: dict[str, Any] = {
         f"{space}/pods": pods,
         f"{space}/events": list(scene.events),
-        space: {"metadata": {"name": "research", "labels": dict(scene.labels)}},
+        space: {"metadata": {"name": "research", "labels": dict(scene.labels), "managedFields": [owner]}},
         "/api/v1/pods": pods,
         "/api/v1/nodes": list(scene.nodes),
         "/apis/coordination.k8s.io/v1/namespaces/fabric-injector/leases/fabric-injector": lease,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.explanations import findings, first, one, texts
 from tests.scenes import Scene, ago
 from tests.worlds import network
@@ -10,6 +12,9 @@ from webhook.explain.explanation import explain
 from webhook.explain.reading import Unread
 from webhook.model import Object
 from webhook.profiles import parse_profiles
+
+CHECK = "see fabric-injector check, which tells whether the webhook is called; then restart the job"
+RESTART = "restart the job; where that does not help, see fabric-injector check"
 
 
 def test_a_pod_of_an_unlabelled_namespace() -> None:
@@ -65,13 +70,29 @@ def test_a_namespace_that_only_observes() -> None:
     )
 
 
-def test_workers_from_before_the_label() -> None:
+@pytest.mark.parametrize(
+    ("labelled", "why", "action"),
+    [
+        ("", "before its namespace was labelled, or while the webhook was not called", CHECK),
+        (ago(minutes=20), "before its namespace was labelled, or while the webhook was not called", CHECK),
+        (ago(minutes=19), "most likely before its namespace was labelled", RESTART),
+        (
+            ago(minutes=21),
+            "though its namespace was labelled: the webhook was not called, or had other profiles",
+            CHECK,
+        ),
+    ],
+    ids=["unknown", "same second", "later", "earlier"],
+)
+def test_a_worker_that_was_not_injected_when_it_was_created(labelled: str, why: str, action: str) -> None:
     scene = Scene()
+    scene.changes = {"labelled": labelled}
     scene.pods["bert-worker-1"] = scene.created(2)
-    assert one(scene, "injection") == (
-        "fail pod bert-worker-1: was created without injection, before its namespace was labelled, or while the webhook was not "
-        "called: today it would get profile shared"
-    )
+    [found] = findings(scene, "injection")
+    assert texts([found]) == [
+        f"fail pod bert-worker-1: was created without injection, {why}: today it would get profile shared"
+    ]
+    assert found.action == action
 
 
 def test_pods_that_the_webhook_was_not_called_for() -> None:
@@ -84,7 +105,7 @@ def test_pods_that_the_webhook_was_not_called_for() -> None:
         "was created without injection, while the webhook was not called, for it was injected into older pods of the job: "
         "today it would get profile shared"
     )
-    assert found.action == "see fabric-injector check, which tells whether the webhook is called; then restart the job"
+    assert found.action == CHECK
 
 
 def test_a_pod_that_names_a_profile_that_is_not() -> None:

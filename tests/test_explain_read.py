@@ -24,8 +24,11 @@ from webhook.explain import reader as reader_module
 from webhook.explain.read import read_job
 from webhook.explain.read_pods import PODS, Target
 from webhook.explain.reader import NotRead, Reader
+from webhook.explain.reading import label_time
 from webhook.kube.connection import Connection
 from webhook.kube.credentials import Credentials
+from webhook.model import Object
+from webhook.names import PROFILE
 
 PATH = "/api/v1/namespaces/ml/pods"
 
@@ -106,6 +109,27 @@ def test_the_pods_of_a_full_node_are_read_where_they_may_be() -> None:
     connection.spoil = lambda request, *answer: (403, b"{}") if request == "GET /api/v1/pods" else answer
     read = read_job(connection, Target("job", "bert"), SPACE)
     assert (read.neighbours, read.unread) == ({}, ()), "a researcher, who may not, is not told of it"
+
+
+OWNED: Object = {"f:metadata": {"f:labels": {f"f:{PROFILE}": {}}}}
+
+
+@pytest.mark.parametrize(
+    ("managed", "time"),
+    [
+        (None, ""),
+        ([{"time": "2026-01-01T00:00:00Z", "fieldsV1": {"f:metadata": {"f:labels": {"f:team": {}}}}}], ""),
+        ([{"time": "2026-01-01T00:00:00Z", "fieldsV1": OWNED}], "2026-01-01T00:00:00Z"),
+        (
+            [{"time": "2026-01-03T00:00:00Z", "fieldsV1": OWNED}, {"time": "2026-01-02T00:00:00Z", "fieldsV1": OWNED}],
+            "2026-01-02T00:00:00Z",
+        ),
+        ([{"fieldsV1": OWNED}, {"time": "2026-01-02T00:00:00Z", "fieldsV1": None}], ""),
+    ],
+    ids=["not told", "another label", "one owner", "the first of two", "no time"],
+)
+def test_when_the_label_was_written(managed: object, time: str) -> None:
+    assert label_time({"metadata": {"name": "ml", "managedFields": managed}}) == time
 
 
 def call(folder: Path, *arguments: str, server: FakeApiServer | None = None) -> Result:

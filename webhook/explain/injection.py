@@ -127,12 +127,8 @@ def _not_injected(reading: Reading, part: Part, *, some_injected: bool, first_in
             stage, "fail", TOPIC, f"nothing was injected, and today it would be denied: {text}", action, pods
         )
     if verdict.profile and verdict.reason in ("injected", "unchanged"):
-        if first_injected and part.created > first_injected:
-            why = "while the webhook was not called, for it was injected into older pods of the job"
-        else:
-            why = "before its namespace was labelled, or while the webhook was not called"
+        why, action = _uncalled(reading, part, first_injected)
         message = f"was created without injection, {why}: today it would get profile {verdict.profile}"
-        action = "see fabric-injector check, which tells whether the webhook is called; then restart the job"
         return Observation(Stage.ADMISSION, "fail", TOPIC, message, action, pods)
     if decision is not None and decision.reason is Reason.OPTED_OUT and first_injected and not part.is_master:
         message = f"is left out, and others of its job are not: they meet on another network; {text}"
@@ -143,6 +139,21 @@ def _not_injected(reading: Reading, part: Part, *, some_injected: bool, first_in
     if decision is not None and decision.reason is Reason.NO_PROFILE:
         action = f"kubectl label namespace {reading.namespace} {names.PROFILE}=PROFILE, then restart the job"
     return Observation(stage, level, TOPIC, f"not injected: {text}", action, pods)
+
+
+def _uncalled(reading: Reading, part: Part, first_injected: str) -> tuple[str, str]:
+    """Return why a pod that would be injected was not, and what to do; times are compared as text."""
+    action = "see fabric-injector check, which tells whether the webhook is called; then restart the job"
+    if first_injected and part.created > first_injected:
+        return "while the webhook was not called, for it was injected into older pods of the job", action
+    if reading.labelled > part.created:
+        return (
+            "most likely before its namespace was labelled",
+            "restart the job; where that does not help, see fabric-injector check",
+        )
+    if "" < reading.labelled < part.created:
+        return "though its namespace was labelled: the webhook was not called, or had other profiles", action
+    return "before its namespace was labelled, or while the webhook was not called", action
 
 
 def _listed(value: object) -> bool:

@@ -13,7 +13,7 @@ from webhook.explain.holders import nodes_to_read
 from webhook.explain.judgement import networks_to_read
 from webhook.explain.read_pods import LIVE, POD_METADATA, PODS, Target, find_pods
 from webhook.explain.reader import NotRead, Progress, Reader
-from webhook.explain.reading import Reading, Unread
+from webhook.explain.reading import Reading, Unread, label_time
 from webhook.explain.selection import known_names
 from webhook.kube.connection import Connection
 from webhook.kube.installed_profiles import CONFIG_MAPS, profiles_of, title
@@ -91,6 +91,7 @@ def read_job(
         owner=owner,
         focus=focus,
         labels=labels,
+        labelled=label_time(space.result() or {"metadata": {}}),
         events=events,
         nodes=nodes.result(),
         neighbours=neighbours,

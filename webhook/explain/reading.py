@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from webhook import names
 from webhook.model import Object
 from webhook.profiles import Profiles
 
@@ -25,7 +26,7 @@ class Reading:
     *target* as ``job/train``; *owner* is the name that owners of its pods carry, ``train``. *focus* is the one pod that was asked
     for, else empty. *pods* are all that may belong to the job, also finished ones. *networks*: the NetworkAttachmentDefinitions that
     were asked for by (namespace, name), None for one that does not exist. *lease*: empty for one that does not exist.
-    *neighbours*: by the name of a node that
+    *labelled*: when the profile label of the namespace was written, as `label_time` tells. *neighbours*: by the name of a node that
     offers what a pod on no node asks for, the pods of all namespaces there; a node whose pods may not be read is missing.
     *now* is the API server's time, which all other times come from.
     """
@@ -37,6 +38,7 @@ class Reading:
     owner: str = ""
     focus: str = ""
     labels: Mapping[str, str] | None = None
+    labelled: str = ""
     events: tuple[Object, ...] | None = None
     nodes: tuple[Object, ...] | None = None
     neighbours: Mapping[str, tuple[Object, ...]] = field(default_factory=dict)
@@ -45,6 +47,19 @@ class Reading:
     lease: Object | None = None
     lease_key: tuple[str, str] = ("fabric-injector", "fabric-injector")
     unread: tuple[Unread, ...] = ()
+
+
+def label_time(namespace: Object) -> str:
+    """Return when whoever owns the namespace's profile label last wrote a field of it; empty where that is not told.
+
+    Source: metadata.managedFields; its times change with every field that their manager adds, changes or removes.
+    """
+    owners = [
+        entry
+        for entry in namespace["metadata"].get("managedFields") or ()
+        if f"f:{names.PROFILE}" in (((entry.get("fieldsV1") or {}).get("f:metadata") or {}).get("f:labels") or {})
+    ]
+    return min((str(entry.get("time") or "") for entry in owners), default="")
 
 
 def seconds_since(text: object, now: datetime) -> float | None:

@@ -13,7 +13,7 @@ Shape: TypeAlias = "type | tuple[type, ...] | list[Shape] | Mapping[str, Shape]"
 
 _MAP: Shape = {"*": str}
 _QUANTITIES: Shape = {"*": (str, int, float)}
-_METADATA: Shape = {
+_METADATA: Mapping[str, Shape] = {
     **dict.fromkeys(("name", "generateName", "namespace", "uid", "creationTimestamp", "deletionTimestamp"), str),
     "labels": _MAP,
     "annotations": _MAP,
@@ -53,7 +53,9 @@ _TEMPLATE: Shape = {
         "volumes": [{"name": str, "configMap": _CONFIG_MAP_VOLUME}],
     }
 }
+_OWNED: Shape = {"f:metadata": {"f:labels": {}}}
 _SHAPES: Mapping[str, Mapping[str, Shape]] = {
+    "namespaces": {"metadata": {**_METADATA, "managedFields": [{"time": str, "fieldsV1": _OWNED}]}},
     "pods": {
         "spec": {"nodeName": str, "schedulerName": str, "schedulingGates": [{"name": str}]},
         "status": {
