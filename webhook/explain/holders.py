@@ -55,24 +55,31 @@ def nodes_to_read(pods: Iterable[Object], nodes: Iterable[Object]) -> list[str]:
     return sorted(found, key=natural)[:MOST_NODES]
 
 
-def held(reading: Reading, pod: Object, resource: str) -> str:
-    """Return who holds it on nodes that have too little left for a pod: ``node-1: 8 of 8 held by ml/serve-0``; empty: unknown."""
-    amount = devices(pod).get(resource)
-    if not amount:
-        return ""
-    found = list(_full(reading, resource, amount))
-    return "; ".join(found[:_TOLD]) + ("; …" if len(found) > _TOLD else "")
+class Holders:
+    """Know what pods hold on the nodes whose pods were read."""
 
-
-def _full(reading: Reading, resource: str, amount: Fraction) -> Iterator[str]:
-    nodes = {str(node["metadata"]["name"]): node for node in reading.nodes or ()}
-    for name, neighbours in reading.neighbours.items():
-        holders = {
-            f"{pod['metadata']['namespace']}/{pod['metadata']['name']}": devices(pod).get(resource, Fraction(0))
-            for pod in neighbours
+    def __init__(self, reading: Reading) -> None:
+        nodes = {str(node["metadata"]["name"]): node for node in reading.nodes or ()}
+        self._nodes = {name: nodes[name] for name in reading.neighbours}
+        self._held = {
+            name: {f"{pod['metadata']['namespace']}/{pod['metadata']['name']}": devices(pod) for pod in neighbours}
+            for name, neighbours in reading.neighbours.items()
         }
-        taken, there = sum(holders.values(), Fraction(0)), offered(nodes[name], resource)
-        if amount <= there < taken + amount:
-            most = sorted(filter(holders.get, holders), key=lambda pod: (-holders[pod], natural(pod)))
-            listed = ", ".join(most[:_TOLD]) + (f" and {len(most) - _TOLD} more" if len(most) > _TOLD else "")
-            yield f"{name}: {format_quantity(taken)} of {format_quantity(there)} held by {listed}"
+        self._told: dict[tuple[str, Fraction], str] = {}
+
+    def of(self, pod: Object, resource: str) -> str:
+        """Return who holds it where too little is left for a pod: ``node-1: 8 of 8 held by ml/serve-0``; empty: unknown."""
+        key = resource, devices(pod).get(resource, Fraction(0))
+        if key not in self._told:
+            found = list(self._full(*key))
+            self._told[key] = "; ".join(found[:_TOLD]) + ("; …" if len(found) > _TOLD else "")
+        return self._told[key]
+
+    def _full(self, resource: str, amount: Fraction) -> Iterator[str]:
+        for name, held in self._held.items():
+            amounts = {pod: found[resource] for pod, found in held.items() if resource in found}
+            taken, there = sum(amounts.values(), Fraction(0)), offered(self._nodes[name], resource)
+            if amount <= there < taken + amount:
+                most = sorted(amounts, key=lambda pod: (-amounts[pod], natural(pod)))
+                listed = ", ".join(most[:_TOLD]) + (f" and {len(most) - _TOLD} more" if len(most) > _TOLD else "")
+                yield f"{name}: {format_quantity(taken)} of {format_quantity(there)} held by {listed}"

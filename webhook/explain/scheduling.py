@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from webhook import podspec
 from webhook.accelerators import is_accelerator
-from webhook.explain.holders import devices, held, offered, selector
+from webhook.explain.holders import Holders, devices, offered, selector
 from webhook.explain.observation import Observation, Stage, common_form
 from webhook.explain.part import Part
 from webhook.explain.reading import Reading, seconds_since
@@ -34,13 +34,14 @@ def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
     nodes = {node["metadata"]["name"]: node for node in reading.nodes or ()}
     queue = _queue_message(reading.events or ())
     scheduler = _scheduler_messages(reading.events or ())
+    holders = Holders(reading)
     for part in parts:
         if not part.is_live:
             continue
         if part.node:
             yield from _on_node(part, nodes if reading.nodes is not None else None)
         else:
-            yield from _pending(reading, part, queue, scheduler.get(part.name, ""))
+            yield from _pending(reading, part, holders, queue, scheduler.get(part.name, ""))
 
 
 def _on_node(part: Part, nodes: Mapping[str, Object] | None) -> Iterator[Observation]:
@@ -67,7 +68,7 @@ def _on_node(part: Part, nodes: Mapping[str, Object] | None) -> Iterator[Observa
             yield Observation(Stage.SCHEDULING, "warn", "devices", message, action, pods)
 
 
-def _pending(reading: Reading, part: Part, queue: str, told: str) -> Iterator[Observation]:
+def _pending(reading: Reading, part: Part, holders: Holders, queue: str, told: str) -> Iterator[Observation]:
     pods, scheduled = (part.name,), part.condition("PodScheduled")
     gates = [str(each.get("name")) for each in (part.pod.get("spec") or {}).get("schedulingGates") or ()]
     if gates:
@@ -93,7 +94,7 @@ def _pending(reading: Reading, part: Part, queue: str, told: str) -> Iterator[Ob
         resources = _INSUFFICIENT.findall(text)
         if queue and not resources and queue not in text:
             text = f"{text}; and of its group: {queue}"  # Volcano tells the pod of its group alone, and the group the reason
-        action = _free(reading, part, dict.fromkeys(resources)) if resources else ""
+        action = _free(reading, part, holders, dict.fromkeys(resources)) if resources else ""
         for sign, remedy in _REMEDIES.items():
             action = remedy if sign in text else action
         if _QUOTA.search(text):
@@ -109,9 +110,9 @@ def _pending(reading: Reading, part: Part, queue: str, told: str) -> Iterator[Ob
         yield Observation(Stage.SCHEDULING, "warn", TOPIC, message, action, pods)
 
 
-def _free(reading: Reading, part: Part, resources: Iterable[str]) -> str:
-    holders = ((resource, held(reading, part.pod, resource)) for resource in resources)
-    told = [f"{resource} ({text})" if text else resource for resource, text in holders]
+def _free(reading: Reading, part: Part, holders: Holders, resources: Iterable[str]) -> str:
+    known = ((resource, holders.of(part.pod, resource)) for resource in resources)
+    told = [f"{resource} ({text})" if text else resource for resource, text in known]
     action = f"wait, or free {', '.join(told)} on the nodes"
     if reading.nodes is None:
         action += "; one who may read nodes can tell whether any offers that much under that name"
