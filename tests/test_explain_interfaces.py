@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from tests.explanations import findings, first, one, texts
-from tests.scenes import Scene
+from tests.scenes import PROFILES, Scene
 from webhook import names
+from webhook.profiles import parse_profiles
 
 
 def test_a_network_on_another_interface() -> None:
@@ -59,3 +62,58 @@ def test_a_variable_that_the_command_sets_is_the_one_that_counts(command: str, t
     found = first(scene)
     assert (found.message if found.level == "warn" else "") == told
     assert not told or found.action == "remove the variable from its command, then restart the job"
+
+
+def sets(scene: Scene, name: str, value: str) -> None:
+    for pod in scene.pods.values():
+        pod["spec"]["containers"][0]["env"].append({"name": name, "value": value})
+
+
+@pytest.mark.parametrize(("name", "value"), [("NCCL_IB_DISABLE", "1"), ("NCCL_NET", "Socket")])
+def test_a_job_that_turns_rdma_off(name: str, value: str) -> None:
+    scene = Scene(1)
+    sets(scene, name, value)
+    found = first(scene)
+    assert (found.level, found.message) == ("warn", f"{name}={value} keeps NCCL from rdma/hca: it uses sockets")
+    assert found.action == "remove the variable from the job or the profile, then restart the job"
+
+
+def test_a_command_that_turns_rdma_off() -> None:
+    scene = Scene(0)
+    scene.master["spec"]["containers"][0]["command"] = ["sh", "-c", "NCCL_IB_DISABLE=1 torchrun train.py"]
+    assert "it uses sockets" in one(scene, "interfaces")
+
+
+def gpus_alone(scene: Scene) -> None:
+    resources = scene.master["spec"]["containers"][0]["resources"]
+    for kind in resources.values():
+        kind.pop("rdma/hca")
+
+
+def no_ipc_lock(scene: Scene) -> None:
+    scene.master["spec"]["containers"][0].pop("securityContext")
+
+
+def by_the_admin(scene: Scene) -> None:
+    scene.profiles = parse_profiles(
+        PROFILES.replace("    sharedMemory", "    env: {NCCL_IB_DISABLE: '1'}\n    sharedMemory")
+    )
+
+
+def ended(scene: Scene) -> None:
+    scene.master["status"]["phase"] = "Succeeded"
+
+
+@pytest.mark.parametrize("change", [gpus_alone, no_ipc_lock, by_the_admin, ended])
+def test_a_job_of_another_fabric_may_use_sockets(change: Callable[[Scene], None]) -> None:
+    scene = Scene(0)
+    sets(scene, "NCCL_IB_DISABLE", "1")
+    change(scene)
+    assert findings(scene, "interfaces") == []
+
+
+def test_profiles_that_cannot_be_read_give_no_variable() -> None:
+    scene = Scene(0)
+    sets(scene, "NCCL_IB_DISABLE", "1")
+    scene.changes = {"profiles": None}
+    assert "it uses sockets" in one(scene, "interfaces")

@@ -100,7 +100,7 @@ def _causes(reading: Reading, parts: list[Part]) -> Iterator[Observation]:
     yield from containers.observe(parts)
     yield from addresses.observe(reading, parts)
     yield from memory.observe(reading, parts)
-    yield from interfaces.observe(parts)
+    yield from interfaces.observe(reading, parts)
     yield from drift.observe(reading, parts)
     unattached = {pod for one in attached if one.level == "fail" for pod in one.pods}
     yield from events.observe(reading, parts, unattached)

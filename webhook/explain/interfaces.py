@@ -1,14 +1,19 @@
-"""Say whether NCCL and Gloo are given the interface on which the ranks meet, and all members the same."""
+"""Say whether NCCL and Gloo are given the interface on which the ranks meet, all members the same, and NCCL its devices."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from webhook import names, podspec
+from webhook.accelerators import is_accelerator
+from webhook.explain.holders import devices
 from webhook.explain.observation import Observation, Stage, named
 from webhook.explain.part import Part
-from webhook.injection.environment import gloo_may_use, nccl_may_use
+from webhook.explain.reading import Reading
+from webhook.injection.environment import RDMA_SWITCHES, disables_rdma, gloo_may_use, nccl_may_use
+from webhook.injection.ipc_lock import may_lock
+from webhook.profiles import Profiles
 
 TOPIC = "interfaces"
 _VARIABLES: tuple[tuple[str, Callable[[str, str], bool]], ...] = (
@@ -17,8 +22,35 @@ _VARIABLES: tuple[tuple[str, Callable[[str, str], bool]], ...] = (
 )
 
 
-def observe(parts: Iterable[Part]) -> Iterator[Observation]:
-    """Look at the literal values of live members, job by job: those of the container, over them those that its command exports."""
+def observe(reading: Reading, parts: Sequence[Part]) -> Iterator[Observation]:
+    """Look at literal values: those of the training container, over them those that its command exports."""
+    for part in parts:
+        if part.is_live and part.is_injected:
+            yield from _without_devices(reading, part)
+    yield from _sockets(parts)
+
+
+def _without_devices(reading: Reading, part: Part) -> Iterator[Observation]:
+    fabric = [resource for resource in devices(part.pod) if not is_accelerator(resource)]
+    if not fabric or not may_lock(part.training.get("securityContext") or {}):
+        return  # of a fabric that is no RDMA, sockets are the way to use it
+    profile = (reading.profiles or Profiles()).profiles.get(str(part.status.get("profile")))
+    for variable in RDMA_SWITCHES:
+        value, where = _value(part, variable)
+        if value and disables_rdma(variable, value) and (profile is None or profile.env.get(variable) != value):
+            message = f"{variable}={value} keeps NCCL from {', '.join(fabric)}: it uses sockets"
+            action = f"remove the variable from {where}, then restart the job"
+            yield Observation(Stage.SPEED, "warn", TOPIC, message, action, (part.name,))
+
+
+def _value(part: Part, variable: str) -> tuple[str | None, str]:
+    """Return the value that counts, and where it is from."""
+    if exported := _exported(part, variable):
+        return exported, "its command"
+    return podspec.env_value(part.training, variable), "the job or the profile"
+
+
+def _sockets(parts: Iterable[Part]) -> Iterator[Observation]:
     jobs: dict[str, list[Part]] = {}
     for part in parts:
         if part.member is not None and part.member.wanted:
@@ -27,9 +59,7 @@ def observe(parts: Iterable[Part]) -> Iterator[Observation]:
         for variable, may_use in _VARIABLES:
             values: dict[str, list[str]] = {}
             for part in members:
-                value, where = podspec.env_value(part.training, variable), "the job or the profile"
-                if exported := _exported(part, variable):
-                    value, where = exported, "its command"
+                value, where = _value(part, variable)
                 if value is None:
                     continue
                 values.setdefault(value, []).append(part.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 
 from webhook import names
@@ -30,6 +31,8 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
         judged.append(_no_interface(Reason.HOST_NETWORK, "the pod is on the host network"))
     else:
         judged.append(_no_interface(Reason.NO_IPAM, "no network with IPAM is attached"))
+    if plan.profile.ipc_lock and plan.fabric_resources:
+        judged += [_turned_off(plan, name) for name in RDMA_SWITCHES if disables_rdma(name, _literal(there.get(name)))]
     added = [name for name in wanted if name not in there]
     found = []
     if added:
@@ -65,10 +68,29 @@ def gloo_may_use(value: str, interface: str) -> bool:
     return len(value) < 2 or interface in value.split(",")
 
 
+def disables_rdma(name: str, value: str) -> bool:
+    """Tell whether NCCL leaves RDMA devices alone with this value of one of RDMA_SWITCHES.
+
+    ``NCCL_IB_DISABLE``: a number other than 0, as strtoll reads it; ``NCCL_NET``: Socket, in any case. Source: NCCL
+    src/misc/param.cc, src/plugin/net.cc.
+    """
+    if name == names.ENV_NCCL_NET:
+        return value.lower() == "socket"
+    number = _NUMBER.match(value)
+    return number is not None and number[1].strip("0xX") != ""
+
+
+RDMA_SWITCHES = (names.ENV_NCCL_IB_DISABLE, names.ENV_NCCL_NET)
+"""Variables by which a job, often one that was written for another cluster, gives up the devices that it is given."""
+_NUMBER = re.compile(r"\s*[+-]?(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)")
 _SOCKETS: tuple[tuple[str, str, Callable[[str, str], bool]], ...] = (
     (names.ENV_NCCL_SOCKET_IFNAME, "=", nccl_may_use),  # without "=" net1 is a prefix, and takes net10 too
     (names.ENV_GLOO_SOCKET_IFNAME, "", gloo_may_use),
 )
+
+
+def _literal(entry: Object | None) -> str:
+    return (entry or {}).get("value") or ""
 
 
 def _may_mean(entry: Object, interface: str, means: Callable[[str, str], bool]) -> bool:
@@ -82,6 +104,14 @@ def _may_mean(entry: Object, interface: str, means: Callable[[str, str], bool]) 
 def _disagrees(plan: Plan, name: str, wanted: str, *, is_ours: bool) -> Decision:
     where = f"profile {plan.profile.name}" if is_ours else f"container {plan.container_name}"
     message = f"pod {plan.pod_name}: {name} of {where} rules out the rendezvous network's interface; write {wanted} or remove it"
+    return Decision(STEP, Outcome.WARNED, Reason.DISAGREES, message)
+
+
+def _turned_off(plan: Plan, name: str) -> Decision:
+    message = (
+        f"pod {plan.pod_name}: {name} of container {plan.container_name} keeps NCCL from {', '.join(plan.fabric_resources)}: "
+        "it would use sockets; remove it"
+    )
     return Decision(STEP, Outcome.WARNED, Reason.DISAGREES, message)
 
 

@@ -29,7 +29,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     if (own.get("securityContext") or {}).get("privileged"):
         message = f"container {plan.container_name} is privileged: it may open what {_FOLDER} of the node holds"
         return [Decision(STEP, Outcome.KEPT, Reason.PRIVILEGED, message)]
-    fabric = [name for name in _fabric_resources(plan) if name in limits(own)]
+    fabric = [name for name in plan.fabric_resources if name in limits(own)]
     if fabric:
         message = f"container {plan.container_name} asks for {', '.join(fabric)}, which allows the devices of {_FOLDER}"
         return [Decision(STEP, Outcome.KEPT, Reason.ALREADY_THERE, message)]
@@ -43,8 +43,3 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
 def _is_host_devices(source: object) -> bool:
     path = str(source.get("path") or "").rstrip("/") if isinstance(source, dict) else ""
     return path in ("/dev", _FOLDER) or path.startswith(f"{_FOLDER}/")
-
-
-def _fabric_resources(plan: Plan) -> dict[str, None]:
-    named = [resource for attachment in plan.attachments for resource, count in attachment.resources if count]
-    return dict.fromkeys([*named, *(resource for resource in plan.profile.resources if "/" in resource)])

@@ -35,3 +35,9 @@ class Plan(NamedTuple):
     stays: Decision | None = None
     local_address_everywhere: bool = False
     master: MasterAddress | None = None
+
+    @property
+    def fabric_resources(self) -> list[str]:
+        """Return the devices that the profile and the attachments ask for, each once."""
+        named = [resource for attachment in self.attachments for resource, count in attachment.resources if count]
+        return list(dict.fromkeys([*named, *(resource for resource in self.profile.resources if "/" in resource)]))
