@@ -72,6 +72,16 @@ def test_takes_a_refusal_as_a_denial(folder: Path, server: FakeApiServer, code: 
     assert message in result.stdout
 
 
+def test_an_account_that_may_create_no_pods_has_no_verdict(folder: Path, server: FakeApiServer) -> None:
+    answer = (
+        'pods "p" is forbidden: User "ann" cannot create resource "pods" in API group "" in the namespace "default"'
+    )
+    server.misbehave("POST", "/api/v1/namespaces/default/pods", status(403, answer))
+    result = call("-f", str(folder / "pod.yaml"), "--server", env=kubeconfig(folder, server))
+    assert result.exit_code == 2
+    assert f"{answer}; --server creates pods in a dry run, which needs the right to create them" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("code", "message"), [(401, "log in to the cluster again"), (500, "failed calling webhook")], ids=str
 )

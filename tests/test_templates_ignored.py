@@ -16,6 +16,12 @@ IGNORED: dict[str, tuple[Any, str, str, bool]] = {
         "holds no pod template",
         False,
     ),
+    "a misspelt key": (
+        workload("kubeflow.org/v1", "PyTorchJob", "bert", {"pytorchReplicaSpec": {"Worker": {"template": PLAIN}}}),
+        "PyTorchJob/bert",
+        "holds no pod template, without which a PyTorchJob is none: is a key misspelt?",
+        True,
+    ),
     "text": ("hello", "document 1", "is no object", True),
     "no kind": ({"a": 1}, "document 1", "names no kind", True),
     "kind is no text": ({"kind": 5}, "document 1", "names no kind", True),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,6 +21,8 @@ from webhook.workloads import recognise
 _SERVER_FIELDS = frozenset(
     ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink", "deletionTimestamp")
 )
+_LACKS_RIGHT = re.compile(r'is forbidden: User ".*" cannot create resource "pods" ')
+"""What the API server says before admission. Source: kubernetes apiserver endpoints/handlers/responsewriters/errors.go."""
 _UNAUTHORIZED = 401
 _CONFLICT = 409
 
@@ -36,9 +39,11 @@ def _ask(connection: Connection, template: Template) -> PodResult:
     )
     if response.status == _UNAUTHORIZED:
         raise InputError(f"{response.problem}; log in to the cluster again")
-    warnings = response.warnings
+    warnings = (*filter(None, (template.note,)), *response.warnings)
     if response.status >= 300:
         message = _message(response)
+        if _LACKS_RIGHT.search(message):
+            raise InputError(f"{message}; --server creates pods in a dry run, which needs the right to create them")
         return PodResult(template.source, template.namespace, sent, sent, False, message, warnings=warnings)
     returned = comparable(_as_new(response.json()), sent)
     labels = podspec.labels(returned)

@@ -138,7 +138,7 @@ def _judge(template: Template, profile: str | None, profiles: Profiles, world: W
         verdict.rendezvous,
         verdict.profile,
         verdict.decisions,
-        verdict.warnings,
+        (*filter(None, (template.note,)), *verdict.warnings),
         tuple(verdict.operations),
         verdict.observed,
     )

@@ -7,11 +7,13 @@ one file and a line here; kinds that no file knows are searched for templates by
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from webhook import podspec
 from webhook.errors import InputError
 from webhook.model import Object
+from webhook.names import PROFILE
 from webhook.templates import (
     appwrapper,
     builtin,
@@ -113,18 +115,37 @@ def _find(source: str, value: Any, namespace: str, peers: Sequence[Object]) -> F
         return
     names = metadata if isinstance(metadata, dict) else {}
     source = f"{kind}/{_display_name(names) or '?'}"
-    count = 0
+    note, count = _misplaced(kind, names), 0
     try:
         root = Node(value)
         own = root.node("metadata").text("namespace", namespace)
-        for found in _expand(Workload(root, source, own, peers, _expand)):
+        workload = Workload(root, source, own, peers, _expand)
+        for found in _expand(workload):
             count += 1
-            yield found
+            yield _noted(found, note)
     except InputError as error:
         yield Ignored(source, str(error), broken=True)
         return
     if count == 0:
-        yield Ignored(source, "holds no pod template")
+        is_known = _known(workload) is not None
+        lack = f", without which a {kind} is none: is a key misspelt?" if is_known else ""
+        yield Ignored(source, f"holds no pod template{lack}", broken=is_known)
+
+
+def _misplaced(kind: str, metadata: Object) -> str:
+    """Return what to say of a profile that is named where nobody reads it; empty where there is none."""
+    labels, annotations = metadata.get("labels"), metadata.get("annotations")
+    if isinstance(annotations, dict) and PROFILE in annotations:
+        return f"annotation {PROFILE} of the {kind} counts for nothing: it is a label of pods and namespaces"
+    if kind != "Pod" and isinstance(labels, dict) and PROFILE in labels:
+        return f"label {PROFILE} of the {kind} itself counts for nothing: write it into metadata.labels of its pod template"
+    return ""
+
+
+def _noted(found: Template | Ignored, note: str) -> Template | Ignored:
+    if not note or isinstance(found, Ignored) or PROFILE in podspec.labels(found.pod):
+        return found
+    return replace(found, note=note)
 
 
 def _display_name(metadata: Object) -> str:
@@ -135,5 +156,9 @@ def _display_name(metadata: Object) -> str:
 
 
 def _expand(workload: Workload) -> Found:
+    yield from (_known(workload) or fallback.expand)(workload)
+
+
+def _known(workload: Workload) -> Expand | None:
     group, _, _version = workload.root.text("apiVersion").rpartition("/")
-    yield from _KINDS.get((group, workload.kind), fallback.expand)(workload)
+    return _KINDS.get((group, workload.kind))

@@ -19,11 +19,15 @@ from webhook.templates.pod_parts import UNKNOWN_SUFFIX, copied, default_requests
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """Hold a pod as it would reach admission, and where it stands in the input: ``Job/train spec.tasks[0].template``."""
+    """Hold a pod as it would reach admission, and where it stands in the input: ``Job/train spec.tasks[0].template``.
+
+    *note*: a mistake in what surrounds it, which admission never sees; else empty.
+    """
 
     source: str
     namespace: str
     pod: Object
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
