@@ -86,7 +86,7 @@ NAMESPACES = {"key": "fabric-injector.io/profile", "operator": "Exists"}
         (
             "clientConfig",
             {"url": "https://injector.example.com/mutate"},
-            "ok {subject}: selects and behaves as shipped",
+            "warn {entry}: calls https://injector.example.com/mutate, not a Service: whoever answers there sees",
         ),
     ],
     ids=lambda value: str(value)[:30],

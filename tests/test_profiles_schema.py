@@ -154,7 +154,10 @@ def test_the_demo_has_the_networks_and_namespaces_that_its_profiles_need() -> No
     named = {str(network): network.resources for profile in SAMPLE.profiles.values() for network in profile.networks}
     assert networks.keys() == named.keys()
     assert all(bool(named[name]) != ("k8s.v1.cni.cncf.io/resourceName" in networks[name]) for name in named)
-    labels = {
-        item["metadata"]["labels"]["fabric-injector.io/profile"] for item in objects if item["kind"] == "Namespace"
+    labelled = {
+        item["metadata"]["name"]: item["metadata"]["labels"].get("fabric-injector.io/profile")
+        for item in objects
+        if item["kind"] == "Namespace"
     }
-    assert labels == SAMPLE.profiles.keys()
+    assert labelled.pop("default") is None, "every cluster has it, and nobody labels it"
+    assert set(labelled.values()) == SAMPLE.profiles.keys()

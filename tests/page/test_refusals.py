@@ -114,13 +114,13 @@ class TestOwnServer:
         return own.addresses["dryRun"]
 
     def test_lists_a_thousand_namespaces(self, page: Page) -> None:
-        assert page.locator("#known-namespaces option").count() == 1003
+        assert page.locator("#known-namespaces option").count() == 1004
         page.get_by_role("link", name="Namespaces").click()
         rows = page.locator("#namespaces tbody tr")
         assert rows.count() == 100
         page.get_by_label("Filter namespaces").fill("team-0777")
         expect(rows).to_have_count(1)
-        expect(page.locator("#namespaces").get_by_role("status")).to_have_text("1 namespace of 1,003")
+        expect(page.locator("#namespaces").get_by_role("status")).to_have_text("1 namespace of 1,004")
 
     def test_says_that_the_server_is_gone(self, page: Page, own: Server) -> None:
         paste(page, POD)

@@ -119,6 +119,8 @@ def _client(entry: Object, subject: str, own_namespace: str, services: Sequence[
     if not service:
         url = client.get("url") or ""
         yield from _path("/" + url.partition("://")[2].partition("/")[2], subject, "url")
+        message = f"calls {url}, not a Service: whoever answers there sees and changes every pod that is sent"
+        yield Finding("warn", TOPIC, subject, message, "apply the shipped clientConfig again, unless that was chosen")
         return
     named = f"{service.get('namespace')}/{service.get('name')}"
     if service.get("namespace") != own_namespace:
