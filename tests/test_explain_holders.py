@@ -85,6 +85,34 @@ def test_reads_nodes_that_offer_what_a_waiting_pod_asks_for(change: Object, want
     assert nodes_to_read([scene.master], [*scene.nodes, node("node-3", {"nvidia.com/gpu": "0"})]) == wanted
 
 
+def test_names_the_nodes_that_the_pod_chooses_alone() -> None:
+    scene = Scene(1)
+    for number, pod in enumerate(scene.pods.values(), 1):
+        scene.unschedule(pod, "0/2 nodes are available: 1 Insufficient rdma/hca, 1 node(s) didn't match.")
+        pod["spec"]["nodeSelector"] = {"kubernetes.io/hostname": f"node-{number}"}
+    scene.changes = {"neighbours": {f"node-{number}": (holder(f"p{number}", 64),) for number in (1, 2)}}
+    assert [found.action for found in findings(scene, "scheduling")] == [
+        f"wait, or free rdma/hca (node-{number}: 64 of 64 held by ml/p{number}) on the nodes" for number in (1, 2)
+    ]
+
+
+def test_a_tainted_node_does_not_hide_who_holds_the_devices_of_another() -> None:
+    scene = Scene(0)
+    scene.unschedule(
+        scene.master, "0/2 nodes are available: 1 Insufficient rdma/hca, 1 node(s) had untolerated taint(s)."
+    )
+    scene.changes = {"neighbours": {"node-1": (holder("serve-0", 64),)}}
+    [found] = findings(scene, "scheduling")
+    assert found.action == "wait, or free rdma/hca (node-1: 64 of 64 held by ml/serve-0) on the nodes"
+
+
+def test_reads_no_cordoned_node() -> None:
+    scene = Scene(0)
+    scene.unschedule(scene.master, "")
+    cordoned = {**node("node-0"), "spec": {"unschedulable": True}}
+    assert nodes_to_read([scene.master], [cordoned, node("node-1")]) == ["node-1"]
+
+
 def test_reads_nothing_for_a_pod_that_has_ended() -> None:
     scene = Scene(0)
     scene.unschedule(scene.master, "")

@@ -122,11 +122,12 @@ OWNED: Object = {"f:metadata": {"f:labels": {f"f:{PROFILE}": {}}}}
         ([{"time": "2026-01-01T00:00:00Z", "fieldsV1": OWNED}], "2026-01-01T00:00:00Z"),
         (
             [{"time": "2026-01-03T00:00:00Z", "fieldsV1": OWNED}, {"time": "2026-01-02T00:00:00Z", "fieldsV1": OWNED}],
-            "2026-01-02T00:00:00Z",
+            "",
         ),
+        ([{"fieldsV1": OWNED}, {"time": "2026-01-02T00:00:00Z", "fieldsV1": OWNED}], "2026-01-02T00:00:00Z"),
         ([{"fieldsV1": OWNED}, {"time": "2026-01-02T00:00:00Z", "fieldsV1": None}], ""),
     ],
-    ids=["not told", "another label", "one owner", "the first of two", "no time"],
+    ids=["not told", "another label", "one owner", "two owners", "one who applied it again", "no time"],
 )
 def test_when_the_label_was_written(managed: object, time: str) -> None:
     assert label_time({"metadata": {"name": "ml", "managedFields": managed}}) == time

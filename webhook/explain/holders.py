@@ -47,7 +47,8 @@ def nodes_to_read(pods: Iterable[Object], nodes: Iterable[Object]) -> list[str]:
     found = [
         str(node["metadata"]["name"])
         for node in nodes
-        if any(
+        if not (node.get("spec") or {}).get("unschedulable")
+        and any(
             offered(node, resource) >= amount and chosen <= podspec.labels(node).items()
             for resource, amount, chosen in wanted
         )
@@ -65,18 +66,20 @@ class Holders:
             name: {f"{pod['metadata']['namespace']}/{pod['metadata']['name']}": devices(pod) for pod in neighbours}
             for name, neighbours in reading.neighbours.items()
         }
-        self._told: dict[tuple[str, Fraction], str] = {}
+        self._told: dict[tuple[str, Fraction, frozenset[tuple[str, str]]], str] = {}
 
     def of(self, pod: Object, resource: str) -> str:
         """Return who holds it where too little is left for a pod: ``node-1: 8 of 8 held by ml/serve-0``; empty: unknown."""
-        key = resource, devices(pod).get(resource, Fraction(0))
+        key = resource, devices(pod).get(resource, Fraction(0)), frozenset(selector(pod).items())
         if key not in self._told:
             found = list(self._full(*key))
             self._told[key] = "; ".join(found[:_TOLD]) + ("; …" if len(found) > _TOLD else "")
         return self._told[key]
 
-    def _full(self, resource: str, amount: Fraction) -> Iterator[str]:
+    def _full(self, resource: str, amount: Fraction, chosen: frozenset[tuple[str, str]]) -> Iterator[str]:
         for name, held in self._held.items():
+            if not chosen <= podspec.labels(self._nodes[name]).items():
+                continue
             amounts = {pod: found[resource] for pod, found in held.items() if resource in found}
             taken, there = sum(amounts.values(), Fraction(0)), offered(self._nodes[name], resource)
             if amount <= there < taken + amount:

@@ -158,4 +158,5 @@ def _slim_node(node: Object) -> Object:
     status = node.get("status") or {}
     kept = {"allocatable": status.get("allocatable"), "conditions": status.get("conditions")}
     metadata = {"name": node["metadata"]["name"], "labels": node["metadata"].get("labels")}
-    return {"metadata": metadata, "status": kept}
+    spec = {"unschedulable": (node.get("spec") or {}).get("unschedulable")}
+    return {"metadata": metadata, "spec": spec, "status": kept}

@@ -50,16 +50,18 @@ class Reading:
 
 
 def label_time(namespace: Object) -> str:
-    """Return when whoever owns the namespace's profile label last wrote a field of it; empty where that is not told.
+    """Return when the one who owns the namespace's profile label last added or changed a field of it; empty where that is not told.
 
-    Source: metadata.managedFields; its times change with every field that their manager adds, changes or removes.
+    Source: metadata.managedFields. One who applies a label that is there already owns it too, at the time of its own last change, which
+    may be older than the label, or at none: of several times none is trusted.
     """
-    owners = [
-        entry
+    times = {
+        str(entry["time"])
         for entry in namespace["metadata"].get("managedFields") or ()
         if f"f:{names.PROFILE}" in (((entry.get("fieldsV1") or {}).get("f:metadata") or {}).get("f:labels") or {})
-    ]
-    return min((str(entry.get("time") or "") for entry in owners), default="")
+        and entry.get("time")
+    }
+    return times.pop() if len(times) == 1 else ""
 
 
 def seconds_since(text: object, now: datetime) -> float | None:

@@ -96,7 +96,7 @@ def _pending(reading: Reading, part: Part, holders: Holders, queue: str, told: s
             text = f"{text}; and of its group: {queue}"  # Volcano tells the pod of its group alone, and the group the reason
         action = _free(reading, part, holders, dict.fromkeys(resources)) if resources else ""
         for sign, remedy in _REMEDIES.items():
-            action = remedy if sign in text else action
+            action = remedy if sign in text and not resources else action
         if _QUOTA.search(text):
             action = _quota_action(text)
         yield Observation(Stage.SCHEDULING, "fail", TOPIC, "is on no node yet", action, pods, detail=text)
