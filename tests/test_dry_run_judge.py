@@ -191,3 +191,24 @@ def test_injects_every_torchx_fixture(path: Path) -> None:
     for pod in result.pods:
         assert pod.system == "torchx"
         assert pod.patch
+
+
+@pytest.mark.parametrize(
+    ("namespace", "profile", "is_told"),
+    [("plain", None, True), ("research", None, False), ("plain", "rdma-shared", False)],
+    ids=["unlabelled", "labelled", "any namespace"],
+)
+def test_tells_that_the_webhook_may_never_see_the_pod(namespace: str, profile: str | None, is_told: bool) -> None:
+    metadata = {"name": "p", "labels": {names.PROFILE: "rdma-shared"}}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [{"name": "main"}]}}
+    [found] = run(json.dumps(pod), namespace, profile).pods
+    assert found.profile == "rdma-shared"
+    told = [warning for warning in found.warnings if "the webhook is called only if component pod-opt-in" in warning]
+    assert bool(told) is is_told
+
+
+def test_a_profile_that_is_named_on_the_workload_is_told_with_its_pods() -> None:
+    made = yaml.safe_load(TORCHX)
+    made["metadata"].setdefault("labels", {})[names.PROFILE] = "none"
+    for pod in run(json.dumps(made)).pods:
+        assert pod.warnings[0].startswith(f"label {names.PROFILE} of the Job itself counts for nothing")

@@ -9,7 +9,10 @@ import pytest
 from tests.explanations import findings
 from tests.scenes import Scene, node
 from webhook.explain.holders import MOST_NODES, nodes_to_read
+from webhook.explain.placement import devices
 from webhook.model import Object
+
+TAINT = {"key": "gpu", "value": "a100", "effect": "NoSchedule"}
 
 
 def holder(name: str, amount: int, resource: str = "rdma/hca") -> Object:
@@ -106,11 +109,89 @@ def test_a_tainted_node_does_not_hide_who_holds_the_devices_of_another() -> None
     assert found.action == "wait, or free rdma/hca (node-1: 64 of 64 held by ml/serve-0) on the nodes"
 
 
-def test_reads_no_cordoned_node() -> None:
+@pytest.mark.parametrize(
+    ("spec", "tolerations", "is_read"),
+    [
+        ({"unschedulable": True}, [], False),
+        ({"taints": [TAINT]}, [], False),
+        ({"taints": [{**TAINT, "effect": "PreferNoSchedule"}]}, [], True),
+        ({"taints": [TAINT]}, [{"operator": "Exists"}], True),
+        ({"taints": [TAINT]}, [{"key": "gpu", "operator": "Exists", "effect": "NoSchedule"}], True),
+        ({"taints": [TAINT]}, [{"key": "gpu", "operator": "Exists", "effect": "NoExecute"}], False),
+        ({"taints": [TAINT]}, [{"key": "gpu", "value": "a100"}], True),
+        ({"taints": [TAINT]}, [{"key": "gpu", "operator": "Equal", "value": "h100"}], False),
+        ({"taints": [TAINT]}, [{"key": "other", "operator": "Exists"}], False),
+        ({"taints": [TAINT, {"key": "down", "effect": "NoExecute"}]}, [{"key": "gpu", "operator": "Exists"}], False),
+        ({"taints": [{"key": "down", "effect": "NoExecute"}]}, [{"key": "down"}], True),
+    ],
+    ids=[
+        "cordoned",
+        "tainted",
+        "preferred",
+        "all tolerated",
+        "this effect tolerated",
+        "another effect",
+        "this value tolerated",
+        "another value",
+        "another key",
+        "one of two",
+        "without a value",
+    ],
+)
+def test_reads_no_node_that_the_pod_cannot_take(spec: Object, tolerations: list[Object], is_read: bool) -> None:
     scene = Scene(0)
     scene.unschedule(scene.master, "")
-    cordoned = {**node("node-0"), "spec": {"unschedulable": True}}
-    assert nodes_to_read([scene.master], [cordoned, node("node-1")]) == ["node-1"]
+    scene.master["spec"]["tolerations"] = tolerations
+    assert nodes_to_read([scene.master], [{**node("node-0"), "spec": spec}]) == (["node-0"] if is_read else [])
+
+
+def test_names_no_holder_of_a_node_that_only_another_pod_can_take() -> None:
+    scene = Scene(0)
+    scene.unschedule(
+        scene.master, "0/2 nodes are available: 1 Insufficient rdma/hca, 1 node(s) had untolerated taint(s)."
+    )
+    scene.nodes[0]["spec"] = {"taints": [TAINT]}
+    scene.changes = {"neighbours": {name: (holder(name, 64),) for name in ("node-1", "node-2")}}
+    [found] = findings(scene, "scheduling")
+    assert found.action == "wait, or free rdma/hca (node-2: 64 of 64 held by ml/node-2) on the nodes"
+
+
+def asks(amount: int, **fields: str) -> Object:
+    return {"name": "x", "resources": {"requests": {"rdma/hca": str(amount)}}, **fields}
+
+
+@pytest.mark.parametrize(
+    ("init", "containers", "amount"),
+    [
+        ([], [asks(1), asks(2)], 3),
+        ([asks(7)], [asks(1)], 7),
+        ([asks(1), asks(2)], [asks(3)], 3),
+        ([asks(2, restartPolicy="Always")], [asks(1)], 3),
+        ([asks(2, restartPolicy="Always"), asks(4)], [asks(1)], 6),
+        ([asks(4), asks(2, restartPolicy="Always")], [asks(1)], 4),
+    ],
+    ids=["together", "the largest", "none larger", "sidecar", "beside a sidecar", "before a sidecar"],
+)
+def test_counts_devices_as_the_scheduler_does(init: list[Object], containers: list[Object], amount: int) -> None:
+    pod = {"metadata": {"name": "p"}, "spec": {"initContainers": init, "containers": containers}}
+    assert devices(pod) == {"rdma/hca": amount}
+
+
+def test_says_that_its_own_job_holds_them() -> None:
+    scene = Scene(1)
+    scene.unschedule(scene.master, "0/1 nodes are available: 1 Insufficient rdma/hca.")
+    scene.nodes = [node("node-1", {"rdma/hca": "1"})]
+    scene.changes = {"neighbours": {"node-1": tuple(scene.workers)}}
+    [found] = findings(scene, "scheduling")
+    assert "(node-1: 1 of 1 held by research/bert-worker-0, all of this job)" in found.action
+
+
+def test_says_who_could_tell() -> None:
+    scene = Scene(0)
+    scene.unschedule(scene.master, "0/2 nodes are available: 2 Insufficient rdma/hca.")
+    scene.changes = {"neighbours": None}
+    [found] = findings(scene, "scheduling")
+    assert found.action.endswith("on the nodes; one who may list pods of all namespaces can tell who holds it")
 
 
 def test_reads_nothing_for_a_pod_that_has_ended() -> None:

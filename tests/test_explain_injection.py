@@ -75,10 +75,10 @@ def test_a_namespace_that_only_observes() -> None:
     [
         ("", "before its namespace was labelled, or while the webhook was not called", CHECK),
         (ago(minutes=20), "before its namespace was labelled, or while the webhook was not called", CHECK),
-        (ago(minutes=19), "most likely before its namespace was labelled", RESTART),
+        (ago(minutes=19), "perhaps before its namespace was labelled (it was changed later)", RESTART),
         (
             ago(minutes=21),
-            "though its namespace was labelled: the webhook was not called, or had other profiles",
+            "though its namespace was labelled: the webhook was not called, only observed, or had other profiles",
             CHECK,
         ),
     ],
@@ -90,9 +90,23 @@ def test_a_worker_that_was_not_injected_when_it_was_created(labelled: str, why: 
     scene.pods["bert-worker-1"] = scene.created(2)
     [found] = findings(scene, "injection")
     assert texts([found]) == [
-        f"fail pod bert-worker-1: was created without injection, {why}: today it would get profile shared"
+        f"fail pod bert-worker-1: was created without injection, {why}; today it would get profile shared"
     ]
     assert found.action == action
+
+
+def test_a_pod_that_names_its_profile_in_an_unlabelled_namespace() -> None:
+    scene = Scene()
+    scene.labels.clear()
+    pod = scene.created(1)
+    pod["metadata"]["labels"][names.PROFILE] = "shared"
+    scene.pods = {"bert-worker-0": pod}
+    [found] = findings(scene, "injection")
+    assert found.message == (
+        "was created without injection, for its namespace carries no label fabric-injector.io/profile, without which only component "
+        "pod-opt-in lets the webhook be called; today it would get profile shared"
+    )
+    assert found.action.startswith("kubectl label namespace research fabric-injector.io/profile=PROFILE")
 
 
 def test_pods_that_the_webhook_was_not_called_for() -> None:
@@ -102,7 +116,7 @@ def test_pods_that_the_webhook_was_not_called_for() -> None:
     scene.pods["bert-worker-1"] = pod
     found = first(scene)
     assert found.message == (
-        "was created without injection, while the webhook was not called, for it was injected into older pods of the job: "
+        "was created without injection, while older pods of the job were: the webhook was not called, or only observed; "
         "today it would get profile shared"
     )
     assert found.action == CHECK

@@ -94,7 +94,7 @@ LACKS = "lacks label fabric-injector.io/job or annotation fabric-injector.io/ren
         (opted_out, "not injected: label fabric-injector.io/profile is none", ALIKE),
         (
             made_again_meanwhile,
-            "was created without injection, while the webhook was not called, for it was injected into older pods of the job: "
+            "was created without injection, while older pods of the job were: the webhook was not called, or only observed; "
             "today it would get profile shared",
             "see fabric-injector check, which tells whether the webhook is called; then restart the job",
         ),
@@ -157,5 +157,5 @@ def test_a_rank_zero_without_injection_that_nobody_waits_for() -> None:
     scene.pods = {"bert-worker-0": scene.admitted(scene.created(1)), "bert-master-0": scene.created(0)}
     assert texts(findings(scene, "injection"))[0] == (
         "fail pod bert-master-0 (rank 0): was created without injection, before its namespace was labelled, or while the webhook was "
-        "not called: today it would get profile apart"
+        "not called; today it would get profile apart"
     )

@@ -108,7 +108,7 @@ def test_the_pods_of_a_full_node_are_read_where_they_may_be() -> None:
     assert read.neighbours == {name: tuple(scene.pods.values()) for name in ("node-1", "node-2")}
     connection.spoil = lambda request, *answer: (403, b"{}") if request == "GET /api/v1/pods" else answer
     read = read_job(connection, Target("job", "bert"), SPACE)
-    assert (read.neighbours, read.unread) == ({}, ()), "a researcher, who may not, is not told of it"
+    assert (read.neighbours, read.unread) == (None, ())
 
 
 OWNED: Object = {"f:metadata": {"f:labels": {f"f:{PROFILE}": {}}}}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from webhook import podspec
+from webhook import names, podspec
 from webhook.model import Decision, Object, World
 from webhook.profiles import Profiles
 from webhook.review import decide
@@ -110,18 +110,26 @@ def dry_run_document(
 def judge(templates: Templates, *, profile: str | None, profiles: Profiles, world: World) -> DryRun:
     """Judge the pods that were found in an input; raises Unavailable where the cluster cannot be asked."""
     present = {
-        namespace: profile is not None or _exists(world, namespace)
-        for namespace in dict.fromkeys(template.namespace for template in templates.pods)
+        name: None if profile is not None else world.namespace(name) or world.fresh_namespace(name)
+        for name in dict.fromkeys(template.namespace for template in templates.pods)
     }
-    results = [
-        _judge(template, profile, profiles, world) if present[template.namespace] else _in_no_namespace(template)
-        for template in templates.pods
-    ]
+    results = []
+    for template in templates.pods:
+        namespace = present[template.namespace]
+        if profile is None and namespace is None:
+            results.append(_in_no_namespace(template))
+            continue
+        result = _judge(template, profile, profiles, world)
+        is_sent = namespace is None or not result.profile or names.PROFILE in namespace.labels
+        results.append(result if is_sent else replace(result, warnings=(*result.warnings, _not_sent(template))))
     return DryRun(tuple(results), templates.ignored)
 
 
-def _exists(world: World, namespace: str) -> bool:
-    return world.namespace(namespace) is not None or world.fresh_namespace(namespace) is not None
+def _not_sent(template: Template) -> str:
+    return (
+        f"namespace {template.namespace} carries no label {names.PROFILE}: the webhook is called only if component pod-opt-in is "
+        "installed, and only for pods that carry the label"
+    )
 
 
 def _judge(template: Template, profile: str | None, profiles: Profiles, world: World) -> PodResult:

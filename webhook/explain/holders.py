@@ -2,44 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
-from webhook import podspec
 from webhook.explain.observation import natural
+from webhook.explain.placement import Place, devices, offered, place_of
 from webhook.explain.reading import Reading
 from webhook.model import Object
-from webhook.quantity import format_quantity, stored_quantity
+from webhook.quantity import format_quantity
 
 MOST_NODES = 8
 """How many nodes' pods are read: enough for an example, few enough for a large cluster."""
 _TOLD = 3
 
 
-def devices(pod: Object) -> dict[str, Fraction]:
-    """Return what the pod's containers ask for together of extended resources: ``{"rdma/hca": 1}``."""
-    found: dict[str, Fraction] = {}
-    for container in podspec.running_containers(pod):
-        for resource, quantity in {**podspec.limits(container), **podspec.requests(container)}.items():
-            if "/" in resource:
-                found[resource] = found.get(resource, Fraction(0)) + stored_quantity(quantity)
-    return {resource: amount for resource, amount in found.items() if amount}
-
-
-def offered(node: Object, resource: str) -> Fraction:
-    """Return how much of the resource the node can allocate in all."""
-    return stored_quantity(((node.get("status") or {}).get("allocatable") or {}).get(resource))
-
-
-def selector(pod: Object) -> Mapping[str, str]:
-    """Return ``spec.nodeSelector``."""
-    return (pod.get("spec") or {}).get("nodeSelector") or {}
-
-
 def nodes_to_read(pods: Iterable[Object], nodes: Iterable[Object]) -> list[str]:
     """Name the nodes whose pods may hold what a pod on no node asks for, MOST_NODES at most."""
     wanted = {
-        (resource, amount, frozenset(selector(pod).items()))
+        (resource, amount, place_of(pod))
         for pod in pods
         if not (pod.get("spec") or {}).get("nodeName") and (pod.get("status") or {}).get("phase") == "Pending"
         for resource, amount in devices(pod).items()
@@ -47,11 +27,7 @@ def nodes_to_read(pods: Iterable[Object], nodes: Iterable[Object]) -> list[str]:
     found = [
         str(node["metadata"]["name"])
         for node in nodes
-        if not (node.get("spec") or {}).get("unschedulable")
-        and any(
-            offered(node, resource) >= amount and chosen <= podspec.labels(node).items()
-            for resource, amount, chosen in wanted
-        )
+        if any(offered(node, resource) >= amount and place.admits(node) for resource, amount, place in wanted)
     ]
     return sorted(found, key=natural)[:MOST_NODES]
 
@@ -61,28 +37,32 @@ class Holders:
 
     def __init__(self, reading: Reading) -> None:
         nodes = {str(node["metadata"]["name"]): node for node in reading.nodes or ()}
-        self._nodes = {name: nodes[name] for name in reading.neighbours}
-        self._held = {
-            name: {f"{pod['metadata']['namespace']}/{pod['metadata']['name']}": devices(pod) for pod in neighbours}
-            for name, neighbours in reading.neighbours.items()
-        }
-        self._told: dict[tuple[str, Fraction, frozenset[tuple[str, str]]], str] = {}
+        neighbours = reading.neighbours or {}
+        self._nodes = {name: nodes[name] for name in neighbours}
+        self._held = {name: {_name(pod): devices(pod) for pod in there} for name, there in neighbours.items()}
+        self._own = {_name(pod) for pod in reading.pods}
+        self._told: dict[tuple[str, Fraction, Place], str] = {}
 
     def of(self, pod: Object, resource: str) -> str:
         """Return who holds it where too little is left for a pod: ``node-1: 8 of 8 held by ml/serve-0``; empty: unknown."""
-        key = resource, devices(pod).get(resource, Fraction(0)), frozenset(selector(pod).items())
+        key = resource, devices(pod).get(resource, Fraction(0)), place_of(pod)
         if key not in self._told:
             found = list(self._full(*key))
             self._told[key] = "; ".join(found[:_TOLD]) + ("; …" if len(found) > _TOLD else "")
         return self._told[key]
 
-    def _full(self, resource: str, amount: Fraction, chosen: frozenset[tuple[str, str]]) -> Iterator[str]:
+    def _full(self, resource: str, amount: Fraction, place: Place) -> Iterator[str]:
         for name, held in self._held.items():
-            if not chosen <= podspec.labels(self._nodes[name]).items():
+            if not place.admits(self._nodes[name]):
                 continue
             amounts = {pod: found[resource] for pod, found in held.items() if resource in found}
             taken, there = sum(amounts.values(), Fraction(0)), offered(self._nodes[name], resource)
             if amount <= there < taken + amount:
                 most = sorted(amounts, key=lambda pod: (-amounts[pod], natural(pod)))
                 listed = ", ".join(most[:_TOLD]) + (f" and {len(most) - _TOLD} more" if len(most) > _TOLD else "")
-                yield f"{name}: {format_quantity(taken)} of {format_quantity(there)} held by {listed}"
+                own = ", all of this job" if self._own.issuperset(most) else ""
+                yield f"{name}: {format_quantity(taken)} of {format_quantity(there)} held by {listed}{own}"
+
+
+def _name(pod: Object) -> str:
+    return f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"

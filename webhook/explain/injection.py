@@ -128,7 +128,7 @@ def _not_injected(reading: Reading, part: Part, *, some_injected: bool, first_in
         )
     if verdict.profile and verdict.reason in ("injected", "unchanged"):
         why, action = _uncalled(reading, part, first_injected)
-        message = f"was created without injection, {why}: today it would get profile {verdict.profile}"
+        message = f"was created without injection, {why}; today it would get profile {verdict.profile}"
         return Observation(Stage.ADMISSION, "fail", TOPIC, message, action, pods)
     if decision is not None and decision.reason is Reason.OPTED_OUT and first_injected and not part.is_master:
         message = f"is left out, and others of its job are not: they meet on another network; {text}"
@@ -143,16 +143,20 @@ def _not_injected(reading: Reading, part: Part, *, some_injected: bool, first_in
 
 def _uncalled(reading: Reading, part: Part, first_injected: str) -> tuple[str, str]:
     """Return why a pod that would be injected was not, and what to do; times are compared as text."""
+    if reading.labels is not None and names.PROFILE not in reading.labels:
+        why = f"for its namespace carries no label {names.PROFILE}, without which only component pod-opt-in lets the webhook be called"
+        return why, f"kubectl label namespace {reading.namespace} {names.PROFILE}=PROFILE, then restart the job"
     action = "see fabric-injector check, which tells whether the webhook is called; then restart the job"
     if first_injected and part.created > first_injected:
-        return "while the webhook was not called, for it was injected into older pods of the job", action
+        return "while older pods of the job were: the webhook was not called, or only observed", action
     if reading.labelled > part.created:
-        return (
-            "most likely before its namespace was labelled",
-            "restart the job; where that does not help, see fabric-injector check",
-        )
+        why = "perhaps before its namespace was labelled (it was changed later)"
+        return why, "restart the job; where that does not help, see fabric-injector check"
     if "" < reading.labelled < part.created:
-        return "though its namespace was labelled: the webhook was not called, or had other profiles", action
+        return (
+            "though its namespace was labelled: the webhook was not called, only observed, or had other profiles",
+            action,
+        )
     return "before its namespace was labelled, or while the webhook was not called", action
 
 

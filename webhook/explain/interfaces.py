@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from webhook import names, podspec
 from webhook.accelerators import is_accelerator
-from webhook.explain.holders import devices
 from webhook.explain.observation import Observation, Stage, named
 from webhook.explain.part import Part
+from webhook.explain.placement import devices
 from webhook.explain.reading import Reading
 from webhook.injection.environment import RDMA_SWITCHES, disables_rdma, gloo_may_use, nccl_may_use
 from webhook.injection.ipc_lock import may_lock

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Any
 
 from webhook import names, podspec
@@ -68,8 +68,7 @@ def read_job(
         profiles = known.result() if known else profiles
         wanted = networks_to_read(pods, namespace, labels or {}, profiles)
         networks = dict(filter(None, pool.map(lambda key: _network(reader, key), wanted)))
-        full = nodes_to_read(pods, nodes.result() or ())
-        neighbours = dict(filter(None, pool.map(lambda name: _neighbours(reader, name), full)))
+        neighbours = _neighbours(reader, pool, nodes_to_read(pods, nodes.result() or ()))
         others = of_owners.result()
     events = None
     if of_pods is not None and others is not None:
@@ -122,10 +121,14 @@ def _part(reader: Reader, what: str, read: Callable[[], Any]) -> Any:
         return None
 
 
-def _neighbours(reader: Reader, node: str) -> tuple[str, tuple[Object, ...]] | None:
-    """Return the pods of all namespaces that hold a node's devices; None where the caller, as most researchers, may not list them."""
-    try:
+def _neighbours(reader: Reader, pool: Executor, nodes: Iterable[str]) -> Mapping[str, tuple[Object, ...]] | None:
+    """Return the pods of all namespaces on these nodes; None where the caller, as most researchers, may not list them."""
+
+    def read(node: str) -> tuple[str, tuple[Object, ...]]:
         return node, tuple(reader.list(PODS, fields=f"spec.nodeName={node},{LIVE}"))
+
+    try:
+        return dict(pool.map(read, nodes))
     except (NotRead, Unavailable):
         return None
 
@@ -158,5 +161,5 @@ def _slim_node(node: Object) -> Object:
     status = node.get("status") or {}
     kept = {"allocatable": status.get("allocatable"), "conditions": status.get("conditions")}
     metadata = {"name": node["metadata"]["name"], "labels": node["metadata"].get("labels")}
-    spec = {"unschedulable": (node.get("spec") or {}).get("unschedulable")}
+    spec = {key: (node.get("spec") or {}).get(key) for key in ("unschedulable", "taints")}
     return {"metadata": metadata, "spec": spec, "status": kept}

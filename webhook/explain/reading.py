@@ -27,7 +27,7 @@ class Reading:
     for, else empty. *pods* are all that may belong to the job, also finished ones. *networks*: the NetworkAttachmentDefinitions that
     were asked for by (namespace, name), None for one that does not exist. *lease*: empty for one that does not exist.
     *labelled*: when the profile label of the namespace was written, as `label_time` tells. *neighbours*: by the name of a node that
-    offers what a pod on no node asks for, the pods of all namespaces there; a node whose pods may not be read is missing.
+    offers what a pod on no node asks for, the pods of all namespaces there.
     *now* is the API server's time, which all other times come from.
     """
 
@@ -41,7 +41,7 @@ class Reading:
     labelled: str = ""
     events: tuple[Object, ...] | None = None
     nodes: tuple[Object, ...] | None = None
-    neighbours: Mapping[str, tuple[Object, ...]] = field(default_factory=dict)
+    neighbours: Mapping[str, tuple[Object, ...]] | None = field(default_factory=dict)
     networks: Mapping[tuple[str, str], Object | None] = field(default_factory=dict)
     profiles: Profiles | None = None
     lease: Object | None = None

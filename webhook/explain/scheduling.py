@@ -8,9 +8,10 @@ from fractions import Fraction
 
 from webhook import podspec
 from webhook.accelerators import is_accelerator
-from webhook.explain.holders import Holders, devices, offered, selector
+from webhook.explain.holders import Holders
 from webhook.explain.observation import Observation, Stage, common_form
 from webhook.explain.part import Part
+from webhook.explain.placement import devices, offered, place_of
 from webhook.explain.reading import Reading, seconds_since
 from webhook.finding import Level
 from webhook.model import Object
@@ -116,6 +117,8 @@ def _free(reading: Reading, part: Part, holders: Holders, resources: Iterable[st
     action = f"wait, or free {', '.join(told)} on the nodes"
     if reading.nodes is None:
         action += "; one who may read nodes can tell whether any offers that much under that name"
+    elif reading.neighbours is None:
+        action += "; one who may list pods of all namespaces can tell who holds it"
     return action
 
 
@@ -127,7 +130,7 @@ def _quota_action(text: str) -> str:
 
 def _offered_nowhere(part: Part, nodes: Iterable[Object]) -> Iterator[tuple[str, str]]:
     listed = list(nodes)
-    chosen = selector(part.pod)
+    chosen = place_of(part.pod).selector
     for resource, amount in devices(part.pod).items():
         enough = [node for node in listed if offered(node, resource) >= amount]
         asked = f"asks for {format_quantity(amount)} {resource}"
@@ -141,9 +144,9 @@ def _offered_nowhere(part: Part, nodes: Iterable[Object]) -> Iterator[tuple[str,
             less = f"ask for no more in a pod, or see whether the device plugin of {resource} has lost devices"
             yield f"{asked}, and {offers}", less if most else _plugin_action(resource)
             continue
-        fitting = [node for node in enough if chosen.items() <= podspec.labels(node).items()]
+        fitting = [node for node in enough if chosen <= podspec.labels(node).items()]
         if not fitting:
-            text = ",".join(f"{key}={value}" for key, value in chosen.items())
+            text = ",".join(f"{key}={value}" for key, value in sorted(chosen))
             yield (
                 f"{asked}, and of the {len(enough)} nodes that offer it none carries {text}",
                 "label the nodes, or correct nodeSelector of the pod, the profile or the network",

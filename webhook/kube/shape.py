@@ -57,7 +57,12 @@ _OWNED: Shape = {"f:metadata": {"f:labels": {}}}
 _SHAPES: Mapping[str, Mapping[str, Shape]] = {
     "namespaces": {"metadata": {**_METADATA, "managedFields": [{"time": str, "fieldsV1": _OWNED}]}},
     "pods": {
-        "spec": {"nodeName": str, "schedulerName": str, "schedulingGates": [{"name": str}]},
+        "spec": {
+            "nodeName": str,
+            "schedulerName": str,
+            "schedulingGates": [{"name": str}],
+            "tolerations": [dict.fromkeys(("key", "operator", "value", "effect"), str)],
+        },
         "status": {
             **dict.fromkeys(("phase", "reason", "message"), str),
             "conditions": [_CONDITION],
@@ -72,7 +77,10 @@ _SHAPES: Mapping[str, Mapping[str, Shape]] = {
         "count": int,
         **dict.fromkeys(("reason", "message", "type", "reportingComponent", "lastTimestamp", "eventTime"), str),
     },
-    "nodes": {"spec": {"unschedulable": bool}, "status": {"allocatable": _QUANTITIES, "conditions": [_CONDITION]}},
+    "nodes": {
+        "spec": {"unschedulable": bool, "taints": [dict.fromkeys(("key", "value", "effect"), str)]},
+        "status": {"allocatable": _QUANTITIES, "conditions": [_CONDITION]},
+    },
     "leases": {"spec": {"holderIdentity": str, "renewTime": str, "leaseDurationSeconds": int}},
     "configmaps": {"data": _MAP},
     "secrets": {"data": _MAP},
