@@ -95,7 +95,7 @@ def command(
     Examples:
       fabric-injector dry-run -f job.yaml -n research
       fabric-injector dry-run -f job.yaml --profiles profiles.yaml --objects cluster.yaml
-      torchx run --dryrun -s kubernetes dist.ddp -j 2x8 --script train.py |
+      torchx run --dryrun -s kubernetes -cfg queue=default dist.ddp -j 2x8 --script train.py |
         fabric-injector dry-run -f - --profiles changed-profiles.yaml --namespace research
       fabric-injector dry-run -f job.yaml --server
       fabric-injector dry-run -f pod.yaml --objects cluster.yaml -o patch | jq '.[0].patch'
