@@ -31,8 +31,9 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
         judged.append(_no_interface(Reason.HOST_NETWORK, "the pod is on the host network"))
     else:
         judged.append(_no_interface(Reason.NO_IPAM, "no network with IPAM is attached"))
-    if plan.profile.ipc_lock and plan.fabric_resources:
-        judged += [_turned_off(plan, name) for name in RDMA_SWITCHES if disables_rdma(name, _literal(there.get(name)))]
+    switches = [name for name in RDMA_SWITCHES if name in there and disables_rdma(name, there[name].get("value") or "")]
+    if switches and plan.profile.ipc_lock and plan.fabric_resources:
+        judged += [_turned_off(plan, name) for name in switches]
     added = [name for name in wanted if name not in there]
     found = []
     if added:
@@ -87,10 +88,6 @@ _SOCKETS: tuple[tuple[str, str, Callable[[str, str], bool]], ...] = (
     (names.ENV_NCCL_SOCKET_IFNAME, "=", nccl_may_use),  # without "=" net1 is a prefix, and takes net10 too
     (names.ENV_GLOO_SOCKET_IFNAME, "", gloo_may_use),
 )
-
-
-def _literal(entry: Object | None) -> str:
-    return (entry or {}).get("value") or ""
 
 
 def _may_mean(entry: Object, interface: str, means: Callable[[str, str], bool]) -> bool:
