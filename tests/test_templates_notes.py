@@ -35,7 +35,7 @@ LABELLED_TEMPLATE = {**PLAIN, "metadata": LABEL}
 def test_a_profile_of_the_workload_itself(metadata: Object, template: Object, note: str) -> None:
     made = workload("apps/v1", "Deployment", "web", {"template": template})
     made["metadata"] |= metadata
-    assert [pod.note for pod in find(made).pods] == [note]
+    assert [pod.notes for pod in find(made).pods] == [(note,) if note else ()]
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_a_profile_of_the_workload_itself(metadata: Object, template: Object, no
 )
 def test_a_profile_of_a_pod(metadata: Object, note: str) -> None:
     [pod] = find({"apiVersion": "v1", "kind": "Pod", **PLAIN, "metadata": {"name": "p", **metadata}}).pods
-    assert pod.note == note
+    assert pod.notes == ((note,) if note else ())
 
 
 def test_a_workload_without_pods_has_no_note() -> None:

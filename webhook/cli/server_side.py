@@ -39,7 +39,7 @@ def _ask(connection: Connection, template: Template) -> PodResult:
     )
     if response.status == _UNAUTHORIZED:
         raise InputError(f"{response.problem}; log in to the cluster again")
-    warnings = (*filter(None, (template.note,)), *response.warnings)
+    warnings = (*template.notes, *response.warnings)
     if response.status >= 300:
         message = _message(response)
         if _LACKS_RIGHT.search(message):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from webhook import names, podspec
-from webhook.model import Decision, Object, World
+from webhook.model import Decision, Namespace, Object, World
 from webhook.profiles import Profiles
-from webhook.review import decide
+from webhook.review import Verdict, decide
 from webhook.templates import Ignored, Template, Templates, find_templates, parse_documents
 
 
@@ -118,21 +118,14 @@ def judge(templates: Templates, *, profile: str | None, profiles: Profiles, worl
         namespace = present[template.namespace]
         if profile is None and namespace is None:
             results.append(_in_no_namespace(template))
-            continue
-        result = _judge(template, profile, profiles, world)
-        is_sent = namespace is None or not result.profile or names.PROFILE in namespace.labels
-        results.append(result if is_sent else replace(result, warnings=(*result.warnings, _not_sent(template))))
+        else:
+            results.append(_judge(template, namespace, profile, profiles, world))
     return DryRun(tuple(results), templates.ignored)
 
 
-def _not_sent(template: Template) -> str:
-    return (
-        f"namespace {template.namespace} carries no label {names.PROFILE}: the webhook is called only if component pod-opt-in is "
-        "installed, and only for pods that carry the label"
-    )
-
-
-def _judge(template: Template, profile: str | None, profiles: Profiles, world: World) -> PodResult:
+def _judge(
+    template: Template, namespace: Namespace | None, profile: str | None, profiles: Profiles, world: World
+) -> PodResult:
     verdict = decide(template.pod, template.namespace, profiles, world, profile=profile)
     return PodResult(
         template.source,
@@ -146,9 +139,19 @@ def _judge(template: Template, profile: str | None, profiles: Profiles, world: W
         verdict.rendezvous,
         verdict.profile,
         verdict.decisions,
-        (*filter(None, (template.note,)), *verdict.warnings),
+        (*template.notes, *verdict.warnings, *_unsent(namespace, verdict)),
         tuple(verdict.operations),
         verdict.observed,
+    )
+
+
+def _unsent(namespace: Namespace | None, verdict: Verdict) -> tuple[str, ...]:
+    """Warn where the webhook may never see the pod that the verdict is of."""
+    if namespace is None or not verdict.profile or names.PROFILE in namespace.labels:
+        return ()
+    return (
+        f"namespace {namespace.name} carries no label {names.PROFILE}: the webhook is called only if component pod-opt-in is "
+        "installed, and only for pods that carry the label",
     )
 
 

@@ -31,13 +31,16 @@ def observe(reading: Reading, parts: Sequence[Part]) -> Iterator[Observation]:
 
 
 def _without_devices(reading: Reading, part: Part) -> Iterator[Observation]:
-    fabric = [resource for resource in devices(part.pod) if not is_accelerator(resource)]
-    if not fabric or not may_lock(part.training.get("securityContext") or {}):
-        return  # of a fabric that is no RDMA, sockets are the way to use it
-    profile = (reading.profiles or Profiles()).profiles.get(str(part.status.get("profile")))
     for variable in RDMA_SWITCHES:
         value, where = _value(part, variable)
-        if value and disables_rdma(variable, value) and (profile is None or profile.env.get(variable) != value):
+        if not value or not disables_rdma(variable, value):
+            continue
+        fabric = [resource for resource in devices(part.pod) if not is_accelerator(resource)]
+        is_rdma = may_lock(
+            part.training.get("securityContext") or {}
+        )  # of another fabric, sockets are the way to use it
+        profile = (reading.profiles or Profiles()).profiles.get(str(part.status.get("profile")))
+        if fabric and is_rdma and (profile is None or profile.env.get(variable) != value):
             message = f"{variable}={value} keeps NCCL from {', '.join(fabric)}: it uses sockets"
             action = f"remove the variable from {where}, then restart the job"
             yield Observation(Stage.SPEED, "warn", TOPIC, message, action, (part.name,))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import add
 
 from webhook import podspec
 from webhook.model import Object
@@ -56,18 +57,17 @@ def devices(pod: Object) -> dict[str, Fraction]:
     Containers and sidecars together, or the largest init container with the sidecars before it. Source: kubernetes
     component-helpers/resource PodRequests.
     """
-    sidecars: dict[str, Fraction] = {}
-    most: dict[str, Fraction] = {}
+    running: dict[str, Fraction] = {}
+    largest: dict[str, Fraction] = {}
     for container in podspec.init_containers(pod):
-        own = _asked(container)
+        beside = _combined(add, running, _asked(container))
         if podspec.is_sidecar(container):
-            sidecars = _together(sidecars, own)
+            running = beside
         else:
-            most = _larger(most, _together(sidecars, own))
+            largest = _combined(max, largest, beside)
     for container in podspec.containers(pod):
-        sidecars = _together(sidecars, _asked(container))
-    found = _larger(most, sidecars)
-    return {resource: amount for resource, amount in found.items() if amount}
+        running = _combined(add, running, _asked(container))
+    return {resource: amount for resource, amount in _combined(max, largest, running).items() if amount}
 
 
 def offered(node: Object, resource: str) -> Fraction:
@@ -80,9 +80,7 @@ def _asked(container: Object) -> dict[str, Fraction]:
     return {resource: stored_quantity(quantity) for resource, quantity in asked.items() if "/" in resource}
 
 
-def _together(one: Mapping[str, Fraction], other: Mapping[str, Fraction]) -> dict[str, Fraction]:
-    return {name: one.get(name, Fraction(0)) + other.get(name, Fraction(0)) for name in {**one, **other}}
-
-
-def _larger(one: Mapping[str, Fraction], other: Mapping[str, Fraction]) -> dict[str, Fraction]:
-    return {name: max(one.get(name, Fraction(0)), other.get(name, Fraction(0))) for name in {**one, **other}}
+def _combined(
+    how: Callable[[Fraction, Fraction], Fraction], one: Mapping[str, Fraction], other: Mapping[str, Fraction]
+) -> dict[str, Fraction]:
+    return {name: how(one.get(name, Fraction(0)), other.get(name, Fraction(0))) for name in {**one, **other}}

@@ -64,7 +64,8 @@ def read_job(
         )
         known = pool.submit(_profiles, reader, system_namespace) if profiles is None else None
         of_pods = _part(reader, "Events", lambda: _pod_events(reader, namespace, pods)) if pods else []
-        labels = None if space.result() is None else dict(podspec.labels(space.result() or {}))
+        found = space.result()
+        labels = None if found is None else dict(podspec.labels(found))
         profiles = known.result() if known else profiles
         wanted = networks_to_read(pods, namespace, labels or {}, profiles)
         networks = dict(filter(None, pool.map(lambda key: _network(reader, key), wanted)))
@@ -90,7 +91,7 @@ def read_job(
         owner=owner,
         focus=focus,
         labels=labels,
-        labelled=label_time(space.result() or {"metadata": {}}),
+        labelled=label_time(found) if found else "",
         events=events,
         nodes=nodes.result(),
         neighbours=neighbours,

@@ -22,9 +22,9 @@ _INSUFFICIENT = re.compile(r"Insufficient ([\w./-]*\w)")
 _PREEMPTION = re.compile(r"(?:\. no new claims to deallocate,|\.)? preemption: .*$", re.DOTALL)
 """What a scheduler adds to every reason: that nothing can be preempted."""
 _QUOTA = re.compile(r"quota|ClusterQueue|flavor|queue", re.IGNORECASE)
-_REMEDIES = {
-    "taint": "give the job a toleration of the nodes' taints, which kubectl describe node shows",
+_REMEDIES = {  # of several the first counts
     "persistentvolumeclaim": "create what is named, or correct the pod's volume",
+    "taint": "give the job a toleration of the nodes' taints, which kubectl describe node shows",
 }
 _SOON_SECONDS = 30.0
 _GATE = "kueue.x-k8s.io/"
@@ -95,9 +95,10 @@ def _pending(reading: Reading, part: Part, holders: Holders, queue: str, told: s
         resources = _INSUFFICIENT.findall(text)
         if queue and not resources and queue not in text:
             text = f"{text}; and of its group: {queue}"  # Volcano tells the pod of its group alone, and the group the reason
-        action = _free(reading, part, holders, dict.fromkeys(resources)) if resources else ""
-        for sign, remedy in _REMEDIES.items():
-            action = remedy if sign in text and not resources else action
+        if resources:
+            action = _free(reading, part, holders, dict.fromkeys(resources))
+        else:
+            action = next((remedy for sign, remedy in _REMEDIES.items() if sign in text), "")
         if _QUOTA.search(text):
             action = _quota_action(text)
         yield Observation(Stage.SCHEDULING, "fail", TOPIC, "is on no node yet", action, pods, detail=text)

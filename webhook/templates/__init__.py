@@ -145,7 +145,7 @@ def _misplaced(kind: str, metadata: Object) -> str:
 def _noted(found: Template | Ignored, note: str) -> Template | Ignored:
     if not note or isinstance(found, Ignored) or PROFILE in podspec.labels(found.pod):
         return found
-    return replace(found, note=note)
+    return replace(found, notes=(note,))
 
 
 def _display_name(metadata: Object) -> str:

@@ -21,13 +21,13 @@ from webhook.templates.pod_parts import UNKNOWN_SUFFIX, copied, default_requests
 class Template:
     """Hold a pod as it would reach admission, and where it stands in the input: ``Job/train spec.tasks[0].template``.
 
-    *note*: a mistake in what surrounds it, which admission never sees; else empty.
+    *notes*: mistakes in what surrounds it, which admission never sees.
     """
 
     source: str
     namespace: str
     pod: Object
-    note: str = ""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
