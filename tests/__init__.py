@@ -1,1 +1,6 @@
-"""Tests: core beside this file, real server processes in sockets/, a real API server in apiserver/, figures in bench/."""
+"""Tests: a folder for each wing of webhook/ and for certs/ (core tier), and a folder for each tier that needs more than Python."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+"""The checkout."""

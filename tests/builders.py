@@ -10,14 +10,14 @@ from typing import Any
 
 import jsonpatch
 
-from webhook.draft import Draft
-from webhook.errors import Denied
-from webhook.injection.plan import Plan
-from webhook.model import Decision, Namespace, NetworkDefinition, Object, Outcome, Reason
-from webhook.networks import Attachment
-from webhook.podspec import containers, is_host_network
-from webhook.profiles import Profile
-from webhook.workloads.member import Member
+from webhook.core.draft import Draft
+from webhook.core.errors import Denied
+from webhook.core.injection.plan import Plan
+from webhook.core.model import Decision, Namespace, NetworkDefinition, Object, Outcome, Reason
+from webhook.core.networks import Attachment
+from webhook.core.podspec import containers, is_host_network
+from webhook.core.profiles import Profile
+from webhook.core.workloads.member import Member
 
 Step = Callable[[Draft, Plan], Iterable[Decision]]
 

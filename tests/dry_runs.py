@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from tests.pods import FIXTURES
-from webhook import names
+from webhook.core import names
+from webhook.core.profiles import Profiles, parse_profiles
 from webhook.dry_run import DryRun, dry_run, dry_run_document
-from webhook.kube.objects import ObjectsWorld
-from webhook.profiles import Profiles, parse_profiles
+from webhook.world.objects import ObjectsWorld
 
 PROFILES: Profiles = parse_profiles(
     """

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tests.scenes import Scene
-from webhook.explain.explanation import explain
-from webhook.finding import Finding
+from webhook.core.finding import Finding
+from webhook.diagnose.explain.explanation import explain
 
 
 def findings(scene: Scene, *topics: str) -> list[Finding]:

@@ -13,7 +13,7 @@ from typing import Any
 import jsonpatch
 
 from tests.certificates import NOW
-from webhook.certsync.sync import CertificateSync, Settings
+from webhook.control.certificates.sync import CertificateSync, Settings
 from webhook.kube.connection import Connection, RequestFailed, Response
 from webhook.kube.credentials import Credentials
 

@@ -11,10 +11,10 @@ from urllib.parse import unquote
 from hypothesis import strategies as st
 
 from tests.scenes import NOW, PROFILES, Scene, ago
-from webhook import names, podspec
+from webhook.core import names, podspec
+from webhook.core.model import Object
 from webhook.kube.connection import Connection, RequestFailed, Response
 from webhook.kube.credentials import Credentials
-from webhook.model import Object
 
 JUNK: tuple[Any, ...] = (
     None, True, 0, -1, 1e308, "", "x", "{", "null",

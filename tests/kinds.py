@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from webhook import podspec
-from webhook.model import Object
-from webhook.templates import Templates, find_templates
+from webhook.core import podspec
+from webhook.core.model import Object
+from webhook.dry_run.templates import Templates, find_templates
 
 
 def container(name: str, **fields: Any) -> Object:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml
 
-from webhook.model import Object
+from webhook.core.model import Object
 
 FIXTURES = Path(__file__).parent / "fixtures"
 

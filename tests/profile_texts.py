@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from webhook.errors import ProfilesError
-from webhook.profiles import Multus, Profile, ProfileNetwork, Profiles, Rendezvous, SharedMemory, parse_profiles
+from webhook.core.errors import ProfilesError
+from webhook.core.profiles import Multus, Profile, ProfileNetwork, Profiles, Rendezvous, SharedMemory, parse_profiles
 
 DESIGN_SAMPLE = """
 multus: {namespaceIsolation: false, globalNamespaces: [default], defaultNetworks: 0}     # as this cluster's Multus is configured

@@ -11,12 +11,12 @@ from typing import Any
 
 from tests.pods import load
 from tests.worlds import network
-from webhook import names
-from webhook.explain.judgement import ReadWorld
-from webhook.explain.reading import Reading
-from webhook.model import Object
-from webhook.profiles import parse_profiles
-from webhook.review import decide
+from webhook.core import names
+from webhook.core.model import Object
+from webhook.core.profiles import parse_profiles
+from webhook.core.review import decide
+from webhook.diagnose.explain.judgement import ReadWorld
+from webhook.diagnose.explain.reading import Reading
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 SPACE = "research"

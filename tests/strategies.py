@@ -7,11 +7,11 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tests.builders import Step, attachment, carry_out, minimal_container, minimal_pod, plan, profile
-from webhook import names
-from webhook.errors import Denied
-from webhook.injection.plan import Plan
-from webhook.model import Object
-from webhook.profiles import PodInfo, SharedMemory
+from webhook.core import names
+from webhook.core.errors import Denied
+from webhook.core.injection.plan import Plan
+from webhook.core.model import Object
+from webhook.core.profiles import PodInfo, SharedMemory
 
 RESOURCES = ("rdma/ib", "nvidia.com/hostdev", "nvidia.com/gpu", "hugepages-2Mi", "memory")
 INTERFACES = ("net1", "net2", "rail0")

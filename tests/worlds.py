@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from webhook import names
-from webhook.kube.objects import ObjectsWorld
-from webhook.model import Object
-from webhook.profiles import Profiles, parse_profiles
+from webhook.core import names
+from webhook.core.model import Object
+from webhook.core.profiles import Profiles, parse_profiles
+from webhook.world.objects import ObjectsWorld
 
 PROFILES = """
 profiles:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.worlds import network
-from webhook import names
+from webhook.core import names
 
 from .client import Client
 from .processes import wait_until

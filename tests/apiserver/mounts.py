@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from webhook import names
+from webhook.core import names
 
 from .client import Client
 from .controller import ACCOUNT

@@ -10,7 +10,7 @@ import urllib3
 
 from tests import pods
 from tests.worlds import network
-from webhook import names
+from webhook.core import names
 
 from .client import Client
 from .conftest import NamespaceFactory

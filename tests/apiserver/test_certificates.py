@@ -17,8 +17,8 @@ import pytest
 
 from certs.pem import is_signed_by, read_authorities, read_certificates
 from certs.rotation import Policy
-from webhook import names
-from webhook.certsync.sync import CertificateSync, Settings
+from webhook.control.certificates.sync import CertificateSync, Settings
+from webhook.core import names
 from webhook.kube.connection import connect
 
 from .client import Client

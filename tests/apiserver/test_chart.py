@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from webhook import __version__
-from webhook.profiles import parse_profiles
+from webhook.core.profiles import parse_profiles
 
 from .assets import AssetsUnavailable, binary
 from .conftest import PROFILES, unavailable

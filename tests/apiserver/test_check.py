@@ -14,12 +14,12 @@ import yaml
 from click.testing import CliRunner
 
 from tests import pods
-from webhook import names
-from webhook.check.configuration import check_configuration
-from webhook.check.deployments import read_deployment
-from webhook.check.privileges import Access, needed
-from webhook.check.reachability import probe_pod
 from webhook.cli import main
+from webhook.core import names
+from webhook.diagnose.check.configuration import check_configuration
+from webhook.diagnose.check.deployments import read_deployment
+from webhook.diagnose.check.privileges import Access, needed
+from webhook.diagnose.check.reachability import probe_pod
 
 from .client import Client
 from .conftest import NETWORK, PROFILES, unavailable

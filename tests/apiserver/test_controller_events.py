@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests import pods
-from webhook import names
+from webhook.core import names
 
 from .client import Client
 from .conftest import NamespaceFactory

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from webhook import names
-from webhook.controller.publisher import Publisher, Result
-from webhook.controller.queue import FairQueue
+from webhook.control.publisher import Publisher, Result
+from webhook.control.queue import FairQueue
+from webhook.core import names
+from webhook.core.reconcile import Publication, Unit
 from webhook.kube.connection import connect
-from webhook.reconcile import Publication, Unit
 
 from .audit import Audit
 from .controller import Controller, own_token

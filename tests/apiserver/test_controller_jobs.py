@@ -5,7 +5,7 @@ import time
 import pytest
 
 from tests.fake_apiserver import wait_until
-from webhook import names
+from webhook.core import names
 
 from .client import Client
 from .conftest import NamespaceFactory

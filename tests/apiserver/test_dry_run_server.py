@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
+from tests.dry_run.templates.test_kinds import SHOWN
+from tests.dry_run.templates.test_pods import CASES
 from tests.pods import FIXTURES
-from tests.test_templates_kinds import SHOWN
-from tests.test_templates_pods import CASES
 from tests.worlds import network
-from webhook import names
 from webhook.cli.server_side import ask_server
+from webhook.core import names
+from webhook.core.profiles import parse_profiles
 from webhook.dry_run import judge
 from webhook.dry_run.returned import comparable
-from webhook.kube.cluster import Cluster
+from webhook.dry_run.templates import find_templates, parse_documents
 from webhook.kube.connection import Connection, connect
-from webhook.profiles import parse_profiles
-from webhook.templates import find_templates, parse_documents
+from webhook.world.cluster import Cluster
 
 from .client import Client
 from .conftest import NamespaceFactory

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.fake_apiserver import wait_until
-from webhook.controller.event_spam import REPEAT_SECONDS
-from webhook.controller.events import EventRecorder, PodRef
+from webhook.control.event_spam import REPEAT_SECONDS
+from webhook.control.events import EventRecorder, PodRef
 from webhook.kube.connection import connect
 
 from .client import Client

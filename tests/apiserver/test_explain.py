@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from tests.pods import load
-from webhook import __version__, names
+from webhook import __version__
+from webhook.core import names
 
 from .client import Client
 from .conftest import PROFILES, NamespaceFactory

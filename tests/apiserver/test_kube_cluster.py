@@ -13,14 +13,14 @@ import pytest
 import yaml
 
 from tests.fake_apiserver import wait_until
-from webhook import names
-from webhook.errors import Unavailable
+from webhook.core import names
+from webhook.core.errors import Unavailable
+from webhook.core.model import Namespace, Object
 from webhook.kube import list_watch, reflector
-from webhook.kube.cluster import NAMESPACES, NETWORKS, Cluster
 from webhook.kube.connection import Connection, connect
-from webhook.kube.read import read_namespace
 from webhook.kube.reflector import Reflector
-from webhook.model import Namespace, Object
+from webhook.world.cluster import NAMESPACES, NETWORKS, Cluster
+from webhook.world.read import read_namespace
 
 from .assets import AssetsUnavailable, assets
 from .conftest import unavailable

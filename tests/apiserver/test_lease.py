@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.fake_apiserver import wait_until
-from webhook.controller.lease import Leader
 from webhook.kube.connection import Connection, connect
+from webhook.kube.lease import Leader
 
 from .client import Client
 from .conftest import CONTROLLER

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.worlds import network
-from webhook import names
+from webhook.core import names
 
 from .client import Client, Response
 from .conftest import NamespaceFactory

@@ -12,7 +12,7 @@ import pytest
 
 from tests import pods
 from tests.worlds import network
-from webhook import names
+from webhook.core import names
 
 from .client import Client, Response
 from .conftest import CONTROLLER, NamespaceFactory

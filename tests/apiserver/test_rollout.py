@@ -15,7 +15,7 @@ import urllib3
 import yaml
 
 from certs.pem import read_authorities
-from webhook import names
+from webhook.core import names
 
 from .client import Client
 from .conftest import NamespaceFactory

@@ -8,13 +8,13 @@ from pathlib import Path
 import orjson
 
 from certs.serving import ServingCertificate
-from webhook.review import Answer
-from webhook.server import logs
-from webhook.server.app import make_app
-from webhook.server.health import Readiness
-from webhook.server.listener import Address, bind
-from webhook.server.metrics import Metrics
-from webhook.server.process import Service, Sockets, serve
+from webhook.core.review import Answer
+from webhook.http import logs
+from webhook.http.app import make_app
+from webhook.http.health import Readiness
+from webhook.http.listener import Address, bind
+from webhook.serve.metrics import Metrics
+from webhook.serve.process import Service, Sockets, serve
 
 
 def allow(body: bytes) -> Answer:

@@ -26,8 +26,8 @@ from tests.apiserver.controlplane import ControlPlane
 from tests.apiserver.processes import Server, free_port
 from tests.bench.minimal import patch_all
 from tests.bench.witness import Witness
-from webhook import names
-from webhook.controller.publisher import THREADS
+from webhook.control.publisher import THREADS
+from webhook.core import names
 
 LEASE_NAMESPACE = "fabric-injector"
 

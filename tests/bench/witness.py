@@ -11,7 +11,7 @@ from pathlib import Path
 import urllib3
 import urllib3.exceptions
 
-from webhook import names
+from webhook.core import names
 
 _NAME = re.compile(rb'"name":"([^"]+)"')
 _TOLD = re.compile(rb'"%s":"([^"]*)"' % re.escape(names.MASTER_ADDR).encode())

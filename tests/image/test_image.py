@@ -50,9 +50,8 @@ def test_runs_as_a_user_that_kubernetes_knows_is_not_root(image: Image) -> None:
 
 
 def test_answers_with_the_compiled_admission_path(container: Container) -> None:
-    print_files = (
-        "import webhook.review, webhook.workloads.torchx as torchx; print(webhook.review.__file__, torchx.__file__)"
-    )
+    modules = "webhook.core.review", "webhook.core.workloads.torchx"
+    print_files = f"from importlib import import_module as of; print(*(of(each).__file__ for each in {modules}))"
     files = container.run("-c", print_files, entrypoint=[PYTHON]).stdout.split()
     assert [Path(file).name.partition(".")[0] for file in files] == ["review", "torchx"]
     assert {Path(file).suffix for file in files} == {".so"}

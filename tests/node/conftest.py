@@ -19,7 +19,7 @@ from tests.apiserver.assets import AssetsUnavailable, assets, node_assets
 from tests.apiserver.client import Client
 from tests.apiserver.controller import ACCOUNT, Controller
 from tests.apiserver.webhook import Webhook, installed_command
-from webhook.names import PROFILE
+from webhook.core.names import PROFILE
 
 from .node import Node
 from .requirements import not_installed, not_possible

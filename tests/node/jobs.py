@@ -5,7 +5,7 @@ from typing import Any
 
 from tests import pods as fixtures
 from tests.apiserver.client import Client
-from webhook.model import Object
+from webhook.core.model import Object
 
 from .images import DASH
 from .pods import Pod, create

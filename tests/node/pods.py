@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from tests.apiserver.client import Client, RequestFailed
 from tests.apiserver.processes import NotReady, wait_until
-from webhook import names
-from webhook.model import Object
+from webhook.core import names
+from webhook.core.model import Object
 
 SECONDS = 90
 TOLD = re.compile(r'(?:\[\S*\]:)?(\{".*\})')

@@ -8,7 +8,8 @@ from tests.apiserver.client import Client
 from tests.apiserver.installation import INSTALL, NAMESPACE, shipped
 from tests.apiserver.processes import NotReady, wait_until
 from tests.image import builder as images
-from webhook import __version__, names
+from webhook import __version__
+from webhook.core import names
 
 from . import jobs
 from .conftest import PROFILES, SHARED_MEMORY_BYTES, start_node, unavailable

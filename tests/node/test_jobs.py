@@ -3,7 +3,7 @@
 import pytest
 
 from tests.apiserver.client import Client
-from webhook import names
+from webhook.core import names
 
 from . import jobs
 from .conftest import SHARED_MEMORY_BYTES, Figures, NamespaceFactory

@@ -4,7 +4,7 @@ import pytest
 
 from tests.apiserver.client import Client
 from tests.apiserver.controller import Controller
-from webhook import names
+from webhook.core import names
 
 from . import jobs
 from .conftest import NamespaceFactory

@@ -7,8 +7,8 @@ import pytest
 from tests.apiserver.client import Client
 from tests.apiserver.controller import Controller
 from tests.apiserver.processes import wait_until
-from webhook import names
-from webhook.model import Object
+from webhook.core import names
+from webhook.core.model import Object
 
 from . import jobs
 from .conftest import NamespaceFactory

@@ -16,7 +16,7 @@ from tests.apiserver.processes import NotReady, wait_until
 from tests.apiserver.webhook import Webhook, installed_command
 from tests.node.node import Node
 from tests.node.pods import Pod, Report
-from webhook.model import Object
+from webhook.core.model import Object
 
 from . import torchx
 from .builds import built

@@ -23,7 +23,7 @@ from tests.node.conftest import (  # noqa: F401 these fixtures use this folder's
     webhook,
 )
 from tests.node.node import Node
-from webhook.names import PROFILE
+from webhook.core.names import PROFILE
 
 from .cluster import Cluster
 from .figures import Figures

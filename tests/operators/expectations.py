@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from tests.node.pods import Pod, Report, container_state
-from webhook import names
-from webhook.model import Object
+from webhook.core import names
+from webhook.core.model import Object
 
 from .cluster import Cluster
 

@@ -14,7 +14,7 @@ from tests.apiserver.processes import NotReady, wait_until
 from tests.apiserver.relay import Relay
 from tests.node.archive import Image, docker_archive, layer
 from tests.node.node import Node
-from webhook.model import Object
+from webhook.core.model import Object
 
 from .builds import built, source
 from .programs import VOLCANO, Operator

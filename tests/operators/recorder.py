@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.apiserver.client import Client
 from tests.apiserver.pki import Authority
 from tests.apiserver.webhook import CONFIGURATIONS, default_configuration
-from webhook.model import Object
+from webhook.core.model import Object
 
 NAME = "zy-recorder"
 """Sorts after the operators' own configurations, and before ours."""

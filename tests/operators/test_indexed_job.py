@@ -1,7 +1,7 @@
 """An indexed Job of kube-controller-manager."""
 
 from tests.node.conftest import NamespaceFactory
-from webhook.model import Object
+from webhook.core.model import Object
 
 from .cluster import Cluster
 from .expectations import assert_met_on_the_fabric

@@ -2,8 +2,8 @@
 
 from tests.node.conftest import NamespaceFactory
 from tests.node.pods import Report
-from webhook import names
-from webhook.model import Object
+from webhook.core import names
+from webhook.core.model import Object
 
 from . import programs
 from .cluster import Cluster

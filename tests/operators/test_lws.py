@@ -1,7 +1,7 @@
 """LeaderWorkerSets of the LWS controller, with its webhooks, which order the pods' variables."""
 
 from tests.node.conftest import NamespaceFactory
-from webhook.model import Object
+from webhook.core.model import Object
 
 from . import programs
 from .cluster import Cluster

@@ -2,7 +2,7 @@
 
 from tests.node.conftest import NamespaceFactory
 from tests.node.pods import Report
-from webhook.model import Object
+from webhook.core.model import Object
 
 from . import programs
 from .cluster import Cluster

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.apiserver.client import Client
 from tests.peer.switches import PROFILE, profiles_text
-from webhook import names
+from webhook.core import names
 
 NODES = ("kind-worker", "kind-worker2")
 _HOST = "kubernetes.io/hostname"

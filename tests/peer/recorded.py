@@ -15,11 +15,11 @@ import jsonpatch
 
 from tests import pods
 from tests.worlds import namespace, network
-from webhook import names
-from webhook.kube.objects import ObjectsWorld
-from webhook.model import Object
-from webhook.profiles import parse_profiles
-from webhook.review import Verdict, decide
+from webhook.core import names
+from webhook.core.model import Object
+from webhook.core.profiles import parse_profiles
+from webhook.core.review import Verdict, decide
+from webhook.world.objects import ObjectsWorld
 
 RECORDED = Path(__file__).with_name("recorded.json")
 NETWORKS = {"rails/rail-0": "nvidia.com/rail_0", "rails/rail-1": "nvidia.com/rail_1", "train/own": "nvidia.com/rail_0"}

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from webhook import names
+from webhook.core import names
 
 BASE: dict[str, Any] = {
     "pods": "all",

@@ -15,12 +15,12 @@ import pytest
 import uvloop
 
 from tests.sockets.server import Reply, ask, is_closed, wait_until
-from webhook.server import connection as connection_module
-from webhook.server.bridge import Bridge, Limits
-from webhook.server.connection import Connections
-from webhook.server.listener import Address, Listener, bind
-from webhook.server.pool import WorkerPool
-from webhook.server.refusal import STARTING, Refusal
+from webhook.http import connection as connection_module
+from webhook.http.bridge import Bridge, Limits
+from webhook.http.connection import Connections
+from webhook.http.listener import Address, Listener, bind
+from webhook.http.pool import WorkerPool
+from webhook.http.refusal import STARTING, Refusal
 
 pytestmark = pytest.mark.sockets
 

@@ -16,9 +16,9 @@ import pytest
 from certs.serving import ServingCertificate
 from tests.sockets.server import ask, is_closed, read_all, read_reply, wait_until
 from tests.sockets.test_bridge import Running, echo, running, say
-from webhook.server import acceptor as acceptor_module
-from webhook.server import connection as connection_module
-from webhook.server.pool import WorkerPool
+from webhook.http import acceptor as acceptor_module
+from webhook.http import connection as connection_module
+from webhook.http.pool import WorkerPool
 
 pytestmark = pytest.mark.sockets
 

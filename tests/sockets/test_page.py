@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.sockets.server import Server
-from webhook.server.guard import HEADERS
+from webhook.http.guard import HEADERS
 
 pytestmark = pytest.mark.sockets
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from certs.rotation import Kind, Policy
-from webhook import names
 from webhook.cli.options import Failure, cluster_options, connect_to_cluster, namespace_option
-from webhook.errors import InputError, Unavailable
+from webhook.core import names
+from webhook.core.errors import InputError, Unavailable
 
 
 @click.command("rotate")
@@ -25,7 +25,7 @@ def rotate(authority: bool, namespace: str) -> None:
       fabric-injector certs rotate
       fabric-injector certs rotate --authority
     """  # noqa: D301  # \\b is click's own mark
-    from webhook.certsync.secret import SecretStore
+    from webhook.control.certificates.secret import SecretStore
 
     kind = Kind.AUTHORITY if authority else Kind.SERVING
     try:

@@ -12,7 +12,6 @@ from cryptography import x509
 from certs.faults import Fault, leaf_of, pair_faults, trust_faults, valid_authorities
 from certs.pem import fingerprint, hosts, read_authorities, renewal_due
 from certs.serving import AUTHORITY, CERTIFICATE, KEY
-from webhook import names
 from webhook.cli.options import (
     Failure,
     cluster_options,
@@ -20,7 +19,8 @@ from webhook.cli.options import (
     namespace_option,
     webhook_configuration_option,
 )
-from webhook.errors import InputError, Unavailable
+from webhook.core import names
+from webhook.core.errors import InputError, Unavailable
 from webhook.kube.connection import Connection
 from webhook.kube.webhook_configuration import get_webhook_configuration
 
@@ -85,7 +85,7 @@ def _files(directory: Path) -> Mapping[str, bytes]:
 
 
 def _secret(connection: Connection | None, namespace: str) -> Mapping[str, bytes]:
-    from webhook.certsync.secret import SecretStore
+    from webhook.control.certificates.secret import SecretStore
 
     assert connection is not None  # noqa: S101  # it was required
     store = SecretStore(connection, namespace, names.TLS_SECRET)

@@ -10,11 +10,11 @@ import click
 
 from webhook.cli.findings import print_findings, print_json
 from webhook.cli.options import Failure, cluster_options, connect_to_cluster, webhook_configuration_option
-from webhook.errors import InputError, Unavailable
-from webhook.finding import count, exit_status, worst_first
+from webhook.core.errors import InputError, Unavailable
+from webhook.core.finding import count, exit_status, worst_first
 
 if TYPE_CHECKING:
-    from webhook.check import ProfilesRead, Progress
+    from webhook.diagnose.check import ProfilesRead, Progress
 
 _LINE = 100
 
@@ -58,7 +58,7 @@ def command(profiles: Path | None, namespace: str, webhook_configuration: str, o
       fabric-injector check
       fabric-injector check -o json | jq '.findings[] | select(.level == "fail")'
     """  # noqa: D301  # \\b is click's own mark
-    from webhook.check import Subject, examine, take_inventory
+    from webhook.diagnose.check import Subject, examine, take_inventory
 
     try:
         given = None if profiles is None else _read(profiles)
@@ -78,9 +78,9 @@ def command(profiles: Path | None, namespace: str, webhook_configuration: str, o
 
 def _read(path: Path) -> ProfilesRead:
     """Read the profiles of the file; its faults are findings, but a file that cannot be read is a wrong command."""
-    from webhook.check import ProfilesRead
-    from webhook.errors import ProfilesError
-    from webhook.profiles_file import read_profiles
+    from webhook.core.errors import ProfilesError
+    from webhook.diagnose.check import ProfilesRead
+    from webhook.world.profiles_file import read_profiles
 
     try:
         return ProfilesRead(str(path), read_profiles(path))
@@ -90,7 +90,7 @@ def _read(path: Path) -> ProfilesRead:
 
 def _progress() -> Progress:
     """Tell on a terminal how far it is; a file or a pipe gets findings only."""
-    from webhook.check import Progress
+    from webhook.diagnose.check import Progress
 
     if not sys.stderr.isatty():
         return Progress()

@@ -6,10 +6,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from webhook.core.model import Outcome
+from webhook.core.printable import printable
 from webhook.dry_run import DryRun, PodResult
 from webhook.dry_run.render import diff_lines, heading, summary, told_decisions, told_warnings, unchanged
-from webhook.model import Outcome
-from webhook.printable import printable
 
 _LINES = {"+": "green", "-": "red", "@": "cyan"}
 _OUTCOMES = {

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from webhook import names
 from webhook.cli.options import AddressType, Failure, webhook_configuration_option
-from webhook.errors import InputError, ProfilesError
-from webhook.server.listener import Address
+from webhook.core import names
+from webhook.core.errors import InputError, ProfilesError
+from webhook.http.listener import Address
 
 
 @click.command("control")
@@ -71,7 +71,7 @@ def command(
       fabric-injector control --namespace fabric-injector --metrics-listen 127.0.0.1:0
       fabric-injector control --certificates none
     """  # noqa: D301  # \\b is click's own mark
-    from webhook.controller.run import Settings, run
+    from webhook.control.run import Settings, run
 
     if profiles is not None:
         _report_faults(profiles)
@@ -85,7 +85,7 @@ def command(
 
 def _report_faults(path: Path) -> None:
     """Say what is wrong with the profiles; addresses are published all the same."""
-    from webhook.profiles_file import read_profiles
+    from webhook.world.profiles_file import read_profiles
 
     try:
         read_profiles(path)

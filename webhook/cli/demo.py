@@ -21,8 +21,8 @@ import click
 import jsonpatch
 import yaml
 
+from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.dry_run import DryRun, PodResult, render_diff
-from webhook.model import Decision, Object, Outcome, Reason
 
 _TIMEOUT_SECONDS = 20.0
 

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import click
 
-from webhook import names
 from webhook.cli.input_files import read_manifests, read_text, shown
 from webhook.cli.options import Failure, cluster_options, connect_to_cluster, system_namespace_option, unusable
+from webhook.core import names
+from webhook.core.errors import InputError, ProfilesError, Unavailable, WebhookError
+from webhook.core.profiles import Profiles, parse_profiles
 from webhook.dry_run import RENDERERS, DryRun, judge
-from webhook.errors import InputError, ProfilesError, Unavailable, WebhookError
-from webhook.kube.cluster import Cluster
+from webhook.dry_run.templates import find_templates
 from webhook.kube.connection import Connection
-from webhook.kube.installed_profiles import installed_profiles, title
-from webhook.kube.objects import ObjectsWorld, load_objects
-from webhook.profiles import Profiles, parse_profiles
-from webhook.templates import find_templates
+from webhook.world.cluster import Cluster
+from webhook.world.installed_profiles import installed_profiles, title
+from webhook.world.objects import ObjectsWorld, load_objects
 
 _LOOKUP_SECONDS = 10.0
 _FILE = click.Path(path_type=Path, allow_dash=True)

@@ -13,14 +13,14 @@ import click
 from webhook.cli.findings import print_findings, print_json
 from webhook.cli.members_table import print_members
 from webhook.cli.options import Failure, cluster_options, connect_to_cluster, system_namespace_option, unusable
-from webhook.errors import ProfilesError, WebhookError
-from webhook.finding import Finding, exit_status
+from webhook.core.errors import ProfilesError, WebhookError
+from webhook.core.finding import Finding, exit_status
 
 if TYPE_CHECKING:
-    from webhook.explain.explanation import Explanation
-    from webhook.explain.read_pods import Target
-    from webhook.explain.reader import Progress
-    from webhook.profiles import Profiles
+    from webhook.core.profiles import Profiles
+    from webhook.diagnose.explain.explanation import Explanation
+    from webhook.diagnose.explain.read_pods import Target
+    from webhook.diagnose.explain.reader import Progress
 
 _FEW = 2
 _PODS, _JOBS = ("pod", "pods", "po"), ("job", "jobs")
@@ -69,8 +69,8 @@ def command(
 
     Exit status: 0 nothing failed, 1 something failed, 2 the command or its input is wrong.
     """  # noqa: D301  # \\b is click's own mark
-    from webhook.explain.explanation import explain
-    from webhook.explain.read import read_job
+    from webhook.diagnose.explain.explanation import explain
+    from webhook.diagnose.explain.read import read_job
 
     asked = _target(target, selector)
     try:
@@ -93,7 +93,7 @@ def command(
 
 
 def _target(target: str | None, selector: str | None) -> Target:
-    from webhook.explain.read_pods import Target
+    from webhook.diagnose.explain.read_pods import Target
 
     if selector is not None:
         if target is not None:
@@ -130,7 +130,7 @@ def _unread_at_once(findings: Sequence[Finding]) -> Iterator[Finding]:
 def _profiles(path: Path | None) -> Profiles | None:
     if path is None:
         return None
-    from webhook.profiles_file import read_profiles
+    from webhook.world.profiles_file import read_profiles
 
     try:
         return read_profiles(path)

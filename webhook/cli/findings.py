@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from webhook.finding import Finding, Level, as_document
-from webhook.printable import printable
+from webhook.core.finding import Finding, Level, as_document
+from webhook.core.printable import printable
 
 _COLOUR: dict[Level, str] = {"ok": "green", "warn": "yellow", "fail": "red"}
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from webhook.errors import InputError
-from webhook.templates import parse_documents
+from webhook.core.errors import InputError
+from webhook.dry_run.templates import parse_documents
 
 
 def read_manifests(manifests: Sequence[Path]) -> list[Any]:

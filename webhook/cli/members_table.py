@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from webhook.cli.findings import echo
-from webhook.printable import printable
+from webhook.core.printable import printable
 
 if TYPE_CHECKING:
-    from webhook.explain.explanation import Explanation, Row
+    from webhook.diagnose.explain.explanation import Explanation, Row
 
 _MOST_ROWS = 16
 _WIDEST = 253

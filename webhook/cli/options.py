@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from webhook import names
-from webhook.errors import InputError, ProfilesError
-from webhook.server.listener import Address
+from webhook.core import names
+from webhook.core.errors import InputError, ProfilesError
+from webhook.http.listener import Address
 
 if TYPE_CHECKING:
     from webhook.kube.connection import Connection

@@ -6,7 +6,7 @@ import json
 
 import click
 
-from webhook.profiles import profiles_schema
+from webhook.core.profiles import profiles_schema
 
 
 @click.command("schema")

@@ -10,9 +10,9 @@ import click
 from certs.handshake import Requirements
 from webhook.cli.options import AddressType, Failure, webhook_configuration_option
 from webhook.cli.tls import tls_options
-from webhook.errors import InputError, ProfilesError
-from webhook.server.listener import Address
-from webhook.server.run import Settings, run
+from webhook.core.errors import InputError, ProfilesError
+from webhook.http.listener import Address
+from webhook.serve.run import Settings, run
 
 QUIET_SECONDS_IN_CLUSTER = 5.0
 """A Service sends new connections for a moment longer than its pod is ready; nothing else does."""

@@ -9,14 +9,14 @@ from typing import Any
 
 import jsonpatch
 
-from webhook import names, podspec
+from webhook.core import names, podspec
+from webhook.core.errors import InputError
+from webhook.core.model import Object
+from webhook.core.workloads import recognise
 from webhook.dry_run import DryRun, PodResult
 from webhook.dry_run.returned import comparable
-from webhook.errors import InputError
+from webhook.dry_run.templates import Template, Templates
 from webhook.kube.connection import Connection, RequestFailed, Response
-from webhook.model import Object
-from webhook.templates import Template, Templates
-from webhook.workloads import recognise
 
 _SERVER_FIELDS = frozenset(
     ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink", "deletionTimestamp")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from webhook import names, podspec
-from webhook.model import Decision, Namespace, Object, World
-from webhook.profiles import Profiles
-from webhook.review import Verdict, decide
-from webhook.templates import Ignored, Template, Templates, find_templates, parse_documents
+from webhook.core import names, podspec
+from webhook.core.model import Decision, Namespace, Object, World
+from webhook.core.profiles import Profiles
+from webhook.core.review import Verdict, decide
+from webhook.dry_run.templates import Ignored, Template, Templates, find_templates, parse_documents
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 
+from webhook.core.model import Object
+from webhook.core.printable import printable
 from webhook.dry_run.judge import DryRun, PodResult
 from webhook.dry_run.render import diff_lines, told_decisions, told_warnings
 from webhook.dry_run.yaml_text import yaml_lines, yaml_text
-from webhook.model import Object
-from webhook.printable import printable
 
 _NAME_LENGTH = 300
 _MESSAGE_LENGTH = 4_000

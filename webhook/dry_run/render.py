@@ -6,11 +6,11 @@ import difflib
 import json
 from collections.abc import Callable, Mapping
 
-from webhook import names, podspec
+from webhook.core import names, podspec
+from webhook.core.model import Decision, Object
+from webhook.core.printable import printable
 from webhook.dry_run.judge import DryRun, PodResult
 from webhook.dry_run.yaml_text import yaml_lines, yaml_text
-from webhook.model import Decision, Object
-from webhook.printable import printable
 
 _MAX_LINES = 20_000
 """Lines of both pods together; real pods have hundreds, and the time to compare grows with their square."""

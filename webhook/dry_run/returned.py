@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from webhook.model import Object
-from webhook.quantity import parse_quantity
+from webhook.core.model import Object
+from webhook.core.quantity import parse_quantity
 
 _TOLERATED = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _TOKEN = "kube-api-access-"  # noqa: S105  # the start of a volume's name

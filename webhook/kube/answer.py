@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import urllib3
 from urllib3.exceptions import HTTPError
 
-from webhook.errors import Unavailable
-from webhook.model import Object
+from webhook.core.errors import Unavailable
+from webhook.core.model import Object
 
 PIECE = 65536
 """How much is read at a time, and at most of the text of a failure."""

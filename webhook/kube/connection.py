@@ -15,10 +15,10 @@ import urllib3
 from urllib3.exceptions import ProtocolError
 
 from webhook import __version__
+from webhook.core.model import Object
 from webhook.kube.answer import PIECE, RequestFailed, Response, Stream, retry_after, status_message, translated
 from webhook.kube.credentials import Credentials, find_credentials
 from webhook.kube.pool import Pool
-from webhook.model import Object
 
 __all__ = ["Connection", "RequestFailed", "Response", "Stream", "connect"]
 

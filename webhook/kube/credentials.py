@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 import urllib3
 
-from webhook.errors import InputError
+from webhook.core.errors import InputError
 from webhook.kube.kubeconfig import Entry, read_context
 from webhook.kube.proxy import environment_proxy
 

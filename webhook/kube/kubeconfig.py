@@ -13,8 +13,8 @@ from typing import Any
 
 import yaml
 
-from webhook.errors import InputError
-from webhook.model import Object
+from webhook.core.errors import InputError
+from webhook.core.model import Object
 
 
 @dataclass(frozen=True, slots=True)

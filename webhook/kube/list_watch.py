@@ -14,9 +14,9 @@ from typing import Any
 
 import orjson
 
+from webhook.core.model import Object
 from webhook.kube.connection import Connection, RequestFailed, Response, Stream
 from webhook.kube.resource import Resource
-from webhook.model import Object
 
 PAGE_SIZE = "500"
 LIST_SECONDS = 60.0

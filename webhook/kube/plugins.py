@@ -9,8 +9,8 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+from webhook.core.model import Object
 from webhook.kube.kubeconfig import Entry
-from webhook.model import Object
 
 
 def plugin_credentials(cluster: Entry, user: Entry) -> tuple[Callable[[], str], Path | None, Path | None]:

@@ -16,7 +16,7 @@ import urllib3
 from urllib3.connection import HTTPConnection
 from urllib3.exceptions import InsecureRequestWarning
 
-from webhook.errors import InputError
+from webhook.core.errors import InputError
 from webhook.kube.credentials import Credentials, Pem
 
 SECONDS_BETWEEN_CHECKS = 60.0

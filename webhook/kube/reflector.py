@@ -10,10 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from webhook.core.model import Object
 from webhook.kube.connection import Connection
 from webhook.kube.list_watch import SILENCE_SECONDS, ListWatch, Restart, WatchError
 from webhook.kube.resource import Key, Resource, key_text, object_key
-from webhook.model import Object
 
 T = TypeVar("T")
 

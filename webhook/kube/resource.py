@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from webhook.model import Object
+from webhook.core.model import Object
 
 Key: TypeAlias = tuple[str, str]
 """Namespace (empty where there is none) and name of an object."""

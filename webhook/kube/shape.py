@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from webhook.errors import MalformedReview
-from webhook.pod_check import check_pod
+from webhook.core.errors import MalformedReview
+from webhook.core.pod_check import check_pod
 
 Shape: TypeAlias = "type | tuple[type, ...] | list[Shape] | Mapping[str, Shape]"
 """A type; types of which one; a list of a shape; the fields that matter, ``*`` for all: others, missing and null ones are fine."""

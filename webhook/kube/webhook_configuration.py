@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from webhook.core.model import Object
 from webhook.kube.connection import Connection, RequestFailed
 from webhook.kube.resource import Resource
-from webhook.model import Object
 
 CONFIGURATIONS = Resource("mutatingwebhookconfigurations", "/apis/admissionregistration.k8s.io/v1")
 KEEPERS = {

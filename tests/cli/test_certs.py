@@ -1,0 +1,177 @@
+"""``fabric-injector certs``: what is printed, what is written, and what is refused."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from certs.issue import issue_authority
+from certs.pem import hosts, is_pair, is_signed_by, read_authorities, read_certificates, read_key
+from certs.serving import ServingCertificate
+from certs.throwaway import make_throwaway
+from tests.fake_objects import SECRET, Cluster, FakeConnection, Replica
+from webhook.cli import main
+from webhook.core import names
+from webhook.kube import connection as kube_connection
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, ["certs", *map(str, arguments)])
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
+    """A cluster whose controller has just issued everything; the commands reach it."""
+    cluster = Cluster()
+    cluster.now = datetime.now(UTC)
+    cluster.configure(b"")
+    Replica(cluster).turn()
+    monkeypatch.setattr(kube_connection, "connect", lambda **_: FakeConnection(cluster))
+    return cluster
+
+
+@pytest.fixture
+def no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBECONFIG", "/nowhere")
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+
+
+def test_issues_what_the_server_takes(tmp_path: Path) -> None:
+    result = run("issue", "--out", tmp_path / "tls", "--dns", "a.b.svc", "--ip", "::1", "--days", "7")
+    assert result.exit_code == 0, result.output
+    serving = ServingCertificate(tmp_path / "tls")
+    assert timedelta(days=6, hours=23) < serving.not_after - datetime.now(UTC) <= timedelta(days=7)
+    assert serving.distrust((tmp_path / "tls/ca.crt").read_bytes(), "a.b.svc") == ""
+    assert {path.name: path.stat().st_mode & 0o777 for path in (tmp_path / "tls").iterdir()} == {
+        "ca.crt": 0o644,
+        "ca.key": 0o600,
+        "tls.crt": 0o644,
+        "tls.key": 0o600,
+    }
+
+
+def test_issues_for_the_service_where_nothing_is_said(tmp_path: Path) -> None:
+    run("issue", "--out", tmp_path)
+    (leaf,) = read_certificates((tmp_path / "tls.crt").read_bytes())
+    assert hosts(leaf) == {"fabric-injector.fabric-injector.svc"}
+
+
+def test_renews_with_the_authority_that_is_there(tmp_path: Path) -> None:
+    run("issue", "--out", tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    refused = run("issue", "--out", tmp_path)
+    assert (refused.exit_code, "add --force" in refused.output) == (2, True)
+    assert run("issue", "--out", tmp_path, "--force").exit_code == 0
+    after = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert {name for name in before if before[name] != after[name]} == {"tls.crt", "tls.key"}
+    ServingCertificate(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["ca.crt", "ca.key"])
+def test_makes_no_second_authority_where_half_of_one_is_there(tmp_path: Path, name: str) -> None:
+    run("issue", "--out", tmp_path)
+    (tmp_path / name).write_bytes(b"garbage")
+    result = run("issue", "--out", tmp_path, "--force")
+    assert (result.exit_code, "no valid CA with its EC key" in result.output) == (2, True)
+    assert (tmp_path / name).read_bytes() == b"garbage"
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        ("--dns", "ü.example.com"),
+        ("--dns", "a b"),
+        ("--dns", "https://a"),
+        ("--dns", ""),
+        ("--ip", "10.0.0"),
+        ("--days", "0"),
+    ],
+    ids=str,
+)
+def test_refuses_to_issue_for(tmp_path: Path, option: tuple[str, str]) -> None:
+    result = run("issue", "--out", tmp_path, *option)
+    assert result.exit_code == 2
+    assert not (tmp_path / "tls.crt").exists()
+
+
+def test_refuses_a_directory_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert run("issue", "--out", tmp_path / "file/tls").exit_code == 2
+
+
+def test_shows_the_secret_and_the_live_bundle(cluster: Cluster) -> None:
+    result = run("show")
+    assert result.exit_code == 0, result.output
+    lines = result.output.splitlines()
+    assert lines[0].startswith("CA         CN=fabric-injector CA")
+    assert "(29 days), renewal " in lines[1]
+    assert lines[2:] == [
+        "           for fabric-injector.fabric-injector.svc",
+        "caBundle   0.fabric-injector.io: 1 CA, calls fabric-injector.fabric-injector.svc",
+        "ok",
+    ]
+    assert "PRIVATE KEY" not in result.output
+
+
+def test_shows_what_is_wrong(cluster: Cluster) -> None:
+    foreign = issue_authority("other", now=cluster.now, lifetime=timedelta(days=9)).certificate
+    cluster.configure(foreign)
+    cluster.change_secret(tls_key=b"garbage")
+    result = run("show")
+    assert result.exit_code == 1
+    wrong = [line for line in result.output.splitlines() if line.startswith("WRONG")]
+    assert wrong == [
+        "WRONG  tls.key: is not the key of tls.crt; ask for a new pair with `certs rotate`",
+        "WRONG  caBundle of 0.fabric-injector.io: trusts no CA that signed tls.crt",
+    ]
+
+
+@pytest.mark.usefixtures("no_cluster")
+def test_shows_a_directory_without_a_cluster(tmp_path: Path) -> None:
+    make_throwaway(tmp_path, now=datetime.now(UTC) - timedelta(days=31))
+    result = run("show", "--dir", tmp_path)
+    assert result.exit_code == 1
+    assert "WRONG  tls.crt: is not valid now" in result.output
+    assert "caBundle   not compared: no credentials" in result.output
+
+
+def test_tells_that_a_renewal_is_late(tmp_path: Path, cluster: Cluster) -> None:
+    make_throwaway(tmp_path, now=datetime.now(UTC) - timedelta(days=25))
+    assert "should have been renewed at" in run("show", "--dir", tmp_path).output
+
+
+@pytest.mark.usefixtures("no_cluster")
+@pytest.mark.parametrize("command", ["show", "rotate"])
+def test_needs_a_cluster_for(command: str) -> None:
+    result = run(command)
+    assert (result.exit_code, "no credentials for a cluster" in result.output) == (2, True)
+
+
+@pytest.mark.parametrize("command", ["show", "rotate"])
+def test_tells_that_there_is_no_secret(cluster: Cluster, command: str) -> None:
+    del cluster.objects[SECRET]
+    result = run(command)
+    assert (result.exit_code, "Secret fabric-injector/fabric-injector-tls does not exist" in result.output) == (2, True)
+
+
+@pytest.mark.parametrize(("options", "kind"), [((), "serving"), (("--authority",), "authority")], ids=["leaf", "CA"])
+def test_asks_the_controller(cluster: Cluster, options: tuple[str, ...], kind: str) -> None:
+    before = cluster.secret
+    result = run("rotate", *options)
+    assert result.exit_code == 0, result.output
+    assert cluster.objects[SECRET]["metadata"]["annotations"] == {names.ROTATE: kind}
+    Replica(cluster).turn()
+    assert cluster.secret["tls.crt" if kind == "serving" else "ca.crt"] != before["tls.crt"]
+    leaf, key = read_certificates(cluster.secret["tls.crt"])[0], read_key(cluster.secret["tls.key"])
+    assert key is not None
+    assert is_pair(leaf, key)
+    assert any(is_signed_by(leaf, each) for each in read_authorities(cluster.ca_bundles[0]))
+
+
+@pytest.mark.parametrize("command", [(), ("show",), ("issue",), ("rotate",)], ids=str)
+def test_helps_with_examples(command: tuple[str, ...]) -> None:
+    result = run(*command, "--help")
+    assert "Examples:\n    fabric-injector certs" in result.output

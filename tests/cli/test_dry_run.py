@@ -1,0 +1,162 @@
+"""The command `dry-run`: files and options in, answer and exit status out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.dry_run_command import POD, TORCHX, call, offline
+from webhook.core import names
+
+
+def test_prints_a_diff_without_colours(folder: Path) -> None:
+    result = offline(folder, "-f", TORCHX, "--namespace", "research")
+    assert result.exit_code == 0
+    assert "+    k8s.v1.cni.cncf.io/networks: default/rdma-net\n" in result.stdout
+    assert "\x1b" not in result.stdout
+    assert result.stderr == ""
+
+
+def test_prints_the_document(folder: Path) -> None:
+    result = offline(folder, "-f", TORCHX, "--namespace", "research", "-o", "json")
+    document = json.loads(result.stdout)
+    assert [pod["name"] for pod in document["pods"]] == ["train-t4rcs9x6sv1m-train-0-0", "train-t4rcs9x6sv1m-train-1-0"]
+    assert all(pod["allowed"] for pod in document["pods"])
+
+
+def test_prints_patches_and_pods(folder: Path) -> None:
+    patches = json.loads(offline(folder, "-f", TORCHX, "--namespace", "research", "-o", "patch").stdout)
+    assert all(entry["patch"] for entry in patches)
+    pods = list(yaml.safe_load_all(offline(folder, "-f", TORCHX, "--namespace", "research", "-o", "pod").stdout))
+    assert [pod["metadata"]["labels"][names.RENDEZVOUS] for pod in pods] == ["master", "worker"]
+
+
+def test_reads_standard_input(folder: Path) -> None:
+    text = f"\n=== APPLICATION ===\n{{'a': 1}}\n\n=== SCHEDULER REQUEST ===\n{Path(TORCHX).read_text()}"
+    result = offline(folder, "-f", "-", "--namespace", "research", "-o", "json", stdin=text)
+    assert len(json.loads(result.stdout)["pods"]) == 2
+
+
+def test_reads_many_files(folder: Path) -> None:
+    result = offline(
+        folder,
+        "-f",
+        TORCHX,
+        str(folder / "pod.yaml"),
+        "-f",
+        str(folder / "pod.yaml"),
+        "--namespace",
+        "research",
+        "-o",
+        "json",
+    )
+    assert len(json.loads(result.stdout)["pods"]) == 4
+
+
+def test_finds_a_runtime_in_another_file(folder: Path) -> None:
+    runtime = {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "ClusterTrainingRuntime",
+        "metadata": {"name": "own"},
+    }
+    job = {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": {"name": "t"}}
+    template = {"spec": {"template": {"spec": {"containers": [{"name": "node", "image": "own"}]}}}}
+    spec = {"template": {"spec": {"replicatedJobs": [{"name": "node", "template": template}]}}}
+    (folder / "runtime.yaml").write_text(yaml.safe_dump({**runtime, "spec": spec}))
+    (folder / "job.yaml").write_text(yaml.safe_dump({**job, "spec": {"runtimeRef": {"name": "own"}}}))
+    result = offline(
+        folder, "-f", str(folder / "job.yaml"), "-f", str(folder / "runtime.yaml"), "--namespace", "plain", "-o", "json"
+    )
+    [pod] = json.loads(result.stdout)["pods"]
+    assert pod["pod"]["spec"]["containers"][0]["image"] == "own"
+
+
+def test_ends_with_1_where_a_pod_is_denied(folder: Path) -> None:
+    result = offline(folder, "-f", TORCHX, "--namespace", "nowhere")
+    assert result.exit_code == 1
+    assert "namespace nowhere does not exist" in result.stdout
+
+
+def test_ends_with_2_where_a_template_is_broken(folder: Path) -> None:
+    broken = {**POD, "spec": {"containers": {"name": "m"}}}
+    (folder / "broken.yaml").write_text(yaml.safe_dump_all([broken, POD]))
+    result = offline(folder, "-f", str(folder / "broken.yaml"), "--namespace", "plain", "-o", "json")
+    assert result.exit_code == 2
+    assert len(json.loads(result.stdout)["pods"]) == 1
+    assert "Pod/p: pod.spec.containers: expected a list" in result.stderr
+
+
+def test_says_that_nothing_was_found(folder: Path) -> None:
+    result = offline(folder, "-f", "-", stdin="kind: ConfigMap\nmetadata: {name: x}")
+    assert result.exit_code == 0
+    assert "ConfigMap/x: holds no pod template" in result.stdout
+    assert "no pod template was found" in result.stderr
+
+
+WRONG: dict[str, tuple[list[str], str | bytes | None, str]] = {
+    "no file": ([], None, "name a manifest: -f FILE, or -f - for standard input"),
+    "a file that is not there": (
+        ["-f", "nowhere.yaml"],
+        None,
+        "nowhere.yaml: cannot be read (No such file or directory)",
+    ),
+    "a folder": (["-f", "/"], None, "/: cannot be read (Is a directory)"),
+    "no YAML": (["-f", "-"], "a: 1\nb: c: d", "standard input: line 2, column 5: mapping values are not allowed"),
+    "no UTF-8": (["-f", "-"], b"a: 1\nb: \xff", "standard input: line 2: not UTF-8"),
+    "nothing": (["-f", "-"], "", "standard input: expected a manifest, found nothing"),
+    "an unknown output": (["-f", "-", "-o", "yaml"], "", "'yaml' is not one of 'json', 'diff', 'patch', 'pod'"),
+    "an unknown profile": (
+        ["-f", TORCHX, "--profile", "x"],
+        None,
+        "--profile x: no profile is named so; use one of: rdma-shared, none",
+    ),
+    "server and profiles": (["-f", "-", "--server"], "", "--server asks the cluster, which has its own"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "stdin", "message"), WRONG.values(), ids=WRONG)
+def test_ends_with_2_where_the_command_or_its_input_is_wrong(
+    folder: Path, arguments: list[str], stdin: str | bytes | None, message: str
+) -> None:
+    result = offline(folder, *arguments, stdin=stdin)
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.split())
+    assert result.stdout == ""
+
+
+def test_names_every_fault_of_the_profiles(folder: Path) -> None:
+    (folder / "profiles.yaml").write_text("profiles:\n  a: {network: x}\n  b: {ipcLock: 5}\n")
+    result = offline(folder, "-f", TORCHX)
+    assert result.exit_code == 2
+    assert result.stderr.count(f"{folder / 'profiles.yaml'}: line ") == 2
+
+
+def test_uses_the_sample_profiles_beside_objects(folder: Path) -> None:
+    result = call("-f", TORCHX, "--objects", str(folder / "objects.yaml"), "--namespace", "plain")
+    assert result.exit_code == 0
+    assert "no --profiles: the sample profiles are used" in result.stderr
+
+
+def test_takes_every_option_from_the_environment(folder: Path) -> None:
+    prefix = "FABRIC_INJECTOR_DRY_RUN_"
+    values = {
+        "FILE": TORCHX,
+        "PROFILES": str(folder / "profiles.yaml"),
+        "OBJECTS": str(folder / "objects.yaml"),
+        "NAMESPACE": "plain",
+        "PROFILE": "rdma-shared",
+        "OUTPUT": "json",
+    }
+    result = call(env={prefix + key: value for key, value in values.items()})
+    assert result.exit_code == 0
+    assert {pod["profile"] for pod in json.loads(result.stdout)["pods"]} == {"rdma-shared"}
+
+
+def test_shows_examples_in_its_help() -> None:
+    result = call("--help")
+    assert "fabric-injector dry-run -f job.yaml --server" in result.stdout
+    assert "FABRIC_INJECTOR_DRY_RUN_NAMESPACE" in result.stdout
+    assert "Exit status: 0 all pods are allowed, 1 some pod is denied, 2" in result.stdout

@@ -1,0 +1,140 @@
+"""The controller's parts together: what it begins with, and that nothing stays unpublished."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from tests.fake_apiserver import PODS, FakeApiServer, wait_until
+from webhook.control import controller as module
+from webhook.control.controller import Controller
+from webhook.control.events import PodRef
+from webhook.core import names
+from webhook.core.reconcile import Jobs
+from webhook.kube.connection import Connection
+from webhook.kube.credentials import Credentials
+
+
+class World:
+    """An API server whose pods take what is written, and the leadership, which the test gives and takes."""
+
+    def __init__(self, server: FakeApiServer) -> None:
+        self.server = server
+        self.leads = True
+        self.controller = Controller(Connection(Credentials("test", server.url)), self, self)
+
+    def may_write(self) -> bool:
+        return self.leads
+
+    def record(self, pod: PodRef, reason: str, message: str) -> None:
+        pass
+
+    def put(self, name: str, address: str = "", created: str = "2026-01-01T00:00:00Z") -> None:
+        annotations = {names.RENDEZVOUS_NETWORK: "default/rdma-net@net1/any"}
+        if address:
+            entry = {"name": "default/rdma-net", "interface": "net1", "ips": [address]}
+            annotations[names.NETWORK_STATUS] = json.dumps([entry])
+        labels = {names.JOB: "j-1", names.RENDEZVOUS: "master" if name.startswith("m") else "worker"}
+        self.server.put(
+            PODS, name, "ml", uid=f"u-{name}", labels=labels, annotations=annotations, creationTimestamp=created
+        )
+
+    def told(self) -> dict[str, str]:
+        """Give the last address of rank 0 that was written to each pod."""
+        return {name: address for name, address in self.writes() if address}
+
+    def writes(self) -> list[tuple[str, str]]:
+        written = [(one.path.split("/")[-2], json.loads(one.body)) for one in self.server.asked("PATCH")]
+        return [(name, body["metadata"]["annotations"].get(names.MASTER_ADDR, "")) for name, body in written]
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    with FakeApiServer() as server:
+        yield World(server)
+
+
+@contextmanager
+def running(world: World) -> Iterator[Controller]:
+    world.controller.start()
+    try:
+        yield world.controller
+    finally:
+        world.controller.stop()
+
+
+def test_publishes_nothing_before_all_pods_are_known(world: World) -> None:
+    world.put("m-a", "10.0.0.1")
+    for number in range(1500):
+        world.put(f"w-{number}")
+    world.put("m-b", "10.0.0.2", created="2026-01-01T00:00:09Z")
+    with running(world):
+        wait_until(lambda: len(world.told()) >= 200, "the addresses", 60)
+    assert {address for _, address in world.writes() if address} == {"10.0.0.2"}, "the older rank 0 does not count"
+
+
+def test_begins_with_all_that_lacks_once_it_leads(world: World) -> None:
+    world.leads = False
+    world.put("m-a", "10.0.0.1")
+    world.put("w-1")
+    with running(world) as controller:
+        wait_until(lambda: controller.checks() == {"pods": ""}, "the list")
+        assert world.writes() == []
+        world.leads = True
+        controller.lead(True)
+        wait_until(lambda: world.told().keys() == {"m-a", "w-1"}, "the addresses")
+
+
+def test_what_was_dropped_while_nobody_might_write_is_published_later(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "SWEEP_SECONDS", 0.05)
+    world.put("m-a")
+    with running(world) as controller:
+        wait_until(lambda: controller.checks() == {"pods": ""}, "the list")
+        world.leads = False
+        world.put("m-a", "10.0.0.1")
+        wait_until(lambda: controller._jobs.units(), "the address")
+        world.leads = True
+        wait_until(lambda: world.told() == {"m-a": "10.0.0.1"}, "the address on the pod")
+
+
+def test_a_sweep_that_fails_is_not_the_last(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "SWEEP_SECONDS", 0.01)
+    sweeps: list[int] = []
+
+    def broken(_jobs: Jobs) -> None:
+        sweeps.append(1)
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(Jobs, "sweep", broken)
+    with running(world):
+        wait_until(lambda: len(sweeps) > 2, "more sweeps")
+
+
+def test_counts_who_waits_and_for_how_long(world: World) -> None:
+    world.leads = False
+    world.put("m-a")
+    world.put("w-1")
+    with running(world) as controller:
+        wait_until(lambda: controller.pods_waiting() == 2, "the pods")
+        assert controller.oldest_wait_seconds() > 3600
+        world.server.delete(PODS, "m-a", "ml")
+        world.server.delete(PODS, "w-1", "ml")
+        wait_until(lambda: controller.pods_waiting() == 0, "their end")
+        assert controller.oldest_wait_seconds() == 0.0
+
+
+def test_follows_rank_zero_to_another_address_and_drops_what_it_may_not_write(world: World) -> None:
+    world.put("m-a", "10.0.0.1")
+    with running(world) as controller:
+        wait_until(lambda: world.told() == {"m-a": "10.0.0.1"}, "the address")
+        world.put("m-a", "10.0.0.9")
+        wait_until(lambda: world.told() == {"m-a": "10.0.0.9"}, "the new address")
+        world.leads = False
+        controller.lead(False)
+        world.put("m-a", "10.0.0.7")
+        wait_until(lambda: controller._jobs.units(), "the newest address")
+        assert len(controller._queue) == 0
+    assert world.told() == {"m-a": "10.0.0.9"}

@@ -1,0 +1,206 @@
+"""What becomes of a write, and when it is tried again: the publisher against an API server that refuses in every way."""
+
+import json
+import threading
+
+import pytest
+
+from tests.fake_apiserver import Exchange, FakeApiServer, status, wait_until
+from webhook.control.publisher import MOST_BACKOFF_SECONDS, Publisher, Result
+from webhook.control.queue import FairQueue
+from webhook.core import names
+from webhook.core.reconcile import Publication, Unit
+from webhook.kube.connection import Connection
+from webhook.kube.credentials import Credentials
+
+UNIT = Unit("ml", "j-1", "fluid-0")
+PATH = "/api/v1/namespaces/ml/pods/fluid-0/status"
+
+
+class World:
+    """A publisher without threads, whose clock only the test moves: one pod lacks an address until it is written."""
+
+    def __init__(self, url: str) -> None:
+        self.now = 100.0
+        self.leads = True
+        self.failure: Exception | None = None
+        self.lacking: dict[Unit, Publication] = {}
+        self.written: list[Publication] = []
+        self.results: list[tuple[Result, float]] = []
+        self.queue = FairQueue(lambda: self.now)
+        self.publisher = Publisher(
+            Connection(Credentials("test", url)),
+            self.queue,
+            lacks=self._lacks,
+            wrote=self._wrote,
+            may_write=lambda: self.leads,
+            on_result=lambda *result: self.results.append(result),
+            monotonic=lambda: self.now,
+            uniform=lambda _least, most: most,
+        )
+        self.add(UNIT)
+
+    def add(self, unit: Unit) -> None:
+        self.lacking[unit] = Publication(unit.namespace, unit.name, "uid-1", {names.MASTER_ADDR: "10.0.0.1"})
+        self.queue.add([unit])
+
+    def turn(self) -> None:
+        """Carry out one unit, as a thread does."""
+        taken = self.queue.get()
+        assert taken is not None
+        self.publisher.publish(*taken)
+        self.queue.done(taken[0])
+
+    @property
+    def waits_seconds(self) -> float:
+        """Give for how long nothing is handed out; 0 where nothing waits."""
+        with self.queue._changed:
+            self.queue._put_due(self.now)
+            return self.queue._seconds_to_wait(self.now) or 0.0
+
+    def _lacks(self, unit: Unit) -> Publication | None:
+        if self.failure is not None:
+            raise self.failure
+        return self.lacking.get(unit)
+
+    def _wrote(self, done: Publication) -> None:
+        self.written.append(done)
+        self.lacking = {unit: one for unit, one in self.lacking.items() if one != done}
+
+
+@pytest.fixture
+def world(server: FakeApiServer) -> World:
+    return World(server.url)
+
+
+def invalid(field: str) -> object:
+    return {
+        "kind": "Status",
+        "code": 422,
+        "message": 'Pod "fluid-0" is invalid',
+        "details": {"causes": [{"field": field}]},
+    }
+
+
+def test_writes_the_annotations_of_one_uid_and_says_so(server: FakeApiServer, world: World) -> None:
+    server.misbehave("PATCH", PATH, lambda exchange: exchange.answer(200, {"metadata": {}}))
+    world.now += 2.0
+    world.turn()
+    [request] = server.requests
+    assert json.loads(request.body) == {"metadata": {"uid": "uid-1", "annotations": {names.MASTER_ADDR: "10.0.0.1"}}}
+    assert request.headers["Content-Type"] == "application/merge-patch+json"
+    assert [one.name for one in world.written] == ["fluid-0"]
+    assert world.results == [(Result.PUBLISHED, 2.0)]
+    assert len(world.queue) == 0
+
+
+def test_sends_nothing_where_nothing_lacks_and_where_it_may_not_write(server: FakeApiServer, world: World) -> None:
+    world.leads = False
+    world.turn()
+    world.leads, world.lacking = True, {}
+    world.queue.add([UNIT])
+    world.turn()
+    assert server.requests == []
+    assert len(world.queue) == 0
+
+
+def test_a_server_that_asks_to_wait_holds_all_and_adds_no_wait_of_our_own(server: FakeApiServer, world: World) -> None:
+    server.misbehave("PATCH", PATH, *[status(429, "slow down", Retry_After="3")] * 5)
+    for _ in range(5):
+        world.turn()
+        world.queue.add([Unit("other", "j-1", "w")])
+        assert world.waits_seconds == 3.0
+        world.now += 3.0
+        assert world.queue.get() == (Unit("other", "j-1", "w"), world.now - 3.0)
+        world.queue.done(Unit("other", "j-1", "w"))
+    assert [result for result, _ in world.results] == [Result.THROTTLED] * 5
+
+
+@pytest.mark.parametrize("headers", [{}, {"Retry_After": "Wed, 21 Oct 2026 07:28:00 GMT"}, {"Retry_After": "999999"}])
+def test_a_wait_without_a_usable_time_is_bounded(server: FakeApiServer, world: World, headers: dict[str, str]) -> None:
+    server.misbehave("PATCH", PATH, status(429, "slow down", **headers))
+    world.turn()
+    assert 1.0 <= world.waits_seconds <= 30.0
+
+
+@pytest.mark.parametrize("body", [invalid("metadata.uid"), None])
+def test_a_pod_that_is_gone_or_another_is_left(server: FakeApiServer, world: World, body: object) -> None:
+    answer = status(404, "not found") if body is None else lambda exchange: exchange.answer(422, body)
+    server.misbehave("PATCH", PATH, answer)
+    world.turn()
+    assert [result for result, _ in world.results] == [Result.GONE]
+    assert (world.written, len(world.queue)) == ([], 0)
+
+
+@pytest.mark.parametrize(
+    ("code", "result"),
+    [(409, Result.FAILED), (403, Result.REFUSED), (401, Result.REFUSED), (500, Result.FAILED), (503, Result.FAILED)],
+)
+def test_a_failure_is_tried_again_ever_later(server: FakeApiServer, world: World, code: int, result: Result) -> None:
+    server.misbehave("PATCH", PATH, *[status(code, "no")] * 12)
+    pauses = []
+    for _ in range(12):
+        world.turn()
+        pauses.append(world.waits_seconds)
+        world.now += pauses[-1]
+    assert {one for one, _ in world.results} == {result}
+    assert pauses[:4] == [0.5, 1.0, 2.0, 4.0]
+    assert pauses[-1] == MOST_BACKOFF_SECONDS
+    server.misbehave("PATCH", PATH, lambda exchange: exchange.answer(200, {"metadata": {}}))
+    world.turn()
+    assert world.results[-1][0] is Result.PUBLISHED
+    assert world.results[-1][1] == sum(pauses), "the delay counts from when it could have been published"
+    assert world.publisher._failures == {}
+
+
+def test_a_refusal_that_only_mentions_a_uid_is_no_other_pod(
+    server: FakeApiServer, world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.misbehave("PATCH", PATH, *[lambda exchange: exchange.answer(422, invalid("metadata.annotations"))] * 2)
+    world.turn()
+    world.now += world.waits_seconds
+    world.turn()
+    assert [result for result, _ in world.results] == [Result.REFUSED] * 2
+    assert len(world.queue) == 1
+    assert caplog.text.count("pod ml/fluid-0: address not published") == 1, "told once, not at each try"
+
+
+def test_no_server_holds_all_for_a_moment_and_loses_nothing(world: World, server: FakeApiServer) -> None:
+    def cut(exchange: Exchange) -> None:
+        exchange.cut()
+
+    server.misbehave("PATCH", PATH, cut)
+    world.turn()
+    assert [result for result, _ in world.results] == [Result.FAILED]
+    world.add(Unit("other", "j-1", "w"))
+    assert world.waits_seconds == 0.5
+
+
+def test_threads_outlive_failures_that_nobody_thought_of(server: FakeApiServer, world: World) -> None:
+    server.misbehave("PATCH", PATH, lambda exchange: exchange.answer(200, {"metadata": {}}))
+    world.failure = ZeroDivisionError("unexpected")
+    world.publisher.start()
+    wait_until(lambda: world.publisher._failures.get(UNIT) and not world.queue._working, "the failure")
+    world.failure = None
+    with world.queue._changed:
+        world.now += 60.0
+        world.queue._changed.notify_all()
+    wait_until(lambda: world.written, "the write")
+    world.publisher.stop()
+    assert not any(thread.is_alive() for thread in world.publisher._threads)
+
+
+def test_stop_waits_for_what_is_on_its_way(server: FakeApiServer, world: World) -> None:
+    arrived, go_on = threading.Event(), threading.Event()
+
+    def slow(exchange: Exchange) -> None:
+        arrived.set()
+        go_on.wait(10)
+        exchange.answer(200, {"metadata": {}})
+
+    server.misbehave("PATCH", PATH, slow)
+    world.publisher.start()
+    assert arrived.wait(10)
+    threading.Timer(0.1, go_on.set).start()
+    world.publisher.stop()
+    assert [one.name for one in world.written] == ["fluid-0"]

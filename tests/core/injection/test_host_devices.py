@@ -1,0 +1,67 @@
+"""Host devices: a mounted /dev/infiniband that the device cgroup refuses to open is told, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from tests.builders import attachment, carry_out, message, minimal_container, minimal_pod, outcomes, plan, profile
+from tests.strategies import check_promises, planned_pods
+from webhook.core.injection.host_devices import inject
+from webhook.core.model import Object, Outcome, Reason
+
+WARNED = [(Outcome.WARNED, Reason.HOST_DEVICES)]
+SKIPPED = [(Outcome.SKIPPED, Reason.NOT_ASKED)]
+HELD: Object = {"resources": {"limits": {"rdma/ib": "1"}}}
+
+
+def _pod(path: str = "/dev/infiniband", volume: str = "ib", **fields: Any) -> Object:
+    mounted = [{"name": "ib", "mountPath": "/dev/infiniband"}]
+    container = minimal_container(volumeMounts=mounted, **fields)
+    return minimal_pod(
+        container, volumes=[{"name": volume, "hostPath": {"path": path}}, {"name": "tmp", "emptyDir": {}}]
+    )
+
+
+@pytest.mark.parametrize(
+    ("pod", "expected"),
+    [
+        pytest.param(_pod(), WARNED, id="mounted"),
+        pytest.param(_pod("/dev/infiniband/"), WARNED, id="slash"),
+        pytest.param(_pod("/dev/infiniband/uverbs0"), WARNED, id="one-device"),
+        pytest.param(_pod("/dev"), WARNED, id="all-devices"),
+        pytest.param(_pod(securityContext={"privileged": False}), WARNED, id="not-privileged"),
+        pytest.param(_pod(resources={"limits": {"nvidia.com/gpu": "8"}}), WARNED, id="another-device"),
+        pytest.param(_pod(securityContext={"privileged": True}), [(Outcome.KEPT, Reason.PRIVILEGED)], id="privileged"),
+        pytest.param(_pod(**HELD), [(Outcome.KEPT, Reason.ALREADY_THERE)], id="device-plugin"),
+        pytest.param(_pod("/dev/infinibandx"), SKIPPED, id="another-folder"),
+        pytest.param(_pod(volume="other"), SKIPPED, id="not-mounted"),
+        pytest.param(minimal_pod(volumes=[{"name": "a", "hostPath": None}, {"name": "b"}]), SKIPPED, id="no-host-path"),
+    ],
+)
+def test_tells_devices_that_cannot_be_opened(pod: Object, expected: Any) -> None:
+    result, decisions = carry_out(inject, pod, plan(pod, attachment(resource="rdma/ib")))
+    assert result == pod
+    assert outcomes(decisions) == expected
+
+
+def test_counts_the_devices_of_the_profile() -> None:
+    pod = _pod(**HELD)
+    _, decisions = carry_out(
+        inject, pod, plan(pod, profile=profile(resources={"rdma/ib": "1", "hugepages-2Mi": "2Mi"}))
+    )
+    assert message(decisions, Outcome.KEPT).startswith("container trainer asks for rdma/ib, which allows")
+
+
+def test_looks_at_the_training_container_alone() -> None:
+    pod = _pod()
+    pod["spec"]["containers"].append(minimal_container("side"))
+    _, decisions = carry_out(inject, pod, plan(pod, container=1))
+    assert outcomes(decisions) == SKIPPED
+
+
+@given(planned_pods())
+def test_keeps_its_promises(case: Any) -> None:
+    check_promises(inject, case)

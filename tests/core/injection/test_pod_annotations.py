@@ -1,0 +1,52 @@
+"""Annotations of the profile: added where the pod has none of that key."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from tests.builders import carry_out, minimal_pod, outcomes, plan, profile
+from tests.strategies import check_promises, planned_pods
+from webhook.core.injection.pod_annotations import inject
+from webhook.core.model import Outcome, Reason
+
+ADDED, KEPT, OWN = (
+    (Outcome.INJECTED, Reason.ADDED),
+    (Outcome.KEPT, Reason.ALREADY_THERE),
+    (Outcome.KEPT, Reason.USER_VALUE),
+)
+WANTED = {"a.io/x": "1", "y": ""}
+
+
+@pytest.mark.parametrize(
+    ("there", "wanted", "expected"),
+    [
+        pytest.param(None, WANTED, [ADDED], id="no-annotations"),
+        pytest.param({"mine": "1"}, {"mine": "1", **WANTED}, [ADDED], id="beside-others"),
+        pytest.param(WANTED, WANTED, [KEPT], id="there"),
+        pytest.param({"y": "2"}, {"y": "2", "a.io/x": "1"}, [ADDED, OWN], id="one-of-its-own"),
+        pytest.param({"a.io/x": "1"}, WANTED, [ADDED, KEPT], id="one-there"),
+        pytest.param({"a.io/x": "2", "y": ""}, {"a.io/x": "2", "y": ""}, [KEPT, OWN], id="one-there-one-of-its-own"),
+    ],
+)
+def test_adds_what_is_not_there(
+    there: dict[str, str] | None, wanted: dict[str, str], expected: list[tuple[Outcome, Reason]]
+) -> None:
+    pod = minimal_pod(metadata={"annotations": there})
+    result, decisions = carry_out(inject, pod, plan(pod, profile=profile(annotations=WANTED)))
+    assert result["metadata"]["annotations"] == wanted
+    assert outcomes(decisions) == expected
+
+
+def test_skips_where_the_profile_gives_none() -> None:
+    pod = minimal_pod()
+    result, decisions = carry_out(inject, pod, plan(pod))
+    assert result == pod
+    assert outcomes(decisions) == [(Outcome.SKIPPED, Reason.NOT_ASKED)]
+
+
+@given(planned_pods())
+def test_keeps_its_promises(case: Any) -> None:
+    check_promises(inject, case)

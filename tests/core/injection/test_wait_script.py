@@ -1,0 +1,139 @@
+"""The wait script, run for real under every POSIX shell that training images hold."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from webhook.core.injection import wait
+
+SHELLS = [["sh"], ["dash"], ["bash", "--posix"], ["busybox", "ash"]]
+FIB_TRIE = """Main:
+  +-- 0.0.0.0/0 3 0 5
+     +-- 10.56.217.0/24 2 0 2
+        |-- 10.56.217.0
+           /24 link UNICAST
+        |-- 10.56.217.171
+           /32 host LOCAL
+        |-- 10.56.217.255
+           /32 link BROADCAST
+Local:
+  |-- 127.0.0.1
+     /32 host LOCAL
+"""
+IF_INET6 = """00000000000000000000000000000001 01 80 10 80       lo
+fd0e0011000000000000000000000011 03 40 00 80     net1
+20010db8000000000000ff0000428329 03 40 00 80     net1
+"""
+
+
+@pytest.fixture(params=SHELLS, ids=["-".join(shell) for shell in SHELLS])
+def shell(request: pytest.FixtureRequest) -> list[str]:
+    command: list[str] = request.param
+    if shutil.which(command[0]) is None:
+        pytest.fail(f"{command[0]} is not installed: apt-get install dash busybox")
+    return command
+
+
+class Sandbox:
+    """Stand for the pod: a folder of published addresses and a /proc/net."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.net = folder / "addresses", folder / "net"
+        self.log = folder / "termination-log"
+        self.folder.mkdir()
+        self.net.mkdir()
+        (self.net / "fib_trie").write_text(FIB_TRIE)
+        (self.net / "if_inet6").write_text(IF_INET6)
+
+    def start(self, shell: list[str], *needs: str, timeout: int = 0) -> subprocess.Popen[str]:
+        environment = {
+            "PATH": "/usr/bin:/bin",
+            "FABRIC_INJECTOR_DIR": str(self.folder),
+            "FABRIC_INJECTOR_PROC_NET": str(self.net),
+            "FABRIC_INJECTOR_TIMEOUT": str(timeout),
+            "FABRIC_INJECTOR_JOB": "bert-4e2b1a474f",
+            "FABRIC_INJECTOR_RANK_ZERO": "bert-master-0",
+            "FABRIC_INJECTOR_TERMINATION_LOG": str(self.log),
+        }
+        command = [*shell, "-c", wait.script(), "fabric-injector-wait", *needs]
+        return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def run(self, shell: list[str], *needs: str) -> int:
+        with self.start(shell, *needs) as process:
+            _, self.errors = process.communicate(timeout=20)
+            return process.returncode
+
+
+@pytest.fixture
+def sandbox(tmp_path: Path) -> Sandbox:
+    return Sandbox(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["10.56.217.171", "fd0e:11::11", "2001:db8::ff00:42:8329", "::1", "2001:0db8:0000:0000:0000:ff00:0042:8329"],
+)
+def test_an_own_address_on_an_interface_ends_the_wait(sandbox: Sandbox, shell: list[str], address: str) -> None:
+    (sandbox.folder / "local-addr").write_text(address)
+    assert sandbox.run(shell, "local-addr:own") == 0
+
+
+@pytest.mark.parametrize("address", ["10.56.217.255", "10.56.217.0", "10.56.217.17", "fd0e:11::12", "10.0.0.1"])
+def test_an_own_address_of_an_earlier_sandbox_does_not_count(sandbox: Sandbox, shell: list[str], address: str) -> None:
+    (sandbox.folder / "local-addr").write_text(address)
+    assert sandbox.run(shell, "local-addr:own") == 75
+    assert address in sandbox.log.read_text()
+
+
+def test_an_address_of_another_pod_needs_no_interface(sandbox: Sandbox, shell: list[str]) -> None:
+    (sandbox.folder / "master-addr").write_text("10.9.9.9\n")
+    assert sandbox.run(shell, "master-addr") == 0
+
+
+def test_the_end_of_the_time_says_which_address_of_which_job(sandbox: Sandbox, shell: list[str]) -> None:
+    (sandbox.folder / "local-addr").write_text("10.56.217.171")
+    (sandbox.folder / "master-addr").write_text("")
+    assert sandbox.run(shell, "local-addr:own", "master-addr") == 75
+    message = sandbox.log.read_text()
+    assert message == sandbox.errors
+    for part in ("master-addr", "bert-4e2b1a474f", "bert-master-0"):
+        assert part in message
+
+
+def test_what_cannot_be_checked_is_said_and_passed(sandbox: Sandbox, shell: list[str]) -> None:
+    (sandbox.net / "fib_trie").unlink()
+    (sandbox.folder / "local-addr").write_text("10.0.0.1")
+    assert sandbox.run(shell, "local-addr:own") == 0
+    assert "not checked" in sandbox.errors
+
+
+def test_it_waits_for_an_address_that_comes_late(sandbox: Sandbox, shell: list[str]) -> None:
+    with sandbox.start(shell, "master-addr", timeout=60) as process:
+        assert process.stdout is not None
+        assert "waiting for master-addr" in process.stdout.readline()
+        assert process.poll() is None
+        (sandbox.folder / "master-addr").write_text("10.9.9.9")
+        assert process.wait(timeout=20) == 0
+
+
+def test_it_ends_when_told_to(sandbox: Sandbox, shell: list[str]) -> None:
+    with sandbox.start(shell, "master-addr", timeout=60) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.terminate()
+        assert process.wait(timeout=20) == 143
+
+
+def test_nothing_published_is_run_as_a_command(sandbox: Sandbox, shell: list[str], tmp_path: Path) -> None:
+    (sandbox.folder / "local-addr").write_text(f"$(touch {tmp_path}/pwned):`touch {tmp_path}/pwned`")
+    assert sandbox.run(shell, "local-addr:own") == 75
+    assert not (tmp_path / "pwned").exists()
+
+
+def test_the_kubelet_leaves_the_script_as_it_is() -> None:
+    assert "$$" not in wait.script()
+    assert "\n#" not in wait.script()

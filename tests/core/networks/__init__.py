@@ -1,0 +1,1 @@
+"""Tests of the networks annotation and of networks."""

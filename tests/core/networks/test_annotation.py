@@ -1,0 +1,180 @@
+"""The networks annotation, read as Multus reads it and extended in its own form."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from tests import ROOT
+from webhook.core.networks import NetworkElement, NetworksAnnotation, parse_networks
+from webhook.core.networks.annotation import MAX_LENGTH
+
+CASES = json.loads((ROOT / "tests/cases" / "networks_annotation.json").read_text())
+ACCEPTED = [case for case in CASES if "elements" in case]
+REFUSED = [case for case in CASES if "refused" in case]
+
+RAIL = NetworkElement("rails", "rail-0")
+NAMED = NetworkElement("rails", "rail-1", "rdma0")
+
+
+def text(value: Any) -> str:
+    """Join a case's pieces; ``["[", 2000]`` is a repetition."""
+    return (
+        value if isinstance(value, str) else "".join(one if isinstance(one, str) else one[0] * one[1] for one in value)
+    )
+
+
+def triples(annotation: NetworksAnnotation) -> list[tuple[str, str, str | None]]:
+    return [(element.namespace, element.name, element.interface) for element in annotation.elements]
+
+
+@pytest.mark.parametrize("case", ACCEPTED, ids=lambda case: case["it"])
+def test_accepts_what_multus_accepts(case: Any) -> None:
+    found = parse_networks(text(case["value"]), "podns")
+    assert triples(found) == [(text(space), text(name), interface) for space, name, interface in case["elements"]]
+
+
+@pytest.mark.parametrize("case", REFUSED, ids=lambda case: case["it"])
+def test_refuses_what_multus_refuses(case: Any) -> None:
+    with pytest.raises(ValueError) as refusal:  # noqa: PT011  # the whole message is compared
+        parse_networks(text(case["value"]), "podns")
+    since = "refusedSincePython313" if sys.version_info >= (3, 13) else "refused"
+    assert str(refusal.value) == case.get(since, case["refused"])
+
+
+def test_takes_no_text_as_no_networks() -> None:
+    assert parse_networks("", "podns") == NetworksAnnotation("empty", (), "")
+
+
+def test_refuses_what_no_annotation_can_hold() -> None:
+    assert len(parse_networks("a" * MAX_LENGTH, "podns").elements) == 1
+    with pytest.raises(ValueError, match="262145 characters long"):
+        parse_networks("a" * (MAX_LENGTH + 1), "podns")
+
+
+def test_reads_a_lone_surrogate_as_the_api_server_does() -> None:
+    assert triples(parse_networks("a@\udc80", "podns")) == [("podns", "a", "\ufffd")]
+
+
+@pytest.mark.parametrize(
+    ("value", "gateways"),
+    [
+        pytest.param('[{"name":"a"}]', (0, 0), id="none"),
+        pytest.param(
+            '[{"name":"a","default-route":["10.0.0.1","fd00::1","::ffff:10.0.0.2"]}]', (2, 1), id="mapped is v4"
+        ),
+        pytest.param('[{"name":"a","default-route":["",null]}]', (0, 2), id="no address counts as v6"),
+        pytest.param('[{"default-route":["10.0.0.1"],"default-route":null}]', (0, 0), id="null takes it back"),
+    ],
+)
+def test_counts_default_routes_by_family(value: str, gateways: tuple[int, int]) -> None:
+    assert parse_networks(value, "podns").elements[0].gateways == gateways
+
+
+@pytest.mark.parametrize(
+    ("value", "added", "result"),
+    [
+        pytest.param("", [RAIL], "rails/rail-0", id="nothing there"),
+        pytest.param("", [RAIL, NAMED], "rails/rail-0,rails/rail-1@rdma0", id="nothing there, two"),
+        pytest.param(
+            "", [NetworkElement("rails", "r.0")], '[{"name":"r.0","namespace":"rails"}]', id="a dot needs JSON"
+        ),
+        pytest.param("", [], "", id="nothing to add"),
+        pytest.param(" a , b@x", [RAIL], " a , b@x,rails/rail-0", id="comma text is kept"),
+        pytest.param("a,\n", [NAMED], "a,,rails/rail-1@rdma0", id="an empty element is kept"),
+        pytest.param("a\n", [RAIL], "a,rails/rail-0", id="a line end goes"),
+        pytest.param("a@b\x1f", [RAIL], "a@b\x1f,rails/rail-0", id="what is space to Python alone is the interface's"),
+        pytest.param(
+            "a, b/c@x",
+            [NetworkElement("rails", "r.0", "y")],
+            '[{"name":"a","namespace":"podns"},{"name":"c","namespace":"b","interface":"x"},'
+            '{"name":"r.0","namespace":"rails","interface":"y"}]',
+            id="comma form turns into JSON for a dot",
+        ),
+        pytest.param("[]", [RAIL], '[{"name":"rail-0","namespace":"rails"}]', id="empty list"),
+        pytest.param(" [ \n] \n", [RAIL], ' [{"name":"rail-0","namespace":"rails"} \n] \n', id="empty list with space"),
+        pytest.param(
+            '[{"Name": "a", "ips": ["10.0.0.1"]}]',
+            [RAIL, NAMED],
+            '[{"Name": "a", "ips": ["10.0.0.1"]},{"name":"rail-0","namespace":"rails"},'
+            '{"name":"rail-1","namespace":"rails","interface":"rdma0"}]',
+            id="JSON text is kept",
+        ),
+        pytest.param(
+            '[\n  {"name": "]"}\n]\n',
+            [RAIL],
+            '[\n  {"name": "]"},{"name":"rail-0","namespace":"rails"}\n]\n',
+            id="indented, with a bracket in text",
+        ),
+    ],
+)
+def test_appends_in_the_form_that_is_there(value: str, added: list[NetworkElement], result: str) -> None:
+    assert parse_networks(value, "podns").with_added(added) == result
+
+
+SPACE = st.text(alphabet=" \t\n", max_size=2)
+LABEL = st.from_regex(r"\A[a-z0-9]([-a-z0-9]{0,5}[a-z0-9])?\Z")
+INTERFACE = st.none() | st.from_regex(r"\A[a-z]{1,4}[0-9]{0,2}\Z")
+ELEMENT = st.tuples(LABEL, LABEL, INTERFACE).map(lambda parts: NetworkElement(*parts))
+DOTTED = st.tuples(LABEL, st.just("a.b"), INTERFACE).map(lambda parts: NetworkElement(*parts))
+
+
+@st.composite
+def comma_texts(draw: st.DrawFn) -> str:
+    items = draw(st.lists(ELEMENT, min_size=1, max_size=4))
+    written = []
+    for item in items:
+        namespace = draw(st.sampled_from(["", f"{item.namespace}{draw(SPACE)}/"]))
+        interface = f"{draw(SPACE)}@{draw(SPACE)}{item.interface}" if item.interface else ""
+        written.append(f"{draw(SPACE)}{namespace}{draw(SPACE)}{item.name}{interface}{draw(SPACE)}")
+    return ",".join(written)
+
+
+@st.composite
+def json_texts(draw: st.DrawFn) -> str:
+    items = draw(st.lists(ELEMENT | DOTTED, max_size=4))
+    objects = []
+    for item in items:
+        members: dict[str, Any] = {draw(st.sampled_from(["name", "NAME"])): item.name}
+        if draw(st.booleans()):
+            members["namespace"] = item.namespace
+        if item.interface:
+            members["interface"] = item.interface
+        members.update(draw(st.sampled_from([{}, {"ips": ["10.0.0.1/24"]}, {"x": [None, "]", {"y": 1.5}]}])))
+        objects.append(members)
+    indent = draw(st.none() | st.integers(0, 3))
+    return draw(SPACE) + json.dumps(objects, indent=indent, ensure_ascii=draw(st.booleans())) + draw(SPACE)
+
+
+VALUES = st.just("") | comma_texts() | json_texts()
+
+
+@settings(deadline=None)
+@given(VALUES, st.lists(ELEMENT | DOTTED, max_size=3))
+def test_keeps_what_is_there_first_and_adds_the_rest(value: str, added: list[NetworkElement]) -> None:
+    before = parse_networks(value, "podns")
+    after = parse_networks(before.with_added(added), "podns")
+    assert after.elements == (*before.elements, *added)
+
+
+@settings(deadline=None)
+@given(st.text() | st.text(alphabet='ab-/@,. []{}":\\\n0', max_size=30) | VALUES.map(lambda value: value[:-1]))
+@example("[" * 5000)
+@example('[{"a":' * 3000)
+@example('["\\ud800')
+def test_raises_nothing_but_value_error(value: str) -> None:
+    try:
+        found = parse_networks(value, "podns")
+    except ValueError as refusal:
+        message = str(refusal)
+    else:
+        message = ""
+        assert found.text == value
+        assert all(element.namespace for element in found.elements)
+    assert message.isprintable()
+    assert not message.endswith(".")

@@ -1,0 +1,280 @@
+"""NetworkAttachmentDefinitions, as operators write them and as nobody should."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests import ROOT
+from webhook.core import names
+from webhook.core.model import NetworkDefinition, Object
+from webhook.core.networks import define_network
+from webhook.core.networks.definition import with_resource_name_keys
+from webhook.core.networks.ipam import read_ipam
+
+FIXTURES = ROOT / "tests/fixtures" / "networking" / "nad"
+RESOURCE_NAME, NODE_SELECTOR = names.RESOURCE_NAME, names.NODE_SELECTOR
+
+
+def nad(annotations: Object | None = None, config: Any = None) -> Object:
+    """Return a definition ``rails/rail-0``."""
+    obj: Object = {
+        "apiVersion": "k8s.cni.cncf.io/v1",
+        "kind": "NetworkAttachmentDefinition",
+        "metadata": {"name": "rail-0", "namespace": "rails"},
+    }
+    if annotations is not None:
+        obj["metadata"]["annotations"] = annotations
+    if config is not None:
+        obj["spec"] = {"config": config if isinstance(config, str) else json.dumps(config)}
+    return obj
+
+
+def from_fixture(file: str) -> list[NetworkDefinition]:
+    documents = yaml.safe_load_all((FIXTURES / file).read_text())
+    return [define_network(one) for one in documents if one["kind"] == "NetworkAttachmentDefinition"]
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [
+        ("macvlan.yaml", [("default", "rdma-net-ipam", ())]),
+        ("ipoib.yaml", [("default", "aks-infiniband", ())]),
+        ("hostdevice.yaml", [("default", "example-hostdevice-network", ("nvidia.com/hostdev",))]),
+        ("sriov.yaml", [("training", "sriov-network-rail-0", ("nvidia.com/sriov_resource_rail_0",))]),
+        ("sriov-ib-with-rdma-metaplugin.yaml", [("default", "example-sriov-ib-network", ("nvidia.com/mlnxnics",))]),
+        ("oci-repeated-with-tuning.yaml", [("default", "rdma-vf", ("nvidia.com/rdma-vf",))]),
+        ("eight-rails.yaml", [("training", f"eth-rail{n}", (f"openshift.io/eth_rail{n}",)) for n in range(8)]),
+        ("nicclusterpolicy.yaml", []),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
+def test_reads_what_operators_write(file: str, expected: list[tuple[str, str, tuple[str, ...]]]) -> None:
+    found = [replace(one, annotations={}) for one in from_fixture(file)]
+    assert found == [NetworkDefinition(space, name, res, has_ipam=True) for space, name, res in expected]
+
+
+def test_knows_every_fixture() -> None:
+    assert sum(len(from_fixture(path.name)) for path in FIXTURES.iterdir()) == 14
+
+
+@pytest.mark.parametrize(
+    ("annotation", "resources"),
+    [
+        ("rdma/ib", ("rdma/ib",)),
+        (" rdma/ib ,\tnvidia.com/hostdev\n", ("rdma/ib", "nvidia.com/hostdev")),
+        (",rdma/ib,,", ("rdma/ib",)),
+        ("rdma/ib,rdma/ib", ("rdma/ib", "rdma/ib")),
+        ("", ()),
+        (" , ", ()),
+        (None, ()),
+    ],
+)
+def test_splits_the_resource_name(annotation: str | None, resources: tuple[str, ...]) -> None:
+    found = define_network(nad({RESOURCE_NAME: annotation}))
+    assert (found.resources, found.resource_problem) == (resources, "")
+
+
+@pytest.mark.parametrize(
+    ("annotation", "piece"),
+    [
+        ("hostdev", "hostdev"),
+        ("rdma/ib, rdma/a b", "rdma/a b"),
+        ("a/b/c", "a/b/c"),
+        ("RDMA/ib", "RDMA/ib"),
+        ("kubernetes.io/ib", "kubernetes.io/ib"),
+        ("requests.rdma/ib", "requests.rdma/ib"),
+        (7, "7"),
+    ],
+)
+def test_names_a_resource_that_no_container_may_ask_for(annotation: Any, piece: str) -> None:
+    found = define_network(nad({RESOURCE_NAME: annotation}))
+    assert found.resources == ()
+    assert f"annotation {RESOURCE_NAME} is {str(annotation)!r}: {piece!r} " in found.resource_problem
+
+
+BRIDGE, SECOND = "k8s.v1.cni.cncf.io/bridgeName", "example.com/second"
+
+
+@pytest.mark.parametrize(
+    ("keys", "resources"),
+    [
+        ([RESOURCE_NAME], ("rdma/ib",)),
+        ([BRIDGE], ("ovs.io/br0", "ovs.io/br1")),
+        ([RESOURCE_NAME, BRIDGE], ("rdma/ib", "ovs.io/br0", "ovs.io/br1")),
+        ([BRIDGE, "example.com/absent", RESOURCE_NAME], ("ovs.io/br0", "ovs.io/br1", "rdma/ib")),
+        (["example.com/absent"], ()),
+    ],
+)
+def test_reads_the_resources_of_other_keys(keys: list[str], resources: tuple[str, ...]) -> None:
+    standard = define_network(nad({RESOURCE_NAME: "rdma/ib", BRIDGE: "ovs.io/br0, ovs.io/br1", SECOND: "x y"}))
+    found = with_resource_name_keys(standard, keys)
+    assert (found.resources, found.resource_problem) == (resources, "")
+    assert replace(found, resources=standard.resources) == standard
+
+
+def test_names_each_key_whose_resource_no_container_may_ask_for() -> None:
+    found = define_network(nad({RESOURCE_NAME: "a b", SECOND: "x y"}))
+    assert with_resource_name_keys(found, [SECOND]).resource_problem.startswith(f"annotation {SECOND} is 'x y': ")
+    both = with_resource_name_keys(found, [RESOURCE_NAME, SECOND]).resource_problem
+    assert both.index(RESOURCE_NAME) < both.index("; ") < both.index(SECOND)
+
+
+def test_keeps_no_copy_of_the_applied_manifest() -> None:
+    applied = {"kubectl.kubernetes.io/last-applied-configuration": "{}", RESOURCE_NAME: "rdma/ib", NODE_SELECTOR: "a=b"}
+    assert define_network(nad({**applied, BRIDGE: "ovs.io/br0"})).annotations == {BRIDGE: "ovs.io/br0"}
+
+
+@pytest.mark.parametrize(
+    ("annotation", "selector"),
+    [
+        ("rail=fast", {"rail": "fast"}),
+        (" topology.kubernetes.io/zone = a ", {"topology.kubernetes.io/zone": "a"}),
+        ("rail", {"rail": ""}),
+        ("rail=", {"rail": ""}),
+        ("", {}),
+        (None, {}),
+    ],
+)
+def test_reads_the_node_selector_as_network_resources_injector_does(
+    annotation: str | None, selector: dict[str, str]
+) -> None:
+    found = define_network(nad({NODE_SELECTOR: annotation}))
+    assert (found.node_selector, found.problem) == (selector, "")
+
+
+@pytest.mark.parametrize("annotation", ["a=b=c", "a=b,c=d", "=b", "a b=c", "a=b c", "a==b"])
+def test_names_a_node_selector_that_is_no_label(annotation: str) -> None:
+    found = define_network(nad({NODE_SELECTOR: annotation}))
+    assert found.node_selector == {}
+    assert found.problem == f"annotation {NODE_SELECTOR} is {annotation!r}: write one label, as rail=fast"
+
+
+MACVLAN = {"type": "macvlan", "master": "ens2f0"}
+OVN = {"type": "ovn-k8s-cni-overlay", "topology": "layer2"}
+
+
+@pytest.mark.parametrize(
+    ("config", "has_ipam", "ipv6_only"),
+    [
+        pytest.param({**MACVLAN, "ipam": {"type": "nv-ipam", "poolName": "p"}}, True, False, id="pool"),
+        pytest.param({**MACVLAN, "ipam": {"type": "dhcp"}}, True, False, id="dhcp"),
+        pytest.param({**MACVLAN, "ipam": {"type": "static"}}, True, False, id="static without addresses"),
+        pytest.param({**MACVLAN, "ipam": {}}, False, False, id="empty ipam"),
+        pytest.param({**MACVLAN, "ipam": {"type": ""}}, False, False, id="ipam without a type"),
+        pytest.param({**MACVLAN, "ipam": None}, False, False, id="ipam null"),
+        pytest.param({**MACVLAN, "ipam": "dhcp"}, False, False, id="ipam is text"),
+        pytest.param(MACVLAN, False, False, id="no ipam"),
+        pytest.param(
+            {"plugins": [{**MACVLAN, "ipam": {"type": "x"}}, {"type": "rdma"}]}, True, False, id="first plugin"
+        ),
+        pytest.param(
+            {"plugins": [{"type": "rdma"}, {**MACVLAN, "ipam": {"type": "x"}}]}, True, False, id="second plugin"
+        ),
+        pytest.param({"plugins": [MACVLAN, {"type": "rdma"}]}, False, False, id="no plugin has ipam"),
+        pytest.param({"plugins": []}, False, False, id="no plugins"),
+        pytest.param({"plugins": [None, 7, "x"]}, False, False, id="plugins of wrong types"),
+        pytest.param({**MACVLAN, "plugins": [{"ipam": {"type": "x"}}]}, False, False, id="a type makes it one plugin"),
+        pytest.param({**OVN, "subnets": "10.1.0.0/16"}, True, False, id="OVN-Kubernetes with subnets"),
+        pytest.param({**OVN, "subnets": "fd00::/64"}, True, True, id="OVN-Kubernetes, IPv6"),
+        pytest.param({**OVN, "subnets": "fd00::/64, 10.1.0.0/16"}, True, False, id="OVN-Kubernetes, both"),
+        pytest.param(OVN, False, False, id="OVN-Kubernetes without subnets"),
+        pytest.param({"type": "kube-ovn", "provider": "a.b.ovn"}, True, False, id="kube-ovn"),
+        pytest.param({"ipam": {"type": "whereabouts", "range": "fd00::/64"}}, True, True, id="range"),
+        pytest.param({"ipam": {"type": "whereabouts", "range": "10.1.0.0/16"}}, True, False, id="range, IPv4"),
+        pytest.param(
+            {"ipam": {"type": "whereabouts", "ipRanges": [{"range": "fd00::/64"}, {"range": "fd01::/64"}]}},
+            True,
+            True,
+            id="ranges",
+        ),
+        pytest.param(
+            {"ipam": {"type": "whereabouts", "range": "fd00::/64", "ipRanges": [{"range": "10.1.0.0/16"}]}},
+            True,
+            False,
+            id="range and ranges",
+        ),
+        pytest.param({"ipam": {"type": "host-local", "subnet": "fd00::/64"}}, True, True, id="subnet"),
+        pytest.param(
+            {"ipam": {"type": "host-local", "ranges": [[{"subnet": "fd00::/64"}]]}}, True, True, id="host-local"
+        ),
+        pytest.param(
+            {"ipam": {"type": "host-local", "ranges": [[{"subnet": "fd00::/64"}], [{"subnet": "10.1.0.0/16"}]]}},
+            True,
+            False,
+            id="host-local, both",
+        ),
+        pytest.param(
+            {"ipam": {"type": "static", "addresses": [{"address": "fd00::7/64"}]}}, True, True, id="addresses"
+        ),
+        pytest.param(
+            {
+                "ipam": {
+                    "type": "x",
+                    "ranges": [None, 7],
+                    "addresses": [None, {"address": 7}],
+                    "ipRanges": {},
+                    "range": " ",
+                }
+            },
+            True,
+            False,
+            id="ranges of wrong types",
+        ),
+        pytest.param("", False, False, id="no text"),
+        pytest.param("{", False, False, id="broken"),
+        pytest.param("[]", False, False, id="a list"),
+        pytest.param("null", False, False, id="null"),
+        pytest.param("[" * 100_000, False, False, id="too deep"),
+    ],
+)
+def test_tells_which_network_gives_addresses(config: Any, has_ipam: bool, ipv6_only: bool) -> None:
+    found = define_network(nad(config=config))
+    assert (found.has_ipam, found.ipv6_only) == (has_ipam, ipv6_only)
+
+
+@pytest.mark.parametrize(
+    "obj",
+    [
+        pytest.param(nad(), id="no spec"),
+        pytest.param({**nad(), "spec": None}, id="spec null"),
+        pytest.param({**nad(), "spec": {}}, id="no config: Multus reads a file on the node"),
+        pytest.param({**nad(), "spec": {"config": {"type": "macvlan"}}}, id="config is no text"),
+    ],
+)
+def test_takes_a_network_without_a_configuration_as_one_without_addresses(obj: Object) -> None:
+    assert define_network(obj) == NetworkDefinition("rails", "rail-0")
+
+
+def test_reads_an_object_without_metadata() -> None:
+    assert define_network({}) == NetworkDefinition("", "")
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.sampled_from(["type", "x", "fd00::/64", "a=b", "rdma/ib"]),
+    lambda child: (
+        st.lists(child, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["type", "ipam", "plugins", "range", "ranges", "addresses", "address", "subnets", "ipRanges"]
+            ),
+            child,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@settings(deadline=None)
+@given(ANYTHING, ANYTHING, ANYTHING)
+def test_never_fails(resource_name: Any, node_selector: Any, config: Any) -> None:
+    obj = nad({RESOURCE_NAME: resource_name, NODE_SELECTOR: node_selector}, config)
+    found = define_network(obj)
+    assert found.has_ipam or not found.ipv6_only
+    assert read_ipam(config)[0] is False or isinstance(config, str)

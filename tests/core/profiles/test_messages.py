@@ -1,0 +1,204 @@
+"""Every fault of profiles.yaml is told at once, with its path and line, and with what is allowed in its place."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.profile_texts import assert_says, faults
+from webhook.core.errors import ProfilesError
+from webhook.core.profiles import parse_profiles
+
+FIELD_FAULTS = {
+    "unknown-top": ("profile: {}", "profile: is no field; did you mean profiles?"),
+    "unknown-far": ("data: {}", "data: is no field; the fields here are multus, profiles"),
+    "config-map": (
+        "apiVersion: v1\nkind: ConfigMap\ndata: {profiles.yaml: ''}",
+        'line 2: kind: found "ConfigMap"; give the text that its data holds under profiles.yaml',
+    ),
+    "unknown-case": ("profiles: {a: {ipclock: true}}", "profiles.a.ipclock: is no field; did you mean ipcLock?"),
+    "unknown-null": (
+        "profiles: {a: {foo: }}",
+        "profiles.a.foo: is no field; the fields here are pods, podLabels, networks, ",
+    ),
+    "unknown-deep": (
+        "profiles: {networks: {rendezvous: {ip_family: any}}}",
+        "profiles.networks.rendezvous.ip_family: is no field; did you mean ipFamily?",
+    ),
+    "unknown-in-list": (
+        "profiles: {a: {networks: [{network: b, resources: rdma/a}]}}",
+        "profiles.a.networks[0].resources: is no field; did you mean resource?",
+    ),
+    "profile-none": ("profiles: {none: {}}", 'profiles.none: found "none"; the label fabric-injector.io/profile: none'),
+    "profile-name": ("profiles: {a/b: {}}", 'profiles[a/b]: found "a/b"; it is a label\'s value; write 1 to 63'),
+    "profile-long": (f"profiles: {{{'a' * 64}: {{}}}}", "it is a label's value; write 1 to 63"),
+    "profile-empty": ('profiles: {"": {}}', 'profiles[]: found ""; it is a label\'s value'),
+    "profile-key": (
+        "profiles: {on: {}}",
+        'profiles.on: the key is on, which YAML reads as true or false; write it in quotes: "on"',
+    ),
+    "profile-list": ("profiles: [a]", "profiles: found a list; write a mapping"),
+    "profile-text": ("profiles: {a: b}", 'profiles.a: found "b"; write a mapping of fields'),
+    "memory-text": (
+        "profiles: {a: {sharedMemory: 16Gi}}",
+        'profiles.a.sharedMemory: found "16Gi"; write a mapping of fields',
+    ),
+    "bool-text": (
+        "profiles: {a: {ipcLock: 'true'}}",
+        'profiles.a.ipcLock: found "true"; write true or false, without quotes',
+    ),
+    "bool-number": ("profiles: {a: {ipcLock: 1}}", "found 1, which YAML reads as a number; write true or false"),
+    "literal": (
+        "profiles: {a: {podSecurity: Deny}}",
+        'profiles.a.podSecurity: found "Deny"; write one of deny, skip, ignore; did you mean deny?',
+    ),
+    "literal-far": ("profiles: {a: {pods: some}}", 'profiles.a.pods: found "some"; write one of training, all'),
+    "literal-bool": ("profiles: {a: {pods: true}}", "found true, which YAML reads as true or false; write one of"),
+    "env-number": (
+        "profiles: {a: {env: {NCCL_DEBUG: 1}}}",
+        'profiles.a.env.NCCL_DEBUG: found 1, which YAML reads as a number; write it in quotes: "1"',
+    ),
+    "env-on": (
+        "profiles: {a: {env: {X: on}}}",
+        'profiles.a.env.X: found on, which YAML reads as true or false; write it in quotes: "on"',
+    ),
+    "env-date": (
+        "profiles: {a: {env: {X: 2026-11-21}}}",
+        'which YAML reads as a date; write it in quotes: "2026-11-21"',
+    ),
+    "env-null": ("profiles: {a: {env: {X: }}}", 'profiles.a.env.X: found nothing; write text in quotes, "" for none'),
+    "env-list": ("profiles: {a: {env: [X]}}", "profiles.a.env: found a list; write a mapping"),
+    "env-nul": ('profiles: {a: {env: {X: "\\0"}}}', 'profiles.a.env.X: found "\\u0000"; a variable holds no NUL'),
+    "env-name": ("profiles: {a: {env: {9A: x}}}", 'profiles.a.env.9A: found "9A"; write a variable\'s name'),
+    "env-key": ("profiles: {a: {env: {NO: x}}}", "profiles.a.env.NO: the key is NO, which YAML reads as true or false"),
+    "env-own": ("profiles: {a: {env: {FABRIC_INJECTOR_X: x}}}", "are set by the injector itself; write another name"),
+    "container": ("profiles: {a: {container: My_C}}", 'profiles.a.container: found "My_C"; write 1 to 63 of a-z'),
+    "selector-key": (
+        "profiles: {a: {nodeSelector: {a/b/c: x}}}",
+        'profiles.a.nodeSelector[a/b/c]: found "a/b/c"; write a label\'s key',
+    ),
+    "selector-value": (
+        "profiles: {a: {nodeSelector: {a: '-'}}}",
+        'profiles.a.nodeSelector.a: found "-"; write a label\'s value',
+    ),
+    "selector-bool": ("profiles: {a: {nodeSelector: {a: true}}}", 'reads as true or false; write it in quotes: "true"'),
+    "info-list": ("profiles: {a: {podInfo: [labels]}}", "profiles.a.podInfo: found a list; write a mapping of fields"),
+    "image-space": (
+        "profiles: {a: {rendezvous: {waitImage: a b}}}",
+        'waitImage: found "a b"; write an image reference',
+    ),
+    "image-empty": ("profiles: {a: {rendezvous: {waitImage: ''}}}", 'waitImage: found ""; write an image reference'),
+    "rendezvous-network": (
+        "profiles: {a: {networks: [{network: r/rail-0}, {network: r/rail-1@b}], rendezvous: {network: r/rail-9}}}",
+        'profiles.a.rendezvous.network: found "r/rail-9"; write one of this profile\'s networks, r/rail-0, r/rail-1; '
+        "did you mean r/rail-1?",
+    ),
+    "rendezvous-namespace": (
+        "profiles: {a: {networks: [{network: rail-0}], rendezvous: {network: r/rail-0}}}",
+        'found "r/rail-0"; write one of this profile\'s networks, rail-0',
+    ),
+    "rendezvous-interface": (
+        "profiles: {a: {networks: [{network: rail-0@a}], rendezvous: {network: rail-0@b}}}",
+        'found "rail-0@b"; write one of this profile\'s networks, rail-0',
+    ),
+    "namespaces-word": (
+        "profiles: {a: {allowedNamespaces: research}}",
+        'profiles.a.allowedNamespaces: found "research"; write a list of namespaces, such as [research], or the word all',
+    ),
+    "namespaces-item": (
+        "profiles: {a: {allowedNamespaces: [Foo]}}",
+        'profiles.a.allowedNamespaces[0]: found "Foo"; write 1 to 63',
+    ),
+    "namespaces-mapping": (
+        "profiles: {a: {allowedNamespaces: {a: b}}}",
+        "allowedNamespaces: found a mapping; write a list",
+    ),
+    "multus-bool": ("multus: {namespaceIsolation: 'no'}", 'multus.namespaceIsolation: found "no"; write true or false'),
+    "multus-text": ("multus: {globalNamespaces: default}", 'multus.globalNamespaces: found "default"; write a list'),
+    "multus-negative": ("multus: {defaultNetworks: -1}", "multus.defaultNetworks: found -1; write 0 or more"),
+    "multus-many": (
+        "multus: {defaultNetworks: 9999999999999999}",
+        "multus.defaultNetworks: found 9999999999999999; write 100 or less",
+    ),
+    "keys-none": (
+        "multus: {resourceNameKeys: []}",
+        "multus.resourceNameKeys: found a list; write at least one item, or leave the field out",
+    ),
+    "keys-bad": (
+        "multus: {resourceNameKeys: [a b]}",
+        'multus.resourceNameKeys[0]: found "a b"; write an annotation\'s key: [domain/]name, such as k8s.v1.cni.cncf.io/resourceName',
+    ),
+    "existing-devices": (
+        "profiles: {a: {existingDevices: honour}}",
+        'profiles.a.existingDevices: found "honour"; write one of complete, keep, add',
+    ),
+    "pod-label-own": (
+        "profiles: {a: {podLabels: {fabric-injector.io/profile: b}}}",
+        'podLabels[fabric-injector.io/profile]: found "fabric-injector.io/profile"; labels of fabric-injector.io/ choose',
+    ),
+    "pod-label-key": ('profiles: {a: {podLabels: {a b: "true"}}}', "write a label's key"),
+    "pod-label-value": ('profiles: {a: {podLabels: {a: "b c"}}}', "write a label's value"),
+    "pod-labels-twice": (
+        'profiles: {a: {podLabels: {x: "1", y: "2"}}, b: {podLabels: {y: "2", x: "1"}}}',
+        "profiles.b.podLabels: profile a has the same; no pod could choose one of the two",
+    ),
+    "annotation-own": (
+        "profiles: {a: {annotations: {fabric-injector.io/status: x}}}",
+        "annotations of fabric-injector.io/ are set by the injector itself; write another key",
+    ),
+    "annotation-multus": (
+        "profiles: {a: {annotations: {k8s.v1.cni.cncf.io/networks: x}}}",
+        "the profile's networks are merged into it; write them under networks",
+    ),
+    "annotation-key": ("profiles: {a: {annotations: {a b: x}}}", "write an annotation's key"),
+    "annotation-long": (f"profiles: {{a: {{annotations: {{x: {'y' * 262_145}}}}}}}", "write at most 262144 bytes"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), FIELD_FAULTS.values(), ids=FIELD_FAULTS)
+def test_says_what_is_wrong_and_what_is_allowed(text: str, message: str) -> None:
+    assert_says(text, message)
+
+
+def test_names_every_fault_at_once_with_its_line() -> None:
+    text = """\
+multus:
+  defaultNetworks: many
+profiles:
+  none: {}
+  first:
+    networks:
+      - network: default/rail-0
+        resource: rail
+      - resource: rdma/a
+    ipclock: true
+    env:
+      NCCL_DEBUG: 1
+      NCCL_DEBUG: 2
+  second:
+    networks:
+      - network: default/rail-0
+    resources:
+      rdma/a: 1.5
+    rendezvous:
+      network: default/rail-1
+      timeout: 5
+"""
+    with pytest.raises(ProfilesError) as raised:
+        parse_profiles(text)
+    assert [(problem.line, problem.path) for problem in raised.value.problems] == [
+        (2, "multus.defaultNetworks"),
+        (4, "profiles.none"),
+        (8, "profiles.first.networks[0].resource"),
+        (9, "profiles.first.networks[1].network"),
+        (10, "profiles.first.ipclock"),
+        (12, "profiles.first.env.NCCL_DEBUG"),
+        (13, "profiles.first.env.NCCL_DEBUG"),
+        (18, "profiles.second.resources[rdma/a]"),
+        (20, "profiles.second.rendezvous.network"),
+        (21, "profiles.second.rendezvous.timeout"),
+    ]
+
+
+def test_says_the_same_twice() -> None:
+    text = "profiles: {a: {x: 1, y: 2, z: 3, env: {A: 1, B: 2}}}"
+    assert faults(text) == faults(text)

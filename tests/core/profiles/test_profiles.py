@@ -1,0 +1,153 @@
+"""profiles.yaml: what is read, with which defaults."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from tests.profile_texts import DESIGN_SAMPLE, SAMPLE, one
+from webhook.core.profiles import (
+    Multus,
+    PodInfo,
+    Profile,
+    ProfileNetwork,
+    Profiles,
+    Rendezvous,
+    SharedMemory,
+    parse_profiles,
+)
+
+
+def test_reads_the_sample_of_the_design() -> None:
+    assert parse_profiles(DESIGN_SAMPLE) == SAMPLE
+
+
+@pytest.mark.parametrize("nothing", ["{}", "", "null", "~"], ids=repr)
+def test_wants_no_field_of_a_profile(nothing: str) -> None:
+    assert parse_profiles(f"profiles:\n  a: {nothing}\n").profiles == {"a": Profile(name="a")}
+
+
+def test_gives_each_field_its_default() -> None:
+    assert parse_profiles("profiles: {a: {networks: [{network: b}]}}") == Profiles(
+        profiles={
+            "a": Profile(
+                name="a",
+                pods="training",
+                pod_labels={},
+                networks=(ProfileNetwork(namespace=None, name="b", interface=None, resources=(), count=1),),
+                resources={},
+                existing_devices="complete",
+                ipc_lock=True,
+                pod_security="deny",
+                shared_memory=SharedMemory(enabled=True, size_limit=None, limit_existing=False),
+                env={},
+                annotations={},
+                container=None,
+                node_selector={},
+                pod_info=PodInfo(hugepages=False, labels=False, annotations=False),
+                rendezvous=Rendezvous(
+                    enabled=True,
+                    network=None,
+                    ip_family="any",
+                    timeout_seconds=1800,
+                    wait_image=None,
+                    rank_zero="address",
+                ),
+                allowed_namespaces=None,
+            )
+        },
+        multus=Multus(
+            namespace_isolation=False,
+            global_namespaces=("default",),
+            default_networks=0,
+            resource_name_keys=("k8s.v1.cni.cncf.io/resourceName",),
+        ),
+    )
+
+
+def test_reads_every_field() -> None:
+    text = """
+    multus: {namespaceIsolation: true, globalNamespaces: [default, openshift-multus], defaultNetworks: 2,
+             resourceNameKeys: [example.com/a, example.com/b, example.com/a]}
+    profiles:
+      all.of_it:
+        pods: all
+        podLabels: {feature.pod.kubernetes.io/sriov-network: "true"}
+        existingDevices: add
+        annotations: {v1.multus-cni.io/default-network: fabric/primary, note: ""}
+        networks: [{network: rail-0@rail0, resource: "rdma/a, rdma/b", count: 2}, {network: rails/rail-1}]
+        resources: {nvidia.com/hostdev: 8, hugepages-2Mi: 1Gi, rdma/ib: "1"}
+        ipcLock: false
+        podSecurity: skip
+        sharedMemory: {enabled: false, sizeLimit: 1.5Gi, limitExisting: true}
+        env: {NCCL_DEBUG: "1", EMPTY: ""}
+        container: trainer
+        nodeSelector: {node.example.com/fabric: "true", empty: ""}
+        podInfo: {hugepages: true, labels: true, annotations: true}
+        rendezvous: {enabled: false, network: rail-0, ipFamily: IPv6, timeout: 1h30m, waitImage: busybox:1.37, rankZero: name}
+        allowedNamespaces: [research, ml]
+    """
+    assert parse_profiles(text) == Profiles(
+        profiles={
+            "all.of_it": Profile(
+                name="all.of_it",
+                pods="all",
+                pod_labels={"feature.pod.kubernetes.io/sriov-network": "true"},
+                networks=(
+                    ProfileNetwork(None, "rail-0", "rail0", ("rdma/a", "rdma/b"), 2),
+                    ProfileNetwork("rails", "rail-1"),
+                ),
+                resources={"nvidia.com/hostdev": "8", "hugepages-2Mi": "1Gi", "rdma/ib": "1"},
+                existing_devices="add",
+                ipc_lock=False,
+                pod_security="skip",
+                shared_memory=SharedMemory(False, "1.5Gi", True),
+                env={"NCCL_DEBUG": "1", "EMPTY": ""},
+                annotations={"v1.multus-cni.io/default-network": "fabric/primary", "note": ""},
+                container="trainer",
+                node_selector={"node.example.com/fabric": "true", "empty": ""},
+                pod_info=PodInfo(True, True, True),
+                rendezvous=Rendezvous(False, ProfileNetwork(None, "rail-0"), "IPv6", 5400, "busybox:1.37", "name"),
+                allowed_namespaces=frozenset({"research", "ml"}),
+            )
+        },
+        multus=Multus(True, ("default", "openshift-multus"), 2, ("example.com/a", "example.com/b")),
+    )
+
+
+OTHER_WAYS: list[tuple[str, Profile]] = [
+    ("sharedMemory: {sizeLimit: none}", Profile("a")),
+    ("rendezvous: {waitImage: none}", Profile("a")),
+    ("allowedNamespaces: all", Profile("a")),
+    ("container: null, networks: null, sharedMemory: ~, env: null, rendezvous: {network: null}", Profile("a")),
+    ("allowedNamespaces: []", Profile("a", allowed_namespaces=frozenset())),
+    ("allowedNamespaces: [all]", Profile("a", allowed_namespaces=frozenset({"all"}))),
+    ("sharedMemory: {sizeLimit: 1073741824}", Profile("a", shared_memory=SharedMemory(size_limit="1073741824"))),
+    ("resources: {rdma/a: 0}", Profile("a", resources={"rdma/a": "0"})),
+    ("resources: {rdma/a: 2k, rdma/b: 1000m}", Profile("a", resources={"rdma/a": "2k", "rdma/b": "1000m"})),
+    (
+        "rendezvous: {network: any/where}",
+        Profile("a", rendezvous=Rendezvous(network=ProfileNetwork("any", "where"))),
+    ),
+    ("networks: [{network: a/b.c}]", Profile("a", networks=(ProfileNetwork("a", "b.c"),))),
+    ("networks: [{network: a, count: 0}]", Profile("a", networks=(ProfileNetwork(None, "a", count=0),))),
+    ("networks: [{network: a}, {network: a}]", Profile("a", networks=(ProfileNetwork(None, "a"),) * 2)),
+    ('env: {"my.env-name": x, "_": "$(X)"}', Profile("a", env={"my.env-name": "x", "_": "$(X)"})),
+]
+
+
+@pytest.mark.parametrize(("fields", "expected"), OTHER_WAYS, ids=[fields for fields, _ in OTHER_WAYS])
+def test_takes_other_ways_to_write_a_value(fields: str, expected: Profile) -> None:
+    assert one(fields) == expected
+
+
+def test_hands_out_what_nobody_can_change() -> None:
+    profiles: Any = parse_profiles(DESIGN_SAMPLE)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        profiles.profiles["hostdev"].pods = "all"
+    with pytest.raises(TypeError):
+        profiles.profiles["hostdev"].env["X"] = "1"
+    with pytest.raises(TypeError):
+        del profiles.profiles["hostdev"]

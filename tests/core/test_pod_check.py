@@ -1,0 +1,109 @@
+"""The structure check: what the API server sends passes, what cannot be a pod is refused by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests import pods
+from webhook.core.errors import MalformedReview
+from webhook.core.pod_check import check_pod
+
+CONTAINER = {"name": "c"}
+
+
+def pod(**spec: Any) -> dict[str, Any]:
+    return {"spec": {"containers": [CONTAINER], **spec}}
+
+
+REFUSED: list[tuple[Any, str]] = [
+    ([], "pod: expected an object, found a list"),
+    (None, "pod: expected an object, found nothing"),
+    ({"metadata": "x"}, "pod.metadata: expected an object, found a string"),
+    ({"metadata": {"labels": {"a": 1}}}, "pod.metadata.labels['a']: expected a string, found a number"),
+    ({"metadata": {"annotations": []}}, "pod.metadata.annotations: expected an object, found a list"),
+    ({"metadata": {"name": 5}}, "pod.metadata.name: expected a string, found a number"),
+    (
+        {"metadata": {"ownerReferences": [{"controller": "true"}]}},
+        "pod.metadata.ownerReferences[0].controller: expected true or false",
+    ),
+    ({"spec": []}, "pod.spec: expected an object, found a list"),
+    ({"spec": {"containers": {}}}, "pod.spec.containers: expected a list, found an object"),
+    ({"spec": {"containers": [None]}}, "pod.spec.containers[0]: expected an object, found nothing"),
+    (
+        {"spec": {"containers": [{"env": [{"name": 1}]}]}},
+        "pod.spec.containers[0].env[0].name: expected a string, found a number",
+    ),
+    (
+        {"spec": {"containers": [{"env": [{"name": "A", "value": 1}]}]}},
+        "pod.spec.containers[0].env[0].value: expected a string",
+    ),
+    (
+        {"spec": {"containers": [{"env": [{"name": "A", "valueFrom": []}]}]}},
+        "pod.spec.containers[0].env[0].valueFrom: expected an object",
+    ),
+    ({"spec": {"containers": [{"command": "sh"}]}}, "pod.spec.containers[0].command: expected a list, found a string"),
+    ({"spec": {"containers": [{"args": [1]}]}}, "pod.spec.containers[0].args[0]: expected a string, found a number"),
+    (
+        {"spec": {"containers": [{"resources": {"limits": {"a/b": []}}}]}},
+        "pod.spec.containers[0].resources.limits['a/b']: expected a quantity",
+    ),
+    ({"spec": {"containers": [{"resources": {"limits": {"a/b": True}}}]}}, "expected a quantity, found a boolean"),
+    (
+        {"spec": {"containers": [{"volumeMounts": [{"name": "a"}]}]}},
+        "pod.spec.containers[0].volumeMounts[0].mountPath: expected a string, found nothing",
+    ),
+    (
+        {"spec": {"containers": [{"securityContext": {"capabilities": {"add": "IPC_LOCK"}}}]}},
+        "capabilities.add: expected a list",
+    ),
+    (
+        {"spec": {"containers": [{"securityContext": {"capabilities": ["IPC_LOCK"]}}]}},
+        "securityContext.capabilities: expected an object, found a list",
+    ),
+    (
+        {"spec": {"containers": [{"securityContext": {"runAsUser": True}}]}},
+        "securityContext.runAsUser: expected an integer, found a boolean",
+    ),
+    (pod(hostNetwork="yes"), "pod.spec.hostNetwork: expected true or false, found a string"),
+    (pod(volumes=[{"name": "v", "emptyDir": "x"}]), "pod.spec.volumes[0].emptyDir: expected an object"),
+    (
+        pod(volumes=[{"name": "v", "downwardAPI": []}]),
+        "pod.spec.volumes[0].downwardAPI: expected an object, found a list",
+    ),
+    (pod(os="windows"), "pod.spec.os: expected an object, found a string"),
+    (pod(os={"name": 1}), "pod.spec.os.name: expected a string, found a number"),
+    (
+        {"spec": {"containers": [{"securityContext": {"seLinuxOptions": "s0"}}]}},
+        "securityContext.seLinuxOptions: expected an object, found a string",
+    ),
+    (pod(nodeSelector={"a": None}), "pod.spec.nodeSelector['a']: expected a string, found nothing"),
+]
+
+
+@pytest.mark.parametrize(("value", "message"), REFUSED, ids=[row[1][:60] for row in REFUSED])
+def test_names_the_field_of_a_wrong_type(value: Any, message: str) -> None:
+    with pytest.raises(MalformedReview) as refused:
+        check_pod(value)
+    assert message in str(refused.value)
+
+
+@pytest.mark.parametrize("name", pods.all_names())
+def test_passes_every_real_pod(name: str) -> None:
+    found = pods.load(name)
+    assert check_pod(found) is found
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {},
+        {"spec": {}},
+        {"metadata": None, "spec": None},
+        pod(initContainers=None, volumes=None),
+        {"spec": {"containers": None}},
+    ],
+)
+def test_passes_what_is_missing_or_null(value: dict[str, Any]) -> None:
+    assert check_pod(value) == value

@@ -1,0 +1,81 @@
+"""A profile that pods choose by labels of their own: network-resources-injector's user-defined injections."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.worlds import namespace
+from webhook.core import names
+from webhook.core.errors import Denied
+from webhook.core.model import Namespace, Object, Reason
+from webhook.core.plan import Skip, select_profile
+from webhook.core.profiles import Profile, parse_profiles
+from webhook.core.review import Verdict, decide
+from webhook.world.objects import ObjectsWorld
+
+TEXT = """
+profiles:
+  fabric: {}
+  sriov: {podLabels: {feature/sriov: "true"}, annotations: {top-secret: password}, ipcLock: false}
+  sriov-blue: {podLabels: {feature/sriov: "true", feature/blue: "true"}}
+  green: {podLabels: {feature/green: "true"}}
+"""
+PROFILES = parse_profiles(TEXT)
+SRIOV = {"feature/sriov": "true"}
+
+
+def chosen(labels: dict[str, str] | None, of_namespace: str | None = "fabric", override: str | None = None) -> str:
+    space = Namespace("train", {names.PROFILE: of_namespace} if of_namespace else {})
+    found = select_profile({"metadata": {"name": "a", "labels": labels}}, space, PROFILES, override)
+    return found.name if isinstance(found, Profile) else found.decision.reason
+
+
+@pytest.mark.parametrize(
+    ("labels", "of_namespace", "override", "expected"),
+    [
+        (None, "fabric", None, "fabric"),
+        (SRIOV, "fabric", None, "sriov"),
+        (SRIOV, None, None, "sriov"),
+        (SRIOV, "none", None, "sriov"),
+        ({"feature/sriov": "false"}, "fabric", None, "fabric"),
+        ({"feature/blue": "true"}, "fabric", None, "fabric"),
+        ({**SRIOV, "other": "x"}, "fabric", None, "sriov"),
+        ({**SRIOV, "feature/blue": "true"}, "fabric", None, "sriov-blue"),
+        ({**SRIOV, names.PROFILE: "fabric"}, "fabric", None, "fabric"),
+        ({**SRIOV, names.PROFILE: "none"}, "fabric", None, Reason.OPTED_OUT),
+        (SRIOV, "fabric", "fabric", "fabric"),
+    ],
+)
+def test_stands_between_the_pods_own_label_and_the_namespaces(
+    labels: dict[str, str] | None, of_namespace: str | None, override: str | None, expected: str
+) -> None:
+    assert chosen(labels, of_namespace, override) == expected
+
+
+def test_a_pod_that_two_profiles_want_is_denied_with_both() -> None:
+    with pytest.raises(Denied) as denied:
+        chosen({**SRIOV, "feature/green": "true", "feature/blue": "true"})
+    assert denied.value.reason is Reason.AMBIGUOUS_PROFILE
+    assert denied.value.message == (
+        "pod a: its labels are the podLabels of profiles green and sriov and sriov-blue; "
+        f"label the pod {names.PROFILE} with one of them"
+    )
+
+
+def judge(labels: dict[str, str]) -> Verdict:
+    pod: Object = {
+        "metadata": {"name": "a", "namespace": "train", "labels": labels},
+        "spec": {"containers": [{"name": "c", "image": "i"}]},
+    }
+    return decide(pod, "train", PROFILES, ObjectsWorld([namespace("train", profile="fabric")]))
+
+
+def test_counts_as_the_pods_own_wish() -> None:
+    assert judge({}).reason == Reason.UNKNOWN_SYSTEM
+    verdict = judge(SRIOV)
+    assert verdict.reason == "injected"
+    assert verdict.pod["metadata"]["annotations"]["top-secret"] == "password"
+
+
+def test_skips_are_none_of_the_profiles() -> None:
+    assert isinstance(select_profile({"metadata": {}}, Namespace("train"), PROFILES, None), Skip)

@@ -1,0 +1,385 @@
+"""Reviews: the answers to the API server, byte for byte what it accepts, and what is decided about whole pods."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import json
+from random import Random
+from typing import Any
+
+import jsonpatch
+import pytest
+
+from tests import pods
+from tests.mutations import broken, deep
+from tests.pods import plain
+from tests.worlds import namespace, network, profiles, world
+from webhook.core import names
+from webhook.core.errors import MalformedReview, Unavailable
+from webhook.core.model import Namespace, Object, Outcome, Reason
+from webhook.core.profiles import Profiles
+from webhook.core.review import Verdict, answer_review, decide
+from webhook.world.objects import ObjectsWorld
+
+PROFILES = profiles()
+POD_RESOURCE = {"group": "", "version": "v1", "resource": "pods"}
+
+
+def judge(pod: Object, cluster: ObjectsWorld | None = None, using: Profiles = PROFILES, **options: Any) -> Verdict:
+    """Decide, having checked what holds for every decision: input untouched, patch applies, a second pass changes nothing."""
+    cluster = cluster or world()
+    before = copy.deepcopy(pod)
+    verdict = decide(pod, "train", using, cluster, **options)
+    assert pod == before
+    operations = json.loads(json.dumps(verdict.operations))
+    assert jsonpatch.apply_patch(before, operations) == verdict.pod
+    if verdict.allowed and not verdict.observed:
+        again = decide(json.loads(json.dumps(verdict.pod)), "train", using, cluster, **options)
+        assert again.operations == []
+        assert (again.allowed, again.job, again.rendezvous) == (True, verdict.job, verdict.rendezvous)
+    return verdict
+
+
+def review(pod: object, **request: Any) -> bytes:
+    fields = {
+        "uid": "d15da131-33e5-4793-a38e-1c77b3690cde",
+        "resource": POD_RESOURCE,
+        "namespace": "train",
+        "operation": "CREATE",
+        "object": pod,
+        "dryRun": False,
+        **request,
+    }
+    return json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": fields}).encode()
+
+
+def respond(body: bytes, cluster: ObjectsWorld | None = None) -> Object:
+    answer = json.loads(answer_review(body, PROFILES, cluster or world()).body)
+    assert (answer["apiVersion"], answer["kind"]) == ("admission.k8s.io/v1", "AdmissionReview")
+    response: Object = answer["response"]
+    assert response["uid"] == "d15da131-33e5-4793-a38e-1c77b3690cde"
+    assert ("patch" in response) == ("patchType" in response)
+    return response
+
+
+@pytest.mark.parametrize("name", pods.all_names())
+@pytest.mark.parametrize("profile", ["shared", "rails", "everything"])
+def test_every_real_pod_is_allowed_and_judged_the_same_twice(name: str, profile: str) -> None:
+    verdict = judge(pods.load(name), world(profile=profile))
+    assert verdict.allowed
+    assert verdict.profile == profile
+    assert (verdict.reason == "injected") == (profile == "everything" or "mpijob-launcher" not in name)
+
+
+def test_a_complete_pod_is_consistent_in_all_its_parts() -> None:
+    verdict = judge(pods.load("pods/volcano-pod-1.yaml"), world(profile="rails"))
+    container = verdict.pod["spec"]["containers"][0]
+    metadata = verdict.pod["metadata"]
+    assert metadata["annotations"][names.NETWORKS] == "rails/rail-0,rails/rail-1"
+    for part in ("limits", "requests"):
+        assert {key: container["resources"][part][key] for key in container["resources"][part] if "rail" in key} == {
+            "nvidia.com/rail_0": "1",
+            "nvidia.com/rail_1": "1",
+        }
+    assert container["securityContext"]["capabilities"] == {"add": ["IPC_LOCK"]}
+    values = {entry["name"]: entry.get("value") for entry in container["env"]}
+    assert (values["NCCL_SOCKET_IFNAME"], values["GLOO_SOCKET_IFNAME"]) == ("=net1", "net1")
+    assert metadata["labels"][names.JOB] == verdict.job
+    assert metadata["labels"][names.RENDEZVOUS] == verdict.rendezvous == "worker"
+    assert metadata["annotations"][names.RENDEZVOUS_NETWORK] == "rails/rail-0@net1/any"
+    assert metadata["annotations"][names.CONTAINER] == "train-1"
+    status = json.loads(metadata["annotations"][names.STATUS])
+    assert status["profile"] == "rails"
+    assert {"networks", "devices", "ipc-lock", "rendezvous", "environment"} <= set(status["injected"])
+    assert status["skipped"] == {}, "nobody asked for podInfo, node selectors or a sidecar"
+
+
+def test_our_keys_and_the_network_status_are_never_trusted() -> None:
+    forged = dict.fromkeys((*names.OWN_ANNOTATIONS, *names.FOREIGN_STALE_ANNOTATIONS), "10.6.6.6")
+    labels = {names.JOB: "victim-0123456789", names.RENDEZVOUS: "master"}
+    pod = pods.load("pods/jobset-1.yaml")
+    pod["metadata"]["annotations"].update(forged)
+    pod["metadata"]["labels"].update(labels)
+    found = judge(pod).pod["metadata"]
+    assert found["labels"][names.JOB] != "victim-0123456789"
+    assert found["labels"][names.RENDEZVOUS] == "worker"
+    for key in (names.MASTER_ADDR, names.MASTER_HOST, names.LOCAL_ADDR, names.NETWORK_STATUS, names.NETWORKS_STATUS):
+        assert key not in found["annotations"]
+    assert "10.6.6.6" not in json.dumps(found)
+    alone = plain(dict(labels))
+    alone["metadata"]["annotations"] = dict(forged)
+    left = judge(alone).pod["metadata"]
+    assert left["labels"] == {}
+    assert left["annotations"] == {}
+
+
+def test_a_known_master_is_given_to_a_late_worker_at_once() -> None:
+    job = judge(pods.load("pods/jobset-0.yaml")).job
+    metadata = {
+        "name": "ddp-workers-0-0",
+        "namespace": "train",
+        "uid": "u",
+        "creationTimestamp": "2026-11-21T09:00:00Z",
+        "labels": {names.JOB: job, names.RENDEZVOUS: "master"},
+        "annotations": {names.MASTER_ADDR: "fd00::5", names.MASTER_HOST: "[fd00::5]"},
+    }
+    cluster = world({"apiVersion": "v1", "kind": "Pod", "metadata": metadata})
+    worker = judge(pods.load("pods/jobset-1.yaml"), cluster).pod["metadata"]["annotations"]
+    assert (worker[names.MASTER_ADDR], worker[names.MASTER_HOST]) == ("fd00::5", "[fd00::5]")
+    master = judge(pods.load("pods/jobset-0.yaml"), cluster).pod["metadata"]["annotations"]
+    assert names.MASTER_ADDR not in master
+
+
+def skipped(verdict: Verdict, reason: Reason) -> str:
+    assert verdict.allowed
+    [decision] = verdict.decisions
+    assert (decision.step, decision.outcome, decision.reason) == ("profile", Outcome.SKIPPED, reason)
+    assert verdict.reason == reason
+    return decision.message
+
+
+def denied(verdict: Verdict, reason: Reason) -> str:
+    assert (verdict.allowed, verdict.code, verdict.reason, verdict.operations) == (False, 422, reason, [])
+    return verdict.message
+
+
+def test_a_windows_pod_gets_no_linux_wait() -> None:
+    """The API server refuses a Linux security context in it."""
+    pod = pods.load("pods/kubeflow-pytorchjob-1.yaml")
+    pod["spec"]["os"] = {"name": "windows"}
+    verdict = judge(pod)
+    assert verdict.allowed
+    assert (verdict.job, verdict.rendezvous) == ("", "")
+    assert verdict.pod["spec"]["initContainers"] == pod["spec"]["initContainers"]
+    assert [one.reason for one in verdict.decisions if one.step == "rendezvous"] == [Reason.WINDOWS]
+
+
+def test_a_pod_on_the_nodes_network_waits_for_no_address() -> None:
+    pod = pods.load("pods/kubeflow-pytorchjob-1.yaml")
+    pod["spec"]["hostNetwork"] = True
+    verdict = judge(pod)
+    assert (verdict.allowed, verdict.rendezvous) == (True, "")
+    assert verdict.pod["spec"]["initContainers"] == pod["spec"]["initContainers"]
+    [decision] = [one for one in verdict.decisions if one.step == "rendezvous"]
+    assert (decision.outcome, decision.reason) == (Outcome.SKIPPED, Reason.HOST_NETWORK)
+
+
+def test_a_network_without_addresses_gives_no_rendezvous() -> None:
+    bare = ObjectsWorld([namespace("train"), network("default/rdma-net", ipam={})])
+    verdict = judge(pods.load("pods/kubeflow-pytorchjob-1.yaml"), bare)
+    assert (verdict.reason, verdict.rendezvous) == ("injected", "")
+    [decision] = [one for one in verdict.decisions if one.step == "rendezvous"]
+    assert (decision.outcome, decision.reason) == (Outcome.SKIPPED, Reason.NO_IPAM)
+
+
+@pytest.mark.parametrize(
+    ("family", "addresses", "name", "everywhere"),
+    [
+        pytest.param("any", "192.168.0.0/16", "bert-worker-0", False, id="names-come-after-digits"),
+        pytest.param("any", "192.168.0.0/16", "0-bert-worker", True, id="a-name-that-starts-with-a-digit"),
+        pytest.param("any", "fd00::/64", "bert-worker-0", True, id="a-network-of-ipv6-alone"),
+        pytest.param("IPv6", "192.168.0.0/16", "bert-worker-0", True, id="ipv6-as-the-profile-says"),
+    ],
+)
+def test_a_worker_gives_its_own_address_where_its_name_could_sort_before_rank_zeros(
+    family: str, addresses: str, name: str, everywhere: bool
+) -> None:
+    using = profiles(
+        f"profiles: {{shared: {{networks: [{{network: default/rdma-net}}], rendezvous: {{ipFamily: {family}}}}}}}"
+    )
+    cluster = ObjectsWorld(
+        [namespace("train"), network("default/rdma-net", ipam={"type": "whereabouts", "range": addresses})]
+    )
+    pod = pods.load("pods/kubeflow-pytorchjob-1.yaml")
+    pod["metadata"]["name"] = name
+    container = judge(pod, cluster, using).pod["spec"]["containers"][0]
+    assert ("PET_LOCAL_ADDR" in [entry["name"] for entry in container["env"]]) is everywhere
+
+
+def test_the_status_of_a_pod_with_broken_text_is_written_all_the_same() -> None:
+    """Explain judges what an API server sends, and only Python's own JSON reader takes half of a surrogate pair."""
+    pod = plain({"kueue.x-k8s.io/pod-group-name": "\ud800"})
+    status = judge(pod, world(profile="everything")).pod["metadata"]["annotations"][names.STATUS]
+    assert status.isascii()
+    assert "group \ud800" in json.loads(status)["skipped"]["rendezvous"]
+
+
+def test_pods_that_are_left_alone_say_why() -> None:
+    torchx = pods.load("pods/volcano-pod-1.yaml")
+    assert "plain pod" in skipped(judge(plain()), Reason.UNKNOWN_SYSTEM)
+    assert names.PROFILE in skipped(judge(torchx, world(profile=None)), Reason.NO_PROFILE)
+    skipped(judge(plain({names.PROFILE: "none"})), Reason.OPTED_OUT)
+    skipped(judge(torchx, world(profile="none")), Reason.OPTED_OUT)
+    empty = pods.load("pods/volcano-pod-1.yaml")
+    empty["spec"]["containers"] = []
+    skipped(judge(empty), Reason.INVALID_POD)
+
+
+def test_a_pod_of_no_system_is_injected_where_it_or_the_profile_asks() -> None:
+    for verdict in (judge(plain({names.PROFILE: "shared"})), judge(plain(), world(profile="everything"))):
+        assert verdict.reason == "injected"
+        container = verdict.pod["spec"]["containers"][0]
+        assert container["resources"]["limits"] == {"rdma/hca": "1"}
+        assert {mount["mountPath"] for mount in container["volumeMounts"]} == {"/dev/shm"}
+        assert verdict.pod["metadata"]["annotations"][names.NETWORKS] == "default/rdma-net"
+        [rendezvous] = [each for each in verdict.decisions if each.step == "rendezvous"]
+        assert (rendezvous.outcome, rendezvous.reason) == (Outcome.SKIPPED, Reason.UNKNOWN_SYSTEM)
+        assert names.JOB not in verdict.pod["metadata"]["labels"]
+
+
+def test_pods_that_can_never_work_are_denied_with_what_to_do() -> None:
+    torchx = pods.load("pods/volcano-pod-1.yaml")
+    message = denied(judge(torchx, world(profile="typo")), Reason.UNKNOWN_PROFILE)
+    assert message.startswith("namespace train: label fabric-injector.io/profile: no profile is named 'typo'; ")
+    assert message.endswith("use one of: everything, here-only, rails, shared")
+    labelled = plain({names.PROFILE: "typo"})
+    assert "pod plain: label" in denied(judge(labelled), Reason.UNKNOWN_PROFILE)
+    assert "allowedNamespaces" in denied(judge(torchx, world(profile="here-only")), Reason.NAMESPACE_NOT_ALLOWED)
+    absent = ObjectsWorld([namespace("train")])
+    assert "default/rdma-net" in denied(judge(torchx, absent), Reason.NETWORK_ABSENT)
+    torchx["metadata"]["annotations"][names.NETWORKS] = "a/b/c"
+    assert "a/b/c" in denied(judge(torchx), Reason.BAD_NETWORKS)
+
+
+def test_the_pods_label_is_stronger_than_the_namespaces() -> None:
+    pod = pods.load("pods/volcano-pod-1.yaml")
+    pod["metadata"]["labels"][names.PROFILE] = "rails"
+    assert judge(pod).profile == "rails"
+    assert judge(pod, profile="shared").profile == "shared"
+
+
+def test_observe_decides_and_tells_but_changes_and_denies_nothing() -> None:
+    verdict = judge(pods.load("pods/volcano-pod-1.yaml"), world(mode="observe"))
+    assert (verdict.allowed, verdict.observed, verdict.operations, verdict.reason) == (True, True, [], "injected")
+    assert any("networks would be injected" in warning for warning in verdict.warnings)
+    wrong = judge(pods.load("pods/volcano-pod-1.yaml"), world(profile="typo", mode="observe"))
+    assert (wrong.allowed, wrong.reason) == (True, Reason.UNKNOWN_PROFILE)
+    assert any("would be denied" in warning for warning in wrong.warnings)
+
+
+def test_a_namespace_label_newer_than_the_cache_counts() -> None:
+    class Stale(ObjectsWorld):
+        def fresh_namespace(self, name: str) -> Namespace | None:
+            return Namespace(name, {names.PROFILE: "shared"})
+
+    for objects in ([], [namespace("train", None)]):
+        cluster = Stale([*objects, network("default/rdma-net")])
+        assert decide(pods.load("pods/volcano-pod-1.yaml"), "train", PROFILES, cluster).reason == "injected"
+
+
+def test_a_pod_that_names_its_profile_costs_no_request_for_its_namespace() -> None:
+    class Unreachable(ObjectsWorld):
+        def fresh_namespace(self, name: str) -> Namespace | None:
+            raise Unavailable(f"namespace {name} was asked for")
+
+    cluster = Unreachable([namespace("train", None), network("default/rdma-net")])
+    assert decide(plain({names.PROFILE: "shared"}), "train", PROFILES, cluster).reason == "injected"
+    with pytest.raises(Unavailable, match="was asked for"):
+        decide(plain(), "train", PROFILES, cluster)
+
+
+def test_an_unknown_namespace_cannot_be_judged() -> None:
+    with pytest.raises(Unavailable, match="namespace train"):
+        decide(plain(), "train", PROFILES, ObjectsWorld([]))
+
+
+def test_the_answer_carries_a_patch_that_gives_the_pod() -> None:
+    pod = pods.load("pods/volcano-pod-1.yaml")
+    response = respond(review(pod))
+    assert response["allowed"] is True
+    assert response["patchType"] == "JSONPatch"
+    patched = jsonpatch.apply_patch(pod, json.loads(base64.b64decode(response["patch"])))
+    assert patched == decide(pod, "train", PROFILES, world()).pod
+
+
+def test_an_unchanged_pod_has_no_patch() -> None:
+    assert respond(review(plain())) == {"uid": "d15da131-33e5-4793-a38e-1c77b3690cde", "allowed": True}
+
+
+def test_a_denial_carries_code_and_message() -> None:
+    response = respond(review(plain({names.PROFILE: "typo"})))
+    assert response["allowed"] is False
+    assert "patch" not in response
+    assert response["status"]["code"] == 422
+    assert response["status"]["message"].startswith("pod plain: label")
+
+
+def test_warnings_hold_no_control_characters() -> None:
+    pod = pods.load("pods/volcano-pod-1.yaml")
+    pod["spec"]["containers"][0]["securityContext"] = {"runAsUser": 1000}
+    pod["spec"]["containers"][0]["name"] = "train\n\x1b[31m"
+    warnings = respond(review(pod))["warnings"]
+    assert warnings
+    assert all(warning.isprintable() for warning in warnings)
+
+
+@pytest.mark.parametrize(
+    "request_of_no_new_pod",
+    [
+        {"operation": "UPDATE"},
+        {"resource": {"group": "apps", "version": "v1", "resource": "deployments"}},
+        {"subResource": "eviction"},
+    ],
+)
+def test_what_is_no_new_pod_is_allowed_as_it_is(request_of_no_new_pod: Object) -> None:
+    assert respond(review({"anything": 1}, **request_of_no_new_pod)) == {
+        "uid": "d15da131-33e5-4793-a38e-1c77b3690cde",
+        "allowed": True,
+    }
+
+
+def test_a_generated_name_is_told_with_the_answer() -> None:
+    answer = answer_review(review(pods.load("pods/jobset-1.yaml"), dryRun=True), PROFILES, world())
+    assert (answer.name, answer.namespace, answer.dry_run) == ("ddp-workers-0-1-", "train", True)
+
+
+MALFORMED: list[tuple[bytes, str]] = [
+    (b"", "no JSON text"),
+    (b"\xff", "no JSON text"),
+    (b'{"a": NaN}', "no JSON text"),
+    (b'"\\ud800"', "no JSON text"),
+    (b"[" * 100_000, "no JSON text"),
+    (b"[]", "expected an AdmissionReview object"),
+    (b"{}", "admission.k8s.io/v1"),
+    (b'{"apiVersion":"admission.k8s.io/v1beta1","kind":"AdmissionReview","request":{}}', "admission.k8s.io/v1"),
+    (b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}', "request: expected an object"),
+    (review({}, uid=5), "request.uid"),
+    (review({}, uid=""), "request.uid"),
+    (review({}, namespace=None), "request.namespace"),
+    (review(None), "request.object: expected an object, found nothing"),
+    (review({"spec": {"containers": 5}}), "request.object.spec.containers"),
+]
+
+
+@pytest.mark.parametrize(("body", "message"), MALFORMED, ids=[str(index) for index in range(len(MALFORMED))])
+def test_what_is_no_review_is_refused_by_name(body: bytes, message: str) -> None:
+    with pytest.raises(MalformedReview) as refused:
+        answer_review(body, PROFILES, world())
+    assert message in str(refused.value)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_broken_review_breaks_the_answer(seed: int) -> None:
+    random = Random(seed)
+    clusters = [world(profile=profile) for profile in ("shared", "rails", "everything")]
+    samples = [json.loads(review(pods.load(name))) for name in pods.all_names()]
+    outcomes = {"answered": 0, "malformed": 0}
+    for _ in range(400):
+        value = broken(random.choice(samples), random, random.randint(1, 4))
+        try:
+            answer = answer_review(json.dumps(value).encode(), PROFILES, random.choice(clusters))
+        except (MalformedReview, Unavailable):
+            outcomes["malformed"] += 1
+            continue
+        outcomes["answered"] += 1
+        response = json.loads(answer.body)["response"]
+        if "patch" in response:
+            jsonpatch.apply_patch(value["request"]["object"], json.loads(base64.b64decode(response["patch"])))
+    assert min(outcomes.values()) > 20, outcomes
+
+
+def test_deep_nesting_where_nobody_reads_is_carried_along() -> None:
+    pod = pods.load("pods/volcano-pod-1.yaml")
+    pod["spec"]["affinity"] = deep(200)
+    assert respond(review(pod))["allowed"] is True

@@ -1,0 +1,242 @@
+"""Which container of a pod trains."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.builders import minimal_container, minimal_pod, profile
+from webhook.core import names
+from webhook.core.accelerators import is_accelerator
+from webhook.core.errors import Denied
+from webhook.core.model import Object, Reason
+from webhook.core.training_container import choose_container
+from webhook.core.workloads.member import Member
+
+GPU = {"limits": {"nvidia.com/gpu": "8"}}
+PLAIN, PROFILED = profile(), profile(container="main")
+TORCH = Member(system="kubeflow-pytorchjob", container="pytorch")
+
+
+def _pod(*found: Object, annotation: str | None = None, **spec: Any) -> Object:
+    metadata = {"annotations": {names.CONTAINER: annotation}} if annotation is not None else {}
+    return minimal_pod(*found, metadata=metadata, **spec)
+
+
+def _one(name: str, **fields: Any) -> Object:
+    return minimal_container(name, **fields)
+
+
+@pytest.mark.parametrize(
+    ("pod", "profile", "member", "wanted"),
+    [
+        pytest.param(_pod(_one("a"), _one("b")), PLAIN, None, (0, "it is the first container"), id="first"),
+        pytest.param(
+            _pod(_one("istio-proxy"), _one("b")), PLAIN, None, (1, "it is the first container"), id="not-a-proxy"
+        ),
+        pytest.param(_pod(_one("istio-proxy")), PLAIN, None, (0, "it is the first container"), id="only-a-proxy"),
+        pytest.param(
+            _pod(_one("log"), _one("pytorch")),
+            PLAIN,
+            TORCH,
+            (1, "kubeflow-pytorchjob names its training container so"),
+            id="the-systems-name",
+        ),
+        pytest.param(
+            _pod(_one("log"), _one("other")),
+            PLAIN,
+            TORCH,
+            (0, "it is the first container"),
+            id="the-systems-name-absent",
+        ),
+        pytest.param(
+            _pod(_one("pytorch"), _one("b", resources=GPU)),
+            PLAIN,
+            TORCH,
+            (1, "it asks for nvidia.com/gpu"),
+            id="accelerator-before-the-systems-name",
+        ),
+        pytest.param(
+            _pod(_one("a", resources={"limits": None}), _one("b", resources={"requests": {"amd.com/gpu": 1}})),
+            PLAIN,
+            None,
+            (1, "it asks for amd.com/gpu"),
+            id="accelerator-in-requests",
+        ),
+        pytest.param(
+            _pod(_one("a", resources={"limits": {"nvidia.com/gpu": "0"}}), _one("b", resources=GPU)),
+            PLAIN,
+            None,
+            (1, "it asks for nvidia.com/gpu"),
+            id="no-accelerator-is-none",
+        ),
+        pytest.param(
+            _pod(_one("a", resources={"limits": {"spidernet.io/shared_cx5_gpu1": "1"}}), _one("b", resources=GPU)),
+            PLAIN,
+            None,
+            (1, "it asks for nvidia.com/gpu"),
+            id="network-card-beside-a-gpu",
+        ),
+        pytest.param(
+            _pod(_one("a"), _one("b", resources={"claims": [{"name": "gpu"}]}), _one("c", resources=GPU)),
+            PLAIN,
+            None,
+            (1, "it has resource claims"),
+            id="claims",
+        ),
+        pytest.param(
+            _pod(_one("a", resources=GPU), _one("main")),
+            PROFILED,
+            TORCH,
+            (1, "profile rdma names it"),
+            id="the-profiles-name",
+        ),
+        pytest.param(
+            _pod(_one("a"), _one("b", resources=GPU)),
+            PROFILED,
+            None,
+            (1, "it asks for nvidia.com/gpu"),
+            id="the-profiles-name-absent",
+        ),
+        pytest.param(
+            _pod(_one("a", resources=GPU), _one("main"), _one("c"), annotation="c"),
+            PROFILED,
+            TORCH,
+            (2, f"annotation {names.CONTAINER} names it"),
+            id="annotation-before-all",
+        ),
+        pytest.param(
+            _pod(_one("a"), annotation=""), PLAIN, None, (0, "it is the first container"), id="empty-annotation-is-none"
+        ),
+        pytest.param(
+            _pod(_one("a"), _one("b"), initContainers=[_one("side", resources=GPU, restartPolicy="Always")]),
+            PLAIN,
+            None,
+            (0, "it is the first container"),
+            id="never-a-sidecar",
+        ),
+    ],
+)
+def test_chooses(pod: Object, profile: Any, member: Member | None, wanted: tuple[int, str]) -> None:
+    assert choose_container(pod, profile, member) == wanted
+
+
+def test_follows_its_own_choice_when_another_injector_adds_a_container() -> None:
+    pod = _pod(_one("a", resources=GPU))
+    index, _ = choose_container(pod, PLAIN, None)
+    chosen = pod["spec"]["containers"][index]["name"]
+    later = _pod(_one("injected", resources=GPU), *pod["spec"]["containers"], annotation=chosen)
+    assert choose_container(later, PLAIN, None)[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("pod", "found"),
+    [
+        pytest.param(
+            _pod(_one("a"), _one("b"), annotation="c"),
+            "'c' is no container of the pod; write one of a, b, or remove the annotation",
+            id="unknown",
+        ),
+        pytest.param(
+            _pod(_one("a"), annotation="side", initContainers=[_one("side", restartPolicy="Always")]),
+            "'side' is an init container; write one of a, or remove the annotation",
+            id="init-container",
+        ),
+    ],
+)
+def test_denies_an_annotation_that_names_no_container(pod: Object, found: str) -> None:
+    with pytest.raises(Denied) as caught:
+        choose_container(pod, PLAIN, None)
+    assert caught.value.reason is Reason.INVALID_POD
+    assert caught.value.message == f"pod train-0: annotation {names.CONTAINER}: {found}"
+
+
+def test_denies_a_pod_without_containers() -> None:
+    with pytest.raises(Denied, match=r"pod train-0: spec\.containers is empty"):
+        choose_container({"metadata": {"name": "train-0"}, "spec": {"containers": None}}, PLAIN, None)
+
+
+@pytest.mark.parametrize(
+    "resource",
+    [
+        "nvidia.com/gpu",
+        "nvidia.com/gpu.shared",
+        "nvidia.com/mig-1g.5gb",
+        "nvidia.com/mig-3g.20gb.me",
+        "nvidia.com/gpumem",
+        "amd.com/gpu",
+        "amd.com/cpx_nps4",
+        "gpu.intel.com/i915",
+        "gpu.intel.com/xe",
+        "npu.intel.com/accel",
+        "habana.ai/gaudi",
+        "aws.amazon.com/neuron",
+        "aws.amazon.com/neuroncore",
+        "aws.amazon.com/neurondevice",
+        "google.com/tpu",
+        "cloud-tpus.google.com/v3",
+        "huawei.com/Ascend910",
+        "huawei.com/ascend-1980",
+        "huawei.com/npu",
+        "cambricon.com/mlu",
+        "cambricon.com/mlu370",
+        "metax-tech.com/gpu",
+        "metax-tech.com/sgpu",
+        "mthreads.com/vgpu",
+        "hygon.com/dcu",
+        "enflame.com/gcu",
+        "kunlunxin.com/xpu",
+        "furiosa.ai/rngd",
+        "rebellions.ai/ATOM",
+        "tenstorrent.com/n150",
+        "graphcore.ai/ipu",
+        "qualcomm.com/qaic",
+        "aliyun.com/gpu-mem",
+        "aliyun.com/gpu-core.percentage",
+        "tke.cloud.tencent.com/qgpu-core",
+        "tencent.com/vcuda-core",
+        "volcano.sh/vgpu-number",
+        "koordinator.sh/gpu-memory-ratio",
+        "k8s.amazonaws.com/vgpu",
+        "alpha.kubernetes.io/nvidia-gpu",
+        "dra.llm-d.io/gpu-nic-pair",
+    ],
+)
+def test_takes_for_an_accelerator(resource: str) -> None:
+    assert is_accelerator(resource)
+
+
+@pytest.mark.parametrize(
+    "resource",
+    [
+        "cpu",
+        "memory",
+        "gpu",
+        "hugepages-2Mi",
+        "rdma/ib",
+        "rdma/hca",
+        "rdma/rdma_shared_device_a",
+        "rdma/gpu0_nic",
+        "rdma/gpu0",
+        "spidernet.io/shared_cx5_gpu1",
+        "spidernet.io/gpu1_rdma",
+        "nvidia.com/gpu0-rail",
+        "nvidia.com/hostdev",
+        "nvidia.com/rdma-vf",
+        "nvidia.com/sriov_resource_rail_0",
+        "nvidia.com/mlnxnics",
+        "openshift.io/eth_rail0",
+        "openshift.io/gpu0_vf",
+        "vpc.amazonaws.com/efa",
+        "networking.gke.io.networks/rdma-0",
+        "aliyun/erdma",
+        "intel.com/qat",
+        "intel.com/intel_sriov_netdevice",
+        "gpu.intel.com/i915_monitoring",
+        "devices.kubevirt.io/kvm",
+        "example.com/xelink",
+    ],
+)
+def test_does_not_take_for_an_accelerator(resource: str) -> None:
+    assert not is_accelerator(resource)

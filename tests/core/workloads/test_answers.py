@@ -1,0 +1,210 @@
+"""What is answered, to the letter, of the pods that meet nobody: it is what log, metric, dry run and explain tell of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests import pods
+from tests.pods import add_env, drop_env, plain, set_command
+from webhook.core.model import Object
+from webhook.core.workloads import Member, recognise
+
+ALONE = "its ranks need no network to meet"
+GROUPLESS = "no-process-group: "
+LEADERLESS = "not-training: no variable or argument of this"
+
+
+def labelled(pod: Object, **labels: str) -> Object:
+    pod["metadata"]["labels"].update(labels)
+    return pod
+
+
+def bare(name: str) -> Object:
+    """Load a pod without variables and command."""
+    pod = pods.load(name)
+    for container in pod["spec"]["containers"]:
+        container["env"] = []
+    return set_command(pod, "sleep", "infinity")
+
+
+def running(name: str, *command: str) -> Object:
+    return set_command(pods.load(name), *command)
+
+
+def addressed(name: str, host: str) -> Object:
+    """Load a pod whose only address is this."""
+    return add_env(bare(name), "MASTER_ADDR", host)
+
+
+def owned(pod: Object, kind: str) -> Object:
+    pod["metadata"]["ownerReferences"] = [{"kind": kind, "name": "x", "uid": "u", "controller": True}]
+    return pod
+
+
+def of_trainjob(role: str) -> Object:
+    pod = bare("pods/kubeflow-trainer-1.yaml")
+    pod["spec"]["containers"][0].update(name=role, resources={})
+    return labelled(pod, **{"jobset.sigs.k8s.io/replicatedjob-name": role})
+
+
+def group_of_one() -> Object:
+    pod = pods.load("pods/lws-0.yaml")
+    pod["metadata"]["annotations"]["leaderworkerset.sigs.k8s.io/size"] = "1"
+    return pod
+
+
+MEMBERS: dict[str, tuple[Callable[[], Object], str]] = {
+    "kubeflow None": (
+        lambda: owned(pods.load("pods/kubeflow-pytorchjob-1.yaml"), "TFJob"),
+        GROUPLESS + "TFJob forms no torch process group",
+    ),
+    "kubeflow None, of no owner": (
+        lambda: plain({f"training.kubeflow.org/{key}-name": "jaxjob-controller" for key in ("job", "operator")}),
+        GROUPLESS + "jaxjob-controller forms no torch process group",
+    ),
+    "kubedl None": (
+        lambda: owned(pods.load("pods/kubedl-pytorchjob-1.yaml"), "MarsJob"),
+        GROUPLESS + "MarsJob forms no torch process group",
+    ),
+    "mpijob None": (
+        lambda: pods.load("pods/mpijob-worker-0.yaml"),
+        GROUPLESS + "MPI ranks find each other by the hostfile; give them variables with mpirun -x",
+    ),
+    "raycluster ray-head": (
+        lambda: pods.load("pods/raycluster-head.yaml"),
+        GROUPLESS + "Ray chooses MASTER_ADDR at run time from the node addresses that it registered",
+    ),
+    "slurm slurmd": (
+        lambda: plain({"app.kubernetes.io/name": "slurmd", "nodeset.slinky.slurm.net/pod-name": "gpu-0"}),
+        GROUPLESS + "Slurm sets MASTER_ADDR for each of its jobs",
+    ),
+    "leaderworkerset None": (group_of_one, f"single-node: the group has one pod: {ALONE}"),
+    "torch-on-k8s torch": (
+        lambda: running("pods/torch-on-k8s-0.yaml", "torchrun", "--standalone", "train.py"),
+        f"single-node: the job runs on one node: {ALONE}",
+    ),
+    "kubedl pytorch": (
+        lambda: addressed("pods/kubedl-pytorchjob-1.yaml", "localhost"),
+        "single-node: MASTER_ADDR is localhost: the pod is a process group of its own",
+    ),
+    "pytorchjob pytorch": (
+        lambda: addressed("pods/kubeflow-pytorchjob-1.yaml", "10.0.0.9"),
+        "user-value: MASTER_ADDR names 10.0.0.9, which is no pod of this job: the user's own address is kept",
+    ),
+    "pytorchjob pytorch, by an option": (
+        lambda: running("pods/kubeflow-pytorchjob-1.yaml", "torchrun", "--rdzv-endpoint=10.0.0.9:29500", "t.py"),
+        "user-value: --rdzv_endpoint names 10.0.0.9, which is no pod of this job: the user's own address is kept",
+    ),
+    "trainjob node, without torch": (
+        lambda: bare("pods/kubeflow-trainer-1.yaml"),
+        GROUPLESS + "the TrainJob's runtime names no torch address of rank 0",
+    ),
+    "trainjob node, without address": (
+        lambda: drop_env(pods.load("pods/kubeflow-trainer-1.yaml"), "PET_MASTER_ADDR"),
+        "no-master: no variable or argument names the job's rank 0",
+    ),
+    "trainjob node, torchrun without variables": (
+        lambda: set_command(bare("pods/kubeflow-trainer-1.yaml"), "torchrun", "train.py"),
+        "no-master: no variable or argument names the job's rank 0",
+    ),
+    "trainjob node, at etcd": (
+        lambda: running("pods/kubeflow-trainer-1.yaml", "torchrun", "--rdzv_backend=etcd", "train.py"),
+        "no-master: the job meets at an etcd server, not at rank 0",
+    ),
+    "torchx train-0, on one node": (
+        lambda: running("pods/volcano-pod-0.yaml", "torchrun", "--nnodes", "1", "train.py"),
+        f"single-node: the app runs on one node: {ALONE}",
+    ),
+    "torchx train-0": (
+        lambda: running("pods/volcano-pod-0.yaml", "echo", "hello"),
+        GROUPLESS + "the command of role 'train' does not name the address of rank 0",
+    ),
+    "torchx plain, of no role": (
+        lambda: plain({"torchx.pytorch.org/version": "0.7.0"}),
+        GROUPLESS + "the command of role '' does not name the address of rank 0",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", MEMBERS)
+def test_says_of_a_member_why_it_meets_nobody(case: str) -> None:
+    make, answer = MEMBERS[case]
+    found = recognise(make())
+    assert isinstance(found, Member)
+    assert found.rendezvous is None
+    assert f"{found.system} {found.container}" == case.partition(",")[0]
+    assert f"{found.reason}: {found.message}" == answer
+
+
+OTHERS: dict[str, tuple[Callable[[], Object], str]] = {
+    "mpijob": (
+        lambda: pods.load("pods/mpijob-launcher.yaml"),
+        "role: the MPI launcher asks for no accelerator: it only starts the workers",
+    ),
+    "trainjob": (
+        lambda: of_trainjob("launcher"),
+        "role: the MPI launcher asks for no accelerator: it only starts the nodes",
+    ),
+    "trainjob, initializer": (
+        lambda: of_trainjob("dataset-initializer"),
+        "role: the dataset-initializer prepares files and is no rank of the job",
+    ),
+    "torch-on-k8s": (
+        lambda: labelled(pods.load("pods/torch-on-k8s-1.yaml"), **{"task-type": "AIMaster"}),
+        "role: the AIMaster is no rank of the job",
+    ),
+    "kubedl": (
+        lambda: labelled(pods.load("pods/kubedl-pytorchjob-1.yaml"), **{"replica-type": "aimaster"}),
+        "role: the AIMaster is no rank of the job",
+    ),
+    "raycluster": (lambda: plain({"ray.io/cluster": "rc"}), "role: the Ray submitter runs no rank of the job"),
+    "jobset": (lambda: bare("pods/jobset-1.yaml"), f"{LEADERLESS} JobSet's pod names a pod of ddp as rank 0"),
+    "job": (lambda: bare("pods/indexed-job-1.yaml"), f"{LEADERLESS} Job's pod names a pod of ddp as rank 0"),
+    "job, not indexed": (
+        lambda: plain({"batch.kubernetes.io/job-name": "ddp"}),
+        "not-training: Job ddp is not indexed: its pods have no rank",
+    ),
+    "statefulset": (
+        lambda: bare("pods/statefulset-1.yaml"),
+        f"{LEADERLESS} StatefulSet's pod names a pod of ddp as rank 0",
+    ),
+    "leaderworkerset": (
+        lambda: bare("pods/lws-1.yaml"),
+        f"{LEADERLESS} LeaderWorkerSet's pod names a leader of mnmt",
+    ),
+    "volcano": (
+        lambda: bare("pods/volcano-pytorch-1.yaml"),
+        f"{LEADERLESS} Volcano Job's pod names a pod of bert as rank 0",
+    ),
+    "kueue-pod-group": (
+        lambda: plain({"kueue.x-k8s.io/pod-group-name": "ddp"}),
+        f"{LEADERLESS} pod names a pod of group ddp as rank 0",
+    ),
+    "jobset, of no template": (
+        lambda: plain({"jobset.sigs.k8s.io/jobset-name": "ddp"}),
+        f"{LEADERLESS} JobSet's pod names a pod of ddp as rank 0",
+    ),
+    ", of a JobSet's template alone": (
+        lambda: plain(
+            {"jobset.sigs.k8s.io/replicatedjob-name": "node"},
+            containers=[{"name": "node", "env": [{"name": "PET_MASTER_ADDR", "value": "x"}]}],
+        ),
+        "unknown-system: a plain pod, of no training system that is known",
+    ),
+    "": (plain, "unknown-system: a plain pod, of no training system that is known"),
+    ", of a Deployment": (
+        lambda: owned(plain(), "ReplicaSet"),
+        "unknown-system: a pod of a ReplicaSet, of no training system that is known",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", OTHERS)
+def test_says_of_another_pod_why_it_is_left_alone(case: str) -> None:
+    make, answer = OTHERS[case]
+    found = recognise(make())
+    assert not isinstance(found, Member)
+    assert found.system == case.partition(",")[0]
+    assert f"{found.reason}: {found.message}" == answer

@@ -1,0 +1,181 @@
+"""TorchX: every scheduler, version and odd role."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests import pods
+from tests.pods import add_env, set_command
+from webhook.core.model import Object, Reason
+from webhook.core.workloads import Member, recognise
+
+RUN = "torchrun --rdzv_backend c10d --rdzv_endpoint {}:29500 --rdzv_id 'train-x' --nnodes 2 --nproc_per_node 1 train.py"
+
+
+def replica(number: int, role: int = 0, address: str = "", command: str = RUN) -> Object:
+    pod = pods.load(f"pods/volcano-pod-{min(number, 1)}.yaml")
+    pod["metadata"]["labels"].update(
+        {"torchx.pytorch.org/role-index": str(role), "torchx.pytorch.org/replica-id": str(number)}
+    )
+    address = address or (
+        "${TORCHX_RANK0_HOST:=localhost}" if (number, role) == (0, 0) else "${VC_TRAIN_0_HOSTS:=localhost}"
+    )
+    return set_command(pod, "bash", "-c", command.format(address))
+
+
+def member(pod: Object) -> Member:
+    found = recognise(pod)
+    assert isinstance(found, Member), found
+    return found
+
+
+VARIABLES = [
+    ("volcano", "${VC_TRAIN_0_HOSTS:=localhost}", "VC_TRAIN_0_HOSTS"),
+    ("mcad", "${TORCHX_MCAD_TRAIN_0_HOSTS:=localhost}", "TORCHX_MCAD_TRAIN_0_HOSTS"),
+    ("mcad-without-default", "$TORCHX_MCAD_TRAIN_0_HOSTS", "TORCHX_MCAD_TRAIN_0_HOSTS"),
+    ("underscore-role", "${VC_COMPUTEWORLDSIZE_0_HOSTS:=localhost}", "VC_COMPUTEWORLDSIZE_0_HOSTS"),
+    ("hyphen-role", "${VC_TRAIN-LLM_0_HOSTS:=localhost}", "VC_TRAIN"),
+]
+
+
+@pytest.mark.parametrize(("address", "variable"), [row[1:] for row in VARIABLES], ids=[row[0] for row in VARIABLES])
+def test_a_worker_takes_the_variable_that_its_command_names(address: str, variable: str) -> None:
+    found = member(replica(1, address=address)).rendezvous
+    assert found is not None
+    assert found.variables == (variable,)
+    assert found.role == "worker"
+
+
+@pytest.mark.parametrize("label", ["app.kubernetes.io/instance", "volcano.sh/job-name", "torchx.pytorch.org/app-name"])
+def test_an_app_is_told_from_others_by_what_its_version_writes(label: str) -> None:
+    jobs = []
+    for number, app in ((0, "one"), (1, "one"), (1, "two")):
+        pod = replica(number)
+        kept = {
+            key: pod["metadata"]["labels"][key]
+            for key in ("torchx.pytorch.org/role-index", "torchx.pytorch.org/replica-id")
+        }
+        mark = {} if label.startswith("torchx") else {"torchx.pytorch.org/version": "0.7.0"}
+        pod["metadata"]["labels"] = {**kept, **mark, "torchx.pytorch.org/role-name": "train", label: app}
+        found = member(pod).rendezvous
+        assert found is not None
+        jobs.append(found.job)
+    assert jobs[0] == jobs[1]
+    assert [job.rpartition("-")[0] for job in jobs] == ["one", "one", "two"]
+
+
+def test_an_app_without_a_name_is_told_from_others_by_its_owner() -> None:
+    jobs = []
+    for number in (0, 1):
+        pod = replica(number)
+        for label in ("app.kubernetes.io/instance", "volcano.sh/job-name", "torchx.pytorch.org/app-name"):
+            pod["metadata"]["labels"].pop(label, None)
+        pod["metadata"]["labels"]["torchx.pytorch.org/version"] = "0.7.0"
+        found = member(pod).rendezvous
+        assert found is not None
+        jobs.append(found.job)
+    assert jobs[0] == jobs[1]
+    assert jobs[0].isalnum(), "a hash alone"
+
+
+def test_rank_zero_keeps_its_own_variable() -> None:
+    found = member(replica(0)).rendezvous
+    assert found is not None
+    assert found.role == "master"
+    assert not found.variables
+    assert found.kept_on_master == {"TORCHX_RANK0_HOST"}
+
+
+def test_replica_zero_of_another_role_is_no_rank_zero() -> None:
+    found = member(replica(0, role=1, address="${VC_TRAINER_0_HOSTS:=localhost}")).rendezvous
+    assert found is not None
+    assert (found.role, found.variables) == ("worker", ("VC_TRAINER_0_HOSTS",))
+    zero = member(replica(0)).rendezvous
+    assert zero is not None
+    assert found.job == zero.job
+
+
+def test_a_role_that_does_not_meet_rank_zero_gets_no_rendezvous() -> None:
+    pod = replica(1, role=1)
+    set_command(pod, "python", "-m", "reader", "--id", "1", "--rank0-env", "VC_TRAINER_0_HOSTS")
+    assert member(pod).rendezvous is None
+    assert member(pod).reason is Reason.NO_PROCESS_GROUP
+
+
+def test_a_role_that_connects_to_a_rank_zero_which_meets_nobody_does_not_wait_for_it() -> None:
+    zero = set_command(replica(0), "python", "-m", "server")
+    one = replica(0, role=1, command="python client.py --server {}:80", address="${VC_TRAIN_0_HOSTS:=localhost}")
+    assert member(zero).rendezvous is None
+    assert member(one).rendezvous is None
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "torchrun --rdzv-endpoint={}:29500 t.py",
+        "export MASTER_ADDR={}; python t.py",
+        'torchrun --master_addr "{}" t.py',
+    ],
+)
+def test_another_role_that_meets_rank_zero_is_a_member(command: str) -> None:
+    zero = replica(0, command=command)
+    one = replica(0, role=1, command=command, address="${VC_TRAIN_0_HOSTS:=localhost}")
+    roles = [getattr(member(pod).rendezvous, "role", None) for pod in (zero, one)]
+    assert roles == ["master", "worker"]
+
+
+SPELLINGS = ["${}", "${{{}}}", "${{{}:-localhost}}", '"${}"']
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_role_zero_may_write_its_own_variable_as_it_likes(spelling: str) -> None:
+    zero, one = (
+        replica(number, address=spelling.format(name))
+        for number, name in enumerate(("TORCHX_RANK0_HOST", "VC_TRAIN_0_HOSTS"))
+    )
+    assert [getattr(member(pod).rendezvous, "role", None) for pod in (zero, one)] == ["master", "worker"]
+    assert getattr(member(one).rendezvous, "variables", None) == ("VC_TRAIN_0_HOSTS",)
+
+
+def test_a_program_that_finds_the_variables_name_in_its_environment_meets_rank_zero() -> None:
+    names = ("TORCHX_RANK0_HOST", "VC_TRAIN_0_HOSTS")
+    pods_ = [
+        add_env(set_command(replica(number), "python", "t.py"), "RANK0_ENV", name) for number, name in enumerate(names)
+    ]
+    assert [getattr(member(pod).rendezvous, "role", None) for pod in pods_] == ["master", "worker"]
+
+
+@pytest.mark.parametrize("variable", ["DB_HOST", "VC_READER_NUM", "HOSTS"])
+def test_a_default_of_the_users_own_is_no_address_of_rank_zero(variable: str) -> None:
+    pod = replica(1, command="python t.py --store ${{" + variable + ":=localhost}}")
+    assert member(pod).rendezvous is None
+    pod = replica(1, command="export STORE=${{" + variable + ":=localhost}}; " + RUN)
+    assert getattr(member(pod).rendezvous, "variables", None) == ("VC_TRAIN_0_HOSTS",)
+
+
+def test_a_variable_of_another_role_is_no_address_of_rank_zero() -> None:
+    assert member(replica(0, address="$VC_READER_0_HOSTS")).rendezvous is None
+
+
+def test_a_program_of_role_zero_that_is_told_the_variables_name_meets_rank_zero() -> None:
+    zero = set_command(replica(0), "python", "-m", "main", "--rank0-env", "TORCHX_RANK0_HOST")
+    one = set_command(replica(1), "python", "-m", "main", "--rank0-env", "VC_TRAIN_0_HOSTS")
+    assert [getattr(member(pod).rendezvous, "role", None) for pod in (zero, one)] == ["master", "worker"]
+
+
+def test_a_shell_command_without_rank_zero_has_no_process_group() -> None:
+    assert member(set_command(replica(0), "echo", "hello")).reason is Reason.NO_PROCESS_GROUP
+
+
+def test_the_replica_counts_and_not_volcanos_task_index() -> None:
+    pod = replica(7)
+    pod["metadata"]["labels"]["volcano.sh/task-index"] = "0"
+    found = member(pod).rendezvous
+    assert found is not None
+    assert found.role == "worker"
+
+
+@pytest.mark.parametrize("nodes", ["2:4", "1:2"])
+def test_an_elastic_app_meets(nodes: str) -> None:
+    pod = replica(1, command=RUN.replace("--nnodes 2", f"--nnodes {nodes}"))
+    assert member(pod).rendezvous is not None

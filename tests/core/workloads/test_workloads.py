@@ -1,0 +1,386 @@
+"""Recognition: each training system's pods, as its controller writes them, and the pods that only look alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests import pods
+from tests.pods import add_env, drop_env, plain, set_command
+from webhook.core.model import Object, Reason
+from webhook.core.workloads import Member, NotTraining, Rendezvous, recognise
+
+PAIRS = [
+    ("pods/indexed-job-{}.yaml", "job", "ddp-0", "ddp"),
+    ("pods/jobset-{}.yaml", "jobset", "ddp-workers-0-0", "ddp"),
+    ("pods/kubedl-pytorchjob-{}.yaml", "kubedl", "bert-master-0", "bert"),
+    ("pods/kubeflow-pytorchjob-{}.yaml", "pytorchjob", "bert-master-0", "bert"),
+    ("pods/kubeflow-trainer-{}.yaml", "trainjob", "llama-node-0-0", "llama"),
+    ("pods/lws-{}.yaml", "leaderworkerset", "mnmt-0", "mnmt-0"),
+    ("pods/statefulset-{}.yaml", "statefulset", "ddp-0", "ddp"),
+    ("pods/torch-on-k8s-{}.yaml", "torch-on-k8s", "bert-master-0", "bert"),
+    ("pods/torchx-volcano-{}.yaml", "torchx", "role 0 replica 0", "trainer-d4q9zxk1tw"),
+    ("pods/volcano-pod-{}.yaml", "torchx", "role 0 replica 0", "train-t4rcs9x6sv1m"),
+    ("pods/volcano-pytorch-{}.yaml", "volcano", "bert-master-0", "bert"),
+    ("live/statefulset/ddp-{}.review.json", "statefulset", "ddp-0", "ddp"),
+]
+
+
+def member(pod: Object) -> Member:
+    found = recognise(pod)
+    assert isinstance(found, Member), found
+    return found
+
+
+def rendezvous(pod: Object) -> Rendezvous:
+    found = member(pod).rendezvous
+    assert found is not None, member(pod)
+    return found
+
+
+def labelled(pod: Object, **labels: str | None) -> Object:
+    for key, value in labels.items():
+        pod["metadata"]["labels"].pop(key, None)
+        if value is not None:
+            pod["metadata"]["labels"][key] = value
+    return pod
+
+
+@pytest.mark.parametrize(("pattern", "system", "rank_zero", "name"), PAIRS, ids=[pair[0] for pair in PAIRS])
+def test_recognises_both_ranks_of_one_job(pattern: str, system: str, rank_zero: str, name: str) -> None:
+    master, worker = (pods.load(pattern.format(index)) for index in (0, 1))
+    assert (member(master).system, member(worker).system) == (system, system)
+    assert (rendezvous(master).role, rendezvous(worker).role) == ("master", "worker")
+    assert rendezvous(master).job == rendezvous(worker).job
+    assert rendezvous(master).job.rpartition("-")[0] == name, "as people know it"
+    assert rendezvous(master).rank_zero == rendezvous(worker).rank_zero == rank_zero
+
+
+def test_recognises_the_live_pytorchjob_and_its_second_worker() -> None:
+    found = [
+        rendezvous(pods.load(f"live/pytorchjob/bert-{name}.review.json"))
+        for name in ("master-0", "worker-0", "worker-1")
+    ]
+    assert [each.role for each in found] == ["master", "worker", "worker"]
+    assert len({each.job for each in found}) == 1
+
+
+OTHER_JOB: dict[str, Callable[[Object], object]] = {
+    "pods/kubeflow-pytorchjob-1.yaml": lambda pod: pod["metadata"]["ownerReferences"][0].update(uid="other"),
+    "pods/jobset-1.yaml": lambda pod: labelled(pod, **{"jobset.sigs.k8s.io/restart-attempt": "1"}),
+    "pods/kubeflow-trainer-1.yaml": lambda pod: labelled(pod, **{"jobset.sigs.k8s.io/jobset-uid": "other"}),
+    "pods/torchx-volcano-1.yaml": lambda pod: pod["metadata"]["annotations"].update({"volcano.sh/job-version": "1"}),
+    "pods/volcano-pod-1.yaml": lambda pod: labelled(pod, **{"app.kubernetes.io/instance": "other"}),
+    "pods/volcano-pytorch-1.yaml": lambda pod: pod["metadata"]["annotations"].update({"volcano.sh/job-version": "1"}),
+    "pods/indexed-job-1.yaml": lambda pod: pod["metadata"]["ownerReferences"][0].update(uid="other"),
+    "pods/statefulset-1.yaml": lambda pod: pod["metadata"]["ownerReferences"][0].update(uid="other"),
+}
+
+
+@pytest.mark.parametrize("name", OTHER_JOB)
+def test_keeps_another_job_or_attempt_apart(name: str) -> None:
+    pod = pods.load(name)
+    before = rendezvous(pod).job
+    OTHER_JOB[name](pod)
+    assert rendezvous(pod).job != before
+
+
+def test_restarting_one_task_of_a_volcano_job_is_no_new_attempt() -> None:
+    pod = pods.load("pods/volcano-pytorch-1.yaml")
+    before = rendezvous(pod).job
+    pod["metadata"]["annotations"]["volcano.sh/job-retry-count"] = "3"
+    assert rendezvous(pod).job == before
+
+
+def test_two_groups_of_one_leaderworkerset_are_two_jobs() -> None:
+    other = pods.load("pods/lws-0.yaml")
+    other["metadata"]["name"] = other["spec"]["hostname"] = "mnmt-1"
+    labelled(other, **{"leaderworkerset.sigs.k8s.io/group-index": "1"})
+    drop_env(other, "LWS_LEADER_ADDRESS")
+    add_env(other, "LWS_LEADER_ADDRESS", "mnmt-1.mnmt.train")
+    assert rendezvous(other).role == "master"
+    assert rendezvous(other).job != rendezvous(pods.load("pods/lws-0.yaml")).job
+
+
+def elastic(name: str, role: str | None, *, master: bool) -> Object:
+    pod = pods.load("pods/kubeflow-pytorchjob-1.yaml")
+    pod["metadata"]["name"] = name
+    labelled(pod, **{"training.kubeflow.org/job-role": role})
+    if not master:
+        drop_env(pod, "MASTER_ADDR", "PET_MASTER_ADDR", "RANK", "WORLD_SIZE", "PET_NODE_RANK")
+    drop_env(pod, "PET_NNODES")
+    add_env(pod, "PET_NNODES", "1:3")
+    add_env(pod, "PET_RDZV_BACKEND", "c10d")
+    return add_env(pod, "PET_RDZV_ENDPOINT", "bert-worker-0:29400")
+
+
+@pytest.mark.parametrize("master", [False, True], ids=["workers-only", "with-a-master"])
+def test_the_rendezvous_endpoint_decides_in_an_elastic_pytorchjob(master: bool) -> None:
+    zero, one = elastic("bert-worker-0", "master", master=master), elastic("bert-worker-1", None, master=master)
+    assert (rendezvous(zero).role, rendezvous(one).role) == ("master", "worker")
+    assert rendezvous(zero).job == rendezvous(one).job
+    assert rendezvous(one).hosts == {"bert-worker-0"}
+    assert "PET_RDZV_ENDPOINT" in rendezvous(zero).kept_on_master
+
+
+OLD_LABELS = {
+    "training-operator-1.3": {
+        "group-name": "kubeflow.org",
+        "job-name": "bert",
+        "replica-type": "{}",
+        "replica-index": "0",
+    },
+    "pytorch-operator": {"pytorch-job-name": "bert", "pytorch-replica-type": "{}", "pytorch-replica-index": "0"},
+}
+
+
+@pytest.mark.parametrize("labels", OLD_LABELS.values(), ids=OLD_LABELS)
+def test_recognises_the_labels_of_older_operators_whose_master_says_localhost(labels: dict[str, str]) -> None:
+    master, worker = pods.load("pods/kubeflow-pytorchjob-0.yaml"), pods.load("pods/kubeflow-pytorchjob-1.yaml")
+    for pod, kind in ((master, "master"), (worker, "worker")):
+        pod["metadata"]["labels"] = {key: value.format(kind) for key, value in labels.items()}
+    for entry in master["spec"]["containers"][0]["env"]:
+        if entry["name"] in ("MASTER_ADDR", "PET_MASTER_ADDR"):
+            entry["value"] = "localhost"
+    assert (rendezvous(master).role, rendezvous(worker).role) == ("master", "worker")
+    assert rendezvous(master).job == rendezvous(worker).job
+
+
+def test_a_users_own_address_is_left_alone() -> None:
+    pod = pods.load("pods/kubeflow-pytorchjob-1.yaml")
+    for entry in pod["spec"]["containers"][0]["env"]:
+        if entry["name"] in ("MASTER_ADDR", "PET_MASTER_ADDR"):
+            entry["value"] = "10.0.0.5"
+    assert member(pod).rendezvous is None
+    assert member(pod).reason is Reason.USER_VALUE
+
+
+SINGLE: dict[str, Callable[[], Object]] = {
+    "pytorchjob-of-one": lambda: add_env(
+        drop_env(pods.load("pods/kubeflow-pytorchjob-0.yaml"), "PET_NNODES"), "PET_NNODES", "1"
+    ),
+    "standalone": lambda: set_command(
+        pods.load("pods/kubeflow-pytorchjob-0.yaml"), "torchrun", "--standalone", "train.py"
+    ),
+    "nnodes": lambda: set_command(pods.load("pods/indexed-job-0.yaml"), "sh", "-c", "torchrun --nnodes=1 train.py"),
+    "nnodes-apart": lambda: set_command(pods.load("pods/indexed-job-0.yaml"), "torchrun", "--nnodes", "1", "train.py"),
+    "standalone-by-variable": lambda: add_env(pods.load("pods/indexed-job-0.yaml"), "PET_STANDALONE", "1"),
+    "any-free-port": lambda: set_command(
+        pods.load("pods/kubeflow-pytorchjob-0.yaml"), "torchrun", "--rdzv_endpoint=localhost:0", "train.py"
+    ),
+    "torchx-1xN": lambda: set_command(
+        pods.load("pods/volcano-pod-0.yaml"), "bash", "-c", "torchrun --rdzv_endpoint localhost:0 --nnodes 1 train.py"
+    ),
+}
+
+
+@pytest.mark.parametrize("make", SINGLE.values(), ids=SINGLE)
+def test_a_job_on_one_node_needs_no_rendezvous(make: Callable[[], Object]) -> None:
+    assert member(make()).reason is Reason.SINGLE_NODE
+    assert member(make()).rendezvous is None
+
+
+@pytest.mark.parametrize("value", ["", "0", "False"])
+def test_a_job_that_is_told_not_to_stand_alone_does_not(value: str) -> None:
+    assert rendezvous(add_env(pods.load("pods/indexed-job-0.yaml"), "PET_STANDALONE", value)).role == "master"
+
+
+def test_ten_or_elastic_nodes_are_not_one() -> None:
+    for nodes in ("10", "1:2", "12"):
+        pod = set_command(pods.load("pods/indexed-job-0.yaml"), "sh", "-c", f"torchrun --nnodes={nodes} train.py")
+        assert rendezvous(pod).role == "master"
+
+
+def trainjob(role: str, container: str, *, gpu: bool = True) -> Object:
+    pod = pods.load("pods/kubeflow-trainer-1.yaml")
+    labelled(pod, **{"jobset.sigs.k8s.io/replicatedjob-name": role})
+    pod["spec"]["containers"][0]["name"] = container
+    if not gpu:
+        pod["spec"]["containers"][0]["resources"] = {}
+    return pod
+
+
+def test_torchtune_gives_the_address_as_an_argument() -> None:
+    pod = drop_env(trainjob("node", "node"), "PET_MASTER_ADDR")
+    set_command(pod, "tune", "run", "--rdzv_endpoint=llama-node-0-0.llama:29500", "full_finetune_distributed")
+    assert rendezvous(pod).hosts == {"llama-node-0-0.llama"}
+    assert rendezvous(pod).job == rendezvous(pods.load("pods/kubeflow-trainer-0.yaml")).job
+
+
+def test_an_mpi_launcher_with_accelerators_is_a_rank_of_its_trainjob() -> None:
+    """With runLauncherAsNode MPI runs a process on it too."""
+    pod = drop_env(trainjob("launcher", "launcher"), "PET_MASTER_ADDR", "PET_NNODES", "PET_NPROC_PER_NODE")
+    found = member(set_command(pod, "mpirun", "python", "train.py"))
+    assert (found.system, found.container, found.reason) == ("trainjob", "launcher", Reason.NO_PROCESS_GROUP)
+
+
+def test_a_users_own_jobset_is_no_trainjob_though_its_containers_are_named_as_its_jobs() -> None:
+    pod = pods.load("pods/jobset-1.yaml")
+    pod["spec"]["containers"][0]["name"] = "workers"
+    assert member(pod).system == "jobset"
+
+
+def test_a_jax_trainjob_forms_no_torch_process_group() -> None:
+    pod = drop_env(trainjob("node", "node"), "PET_MASTER_ADDR", "PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK")
+    add_env(set_command(pod, "python", "train.py"), "JAX_COORDINATOR_ADDRESS", "llama-node-0-0.llama:29500")
+    assert (member(pod).system, member(pod).reason) == ("trainjob", Reason.NO_PROCESS_GROUP)
+
+
+def without_variables(name: str) -> Object:
+    pod = pods.load(name)
+    for container in pod["spec"]["containers"]:
+        container["env"] = []
+    return set_command(pod, "sleep", "infinity")
+
+
+ALONE: dict[str, tuple[Callable[[], Object], Reason]] = {
+    "dataset-initializer": (lambda: trainjob("dataset-initializer", "dataset-initializer"), Reason.ROLE),
+    "model-initializer": (lambda: trainjob("model-initializer", "model-initializer"), Reason.ROLE),
+    "trainjob-launcher": (lambda: trainjob("launcher", "launcher", gpu=False), Reason.ROLE),
+    "mpi-launcher": (lambda: pods.load("pods/mpijob-launcher.yaml"), Reason.ROLE),
+    "aimaster": (lambda: labelled(pods.load("pods/torch-on-k8s-1.yaml"), **{"task-type": "aimaster"}), Reason.ROLE),
+    "kubedl-aimaster": (
+        lambda: labelled(pods.load("pods/kubedl-pytorchjob-1.yaml"), **{"replica-type": "AIMaster"}),
+        Reason.ROLE,
+    ),
+    "ray-submitter": (lambda: plain({"ray.io/originated-from-cr-name": "rj"}), Reason.ROLE),
+    "plain-pod": (plain, Reason.UNKNOWN_SYSTEM),
+    "jobset-without-address": (lambda: labelled(without_variables("pods/jobset-1.yaml")), Reason.NOT_TRAINING),
+    "job-without-address": (lambda: without_variables("pods/indexed-job-1.yaml"), Reason.NOT_TRAINING),
+    "statefulset-without-address": (lambda: without_variables("pods/statefulset-1.yaml"), Reason.NOT_TRAINING),
+    "lws-without-address": (lambda: without_variables("pods/lws-1.yaml"), Reason.NOT_TRAINING),
+    "kueue-group-without-address": (
+        lambda: plain({"kueue.x-k8s.io/pod-group-name": "group"}),
+        Reason.NOT_TRAINING,
+    ),
+    "volcano-without-address": (lambda: without_variables("pods/volcano-pytorch-1.yaml"), Reason.NOT_TRAINING),
+    "redis-replica": (
+        lambda: add_env(without_variables("pods/statefulset-1.yaml"), "REDIS_MASTER_HOST", "ddp-0.ddp"),
+        Reason.NOT_TRAINING,
+    ),
+    "job-that-talks-to-another": (
+        lambda: add_env(without_variables("pods/indexed-job-1.yaml"), "MASTER_ADDR", "other-0.other"),
+        Reason.NOT_TRAINING,
+    ),
+    "job-on-localhost": (
+        lambda: add_env(without_variables("pods/indexed-job-1.yaml"), "MASTER_ADDR", "localhost"),
+        Reason.NOT_TRAINING,
+    ),
+    "job-without-index": (
+        lambda: labelled(
+            {**pods.load("pods/indexed-job-1.yaml"), "metadata": {"labels": {"batch.kubernetes.io/job-name": "ddp"}}}
+        ),
+        Reason.NOT_TRAINING,
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "version", "system"),
+    [("Job", "batch/v1", "job"), ("Workflow", "batch/v1", ""), ("Job", "batch.example.com/v1", ""), ("Job", None, "")],
+)
+def test_knows_a_job_by_its_controller_where_no_label_names_it(kind: str, version: str | None, system: str) -> None:
+    pod = pods.load("pods/indexed-job-1.yaml")
+    [owner] = pod["metadata"]["ownerReferences"]
+    for label in ("batch.kubernetes.io/job-name", "job-name"):
+        pod["metadata"]["labels"].pop(label, None)
+    assert recognise(pod).system == "job"
+    owner.update(kind=kind, apiVersion=version)
+    assert recognise(pod).system == system
+
+
+def test_a_job_of_kubedl_that_no_controller_owns_is_a_pytorchjob() -> None:
+    pod = pods.load("pods/kubedl-pytorchjob-1.yaml")
+    del pod["metadata"]["ownerReferences"]
+    assert (member(pod).system, rendezvous(pod).rank_zero) == ("kubedl", "bert-master-0")
+
+
+@pytest.mark.parametrize(("make", "reason"), ALONE.values(), ids=ALONE)
+def test_leaves_alone(make: Callable[[], Object], reason: Reason) -> None:
+    found = recognise(make())
+    assert isinstance(found, NotTraining), found
+    assert found.reason is reason
+    assert found.message
+
+
+GROUPLESS = {
+    "mpijob-worker": ("pods/mpijob-worker-0.yaml", "mpijob"),
+    "ray-head": ("pods/raycluster-head.yaml", "raycluster"),
+    "ray-worker": ("pods/raycluster-worker.yaml", "raycluster"),
+}
+
+
+@pytest.mark.parametrize(("name", "system"), GROUPLESS.values(), ids=GROUPLESS)
+def test_systems_that_place_their_own_ranks_get_no_rendezvous(name: str, system: str) -> None:
+    found = member(pods.load(name))
+    assert (found.system, found.rendezvous, found.reason) == (system, None, Reason.NO_PROCESS_GROUP)
+
+
+def test_the_launcher_of_a_training_operator_mpijob_is_no_rank_zero() -> None:
+    pod = pods.load("pods/mpijob-worker-0.yaml")
+    labelled(
+        pod,
+        **{
+            "training.kubeflow.org/operator-name": "mpijob-controller",
+            "training.kubeflow.org/job-role": "master",
+            "training.kubeflow.org/replica-type": "launcher",
+        },
+    )
+    assert member(pod).rendezvous is None
+    pod["spec"]["containers"][0]["resources"] = {}
+    assert isinstance(recognise(pod), NotTraining)
+
+
+def test_gang_scheduling_and_queues_do_not_hide_the_system() -> None:
+    pod = pods.load("pods/kubeflow-pytorchjob-1.yaml")
+    pod["metadata"]["annotations"] = {"volcano.sh/task-spec": "worker", "scheduling.k8s.io/group-name": "bert"}
+    labelled(
+        pod,
+        **{
+            "workload.codeflare.dev/appwrapper": "aw",
+            "kueue.x-k8s.io/podset": "worker",
+            "scheduling.x-k8s.io/pod-group": "bert",
+        },
+    )
+    assert member(pod).system == "pytorchjob"
+
+
+def test_a_jobset_address_made_of_other_variables_is_understood() -> None:
+    pod = drop_env(pods.load("pods/jobset-1.yaml"), "MASTER_ADDR")
+    source = {"fieldRef": {"fieldPath": "metadata.labels['jobset.sigs.k8s.io/jobset-name']"}}
+    pod["spec"]["containers"][0]["env"].append({"name": "JS", "valueFrom": source})
+    add_env(pod, "MASTER_ADDR", "$(JS)-workers-0-0.$(JS)")
+    assert rendezvous(pod).job == rendezvous(pods.load("pods/jobset-0.yaml")).job
+
+
+def test_the_coordinator_of_a_jobset_is_rank_zero_though_it_names_nobody() -> None:
+    worker = pods.load("pods/jobset-1.yaml")
+    coordinator = drop_env(pods.load("pods/jobset-0.yaml"), "MASTER_ADDR")
+    assert rendezvous(coordinator).role == "master"
+    assert rendezvous(coordinator).job == rendezvous(worker).job
+
+
+def test_an_etcd_rendezvous_names_no_rank() -> None:
+    pod = pods.load("pods/kubeflow-pytorchjob-1.yaml")
+    set_command(pod, "torchrun", "--rdzv_backend=etcd-v2", "--rdzv_endpoint=etcd:2379", "train.py")
+    assert member(pod).reason is Reason.NO_MASTER
+
+
+def test_a_group_of_plain_pods_in_kueue_is_a_job() -> None:
+    found = []
+    for index in (0, 1):
+        pod = plain({"kueue.x-k8s.io/pod-group-name": "group"}, hostname=f"group-{index}", subdomain="group")
+        pod["metadata"]["name"] = f"group-{index}"
+        found.append(rendezvous(add_env(pod, "MASTER_ADDR", "group-0.group")))
+    assert [each.role for each in found] == ["master", "worker"]
+    assert found[0].job == found[1].job
+
+
+def test_a_slurm_node_is_recognised_by_slinkys_labels() -> None:
+    pod = plain({"app.kubernetes.io/name": "slurmd", "nodeset.slinky.slurm.net/pod-name": "gpu-0"})
+    assert (member(pod).system, member(pod).rendezvous) == ("slurm", None)
+
+
+def test_tells_the_operators_own_name_of_the_training_container() -> None:
+    assert member(pods.load("pods/kubeflow-pytorchjob-0.yaml")).container == "pytorch"

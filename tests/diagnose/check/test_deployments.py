@@ -1,0 +1,162 @@
+"""What ``check`` says of the Deployments, and where it finds the profiles by them."""
+
+from typing import Any
+
+import pytest
+import yaml
+
+from tests import ROOT
+from tests.findings import brief
+from webhook.diagnose.check.deployments import ConfigMapKey, Deployment, check_deployments, read_deployment
+
+BASE = ROOT / "manifests/base"
+
+
+def deployment(*arguments: str, **more: Any) -> dict[str, Any]:
+    """Give the webhook's Deployment."""
+    container: dict[str, Any] = {
+        "image": "registry/fabric-injector:0.1.0",
+        "args": list(arguments),
+        "volumeMounts": [
+            {"name": "p", "mountPath": "/etc/fabric-injector/profiles/"},
+            {"name": "t", "mountPath": "/tls"},
+        ],
+        **more,
+    }
+    volumes = [{"name": "p", "configMap": {"name": "my-profiles"}}, {"name": "t", "secret": {"secretName": "s"}}]
+    pod = {
+        "containers": [{"name": "proxy", "image": "envoy"}, container],
+        "volumes": volumes,
+        "serviceAccountName": "acc",
+    }
+    return {
+        "metadata": {"name": "webhook", "namespace": "ns"},
+        "spec": {"replicas": 2, "template": {"spec": pod}},
+        "status": {"readyReplicas": 1, "unavailableReplicas": 1},
+    }
+
+
+PLACE = "--profiles=/etc/fabric-injector/profiles/profiles.yaml"
+
+
+def test_reads_the_webhook() -> None:
+    found = read_deployment(deployment("serve", PLACE))
+    place = ConfigMapKey("my-profiles", "profiles.yaml")
+    assert found == Deployment("webhook", "webhook", 2, 1, 1, "registry/fabric-injector:0.1.0", "acc", place)
+
+
+@pytest.mark.parametrize(
+    ("obj", "expected"),
+    [
+        (
+            deployment("serve", "--profiles", "/etc/fabric-injector/profiles/a.yaml"),
+            ConfigMapKey("my-profiles", "a.yaml"),
+        ),
+        (
+            deployment(
+                "serve", env=[{"name": "FABRIC_INJECTOR_SERVE_PROFILES", "value": "/etc/fabric-injector/profiles/b"}]
+            ),
+            ConfigMapKey("my-profiles", "b"),
+        ),
+        (deployment("serve", "--profiles=/tls/profiles.yaml"), None),
+        (deployment("serve", "--profiles=/elsewhere/profiles.yaml"), None),
+        (deployment("serve"), None),
+        (deployment("serve", "--profiles"), None),
+    ],
+    ids=["two words", "variable", "a Secret", "not mounted", "none", "no value"],
+)
+def test_follows_the_profiles(obj: dict[str, Any], expected: ConfigMapKey | None) -> None:
+    found = read_deployment(obj)
+    assert found is not None
+    assert found.profiles == expected
+
+
+def test_knows_who_keeps_the_certificates() -> None:
+    def keeps(*arguments: str, **more: Any) -> bool:
+        found = read_deployment(deployment("control", *arguments, **more))
+        assert found is not None
+        return found.keeps_certificates
+
+    assert keeps()
+    assert keeps("--certificates=self")
+    assert not keeps("--certificates=none")
+    assert not keeps("--certificates", "none")
+    assert not keeps(env=[{"name": "FABRIC_INJECTOR_CONTROL_CERTIFICATES", "value": "none"}])
+
+
+def test_follows_the_items_of_a_volume() -> None:
+    obj = deployment("serve", PLACE)
+    obj["spec"]["template"]["spec"]["volumes"][0]["configMap"]["items"] = [{"key": "real", "path": "profiles.yaml"}]
+    found = read_deployment(obj)
+    assert found is not None
+    assert found.profiles == ConfigMapKey("my-profiles", "real")
+
+
+def test_passes_over_others() -> None:
+    assert read_deployment(deployment("watch")) is None
+    assert read_deployment({"metadata": {"name": "x"}}) is None
+    assert read_deployment(deployment("serve", image="nginx")) is None
+
+
+@pytest.mark.parametrize("role", ["webhook", "controller"])
+def test_knows_what_is_shipped(role: str) -> None:
+    found = read_deployment(yaml.safe_load((BASE / f"deployment-{role}.yaml").read_text()))
+    assert found is not None
+    assert (found.role, found.account, found.wanted) == (role, f"fabric-injector-{role}", 2)
+    assert found.profiles == (ConfigMapKey("fabric-injector-profiles", "profiles.yaml") if role == "webhook" else None)
+
+
+WEBHOOK = Deployment("w", "webhook", 2, 2, 0, "i:1")
+CONTROLLER = Deployment("c", "controller", 2, 2, 0, "i:1")
+NO_WEBHOOK = "no pod of a labelled namespace can be created"
+NO_CONTROLLER = "no address is published, and no certificate renewed"
+
+
+@pytest.mark.parametrize(
+    ("deployments", "expected"),
+    [
+        (
+            [WEBHOOK, CONTROLLER],
+            ["ok Deployment ns/w: 2 of 2 replicas ready", "ok Deployment ns/c: 2 of 2 replicas ready"],
+        ),
+        (
+            [],
+            [
+                f"fail Deployment of the webhook: there is none in namespace ns: {NO_WEBHOOK}",
+                f"fail Deployment of the controller: there is none in namespace ns: {NO_CONTROLLER}",
+            ],
+        ),
+        (
+            [Deployment("w", "webhook", 2, 0, 2, "i:1"), Deployment("c", "controller", 2, 1, 1, "i:1")],
+            [
+                f"fail Deployment ns/w: 0 of 2 replicas ready: {NO_WEBHOOK}",
+                "warn Deployment ns/c: 1 of 2 replicas ready",
+            ],
+        ),
+        (
+            [Deployment("w", "webhook", 1, 1, 0, "i:1"), CONTROLLER],
+            [
+                "warn Deployment ns/w: 1 of 1 replica ready: nobody takes over while its node fails",
+                "ok Deployment ns/c: 2 of 2 replicas ready",
+            ],
+        ),
+        (
+            [WEBHOOK, Deployment("c", "controller", 2, 2, 0, "i:2")],
+            [
+                "ok Deployment ns/w: 2 of 2 replicas ready",
+                "ok Deployment ns/c: 2 of 2 replicas ready",
+                "warn Deployments: run different images (w: i:1, c: i:2)",
+            ],
+        ),
+        (
+            [WEBHOOK, Deployment("c", "controller", 2, 2, 1, "i:1")],
+            [
+                "ok Deployment ns/w: 2 of 2 replicas ready",
+                "warn Deployment ns/c: 2 of 2 replicas ready, but its rollout is not done: 1 pod of image i:1 not ready",
+            ],
+        ),
+    ],
+    ids=["ready", "absent", "not ready", "one replica", "two images", "a rollout that is stuck"],
+)
+def test_judges(deployments: list[Deployment], expected: list[str]) -> None:
+    assert brief(check_deployments(deployments, [], "ns")) == expected

@@ -1,0 +1,136 @@
+"""What ``check`` says of the devices that nodes offer."""
+
+import pytest
+
+from tests.findings import brief
+from tests.worlds import network, profiles
+from webhook.core import names
+from webhook.core.networks import define_network
+from webhook.diagnose.check.demand import Demand, find_demands, profile_users
+from webhook.diagnose.check.devices import Node, check_devices, read_node
+
+PROFILES = """
+profiles:
+  shared:
+    networks: [{network: default/rdma, resource: rdma/hca, count: 2}, {network: default/rdma, resource: rdma/hca, count: 2}]
+  large: {resources: {hugepages-2Mi: 1Gi}}
+"""
+
+
+def node(name: str, *, usable: bool = True, labels: dict[str, str] | None = None, **offered: str) -> Node:
+    return Node(
+        name, labels or {}, {key.replace("__", "/").replace("_", "-"): value for key, value in offered.items()}, usable
+    )
+
+
+def look(*nodes: Node, text: str = PROFILES, selector: str = "") -> list[str]:
+    rdma = network("default/rdma")
+    rdma["metadata"]["annotations"] |= {names.NODE_SELECTOR: selector} if selector else {}
+    definition = define_network(rdma)
+    demands = find_demands(profiles(text), {}, {("default", "rdma"): definition})
+    return brief(check_devices(demands, nodes))
+
+
+ONE = "profiles: {shared: {networks: [{network: default/rdma, resource: rdma/hca}]}}"
+
+
+def test_counts_what_the_nodes_offer() -> None:
+    assert look(node("a", rdma__hca="8", hugepages_2Mi="2Gi"), node("b", rdma__hca="4"), node("c", rdma__hca="0")) == [
+        "ok profile shared: rdma/hca: 2 nodes (a, b) offer 12 in all; a pod takes 4",
+        "ok profile large: hugepages-2Mi: 1 node (a) offers 2147483648 in all; a pod takes 1073741824",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "selector", "expected"),
+    [
+        ([], "", "fail profile shared: rdma/hca: of 0 nodes none offers it"),
+        ([node("a"), node("b", rdma__hca="0")], "", "fail profile shared: rdma/hca: of 2 nodes none offers it"),
+        ([node("a", rdma__hca="garbage")], "", "fail profile shared: rdma/hca: of 1 node none offers it"),
+        (
+            [node("a", rdma__hca="1")],
+            "rail=fast",
+            "fail profile shared: rdma/hca: 1 node (a) offers it, and none has label rail=fast",
+        ),
+        (
+            [node("a", rdma__hca="1", labels={"rail": "fast"}), node("b", rdma__hca="9")],
+            "rail=fast",
+            "ok profile shared: rdma/hca: 1 node (a) offers 1 in all; a pod takes 1",
+        ),
+        (
+            [node("a", rdma__hca="1", usable=False)],
+            "",
+            "warn profile shared: rdma/hca: 1 node (a) offers 1 in all; a pod takes 1; none of them is ready and schedulable",
+        ),
+        (
+            [node("a", rdma__hca="1", usable=False), node("b", rdma__hca="1")],
+            "",
+            "ok profile shared: rdma/hca: 2 nodes (a, b) offer 2 in all; a pod takes 1; 1 of them not ready or cordoned",
+        ),
+    ],
+    ids=["no nodes", "none offers", "no quantity", "wrong label", "right label", "cordoned", "one cordoned"],
+)
+def test_judges(nodes: list[Node], selector: str, expected: str) -> None:
+    assert look(*nodes, text=ONE, selector=selector) == [expected]
+
+
+def test_knows_that_a_pod_is_on_one_node() -> None:
+    lines = look(node("a", rdma__hca="3"), node("b", rdma__hca="3"))
+    assert lines[0] == "fail profile shared: rdma/hca: a pod takes 4, and no node has more than 3"
+
+
+def test_reads_a_node() -> None:
+    conditions = [{"type": "MemoryPressure", "status": "False"}, {"type": "Ready", "status": "True"}]
+    obj = {
+        "metadata": {"name": "a", "labels": {"x": "y"}},
+        "status": {"allocatable": {"rdma/hca": "1"}, "conditions": conditions},
+    }
+    assert read_node(obj) == Node("a", {"x": "y"}, {"rdma/hca": "1"}, True)
+    assert not read_node({**obj, "spec": {"unschedulable": True}}).usable
+    assert not read_node({"metadata": {"name": "a"}}).usable
+
+
+def test_tells_namespaces_with_different_networks_apart() -> None:
+    text = "profiles: {own: {networks: [{network: rdma}]}}"
+    spaces = {"a": "rdma/a", "b": "rdma/b", "d": "rdma/a"}
+    defined = [define_network(network(f"{space}/rdma", resource)) for space, resource in spaces.items()]
+    definitions = {(each.namespace, each.name): each for each in defined}
+    demands = find_demands(profiles(text), {"own": ["a", "b", "c", "d"]}, definitions)
+    assert [(dict(each.resources), each.namespaces) for each in demands] == [
+        ({"rdma/a": 1}, ("a", "d")),
+        ({"rdma/b": 1}, ("b",)),
+        ({}, ("c",)),
+    ]
+
+
+def test_tells_a_device_that_namespaces_with_different_networks_share_once() -> None:
+    demands = [Demand("own", {"rdma/nic": 1, f"rdma/{space}": 1}, {}, (space,)) for space in "ab"]
+    assert brief(check_devices(demands, [node("n", rdma__nic="1", rdma__a="1")])) == [
+        "ok profile own: rdma/nic: 1 node (n) offers 1 in all; a pod takes 1",
+        "ok profile own: rdma/a: 1 node (n) offers 1 in all; a pod takes 1",
+        "fail profile own: rdma/b: of 1 node none offers it",
+    ]
+
+
+def test_counts_the_default_network_of_a_profile_once() -> None:
+    text = """
+profiles:
+  own:
+    annotations: {v1.multus-cni.io/default-network: flat}
+    networks: [{network: default/a, resource: rdma/a}, {network: default/b, resource: rdma/b}]
+"""
+    defined = [
+        define_network(network(*each)) for each in (("default/a",), ("default/b",), ("kube-system/flat", "eth/vf"))
+    ]
+    [demand] = find_demands(profiles(text), {}, {(each.namespace, each.name): each for each in defined})
+    assert demand.resources == {"eth/vf": 1, "rdma/a": 1, "rdma/b": 1}
+
+
+def test_a_namespace_without_a_profile_uses_none() -> None:
+    labels = {
+        "a": {names.PROFILE: "own"},
+        "b": {},
+        "c": {names.PROFILE: names.PROFILE_NONE},
+        "d": {names.PROFILE: "own"},
+    }
+    assert profile_users(labels.items()) == {"own": ["a", "d"]}

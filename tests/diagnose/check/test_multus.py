@@ -1,0 +1,186 @@
+"""What ``check`` says of Multus and its settings."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.findings import brief
+from tests.worlds import profiles
+from webhook.diagnose.check.multus import check_absent, check_multus
+from webhook.diagnose.check.multus_settings import (
+    Configuration,
+    DaemonSet,
+    configuration_of_arguments,
+    configurations_of_map,
+    read_daemon_set,
+)
+
+ELSEWHERE = "profiles: {rail: {networks: [{network: rails/rail-0}]}}"
+DEFAULT = "profiles: {shared: {networks: [{network: default/rdma}]}}"
+RUNNING = DaemonSet("kube-system", "kube-multus-ds", 3, 3)
+
+
+def daemon_set(image: str, *arguments: str, config_map: str = "") -> dict[str, Any]:
+    """Give a DaemonSet as multus-cni deployments/multus-daemonset.yml writes it."""
+    volumes = [{"name": "cni", "hostPath": {"path": "/etc/cni/net.d"}}]
+    more = [{"name": "cfg", "configMap": {"name": config_map}}] if config_map else []
+    container = {"image": image, "command": ["/thin_entrypoint"], "args": list(arguments)}
+    return {
+        "metadata": {"name": "ds", "namespace": "kube-system"},
+        "spec": {"template": {"spec": {"containers": [container], "volumes": [*volumes, *more]}}},
+        "status": {"desiredNumberScheduled": 3, "numberReady": 2},
+    }
+
+
+@pytest.mark.parametrize(
+    ("image", "container", "is_multus"),
+    [
+        ("ghcr.io/k8snetworkplumbingwg/multus-cni:snapshot-thick", "a", True),
+        ("registry:5000/mirror/multus-cni@sha256:abc", "a", True),
+        ("rancher/hardened-multus-cni:v4.2.0", "a", True),
+        ("quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:abc", "kube-multus", True),
+        ("ghcr.io/x/multus-networkpolicy:1", "multi-networkpolicy", False),
+        ("flannel:1", "kube-flannel", False),
+    ],
+)
+def test_recognises(image: str, container: str, is_multus: bool) -> None:
+    obj = daemon_set(image)
+    obj["spec"]["template"]["spec"]["containers"][0]["name"] = container
+    found = read_daemon_set(obj)
+    assert (found is not None) == is_multus
+
+
+def test_reads_a_daemon_set() -> None:
+    found = read_daemon_set(daemon_set("multus-cni", "--x=y", config_map="multus-cni-config"))
+    assert found == DaemonSet("kube-system", "ds", 3, 2, ("/thin_entrypoint", "--x=y"), ("multus-cni-config",))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "isolation", "spaces"),
+    [
+        (("--multus-conf-file=auto",), None, ()),
+        (("--namespace-isolation=true", "--global-namespaces=default,foo, bar"), True, ("default", "foo")),
+        (("--namespace-isolation=true", '--global-namespaces="default,foo"'), True, ("default", "foo")),
+        (("--namespace-isolation",), True, ()),
+        (("--namespace-isolation=false",), False, ()),
+        (("sh -c /entrypoint.sh --namespace-isolation=true --global-namespaces=a",), True, ("a",)),
+        (("--global-namespaces", "a,b"), None, ("a", "b")),
+    ],
+    ids=lambda value: str(value),
+)
+def test_reads_arguments(arguments: tuple[str, ...], isolation: bool | None, spaces: tuple[str, ...]) -> None:
+    found = configuration_of_arguments(DaemonSet("kube-system", "ds", arguments=arguments))
+    assert (found.isolation, found.global_namespaces) == (isolation, spaces)
+
+
+def test_reads_config_maps() -> None:
+    daemon = {"namespaceIsolation": True, "globalNamespaces": "default,openshift-multus", "logLevel": "verbose"}
+    data = {
+        "daemon-config.json": json.dumps(daemon),
+        "readme": "no JSON",
+        "list": "[]",
+        "cni.json": '{"defaultNetworks": ["a"]}',
+    }
+    assert list(configurations_of_map("ConfigMap x", data)) == [
+        Configuration("ConfigMap x, daemon-config.json", True, ("default", "openshift-multus")),
+        Configuration("ConfigMap x, cni.json", None, (), 1),
+    ]
+
+
+def look(text: str, *configurations: Configuration) -> list[str]:
+    return brief(check_multus([RUNNING], configurations, profiles(text)))[1:]
+
+
+SILENT = Configuration("S")
+ISOLATING = Configuration("S", True, ("default", "rails"))
+OURS = "multus: {namespaceIsolation: true, globalNamespaces: [%s]}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "configurations", "expected"),
+    [
+        (ELSEWHERE, [SILENT], ["ok multus.namespaceIsolation: is false, as in S"]),
+        (ELSEWHERE, [Configuration("S", False)], ["ok multus.namespaceIsolation: is false, as in S"]),
+        (
+            ELSEWHERE,
+            [SILENT, ISOLATING],
+            ["fail multus.namespaceIsolation: is false in the profiles file, but is set in S"],
+        ),
+        (
+            OURS % "default" + ELSEWHERE,
+            [Configuration("S", False)],
+            ["warn multus.namespaceIsolation: is true in the profiles file, but is not set in S"],
+        ),
+        (
+            OURS % "default" + ELSEWHERE,
+            [SILENT],
+            [
+                "warn multus.namespaceIsolation: is true in the profiles file, but is not written, and its default is false, in S"
+            ],
+        ),
+        (OURS % "default, rails" + ELSEWHERE, [ISOLATING], ["ok multus.globalNamespaces: is as Multus has it"]),
+        (
+            OURS % "default" + ELSEWHERE,
+            [ISOLATING],
+            ["warn multus.globalNamespaces: lacks rails, which Multus opens: pods that use their networks are denied"],
+        ),
+        (
+            OURS % "default, rails" + ELSEWHERE,
+            [Configuration("S", True)],
+            [
+                "fail multus.globalNamespaces: names rails, which Multus keeps apart: pods would wait for networks that it refuses"
+            ],
+        ),
+        (
+            ELSEWHERE,
+            [],
+            [
+                "warn multus.namespaceIsolation: is false in the profiles file; Multus' own setting cannot be seen, and rails/rail-0 "
+                "depend on it"
+            ],
+        ),
+        (
+            DEFAULT,
+            [],
+            [
+                "ok multus.namespaceIsolation: cannot be compared with Multus' own setting; no network of a profile depends on it",
+            ],
+        ),
+        (
+            DEFAULT,
+            [Configuration("S", None, (), 2)],
+            [
+                "ok multus.namespaceIsolation: is false, as in S",
+                "fail multus.defaultNetworks: is 0 in the profiles file, and 2 in S: interfaces are counted wrongly",
+            ],
+        ),
+    ],
+)
+def test_compares_the_settings(text: str, configurations: list[Configuration], expected: list[str]) -> None:
+    assert look(text, *configurations) == expected
+
+
+def test_looks_at_the_daemon_set() -> None:
+    assert brief(check_multus([RUNNING], [], None)) == [
+        "ok DaemonSet kube-system/kube-multus-ds: is Multus, ready on 3 of 3 nodes"
+    ]
+    assert brief(check_multus([DaemonSet("a", "b", 3, 2)], [], None)) == [
+        "warn DaemonSet a/b: is Multus, ready on 2 of 3 nodes"
+    ]
+    assert brief(check_multus([DaemonSet("a", "b")], [], None)) == [
+        "warn DaemonSet a/b: is Multus, ready on 0 of 0 nodes"
+    ]
+    assert brief(check_multus([], [], None)) == ["warn Multus: no DaemonSet of it was found"]
+    assert brief(check_multus(None, [], None)) == []
+
+
+def test_tells_that_multus_is_not_there() -> None:
+    subject = "NetworkAttachmentDefinitions"
+    assert brief(check_absent(profiles(DEFAULT))) == [
+        f"fail {subject}: are not installed: no network of 1 profile (shared) can exist"
+    ]
+    for none_asks in (None, profiles("profiles: {plain: {}}")):
+        assert brief(check_absent(none_asks)) == [
+            f"warn {subject}: are not installed: no pod can have a second network"
+        ]

@@ -1,0 +1,114 @@
+"""What ``check`` says of the labelled namespaces."""
+
+import pytest
+
+from tests.findings import brief
+from tests.worlds import profiles
+from webhook.core import names
+from webhook.core.profiles import Profiles
+from webhook.diagnose.check.namespaces import LabelledNamespace, check_namespaces, read_namespace
+
+PROFILES = profiles("""
+profiles:
+  shared: {}
+  theirs: {allowedNamespaces: [elsewhere]}
+  skips: {podSecurity: skip}
+  ignores: {podSecurity: ignore}
+  unlocked: {ipcLock: false}
+""")
+ENFORCE = names.POD_SECURITY_ENFORCE
+
+
+def space(name: str = "a", profile: str = "shared", **labels: str) -> LabelledNamespace:
+    return LabelledNamespace(name, {names.PROFILE: profile, **labels})
+
+
+def look(*namespaces: LabelledNamespace, known: Profiles | None = PROFILES) -> list[str]:
+    return brief(check_namespaces(namespaces, known, "fabric-injector"))
+
+
+@pytest.mark.parametrize(
+    ("namespace", "expected"),
+    [
+        (space(), ["ok namespace a: uses profile shared"]),
+        (space(profile="none"), ["ok namespaces: none carries the label fabric-injector.io/profile yet"]),
+        (space(profile="gone"), ["fail namespace a: no profile is named 'gone': every training pod is denied"]),
+        (space(profile="theirs"), ["fail namespace a: profile theirs is not for it: every training pod is denied"]),
+        (space(name="elsewhere", profile="theirs"), ["ok namespace elsewhere: uses profile theirs"]),
+        (
+            space(**{names.MODE: "observe"}),
+            [
+                "warn namespace a: only observes (label fabric-injector.io/mode): pods of profile shared are neither changed nor "
+                "denied"
+            ],
+        ),
+        (
+            space(**{names.MODE: "dry"}),
+            [
+                "warn namespace a: label fabric-injector.io/mode: dry means nothing",
+                "ok namespace a: uses profile shared",
+            ],
+        ),
+        (
+            space(**{ENFORCE: "restricted"}),
+            [
+                "fail namespace a: enforces PodSecurity restricted, which refuses IPC_LOCK of profile shared: "
+                "every training pod is denied"
+            ],
+        ),
+        (
+            space(profile="skips", **{ENFORCE: "baseline"}),
+            [
+                "warn namespace a: enforces PodSecurity baseline, which refuses IPC_LOCK of profile skips: pods get none (podSecurity: "
+                "skip), and registering RDMA memory may fail"
+            ],
+        ),
+        (
+            space(profile="ignores", **{ENFORCE: "baseline"}),
+            [
+                "warn namespace a: enforces PodSecurity baseline, which refuses IPC_LOCK of profile ignores: its pods are refused "
+                "unless PodSecurity exempts them (podSecurity: ignore)"
+            ],
+        ),
+        (space(profile="unlocked", **{ENFORCE: "restricted"}), ["ok namespace a: uses profile unlocked"]),
+        (space(**{ENFORCE: "privileged"}), ["ok namespace a: uses profile shared"]),
+        (
+            space(name="kube-system"),
+            [
+                "warn namespace kube-system: carries the label fabric-injector.io/profile, but its pods are never sent to "
+                "the webhook"
+            ],
+        ),
+        (
+            space(name="fabric-injector"),
+            [
+                "warn namespace fabric-injector: carries the label fabric-injector.io/profile, but its pods are never sent to "
+                "the webhook"
+            ],
+        ),
+    ],
+    ids=lambda value: f"{value.name} {dict(value.labels)}" if isinstance(value, LabelledNamespace) else "",
+)
+def test_judges(namespace: LabelledNamespace, expected: list[str]) -> None:
+    assert look(namespace) == expected
+
+
+def test_reads_labelled_namespaces_that_stay() -> None:
+    metadata = {"name": "a", "labels": {names.PROFILE: "shared"}}
+    assert read_namespace({"metadata": metadata}) == LabelledNamespace("a", {names.PROFILE: "shared"})
+    assert read_namespace({"metadata": {**metadata, "deletionTimestamp": "2026-01-01T00:00:00Z"}}) is None
+    assert read_namespace({"metadata": {"name": "a", "labels": {"x": "y"}}}) is None
+    assert read_namespace({"metadata": {"name": "a"}}) is None
+
+
+def test_tells_what_is_alike_once() -> None:
+    many = [space(f"team-{number}") for number in range(50)]
+    assert look(*many, space("odd", "gone")) == [
+        "ok each of 50 namespaces (team-0, team-1, team-2, team-3, team-4 and 45 more): uses profile shared",
+        "fail namespace odd: no profile is named 'gone': every training pod is denied",
+    ]
+
+
+def test_says_nothing_of_profiles_that_are_not_known() -> None:
+    """Without profiles it cannot be told whether a namespace's is right."""
+    assert look(space(), space("kube-system"), known=None)[-1].startswith("warn namespace kube-system")

@@ -1,0 +1,207 @@
+"""How `explain` asks the API server, and what it does with answers that are not as hoped."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from tests.fake_apiserver import NAMESPACES, Behaviour, Exchange, FakeApiServer, status
+from tests.hostile import cluster_of
+from tests.scenes import SPACE, Scene
+from webhook.cli import main
+from webhook.core.errors import InputError
+from webhook.core.model import Object
+from webhook.core.names import PROFILE
+from webhook.diagnose.explain import reader as reader_module
+from webhook.diagnose.explain.read import read_job
+from webhook.diagnose.explain.read_pods import PODS, Target
+from webhook.diagnose.explain.reader import NotRead, Reader
+from webhook.diagnose.explain.reading import label_time
+from webhook.kube.connection import Connection
+from webhook.kube.credentials import Credentials
+
+PATH = "/api/v1/namespaces/ml/pods"
+
+
+@pytest.fixture
+def reader(server: FakeApiServer) -> Reader:
+    return Reader(Connection(Credentials("test", server.url)))
+
+
+def page(*names: str, token: str = "", **headers: str) -> Behaviour:
+    body = {
+        "metadata": {"resourceVersion": "1", "continue": token},
+        "items": [{"metadata": {"name": name, "namespace": "ml"}} for name in names],
+    }
+    return lambda exchange: exchange.answer(200, body, **headers)
+
+
+def names(found: list[dict[str, dict[str, str]]]) -> list[str]:
+    return [each["metadata"]["name"] for each in found]
+
+
+def test_reads_page_by_page_and_tells_how_far_it_is(server: FakeApiServer) -> None:
+    told: list[str] = []
+    reader = Reader(Connection(Credentials("test", server.url)), told.append)
+    server.misbehave("get", PATH, page("a", "b", token="t1"), page("c"))
+    assert names(reader.list(PODS, "ml", labels="app=x")) == ["a", "b", "c"]
+    assert [
+        (each.query.get("continue"), each.query["limit"], each.query["labelSelector"]) for each in server.requests
+    ] == [
+        (None, "500", "app=x"),
+        ("t1", "500", "app=x"),
+    ]
+    assert told == ["2 pods", "3 pods"]
+
+
+def test_lists_anew_in_one_piece_where_the_pages_have_expired(server: FakeApiServer, reader: Reader) -> None:
+    server.misbehave("get", PATH, page("a", token="t1"), status(410, "expired"), page("a", "b"))
+    assert names(reader.list(PODS, "ml")) == ["a", "b"]
+    assert "limit" not in server.requests[-1].query
+
+
+def test_stops_after_so_many_pages_and_says_so(
+    server: FakeApiServer, reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reader_module, "MOST_PAGES", 2)
+    server.misbehave("get", PATH, *(page(str(number), token="more") for number in range(3)))
+    assert names(reader.list(PODS, "ml")) == ["0", "1"]
+    assert [(each.what, each.problem) for each in reader.unread] == [("pods", "only the first 2 were read")]
+
+
+def test_takes_the_time_from_the_api_server(server: FakeApiServer, reader: Reader) -> None:
+    def timed(exchange: Exchange) -> None:
+        exchange._handler.date_time_string = lambda timestamp=None: "Sat, 21 Nov 2026 12:00:00 GMT"  # type: ignore[method-assign]
+        page()(exchange)
+
+    server.misbehave("get", PATH, timed)
+    reader.list(PODS, "ml")
+    assert reader.now == datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+
+def test_what_may_not_be_read_is_another_answer_than_what_is_not_there(server: FakeApiServer, reader: Reader) -> None:
+    server.misbehave(
+        "get", PATH, status(404, "not found"), status(403, "pods is forbidden"), status(401, "Unauthorized")
+    )
+    assert reader.list(PODS, "ml") == []
+    with pytest.raises(NotRead, match="pods is forbidden"):
+        reader.list(PODS, "ml")
+    with pytest.raises(InputError, match="log in to the cluster again"):
+        reader.list(PODS, "ml")
+
+
+def test_the_pods_of_a_full_node_are_read_where_they_may_be() -> None:
+    scene = Scene(1)
+    scene.unschedule(scene.master, "0/2 nodes are available: 2 Insufficient rdma/hca.")
+    connection = cluster_of(scene)
+    read = read_job(connection, Target("job", "bert"), SPACE)
+    assert read.neighbours == {name: tuple(scene.pods.values()) for name in ("node-1", "node-2")}
+    connection.spoil = lambda request, *answer: (403, b"{}") if request == "GET /api/v1/pods" else answer
+    read = read_job(connection, Target("job", "bert"), SPACE)
+    assert (read.neighbours, read.unread) == (None, ())
+
+
+OWNED: Object = {"f:metadata": {"f:labels": {f"f:{PROFILE}": {}}}}
+
+
+@pytest.mark.parametrize(
+    ("managed", "time"),
+    [
+        (None, ""),
+        ([{"time": "2026-01-01T00:00:00Z", "fieldsV1": {"f:metadata": {"f:labels": {"f:team": {}}}}}], ""),
+        ([{"time": "2026-01-01T00:00:00Z", "fieldsV1": OWNED}], "2026-01-01T00:00:00Z"),
+        (
+            [{"time": "2026-01-03T00:00:00Z", "fieldsV1": OWNED}, {"time": "2026-01-02T00:00:00Z", "fieldsV1": OWNED}],
+            "",
+        ),
+        ([{"fieldsV1": OWNED}, {"time": "2026-01-02T00:00:00Z", "fieldsV1": OWNED}], "2026-01-02T00:00:00Z"),
+        ([{"fieldsV1": OWNED}, {"time": "2026-01-02T00:00:00Z", "fieldsV1": None}], ""),
+    ],
+    ids=["not told", "another label", "one owner", "two owners", "one who applied it again", "no time"],
+)
+def test_when_the_label_was_written(managed: object, time: str) -> None:
+    assert label_time({"metadata": {"name": "ml", "managedFields": managed}}) == time
+
+
+def call(folder: Path, *arguments: str, server: FakeApiServer | None = None) -> Result:
+    config = {
+        "current-context": "c",
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u", "namespace": "ml"}}],
+        "clusters": [{"name": "c", "cluster": {"server": server.url if server else "https://127.0.0.1:1"}}],
+        "users": [{"name": "u", "user": {}}],
+    }
+    (folder / "config").write_text(yaml.safe_dump(config))
+    environ = {"KUBERNETES_SERVICE_HOST": "", "KUBECONFIG": str(folder / "config")}
+    return CliRunner().invoke(main, ["explain", *arguments], env=environ)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "name what to explain: pod/NAME, job/NAME, or -l SELECTOR"),
+        (["bert"], "or -l SELECTOR, found 'bert'"),
+        (["pytorchjob/x"], "found 'pytorchjob/x'; any kind of job is asked for as job/x"),
+        (["job/"], "found 'job/'"),
+        (["job/bert", "-l", "a=b"], "not both"),
+        (["job/bert", "--profiles", "/absent"], "/absent"),
+        (["job/bert"], "GET /api/v1/namespaces/ml/pods"),
+    ],
+    ids=["nothing", "bare", "other-kind", "no-name", "both", "profiles", "no-server"],
+)
+def test_says_what_is_wrong_with_the_command(tmp_path: Path, arguments: list[str], told: str) -> None:
+    result = call(tmp_path, *arguments)
+    assert result.exit_code == 2
+    assert told in result.output
+    assert "Traceback" not in result.output
+
+
+def test_names_the_faults_of_the_profiles_file(tmp_path: Path) -> None:
+    (tmp_path / "p.yaml").write_text("profiles: {a: {nets: []}}")
+    result = call(tmp_path, "job/bert", "--profiles", str(tmp_path / "p.yaml"))
+    assert result.exit_code == 2
+    assert re.search(r"the profiles cannot be used\n.*p\.yaml: line 1: profiles\.a\.nets", result.output)
+
+
+def test_the_kubeconfigs_namespace_is_meant_where_none_is_named(tmp_path: Path, server: FakeApiServer) -> None:
+    absent = call(tmp_path, "pod/bert-0", server=server)
+    assert absent.exit_code == 2
+    assert "pod/bert-0: namespace ml does not exist; name the job's by -n" in absent.output
+    server.misbehave("get", f"{NAMESPACES}/ml", status(403, "no such right"))
+    unknown = call(tmp_path, "pod/bert-0", server=server)
+    server.put(NAMESPACES, "ml")
+    empty = call(tmp_path, "pod/bert-0", server=server)
+    for result in (unknown, empty):
+        assert result.exit_code == 2
+        assert (
+            "pod/bert-0: namespace ml has no such pod, and no Event of an owner of that name; name the job's by -n"
+            in result.output
+        )
+    server.misbehave("get", "/api/v1/namespaces/ml/events", status(403, "no such right"))
+    assert "has no such pod, and its Events may not be read; name" in call(tmp_path, "pod/bert-0", server=server).output
+
+
+def test_progress_is_for_terminals_and_goes_to_standard_error_alone(tmp_path: Path, server: FakeApiServer) -> None:
+    call(tmp_path, "--help", server=server)  # writes the kubeconfig
+    pod = {"metadata": {"name": "a-0", "namespace": "ml", "uid": "u"}, "spec": {"containers": [{"name": "m"}]}}
+    body = {"metadata": {"resourceVersion": "1"}, "items": [pod]}
+    server.misbehave("get", PATH, lambda exchange: exchange.answer(200, body))
+    parent, child = pty.openpty()
+    environ = {**os.environ, "KUBECONFIG": str(tmp_path / "config"), "KUBERNETES_SERVICE_HOST": "", "TERM": "xterm"}
+    command = [sys.executable, "-m", "webhook", "explain", "-l", "app=a", "-o", "json"]
+    done = subprocess.run(command, env=environ, stdout=subprocess.PIPE, stderr=child, timeout=120)
+    os.close(child)
+    shown = os.read(parent, 65536).decode()
+    os.close(parent)
+    assert "judging 1 pods" in shown
+    document = json.loads(done.stdout)
+    assert [member["pod"] for member in document["members"]] == ["a-0"]

@@ -1,0 +1,77 @@
+"""What `explain` finds of the addresses that members are told, and of the controller that tells them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.explanations import findings, one, texts
+from tests.scenes import Scene, ago
+from webhook.core import names
+from webhook.core.model import Object
+from webhook.diagnose.explain.explanation import explain
+
+
+def test_a_controller_that_lives_and_does_not_tell() -> None:
+    scene = Scene()
+    scene.wait(scene.pods["bert-worker-1"], ago(minutes=4))
+    first, second = findings(scene)
+    assert first.message == "controller c-1 holds it, and has not told 1 pod of this job of rank 0's address"
+    assert second.message == "waits for rank 0's address, for 4 min"
+    assert second.level == "warn"
+
+
+@pytest.mark.parametrize(
+    ("lease", "told"),
+    [
+        ({}, "does not exist: nobody tells 1 pod"),
+        ({"spec": {"holderIdentity": ""}}, "is held by no controller: nobody tells 1 pod"),
+        (
+            {"spec": {"holderIdentity": "c-1", "renewTime": "soon"}},
+            "was renewed last at no time that can be read, by c-1, which is gone",
+        ),
+        (None, "1 pod of this job is not told of rank 0's address"),
+    ],
+    ids=["absent", "released", "unreadable", "unknown"],
+)
+def test_a_controller_that_is_gone(lease: Object | None, told: str) -> None:
+    scene = Scene()
+    scene.wait(scene.pods["bert-worker-1"], ago(minutes=4))
+    scene.lease = lease
+    assert told in one(scene, "controller")
+
+
+def test_a_controller_that_is_gone_while_all_is_told() -> None:
+    scene = Scene()
+    scene.lease = {}
+    [found] = findings(scene)
+    assert (found.level, found.message) == ("warn", "does not exist: no address that changes now is told to anybody")
+
+
+def test_a_member_that_is_told_another_address() -> None:
+    scene = Scene()
+    scene.tell(scene.pods["bert-worker-2"], "10.66.6.6")
+    assert "fail pod bert-worker-2: is told that rank 0 is at 10.66.6.6, and bert-master-0 is at 192.168.0.1" in texts(
+        findings(scene)
+    )
+
+
+def test_a_member_that_is_told_nothing_any_more() -> None:
+    scene = Scene()
+    del scene.pods["bert-worker-2"]["metadata"]["annotations"][names.MASTER_ADDR]
+    assert one(scene, "addresses") == "warn pod bert-worker-2: is not told that rank 0 is at 192.168.0.1"
+
+
+def test_a_rank_zero_that_has_just_got_its_address_is_yet_to_be_told_of() -> None:
+    scene = Scene(1)
+    scene.bind(scene.master, ago(seconds=5))
+    for pod in scene.pods.values():
+        scene.wait(pod, ago(seconds=3))
+    found = explain(scene.reading).findings
+    assert {each.level for each in found} == {"ok"}
+    assert not [each for each in found if each.topic == "addresses"]
+
+
+def test_a_rank_zero_that_is_not_told_its_own_address() -> None:
+    scene = Scene()
+    del scene.master["metadata"]["annotations"][names.LOCAL_ADDR]
+    assert "warn pod bert-master-0 (rank 0): is not told its own address" in texts(findings(scene, "addresses"))

@@ -1,0 +1,84 @@
+"""What `explain` finds of profiles that have changed since a pod was created."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.explanations import findings, one
+from tests.scenes import PROFILES, Scene
+from webhook import __version__
+from webhook.core import names
+from webhook.core.profiles import parse_profiles
+from webhook.diagnose.explain.explanation import explain
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            PROFILES.replace("shared:", "other:"),
+            "denied: namespace research: label fabric-injector.io/profile: no profile is named 'shared'",
+        ),
+        (PROFILES + "    ipcLock: false", "without ipc-lock, which was injected: profile shared has ipcLock: false"),
+        (PROFILES + "    env: {NCCL_SOCKET_IFNAME: eth9}", "NCCL_SOCKET_IFNAME=eth9 in place of =net1"),
+        (PROFILES + "    env: {NCCL_IB_HCA: mlx5}", "environment: container pytorch gets NCCL_IB_HCA"),
+        (PROFILES + "    rendezvous: {timeout: 5m}", "rendezvous: another timeout of the wait step"),
+        (
+            PROFILES + "    rendezvous: {enabled: false}",
+            "no address would be published to it: profile shared says rendezvous: {enabled: false}",
+        ),
+        (
+            PROFILES + "    rendezvous: {ipFamily: IPv4}",
+            "the ranks would meet on default/rdma-net@net1/IPv4 in place of default/rdma-net@net1/any",
+        ),
+        (PROFILES + "    resources: {example.com/nic: 2}", "devices: container pytorch asks for example.com/nic: 2"),
+        (PROFILES.replace("{sizeLimit: 16Gi}", "{}"), "/dev/shm of no size in place of 16Gi"),
+    ],
+    ids=[
+        "unknown",
+        "ipc-lock",
+        "another-value",
+        "new-variable",
+        "timeout",
+        "no-rendezvous",
+        "family",
+        "resources",
+        "shm",
+    ],
+)
+def test_what_changed_since(text: str, told: str) -> None:
+    scene = Scene(0)
+    scene.profiles = parse_profiles(text)
+    assert f"would get another result today: {told}" in one(scene, "drift")
+
+
+def test_another_profile_since() -> None:
+    scene = Scene(0)
+    scene.profiles = parse_profiles(
+        PROFILES
+        + "  other: {networks: [{network: default/rdma-net, resource: rdma/hca}], sharedMemory: {sizeLimit: 16Gi}}"
+    )
+    scene.labels[names.PROFILE] = "other"
+    assert one(scene, "drift").endswith("would get another result today: profile other in place of shared")
+    scene.labels.clear()
+    assert "nothing would be injected: neither the pod" in one(scene, "drift")
+    scene.labels |= {names.PROFILE: "shared", names.MODE: "observe"}
+    assert one(scene, "drift").endswith("label fabric-injector.io/mode of its namespace says to observe only")
+
+
+def test_another_wait_script_since_the_webhook_was_upgraded_is_no_matter() -> None:
+    scene = Scene(0)
+    scene.master["spec"]["initContainers"][0]["command"][2] += "\n# of an earlier version"
+    assert one(scene, "drift").endswith("today: rendezvous: other variables or another wait step")
+    annotations = scene.master["metadata"]["annotations"]
+    annotations[names.STATUS] = annotations[names.STATUS].replace(f'"version":"{__version__}"', '"version":"0.0.1"')
+    assert findings(scene, "drift") == []
+
+
+def test_more_devices_in_the_profile_are_no_shortage_of_the_pod() -> None:
+    scene = Scene(1)
+    scene.profiles = parse_profiles(
+        "profiles: {shared: {networks: [{network: default/rdma-net, resource: rdma/hca, count: 2}], sharedMemory: {sizeLimit: 16Gi}}}"
+    )
+    found = [each for each in explain(scene.reading).findings if each.level == "warn"]
+    assert [each.topic for each in found] == ["drift"]

@@ -1,0 +1,35 @@
+"""Each row of the README's table of what nothing else does names tests that exist."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import pytest
+
+from tests import ROOT
+
+ROWS = 16
+
+
+def table() -> list[str]:
+    readme = (ROOT / "README.md").read_text()
+    section = readme.partition("## What it does that nothing else does")[2].partition("\n## ")[0]
+    return [line for line in section.splitlines() if line.startswith("| ")][1:]
+
+
+def links(row: str) -> list[tuple[str, str]]:
+    return re.findall(r"\[(test_\w+)\]\((tests/[\w/]+\.py)\)", row)
+
+
+def test_has_a_row_for_each() -> None:
+    assert len(table()) == ROWS
+
+
+@pytest.mark.parametrize("row", table(), ids=lambda row: row.split("|")[1].strip()[:40])
+def test_is_shown_by_tests_that_exist(row: str) -> None:
+    shown = links(row)
+    assert shown
+    for name, file in shown:
+        tree = ast.parse((ROOT / file).read_text())
+        assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, (file, name)

@@ -1,0 +1,214 @@
+"""The dry run judges every pod of an input with admission's own code."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import jsonpatch
+import pytest
+import yaml
+
+from tests.dry_run.templates.test_ignored import IGNORED
+from tests.dry_run.templates.test_kinds import SHOWN
+from tests.dry_runs import PROFILES, TORCHX, WORLD, document, run
+from tests.pods import FIXTURES
+from webhook.core import names
+from webhook.core.errors import InputError, Unavailable
+from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, Outcome, Reason
+from webhook.core.profiles import parse_profiles
+from webhook.core.review import decide
+from webhook.dry_run import DryRun, dry_run, render_diff
+
+
+def test_answers_the_document_of_the_interface() -> None:
+    answer = document()
+    assert list(answer) == ["pods", "ignored"]
+    master, worker = answer["pods"]
+    assert list(master) == [
+        "source",
+        "namespace",
+        "name",
+        "system",
+        "job",
+        "rendezvous",
+        "profile",
+        "allowed",
+        "message",
+        "decisions",
+        "warnings",
+        "patch",
+        "pod",
+    ]
+    assert master["source"] == "Job/train-t4rcs9x6sv1m spec.tasks[0].template"
+    assert (master["namespace"], master["name"]) == ("research", "train-t4rcs9x6sv1m-train-0-0")
+    assert (master["system"], master["profile"], master["allowed"], master["message"]) == (
+        "torchx",
+        "rdma-shared",
+        True,
+        "",
+    )
+    assert (master["rendezvous"], worker["rendezvous"]) == ("master", "worker")
+    assert master["job"] == worker["job"] == master["pod"]["metadata"]["labels"][names.JOB]
+    assert set(master["decisions"][0]) == {"step", "outcome", "reason", "message"}
+    assert {(each["step"], each["outcome"]) for each in master["decisions"]} >= {
+        ("networks", "injected"),
+        ("devices", "injected"),
+    }
+    assert answer["ignored"] == []
+    assert json.loads(json.dumps(answer)) == answer
+
+
+def test_gives_patches_that_lead_from_the_template_to_the_pod() -> None:
+    for pod in run().pods:
+        assert pod.patch
+        assert jsonpatch.apply_patch(pod.before, json.loads(json.dumps(pod.patch))) == pod.after
+
+
+def test_decides_as_admission_does() -> None:
+    for pod in run().pods:
+        verdict = decide(pod.before, "research", PROFILES, WORLD)
+        assert pod.after == verdict.pod
+        assert list(pod.patch) == verdict.operations
+        assert pod.decisions == verdict.decisions
+
+
+@pytest.mark.parametrize("text", [json.dumps(yaml.safe_load(TORCHX)), TORCHX], ids=["JSON", "YAML"])
+def test_reads_both_forms(text: str) -> None:
+    assert document(text) == document()
+
+
+def test_says_what_holds_no_template() -> None:
+    answer = document("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n")
+    assert answer == {"pods": [], "ignored": [{"source": "ConfigMap/x", "message": "holds no pod template"}]}
+
+
+def test_tells_a_broken_template_from_one_that_is_not_there() -> None:
+    assert not run("kind: ConfigMap\nmetadata: {name: x}").is_broken
+    broken = run(json.dumps(IGNORED["containers are no list"][0]))
+    assert broken.is_broken
+    assert broken.pods == ()
+
+
+def test_refuses_text_that_does_not_parse() -> None:
+    with pytest.raises(InputError, match="line 1, column 5"):
+        document("a: b: c")
+
+
+def test_leaves_a_pod_of_an_unlabelled_namespace_alone() -> None:
+    [pod] = run(json.dumps(SHOWN["Pod"][0]), namespace="plain").pods
+    assert (pod.allowed, pod.patch, pod.profile) == (True, (), "")
+    assert [decision.reason for decision in pod.decisions] == [Reason.NO_PROFILE]
+
+
+def test_uses_the_named_profile_in_place_of_the_labels() -> None:
+    [pod, _] = run(profile="other").pods
+    assert pod.profile == "other"
+    limits = pod.after["spec"]["containers"][0]["resources"]["limits"]
+    assert "rdma/other" in limits
+    assert "rdma/hca" not in limits
+
+
+def test_names_the_option_where_it_leaves_the_pod_alone() -> None:
+    [pod, _] = run(profile="none").pods
+    assert [decision.message for decision in pod.decisions] == ["the dry run's profile is none"]
+
+
+def test_says_where_to_write_a_profile_when_there_is_none() -> None:
+    none = parse_profiles("profiles: {}")
+    result = dry_run(TORCHX, namespace="research", profile=None, profiles=none, world=WORLD)
+    assert all(pod.message.endswith("the profiles file holds none: write it there") for pod in result.pods)
+
+
+def test_takes_a_namespace_that_does_not_exist_as_unlabelled_where_a_profile_is_named() -> None:
+    [pod, _] = run(namespace="nowhere", profile="rdma-shared").pods
+    assert pod.allowed
+    assert pod.profile == "rdma-shared"
+    assert pod.namespace == "nowhere"
+
+
+def test_denies_pods_of_a_namespace_that_does_not_exist() -> None:
+    [pod, _] = run(namespace="nowhere").pods
+    assert not pod.allowed
+    assert pod.message == (
+        "pod train-t4rcs9x6sv1m-train-0-0: namespace nowhere does not exist; "
+        "create it, or name yours: metadata.namespace, or the dry run's namespace"
+    )
+
+
+def test_denies_what_admission_denies() -> None:
+    result = run(profile="missing")
+    assert not result.is_allowed
+    assert {pod.message for pod in result.pods} == {
+        "the dry run's profile: no profile is named 'missing'; use one of: other, rdma-shared"
+    }
+    assert all(decision.outcome is Outcome.DENIED for pod in result.pods for decision in pod.decisions)
+
+
+def test_tells_of_an_observed_namespace_without_changing_the_pod() -> None:
+    [pod, _] = run(namespace="watched").pods
+    assert pod.allowed
+    assert pod.patch == ()
+    assert pod.after == pod.before
+    assert any("would be" in warning for warning in pod.warnings)
+    text = render_diff(DryRun((pod,), ()))
+    assert (
+        "nothing is changed or denied, as label fabric-injector.io/mode of the namespace says; this would be:\n" in text
+    )
+    assert re.search(r"^  networks +injected  ", text, re.MULTILINE)
+    assert "warning: " not in text
+
+
+class _Unknown:
+    """A cluster that cannot be asked."""
+
+    def namespace(self, name: str) -> Namespace | None:
+        raise Unavailable("no answer")
+
+    fresh_namespace = namespace
+
+    def network(self, namespace: str, name: str) -> NetworkDefinition | None:
+        raise Unavailable("no answer")
+
+    def master(self, namespace: str, job: str) -> MasterAddress | None:
+        raise Unavailable("no answer")
+
+
+@pytest.mark.parametrize("profile", [None, "rdma-shared"])
+def test_says_when_the_cluster_cannot_be_asked(profile: str | None) -> None:
+    with pytest.raises(Unavailable, match="no answer"):
+        dry_run(TORCHX, namespace="research", profile=profile, profiles=PROFILES, world=_Unknown())
+
+
+@pytest.mark.parametrize("path", sorted(FIXTURES.glob("torchx/*.yaml")), ids=lambda path: path.stem)
+def test_injects_every_torchx_fixture(path: Path) -> None:
+    text = path.read_text().replace(
+        "k8s.v1.cni.cncf.io/networks: roce-net", "k8s.v1.cni.cncf.io/networks: default/rdma-net"
+    )
+    result = run(text, namespace="research", profile="rdma-shared")
+    assert result.is_allowed
+    for pod in result.pods:
+        assert pod.system == "torchx"
+        assert pod.patch
+
+
+@pytest.mark.parametrize(
+    ("namespace", "profile", "is_told"),
+    [("plain", None, True), ("research", None, False), ("plain", "rdma-shared", False)],
+    ids=["unlabelled", "labelled", "any namespace"],
+)
+def test_tells_that_the_webhook_may_never_see_the_pod(namespace: str, profile: str | None, is_told: bool) -> None:
+    metadata = {"name": "p", "labels": {names.PROFILE: "rdma-shared"}}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [{"name": "main"}]}}
+    [found] = run(json.dumps(pod), namespace, profile).pods
+    assert found.profile == "rdma-shared"
+    told = [warning for warning in found.warnings if "the webhook is called only if component pod-opt-in" in warning]
+    assert bool(told) is is_told
+
+
+def test_a_profile_that_is_named_on_the_workload_is_told_with_its_pods() -> None:
+    made = yaml.safe_load(TORCHX)
+    made["metadata"].setdefault("labels", {})[names.PROFILE] = "none"
+    for pod in run(json.dumps(made)).pods:
+        assert pod.warnings[0].startswith(f"label {names.PROFILE} of the Job itself counts for nothing")

@@ -1,0 +1,337 @@
+"""Requests to an API server over real sockets: what is sent, and how each failure is told."""
+
+import datetime
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from tests.apiserver.pki import Authority
+from tests.fake_apiserver import NAMESPACES, Behaviour, Exchange, FakeApiServer, hang, lines, status, text
+from webhook import __version__
+from webhook.core.errors import InputError, Unavailable
+from webhook.kube.connection import Connection, RequestFailed, Response, Stream
+from webhook.kube.credentials import Credentials
+
+
+@pytest.fixture
+def connection(server: FakeApiServer) -> Iterator[Connection]:
+    connection = Connection(Credentials("test", server.url))
+    yield connection
+    connection.close()
+
+
+def test_sends_method_query_headers_and_body(server: FakeApiServer, connection: Connection) -> None:
+    server.put(NAMESPACES, "ml")
+    connection.request("GET", f"{NAMESPACES}/ml", query={"a": "b c&d"})
+    connection.request(
+        "PATCH",
+        f"{NAMESPACES}/ml",
+        body={"metadata": {"labels": {"a": "ü"}}},
+        headers={"Content-Type": "application/merge-patch+json"},
+    )
+    connection.request("POST", f"{NAMESPACES}/ml", body=[1])
+    get, patch, post = server.requests
+    assert (get.method, get.query, get.body) == ("GET", {"a": "b c&d"}, b"")
+    assert get.headers["User-Agent"] == f"fabric-injector/{__version__}"
+    assert get.headers["Accept"] == "application/json"
+    assert "Authorization" not in get.headers
+    assert (patch.method, patch.headers["Content-Type"]) == ("PATCH", "application/merge-patch+json")
+    assert patch.body == b'{"metadata": {"labels": {"a": "\\u00fc"}}}'
+    assert (post.headers["Content-Type"], post.body) == ("application/json", b"[1]")
+
+
+def test_uses_one_connection_for_requests_in_sequence(server: FakeApiServer, connection: Connection) -> None:
+    server.put(NAMESPACES, "ml")
+    for _ in range(5):
+        assert connection.request("GET", f"{NAMESPACES}/ml").json()["metadata"]["name"] == "ml"
+    assert connection.request("GET", f"{NAMESPACES}/none").status == 404
+    assert server.connections == 1
+
+
+def test_asks_for_keep_alive_of_the_socket(server: FakeApiServer, connection: Connection) -> None:
+    with connection.stream(NAMESPACES, query={}, headers={}, read_timeout=5) as stream:
+        assert isinstance(stream, Stream)
+        sock = stream._response.connection.sock  # type: ignore[union-attr]
+        assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+        assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1
+
+
+def test_answers_with_the_status_of_a_refusal(server: FakeApiServer, connection: Connection) -> None:
+    server.misbehave("get", f"{NAMESPACES}/ml", status(403, 'namespaces "ml" is forbidden:\n no role'))
+    response = connection.request("GET", f"{NAMESPACES}/ml")
+    assert response.status == 403
+    assert response.problem == 'GET /api/v1/namespaces/ml answered 403: namespaces "ml" is forbidden: no role'
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "message", "code", "seconds"),
+    [
+        pytest.param(status(500, "etcd"), "answered 500: etcd", 500, 0, id="internal"),
+        pytest.param(status(503, "starting", Retry_After="3"), "answered 503: starting", 503, 3, id="later"),
+        pytest.param(status(429, "full", Retry_After="1"), "answered 429: full", 429, 1, id="throttled"),
+        pytest.param(status(429, "full", Retry_After="Fri, 31"), "answered 429: full", 429, 0, id="date"),
+        pytest.param(text(502, "<html>\n<b>Bad"), "answered 502: <html> <b>Bad", 502, 0, id="proxy page"),
+        pytest.param(text(504, ""), "answered 504: (no text)", 504, 0, id="empty"),
+        pytest.param(
+            lambda exchange: exchange.cut(),
+            "Connection aborted. Remote end closed connection without response",
+            0,
+            0,
+            id="closed",
+        ),
+        pytest.param(hang, "Read timed out.", 0, 0, id="silent"),
+        pytest.param(
+            lines(b'{"a":', then="cut"), "Connection broken: IncompleteRead(0 bytes read)", 0, 0, id="cut in the middle"
+        ),
+    ],
+)
+def test_raises_where_the_server_gives_no_answer(
+    server: FakeApiServer, connection: Connection, behaviour: Behaviour, message: str, code: int, seconds: float
+) -> None:
+    server.misbehave("get", f"{NAMESPACES}/ml", behaviour, behaviour)
+    with pytest.raises(Unavailable, match=r"^GET /api/v1/namespaces/ml") as failure:
+        connection.request("GET", f"{NAMESPACES}/ml", timeout=0.5)
+    assert str(failure.value).endswith(message)
+    assert isinstance(failure.value, RequestFailed)
+    assert (failure.value.status, failure.value.retry_after_seconds) == (code, seconds)
+
+
+def test_raises_where_nothing_listens() -> None:
+    with FakeApiServer() as gone:
+        pass
+    with pytest.raises(RequestFailed, match=r"^GET /api/v1/namespaces: Failed to .* Connection refused$"):
+        Connection(Credentials("test", gone.url)).request("GET", NAMESPACES)
+
+
+def test_gives_up_on_an_answer_that_comes_in_drops(server: FakeApiServer, connection: Connection) -> None:
+    def drip(exchange: Exchange) -> None:
+        exchange.open()
+        while not server.closing.wait(0.05):
+            exchange.write(b" ")
+
+    server.misbehave("list", NAMESPACES, drip)
+    with pytest.raises(RequestFailed, match=r"the answer was not complete within 0\.3 s"):
+        connection.request("GET", NAMESPACES, timeout=0.3)
+
+
+@pytest.mark.parametrize("body", ["", "[]", "{", "7", "\xff"], ids=repr)
+def test_refuses_a_body_that_is_no_json_object(server: FakeApiServer, connection: Connection, body: str) -> None:
+    server.misbehave("list", NAMESPACES, text(200, body))
+    with pytest.raises(RequestFailed, match="answered 200 with no JSON object"):
+        connection.request("GET", NAMESPACES).json()
+
+
+def test_sends_a_get_again_where_a_kept_connection_was_closed(server: FakeApiServer, connection: Connection) -> None:
+    server.misbehave("list", NAMESPACES, lambda exchange: exchange.cut())
+    assert connection.request("GET", NAMESPACES).status == 200
+    assert len(server.requests) == 2
+
+
+def test_never_sends_a_change_twice(server: FakeApiServer, connection: Connection) -> None:
+    server.misbehave("PATCH", f"{NAMESPACES}/ml", lambda exchange: exchange.cut())
+    with pytest.raises(RequestFailed):
+        connection.request("PATCH", f"{NAMESPACES}/ml", body={})
+    assert len(server.requests) == 1
+
+
+def test_serves_many_threads(server: FakeApiServer, connection: Connection) -> None:
+    server.put(NAMESPACES, "ml")
+    codes: list[int] = []
+
+    def ask() -> None:
+        codes.extend(connection.request("GET", f"{NAMESPACES}/ml").status for _ in range(10))
+
+    threads = [threading.Thread(target=ask) for _ in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert codes == [200] * 120
+    assert server.connections <= 12
+
+
+def test_streams_lines_as_they_come(server: FakeApiServer, connection: Connection) -> None:
+    server.misbehave("list", NAMESPACES, lines(b"on", b"e\ntwo\n\nthr", b"ee\nrest"))
+    with connection.stream(NAMESPACES, query={}, headers={}, read_timeout=5) as stream:
+        assert isinstance(stream, Stream)
+        assert list(stream.lines()) == [b"one", b"two", b"", b"three"]
+
+
+def test_streams_nothing_where_the_status_is_not_200(server: FakeApiServer, connection: Connection) -> None:
+    server.misbehave("list", NAMESPACES, status(410, "too old"))
+    with connection.stream(NAMESPACES, query={}, headers={}, read_timeout=5) as answer:
+        assert isinstance(answer, Response)
+        assert answer.problem == "GET /api/v1/namespaces answered 410: too old"
+    server.misbehave("list", NAMESPACES, status(503, "later", Retry_After="2"))
+    with (
+        pytest.raises(RequestFailed, match="503"),
+        connection.stream(NAMESPACES, query={}, headers={}, read_timeout=5),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("secure", [False, True], ids=["http", "https"])
+def test_shuts_a_stream_that_waits_in_another_thread(tmp_path: Path, secure: bool) -> None:
+    folder = Authority("test").write(tmp_path)
+    ended = threading.Event()
+    with FakeApiServer(_serving(folder) if secure else None) as server:
+        server.misbehave("list", NAMESPACES, lines(b"one\n", then="hang"))
+        connection = Connection(Credentials("test", server.url, ca=folder / "ca.crt"))
+        with connection.stream(NAMESPACES, query={}, headers={}, read_timeout=60) as stream:
+            assert isinstance(stream, Stream)
+            found = stream.lines()
+            assert next(found) == b"one"
+
+            def read_on() -> None:
+                with pytest.raises((RequestFailed, StopIteration)):
+                    next(found)
+                ended.set()
+
+            thread = threading.Thread(target=read_on)
+            thread.start()
+            time.sleep(0.05)
+            stream.shut()
+            assert ended.wait(5)
+            thread.join()
+        stream.shut()
+
+
+def _serving(folder: Path, client_ca: Path | None = None) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "tls.crt", folder / "tls.key")
+    if client_ca:
+        context.load_verify_locations(client_ca)
+        context.verify_mode = ssl.CERT_REQUIRED
+    return context
+
+
+def test_trusts_the_given_authority_only(tmp_path: Path) -> None:
+    ours, other = (Authority(name).write(tmp_path / name) for name in ("ours", "other"))
+    with FakeApiServer(_serving(ours)) as server:
+        for ca in (ours / "ca.crt", (ours / "ca.crt").read_bytes()):
+            assert Connection(Credentials("test", server.url, ca=ca)).request("GET", NAMESPACES).status == 200
+        for wrong in (other / "ca.crt", None):
+            with pytest.raises(RequestFailed, match="CERTIFICATE_VERIFY_FAILED"):
+                Connection(Credentials("test", server.url, ca=wrong)).request("GET", NAMESPACES)
+
+
+def test_checks_the_name_that_it_is_told_to(tmp_path: Path) -> None:
+    folder = Authority("test").write(tmp_path, ["api.example"])
+    with FakeApiServer(_serving(folder)) as server:
+        ca = folder / "ca.crt"
+        right = Connection(Credentials("test", server.url, ca=ca, server_name="api.example"))
+        assert right.request("GET", NAMESPACES).status == 200
+        with pytest.raises(RequestFailed, match=r"'wrong\.example'"):
+            Connection(Credentials("test", server.url, ca=ca, server_name="wrong.example")).request("GET", NAMESPACES)
+
+
+def test_checks_nothing_where_it_is_told_so_and_says_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    folder = Authority("test").write(tmp_path)
+    with FakeApiServer(_serving(folder)) as server:
+        assert Connection(Credentials("me", server.url, verify=False)).request("GET", NAMESPACES).status == 200
+    assert "me: insecure-skip-tls-verify" in caplog.text
+
+
+def _client_pair(folder: Path) -> tuple[Path, Path]:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "client")])
+    now = datetime.datetime.now(datetime.UTC)
+    builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+    builder = builder.not_valid_before(now - datetime.timedelta(hours=1))
+    certificate = builder.not_valid_after(now + datetime.timedelta(hours=1)).sign(key, hashes.SHA256())
+    (folder / "client.crt").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    form = serialization.PrivateFormat.PKCS8
+    pem = key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption())
+    (folder / "client.key").write_bytes(pem)
+    return folder / "client.crt", folder / "client.key"
+
+
+@pytest.mark.parametrize("as_data", [False, True], ids=["files", "data"])
+def test_shows_its_client_certificate(tmp_path: Path, as_data: bool) -> None:
+    folder = Authority("test").write(tmp_path)
+    pair = _client_pair(tmp_path)
+    certificate, key = (file.read_bytes() for file in pair) if as_data else pair
+    with FakeApiServer(_serving(folder, tmp_path / "client.crt")) as server:
+        shown = Connection(Credentials("t", server.url, ca=folder / "ca.crt", certificate=certificate, key=key))
+        assert shown.request("GET", NAMESPACES).status == 200
+        with pytest.raises(RequestFailed):
+            Connection(Credentials("t", server.url, ca=folder / "ca.crt")).request("GET", NAMESPACES)
+
+
+def test_sends_the_token_as_it_is_at_each_request(tmp_path: Path) -> None:
+    folder = Authority("test").write(tmp_path)
+    tokens = iter(["Bearer one", "Bearer two", "Bearer x\ny", ""])
+    with FakeApiServer(_serving(folder)) as server:
+        connection = Connection(Credentials("me", server.url, authorization=lambda: next(tokens), ca=folder / "ca.crt"))
+        connection.request("GET", NAMESPACES)
+        connection.request("GET", NAMESPACES)
+        with pytest.raises(RequestFailed, match=r"the token of the me holds odd characters") as failure:
+            connection.request("GET", NAMESPACES)
+        connection.request("GET", NAMESPACES)
+        sent = [request.headers.get("Authorization") for request in server.requests]
+    assert sent == ["Bearer one", "Bearer two", None]
+    assert "Bearer x" not in str(failure.value)
+
+
+def test_takes_up_replaced_certificate_files(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    now = [0.0]
+    old, new = (Authority(name).write(tmp_path / name) for name in ("old", "new"))
+    ca = tmp_path / "ca.crt"
+    ca.write_bytes((old / "ca.crt").read_bytes())
+    with FakeApiServer(_serving(new)) as server:
+        connection = Connection(Credentials("test", server.url, ca=ca), monotonic=lambda: now[0])
+        with pytest.raises(RequestFailed):
+            connection.request("GET", NAMESPACES)
+        ca.unlink()
+        ca.write_text("broken")
+        now[0] += 60
+        with pytest.raises(RequestFailed):
+            connection.request("GET", NAMESPACES)
+        assert "replaced certificate files are not used: test: certificate authority" in caplog.text
+        ca.unlink()
+        ca.write_bytes((new / "ca.crt").read_bytes())
+        now[0] += 60
+        assert connection.request("GET", NAMESPACES).status == 200
+
+
+@pytest.mark.parametrize("wrong", ["ca", "certificate", "key", "empty"])
+def test_refuses_files_that_cannot_be_used(tmp_path: Path, wrong: str) -> None:
+    folder = Authority("test").write(tmp_path)
+    content = {name: (folder / file).read_bytes() for name, file in FILES.items()}
+    content["ca" if wrong == "empty" else wrong] = b"" if wrong == "empty" else b"no PEM"
+    with pytest.raises(InputError, match=r"^me: (certificate authority|client certificate and key): not usable"):
+        Connection(Credentials("me", "https://127.0.0.1:1", **content))  # type: ignore[arg-type]
+
+
+def test_does_not_ask_for_the_passphrase_of_a_key(tmp_path: Path) -> None:
+    certificate, key = _client_pair(tmp_path)
+    private = serialization.load_pem_private_key(key.read_bytes(), None)
+    form, lock = serialization.PrivateFormat.PKCS8, serialization.BestAvailableEncryption(b"secret")
+    locked = private.private_bytes(serialization.Encoding.PEM, form, lock)
+    with pytest.raises(InputError, match=r"\(the key has a passphrase\); give a matching PEM pair"):
+        Connection(Credentials("me", "https://127.0.0.1:1", certificate=certificate, key=locked))
+
+
+FILES = {"ca": "ca.crt", "certificate": "tls.crt", "key": "tls.key"}
+
+
+def test_goes_through_a_proxy(server: FakeApiServer) -> None:
+    credentials = Credentials("test", "http://api.example:6443", proxy=server.url.replace("//", "//me:pass@"))
+    assert Connection(credentials).request("GET", NAMESPACES).status == 200
+    assert server.requests[0].headers["Host"] == "api.example:6443"
+    assert server.requests[0].headers["Proxy-Authorization"] == "Basic bWU6cGFzcw=="
+
+
+def test_drops_managed_fields_as_it_decodes(server: FakeApiServer, connection: Connection) -> None:
+    server.put(NAMESPACES, "ml")
+    (obj,) = connection.request("GET", NAMESPACES).json()["items"]
+    assert obj == {"metadata": {"name": "ml", "resourceVersion": "101"}}

@@ -1,0 +1,342 @@
+"""Which API server and whose credentials, from a pod's files or kubeconfigs."""
+
+import base64
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from webhook.core.errors import InputError
+from webhook.kube.credentials import Credentials, find_credentials
+
+IN_POD = {"KUBERNETES_SERVICE_HOST": "10.96.0.1", "KUBERNETES_SERVICE_PORT": "443"}
+SERVER = {"server": "https://api.example:6443/prefix/"}
+
+
+@pytest.fixture
+def mounted(tmp_path: Path) -> Path:
+    folder = tmp_path / "serviceaccount"
+    folder.mkdir()
+    (folder / "token").write_text("first\n")
+    (folder / "ca.crt").write_text("PEM")
+    return folder
+
+
+def kubeconfig(file: Path, user: Any = None, cluster: Any = None, **more: Any) -> dict[str, str]:
+    document = {
+        "clusters": [{"name": "c", "cluster": SERVER if cluster is None else cluster}],
+        "users": [{"name": "u", "user": user or {}}],
+        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+        "current-context": "x",
+        **more,
+    }
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(yaml.safe_dump(document))
+    return {"KUBECONFIG": str(file)}
+
+
+@pytest.mark.parametrize(
+    ("host", "server"),
+    [("10.96.0.1", "https://10.96.0.1:443"), ("fd00::1", "https://[fd00::1]:443")],
+    ids=["IPv4", "IPv6"],
+)
+def test_takes_the_service_account_in_a_pod(mounted: Path, host: str, server: str) -> None:
+    found = find_credentials(IN_POD | {"KUBERNETES_SERVICE_HOST": host, "KUBECONFIG": "x"}, service_account=mounted)
+    assert (found.source, found.server, found.ca) == ("service account", server, mounted / "ca.crt")
+    assert found.authorization() == "Bearer first"
+    assert found.verify
+
+
+def test_reads_a_token_that_was_replaced_and_keeps_one_that_is_gone(mounted: Path) -> None:
+    found = find_credentials(IN_POD, service_account=mounted)
+    (mounted / "token").write_text("second")
+    assert found.authorization() == "Bearer second"
+    (mounted / "token").unlink()
+    assert found.authorization() == "Bearer second"
+    (mounted / "token").write_text("")
+    assert found.authorization() == "Bearer second"
+
+
+@pytest.mark.parametrize(
+    ("missing", "message"),
+    [
+        ("ca.crt", "service account: {}/ca.crt does not exist; mount the service account's volume whole"),
+        ("token", "service account: the token file {}/token is empty or cannot be read; mount or write a token there"),
+    ],
+)
+def test_says_what_a_pod_lacks(mounted: Path, missing: str, message: str) -> None:
+    (mounted / missing).unlink()
+    if missing == "token":
+        (mounted / missing).mkdir()
+    with pytest.raises(InputError) as failure:
+        find_credentials(IN_POD, service_account=mounted)
+    assert str(failure.value) == message.format(mounted)
+
+
+def test_takes_the_kubeconfig_where_no_token_is_mounted(tmp_path: Path) -> None:
+    environ = kubeconfig(tmp_path / "config", {"token": "t"})
+    assert find_credentials(IN_POD | environ, service_account=tmp_path / "none").authorization() == "Bearer t"
+
+
+def test_takes_the_kubeconfig_of_the_home_folder(tmp_path: Path) -> None:
+    kubeconfig(tmp_path / ".kube" / "config", {"token": "t"})
+    found = find_credentials({}, home=tmp_path)
+    assert found.source == f"kubeconfig {tmp_path}/.kube/config, context x"
+    assert found.server == "https://api.example:6443/prefix"
+
+
+def test_names_all_places_where_it_looked(tmp_path: Path) -> None:
+    with pytest.raises(
+        InputError,
+        match=rf"no kubeconfig at {tmp_path}/.kube/config; set KUBECONFIG \(dry-run and serve can do without, by --objects",
+    ):
+        find_credentials({}, home=tmp_path)
+    with pytest.raises(InputError, match=r"no kubeconfig at /none/a, /none/b"):
+        find_credentials({"KUBECONFIG": "/none/a::/none/b"}, home=tmp_path)
+
+
+def test_merges_kubeconfigs_first_come_first_served(tmp_path: Path) -> None:
+    kubeconfig(tmp_path / "a", {"token": "a"}, contexts=[])
+    kubeconfig(tmp_path / "b" / "config", {"token": "b"}, {"server": "https://b.example"}, **{"current-context": "y"})
+    found = find_credentials({"KUBECONFIG": f"{tmp_path}/a:{tmp_path}/none:{tmp_path}/b/config"})
+    assert (found.server, found.authorization()) == ("https://api.example:6443/prefix", "Bearer a")
+
+
+def test_resolves_paths_from_the_file_that_names_them(tmp_path: Path) -> None:
+    for name in ("ca", "crt", "key", "token"):
+        (tmp_path / name).write_text(name)
+    kubeconfig(
+        tmp_path / "config",
+        {"client-certificate": "crt", "client-key": f"{tmp_path}/key", "tokenFile": "token"},
+        {**SERVER, "certificate-authority": "ca", "tls-server-name": "api.internal"},
+    )
+    found = find_credentials({"KUBECONFIG": str(tmp_path / "config")})
+    assert (found.ca, found.certificate, found.key) == (tmp_path / "ca", tmp_path / "crt", tmp_path / "key")
+    assert found.server_name == "api.internal"
+    assert found.authorization() == "Bearer token"
+    (tmp_path / "token").write_text("renewed")
+    assert found.authorization() == "Bearer renewed"
+
+
+def test_reads_what_stands_in_the_kubeconfig_itself(tmp_path: Path) -> None:
+    encoded = {name: base64.b64encode(name.encode()).decode() for name in ("ca", "crt", "key")}
+    environ = kubeconfig(
+        tmp_path / "config",
+        {"client-certificate-data": encoded["crt"], "client-key-data": encoded["key"], "token": "t"},
+        {**SERVER, "certificate-authority-data": encoded["ca"], "certificate-authority": "ignored"},
+    )
+    found = find_credentials(environ)
+    assert (found.ca, found.certificate, found.key) == (b"ca", b"crt", b"key")
+    assert found.authorization() == "Bearer t"
+
+
+@pytest.mark.parametrize(
+    ("user", "cluster", "want"),
+    [
+        pytest.param({}, SERVER, ("", True), id="anonymous"),
+        pytest.param({"username": "u", "password": "p"}, SERVER, ("Basic dTpw", True), id="basic"),
+        pytest.param({"token": "t"}, {**SERVER, "insecure-skip-tls-verify": True}, ("Bearer t", False), id="insecure"),
+        pytest.param({"token": "t"}, {"server": "http://api.example"}, ("", True), id="nothing secret without TLS"),
+    ],
+)
+def test_reads_each_kind_of_user(tmp_path: Path, user: Any, cluster: Any, want: tuple[str, bool]) -> None:
+    found = find_credentials(kubeconfig(tmp_path / "config", user, cluster))
+    assert (found.authorization(), found.verify) == want
+
+
+@pytest.mark.parametrize(
+    ("user", "cluster", "more", "message"),
+    [
+        ({}, {}, {}, "clusters[c].cluster.server: '' is no http or https URL; write https://HOST:PORT"),
+        ({}, {"server": 7}, {}, "clusters[c].cluster.server: expected text, found int; put it in quotes"),
+        (
+            {},
+            {**SERVER, "insecure-skip-tls-verify": "no"},
+            {},
+            "clusters[c].cluster.insecure-skip-tls-verify: expected true or false, found str; write true or false",
+        ),
+        (
+            {},
+            {**SERVER, "certificate-authority": "none"},
+            {},
+            "clusters[c].cluster.certificate-authority: there is no file FOLDER/none; "
+            "correct the path (it is relative to the kubeconfig)",
+        ),
+        (
+            {},
+            {**SERVER, "certificate-authority-data": "***"},
+            {},
+            "clusters[c].cluster.certificate-authority-data: not base64; "
+            "encode the PEM file with base64, without line breaks",
+        ),
+        (
+            {},
+            {**SERVER, "proxy-url": "socks5://p"},
+            {},
+            "clusters[c].cluster.proxy-url: only http and https proxies are supported; use such a proxy or none",
+        ),
+        (
+            {"client-certificate-data": "YQ=="},
+            SERVER,
+            {},
+            "users[u].user.client-key: a client certificate and its key go together, one is missing; give both or none",
+        ),
+        (
+            {"token": "t", "as": "admin"},
+            SERVER,
+            {},
+            "users[u].user.as: impersonation is not supported; choose a context whose user is meant itself",
+        ),
+        ({}, SERVER, {"current-context": ""}, "current-context: not set; run `kubectl config use-context NAME`"),
+        ({}, SERVER, {"current-context": "y"}, "current-context: 'y' is not among contexts; correct one of them"),
+        ({}, SERVER, {"clusters": []}, "contexts[x].context.cluster: 'c' is not among clusters; correct one of them"),
+        ({}, SERVER, {"users": None}, "contexts[x].context.user: 'u' is not among users; correct one of them"),
+        ({}, SERVER, {"users": {}}, "contexts[x].context.user: 'u' is not among users; correct one of them"),
+        ({}, SERVER, {"users": "u"}, "users: expected a list, found str; correct it"),
+        ({}, SERVER, {"users": [{"user": {}}]}, "users[0]: has no name; give it one"),
+        ({}, SERVER, {"users": [{"name": "u", "user": 1}]}, "users[u].user: expected a map; correct it"),
+    ],
+)
+def test_names_the_file_and_field_that_is_wrong(
+    tmp_path: Path, user: Any, cluster: Any, more: dict[str, Any], message: str
+) -> None:
+    environ = kubeconfig(tmp_path / "config", user, cluster, **more)
+    with pytest.raises(InputError) as failure:
+        find_credentials(environ)
+    assert str(failure.value) == f"kubeconfig {tmp_path}/config: {message.replace('FOLDER', str(tmp_path))}"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: [\n", "line 2, column 1: not YAML"),
+        ("7", "expected a map, found int; see `kubectl config view`"),
+        ("", "current-context: not set"),
+    ],
+)
+def test_names_the_place_of_text_that_is_no_kubeconfig(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "config").write_text(text)
+    with pytest.raises(InputError) as failure:
+        find_credentials({"KUBECONFIG": str(tmp_path / "config")})
+    assert str(failure.value).startswith(f"kubeconfig {tmp_path}/config: {message}")
+
+
+PROXY = "http://proxy.example:3128"
+
+
+@pytest.mark.parametrize(
+    ("server", "environ", "want"),
+    [
+        ("https://api.example", {}, ""),
+        ("https://api.example", {"HTTPS_PROXY": PROXY}, PROXY),
+        ("https://api.example", {"https_proxy": "proxy.example:3128"}, PROXY),
+        ("https://api.example", {"HTTP_PROXY": PROXY}, ""),
+        ("https://api.example", {"HTTPS_PROXY": PROXY, "NO_PROXY": "other, example"}, ""),
+        ("https://api.example", {"HTTPS_PROXY": PROXY, "NO_PROXY": ".example"}, ""),
+        ("https://api.example", {"HTTPS_PROXY": PROXY, "no_proxy": "*"}, ""),
+        ("https://api.example", {"HTTPS_PROXY": PROXY, "NO_PROXY": "ample,,"}, PROXY),
+        ("https://10.1.2.3:6443", {"HTTPS_PROXY": PROXY, "NO_PROXY": "10.0.0.0/8"}, ""),
+        ("https://11.1.2.3:6443", {"HTTPS_PROXY": PROXY, "NO_PROXY": "10.0.0.0/8"}, PROXY),
+        ("https://[fd00::1]:6443", {"HTTPS_PROXY": PROXY, "NO_PROXY": "fd00::/16"}, ""),
+        ("https://127.0.0.1:6443", {"HTTPS_PROXY": PROXY}, ""),
+        ("https://localhost:6443", {"HTTPS_PROXY": PROXY}, ""),
+    ],
+)
+def test_goes_through_the_proxy_that_the_environment_asks_for(
+    tmp_path: Path, server: str, environ: dict[str, str], want: str
+) -> None:
+    found = find_credentials(kubeconfig(tmp_path / "config", cluster={"server": server}) | environ)
+    assert found.proxy == want
+
+
+def test_prefers_the_proxy_of_the_kubeconfig(tmp_path: Path) -> None:
+    environ = kubeconfig(tmp_path / "config", cluster={**SERVER, "proxy-url": PROXY})
+    assert find_credentials(environ | {"HTTPS_PROXY": "http://other"}).proxy == PROXY
+
+
+PLUGIN = """\
+#!/bin/sh
+count=$(cat count 2>/dev/null || echo 0)
+count=$((count + 1))
+echo $count > count
+echo '{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": STATUS}' | sed "s/N/$count/"
+"""
+
+
+def with_plugin(folder: Path, status: str) -> Credentials:
+    (folder / "plugin").write_text(PLUGIN.replace("STATUS", status))
+    (folder / "plugin").chmod(0o755)
+    plugin = {"apiVersion": "client.authentication.k8s.io/v1", "command": "./plugin", "interactiveMode": "Never"}
+    (folder / "ca").write_text("CA")
+    return find_credentials(kubeconfig(folder / "config", {"exec": plugin}, {**SERVER, "certificate-authority": "ca"}))
+
+
+def test_asks_a_plugin_and_asks_again_when_its_token_has_expired(tmp_path: Path) -> None:
+    found = with_plugin(tmp_path, '{"token": "tN", "expirationTimestamp": "2020-01-01T00:00:00Z"}')
+    first = found.authorization()
+    assert first.startswith("Bearer t")
+    assert found.authorization() != first
+
+
+def test_asks_a_plugin_once_while_its_token_is_good(tmp_path: Path) -> None:
+    found = with_plugin(tmp_path, '{"token": "tN"}')
+    assert [found.authorization() for _ in range(3)] == ["Bearer t1"] * 3
+
+
+def test_takes_a_certificate_from_a_plugin(tmp_path: Path) -> None:
+    found = with_plugin(tmp_path, '{"clientCertificateData": "CERT", "clientKeyData": "KEY"}')
+    assert isinstance(found.certificate, Path)
+    assert isinstance(found.key, Path)
+    assert (found.certificate.read_text(), found.key.read_text()) == ("CERT", "KEY")
+
+
+def test_says_that_a_plugin_failed(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"users\[u\]\.user\.exec: it gave neither a token nor a certificate"):
+        with_plugin(tmp_path, '{"unknown": 1}')
+
+
+def test_says_that_an_identity_provider_is_described_wrongly(tmp_path: Path) -> None:
+    provider = {"name": "gcp", "config": {"cmd-path": ""}}
+    with pytest.raises(InputError, match=r"users\[u\]\.user\.auth-provider: no credentials \(ConfigException: missing"):
+        find_credentials(kubeconfig(tmp_path / "config", {"auth-provider": provider}))
+
+
+def test_says_that_an_identity_provider_gave_nothing(tmp_path: Path) -> None:
+    environ = kubeconfig(tmp_path / "config", {"auth-provider": {"name": "azure"}})
+    with pytest.raises(InputError, match=r"users\[u\]\.user\.auth-provider: it gave neither"):
+        find_credentials(environ)
+
+
+def test_does_not_load_the_client_library_without_need(tmp_path: Path) -> None:
+    environ = kubeconfig(tmp_path / "config", {"token": "t"})
+    code = (
+        "import sys; from webhook.kube import connection; from webhook.world import cluster, objects\n"
+        f"connection.connect({environ!r}); print('kubernetes' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
+def test_a_kubeconfig_or_context_chosen_by_hand_goes_before_the_service_account(tmp_path: Path, mounted: Path) -> None:
+    (mounted / "namespace").write_text("here\n")
+    contexts = [
+        {"name": "x", "context": {"cluster": "c", "user": "u"}},
+        {"name": "y", "context": {"cluster": "c", "user": "u", "namespace": "research"}},
+    ]
+    environ = IN_POD | kubeconfig(tmp_path / "config", contexts=contexts)
+    assert find_credentials(environ, service_account=mounted).namespace == "here"
+    found = find_credentials(environ, service_account=mounted, context="y")
+    assert (found.source, found.namespace) == (f"kubeconfig {tmp_path / 'config'}, context y", "research")
+    found = find_credentials(IN_POD, service_account=mounted, kubeconfig=tmp_path / "config")
+    assert (found.source, found.namespace) == (f"kubeconfig {tmp_path / 'config'}, context x", "")
+
+
+def test_names_the_contexts_there_are_and_the_file_that_is_not(tmp_path: Path) -> None:
+    environ = kubeconfig(tmp_path / "config")
+    with pytest.raises(InputError, match=r"--context z: no context is named so; use one of: x$"):
+        find_credentials(environ, context="z")
+    with pytest.raises(InputError, match=r"no kubeconfig at .*/absent; correct --kubeconfig"):
+        find_credentials(environ, kubeconfig=tmp_path / "absent")

@@ -1,0 +1,527 @@
+"""One leader at a time, in simulated time: clocks that differ, requests that get lost, processes that stand still."""
+
+import logging
+import random
+import threading
+import time
+from typing import Any
+
+import pytest
+
+from tests.fake_apiserver import FakeApiServer, hang, wait_until
+from tests.lease_world import PATH, Clock, Delays, Process, Store, kill, overlaps
+from webhook.kube import lease as lease_module
+from webhook.kube.connection import Connection
+from webhook.kube.credentials import Credentials
+from webhook.kube.lease import Leader
+
+OTHER = {
+    "holderIdentity": "other",
+    "leaseDurationSeconds": 15,
+    "acquireTime": "2026-11-21T11:00:00.000000Z",
+    "renewTime": "2026-11-21T11:00:00.000000Z",
+    "leaseTransitions": 7,
+}
+
+
+def alone(store: Store, seconds: float, **settings: Any) -> Process:
+    """Run one process for so long."""
+    clock = Clock()
+    process = Process(clock, store, "me", **settings)
+    clock.run_until(seconds)
+    return process
+
+
+def test_creates_the_lease_as_client_go_does() -> None:
+    store = Store()
+    process = alone(store, 1)
+    assert process.leads()
+    assert process.changes == [(True, 0.04)]
+    assert store.spec == {
+        "holderIdentity": "me",
+        "leaseDurationSeconds": 15,
+        "acquireTime": "2026-11-21T12:00:00.020000Z",
+        "renewTime": "2026-11-21T12:00:00.020000Z",
+        "leaseTransitions": 0,
+    }
+
+
+def test_renews_every_two_seconds_by_one_request_each() -> None:
+    store = Store()
+    process = alone(store, 61)
+    assert [method for method, _ in process.link.sent[:3]] == ["GET", "POST", "PUT"]
+    assert {method for method, _ in process.link.sent[2:]} == {"PUT"}
+    assert len(process.link.sent) == 2 + 30
+    assert store.spec["acquireTime"] == "2026-11-21T12:00:00.020000Z"
+    assert store.spec["renewTime"] > "2026-11-21T12:00:58"
+    assert store.spec["leaseTransitions"] == 0
+    assert process.changes == [(True, 0.04)]
+
+
+@pytest.mark.parametrize("renewed", ["2001-01-01T00:00:00.000000Z", "2099-01-01T00:00:00.000000Z", "?"])
+def test_counts_from_when_it_saw_the_holder_whatever_the_holders_clock_says(renewed: str) -> None:
+    store = Store(**{**OTHER, "renewTime": renewed})
+    process = alone(store, 15)
+    assert store.spec["holderIdentity"] == "other"
+    process.clock.run_until(18)
+    assert process.leads()
+    assert 15 <= process.changes[0][1] <= 17.6
+    assert store.spec["holderIdentity"] == "me"
+    assert store.spec["leaseTransitions"] == 8
+    assert store.spec["acquireTime"] == store.spec["renewTime"] or store.spec["acquireTime"] > "2026-11-21T12:00:15"
+
+
+def test_takes_nothing_from_a_holder_who_renews() -> None:
+    store = Store(**OTHER)
+    clock = Clock()
+    process = Process(clock, store, "me", offset=1000.0)
+    for number in range(1, 12):
+        clock.run_until(number * 10)
+        store.put({**OTHER, "renewTime": f"2001-01-01T00:00:{number:02d}.000000Z"})
+    assert process.changes == []
+    assert {method for method, _ in process.link.sent} == {"GET"}
+
+
+def test_gives_the_lease_back_for_another_to_take_at_once() -> None:
+    store, clock = Store(), Clock()
+    first = Process(clock, store, "first")
+    clock.run_until(1)
+    second = Process(clock, store, "second")
+    clock.run_until(9.5)
+    first.stop()
+    clock.run_until(14.6)
+    assert not first.leads()
+    while store.spec["holderIdentity"] == "first":
+        clock.run_until(clock.time + 0.01)
+    assert first.changes[-1][0] is False
+    assert first.changes[-1][1] == pytest.approx(clock.time, abs=0.1)
+    assert store.spec["holderIdentity"] == ""
+    assert (store.spec["leaseDurationSeconds"], store.spec["leaseTransitions"]) == (1, 0)
+    given_back = clock.time
+    clock.run_until(given_back + 2.6)
+    assert second.leads()
+    assert store.spec["leaseTransitions"] == 1
+    assert first.ended
+    assert not first.leader.lost.is_set()
+    assert overlaps([first, second]) == []
+
+
+def test_may_not_write_ten_seconds_after_it_sent_the_last_renewal() -> None:
+    store, clock = Store(), Clock()
+    process = Process(clock, store, "me")
+    clock.run_until(1)
+    process.link.delays = lambda: (0.01, None)  # each renewal arrives, but no answer says so
+    clock.run_until(10.0)
+    assert process.leads()
+    clock.run_until(10.03)
+    assert not process.leads()
+    assert process.leader.lost.is_set()
+    assert process.ended
+    assert process.changes == [(True, 0.04), (False, 10.02)]
+    assert len(process.link.sent) >= 4
+
+
+def test_tries_again_soon_where_requests_fail_at_once() -> None:
+    store, clock = Store(), Clock()
+    process = Process(clock, store, "me")
+    clock.run_until(1)
+    process.link.refusals = [(503, 0.0)] * 7
+    clock.run_until(30)
+    assert process.leads()
+    assert process.changes == [(True, 0.04)]
+
+
+def test_a_pause_that_the_server_asks_for_does_not_cost_the_lease_unnoticed() -> None:
+    store, clock = Store(), Clock()
+    process = Process(clock, store, "me")
+    clock.run_until(1)
+    process.link.refusals = [(429, 3600.0)]
+    clock.run_until(10.1)
+    assert process.leader.lost.is_set()
+    assert not process.leads()
+    assert [method for method, _ in process.link.sent] == ["GET", "POST", "PUT"]
+
+
+def test_a_follower_asks_again_though_the_server_names_an_hour() -> None:
+    store, clock = Store(), Clock()
+    process = Process(clock, store, "me")
+    process.link.refusals = [(429, 3600.0)]
+    clock.run_until(12)
+    assert process.leads()
+
+
+def test_a_process_that_stood_still_may_not_write_and_does_not_renew() -> None:
+    store, clock = Store(), Clock()
+    process = Process(clock, store, "me")
+    clock.run_until(1)
+    process.stall_seconds = 30.0
+    clock.run_until(33)
+    before = store.spec["renewTime"]
+    assert process.leader.lost.is_set() is False
+    assert not process.leads()
+    clock.run_until(60)
+    assert process.leader.lost.is_set()
+    assert store.spec["renewTime"] == before
+
+
+def test_counts_from_the_sending_of_a_slow_renewal() -> None:
+    store, clock = Store(), Clock()
+    process = Process(clock, store, "me")
+    clock.run_until(1)
+    process.link.delays = lambda: (0.01, 2.9)
+    clock.run_until(5.5)  # answered at 4.95, sent at 2.04
+    process.link.delays = lambda: (None, None)
+    clock.run_until(12.0)
+    assert process.leads()
+    clock.run_until(12.1)
+    assert not process.leads()
+
+
+def test_the_holder_makes_a_deleted_lease_again_and_the_follower_waits_for_that() -> None:
+    store, clock = Store(**OTHER), Clock()
+    holder, follower = Process(clock, store, "holder"), Process(clock, store, "follower", offset=5.0)
+    clock.run_until(40)
+    first, second = (holder, follower) if holder.leads() else (follower, holder)
+    acquired = store.spec["acquireTime"]
+    store.lease = None
+    clock.run_until(43)
+    assert first.leads()
+    assert store.spec["acquireTime"] == acquired
+    assert store.spec["leaseTransitions"] == 8
+    clock.run_until(80)
+    assert second.changes == []
+    assert first.changes[1:] == []
+
+
+def test_a_lease_that_was_deleted_with_its_holder_is_made_by_the_follower_after_its_time() -> None:
+    store, clock = Store(**OTHER), Clock()
+    follower = Process(clock, store, "me")
+    clock.run_until(1)
+    store.lease = None
+    clock.run_until(17)
+    assert store.lease is None
+    clock.run_until(21)
+    assert follower.leads()
+    assert store.spec["leaseTransitions"] == 0
+
+
+def test_counts_from_when_the_lease_was_seen_to_be_gone() -> None:
+    store, clock = Store(**OTHER), Clock()
+    follower = Process(clock, store, "me")
+    clock.run_until(1)
+    follower.link.delays = lambda: (None, None)
+    clock.run_until(14)  # the other may have renewed meanwhile
+    store.lease = None
+    follower.link.delays = lambda: (0.01, 0.01)
+    clock.run_until(29)
+    assert store.lease is None
+    clock.run_until(36)
+    assert follower.leads()
+
+
+def test_a_lease_that_is_taken_by_force_is_lost_at_once(caplog: pytest.LogCaptureFixture) -> None:
+    store, clock = Store(), Clock()
+    process = Process(clock, store, "me")
+    clock.run_until(1)
+    store.put(OTHER)
+    clock.run_until(2.2)
+    assert not process.leads()
+    assert process.leader.lost.is_set()
+    assert process.changes[-1][0] is False
+    assert store.spec == OTHER
+    assert "Lease fabric-injector/fabric-injector: lost by me: other has taken it" in caplog.text
+
+
+def test_a_lease_that_was_emptied_by_hand_is_taken_again() -> None:
+    store, clock = Store(), Clock()
+    process = Process(clock, store, "me")
+    clock.run_until(1)
+    store.put({**OTHER, "holderIdentity": ""})
+    clock.run_until(5)
+    assert process.leads()
+    assert (store.spec["holderIdentity"], store.spec["leaseTransitions"]) == ("me", 8)
+
+
+@pytest.mark.parametrize(
+    ("spec", "transitions"),
+    [
+        pytest.param({}, 1, id="empty"),
+        pytest.param(None, 1, id="null"),
+        pytest.param([1], 1, id="list"),
+        pytest.param({"holderIdentity": 5, "leaseTransitions": "x", "leaseDurationSeconds": None}, 1, id="types"),
+        pytest.param({"leaseTransitions": 2**31 - 1}, 0, id="as many transitions as fit"),
+        pytest.param({"leaseTransitions": -5}, 0, id="negative"),
+    ],
+)
+def test_takes_a_lease_that_says_nothing_of_use(spec: Any, transitions: int) -> None:
+    store = Store()
+    store.put(spec)
+    process = alone(store, 1)
+    assert process.leads()
+    assert (store.spec["holderIdentity"], store.spec["leaseTransitions"]) == ("me", transitions)
+
+
+def test_keeps_what_others_wrote_into_the_lease() -> None:
+    store = Store()
+    store.put({"strategy": "OldestEmulationVersion", "preferredHolder": "x"}, labels={"team": "net"})
+    process = alone(store, 5)
+    assert process.leads()
+    assert store.lease is not None
+    assert store.lease["metadata"]["labels"] == {"team": "net"}
+    assert (store.spec["strategy"], store.spec["preferredHolder"]) == ("OldestEmulationVersion", "x")
+
+
+@pytest.mark.parametrize(
+    ("duration", "seconds"),
+    [
+        pytest.param(1, 15, id="no shorter than its own"),
+        pytest.param(30, 30, id="as long as a later version writes"),
+        pytest.param(2**31 - 1, 60, id="no longer than a minute"),
+        pytest.param(-1, 15, id="negative"),
+        pytest.param(None, 15, id="missing"),
+    ],
+)
+def test_believes_a_dead_holders_duration_within_reason(duration: int | None, seconds: int) -> None:
+    process = alone(Store(**{**OTHER, "leaseDurationSeconds": duration}), 120)
+    assert seconds <= process.changes[0][1] <= seconds + 3
+
+
+def test_finds_itself_where_the_answer_to_its_taking_was_lost() -> None:
+    store, clock = Store(), Clock()
+    process = Process(clock, store, "me")
+    delays: list[Delays] = [(0.01, 0.01), (0.01, None)]
+    process.link.delays = lambda: delays.pop(0) if delays else (0.01, 0.01)
+    clock.run_until(2)
+    assert store.spec["holderIdentity"] == "me"
+    assert not process.leads()
+    clock.run_until(6)
+    assert process.leads()
+    assert store.spec["leaseTransitions"] == 0
+
+
+def test_gives_back_what_it_took_without_an_answer() -> None:
+    store, clock = Store(), Clock()
+    process = Process(clock, store, "me")
+    delays: list[Delays] = [(0.01, 0.01), (0.01, None)]
+    process.link.delays = lambda: delays.pop(0) if delays else (0.01, 0.01)
+    clock.run_until(2)
+    process.leader.stop()
+    clock.run_until(10)
+    assert store.spec["holderIdentity"] == ""
+    assert process.ended
+    assert process.changes == []
+
+
+def test_leaves_alone_what_another_holds_when_stopped() -> None:
+    store, clock = Store(**OTHER), Clock()
+    process = Process(clock, store, "me")
+    clock.run_until(1)
+    process.leader.stop()
+    clock.run_until(30)
+    assert process.ended
+    assert store.spec == OTHER
+    assert {method for method, _ in process.link.sent} == {"GET"}
+
+
+def test_takes_nothing_once_it_is_stopped() -> None:
+    store, clock = Store(), Clock()
+    process = Process(clock, store, "me")
+    process.link.delays = lambda: (1.0, 1.0)
+    clock.run_until(0.5)
+    process.leader.stop()
+    clock.run_until(30)
+    assert store.lease is None
+    assert process.ended
+
+
+def test_says_that_it_could_not_give_back(caplog: pytest.LogCaptureFixture) -> None:
+    store, clock = Store(), Clock()
+    process = Process(clock, store, "me")
+    clock.run_until(1)
+    process.link.delays = lambda: (None, None)
+    process.leader.stop()
+    clock.run_until(10)
+    assert process.ended
+    assert "not given back (timed out); it ends by itself in 15 s" in caplog.text
+
+
+def test_of_two_that_race_to_create_one_holds() -> None:
+    store, clock = Store(), Clock()
+    pair = [Process(clock, store, name) for name in ("one", "two")]
+    clock.run_until(60)
+    assert sorted(process.leads() for process in pair) == [False, True]
+    assert sorted(len(process.changes) for process in pair) == [0, 1]
+
+
+def test_a_killed_holder_is_followed_after_its_time() -> None:
+    store, clock = Store(), Clock()
+    first = Process(clock, store, "first")
+    clock.run_until(1)
+    second = Process(clock, store, "second")
+    clock.run_until(10)
+    kill(first)
+    clock.run_until(30)
+    assert 25 <= second.changes[0][1] <= 29
+
+
+def test_logs_a_refusal_once_and_goes_on(caplog: pytest.LogCaptureFixture) -> None:
+    store, clock = Store(), Clock()
+    process = Process(clock, store, "me")
+    process.link.refusals = [(403, 0.0)] * 3
+    clock.run_until(10)
+    assert process.leads()
+    warnings = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    assert warnings == [
+        f"Lease fabric-injector/fabric-injector: GET {PATH} answered 403: no role; trying again",
+    ]
+
+
+def test_goes_on_after_a_renewal_that_is_refused() -> None:
+    store, clock = Store(), Clock()
+    process = Process(clock, store, "me")
+    clock.run_until(1)
+    process.link.refusals = [(403, 0.0), (422, 0.0)]
+    clock.run_until(20)
+    assert process.leads()
+    assert process.changes == [(True, 0.04)]
+
+
+def test_goes_on_after_what_nobody_foresaw(caplog: pytest.LogCaptureFixture) -> None:
+    store, clock = Store(), Clock()
+    process = Process(clock, store, "me")
+    delays: list[Delays] = []
+    process.link.delays = lambda: delays.pop(0) if clock.time < 3 else (0.01, 0.01)
+    clock.run_until(10)
+    assert process.leads()
+    assert caplog.text.count("Lease fabric-injector/fabric-injector: unexpected failure") == 2
+    assert "pop from empty list" in caplog.text
+
+
+def test_gives_back_what_was_changed_meanwhile() -> None:
+    store, clock = Store(), Clock()
+    process = Process(clock, store, "me")
+    clock.run_until(1)
+    store.put(store.spec, labels={"team": "net"})
+    process.leader.stop()
+    clock.run_until(5)
+    assert store.spec["holderIdentity"] == ""
+    assert process.changes[-1][0] is False
+
+
+def test_goes_on_where_the_change_is_not_handled(caplog: pytest.LogCaptureFixture) -> None:
+    store, clock = Store(), Clock()
+    process = Process(clock, store, "me")
+
+    def fail(held: bool) -> None:
+        raise ValueError(held)
+
+    process.leader._on_change = fail
+    clock.run_until(9)
+    assert process.leads()
+    assert "change not handled" in caplog.text
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_two_never_write_at_one_time_and_somebody_does(seed: int) -> None:
+    chance = random.Random(seed)
+    store, clock = Store(), Clock()
+    every: list[Process] = []
+
+    def delays() -> Delays:
+        if chance.random() < fault:
+            return chance.choice(
+                [(None, None), (0.01, None), (chance.uniform(0, 12), 0.01), (0.01, chance.uniform(0, 4))]
+            )
+        return (chance.uniform(0.001, 0.05), chance.uniform(0.001, 0.05))
+
+    def begin() -> Process:
+        process = Process(
+            clock,
+            store,
+            f"p{len(every)}",
+            rate=chance.uniform(0.97, 1.03),
+            offset=chance.uniform(0, 1e6),
+            write_seconds=lambda: chance.uniform(0.0, 4.8),
+        )
+        process.link.delays = delays
+        every.append(process)
+        return process
+
+    fault = 0.0
+    running = [begin() for _ in range(3)]
+    for _ in range(20):
+        clock.run_until(clock.time + chance.uniform(1, 30))
+        fault = chance.choice([0.0, 0.2, 0.6, 0.95])
+        victim = chance.choice(running)
+        match chance.choice(["kill", "stop", "stall", "delete", "nothing"]):
+            case "kill":
+                kill(victim)
+            case "stop":
+                victim.stop()
+            case "stall":
+                victim.stall_seconds = chance.choice([5.0, 12.0, 40.0])
+            case "delete":
+                if all(
+                    process.leads() or process.leader._seen._is_there for process in running
+                ):  # as the Leader's docstring asks
+                    store.lease = None
+                    clock.run_until(clock.time + 16)
+        running = [process for process in running if not process.ended and process.stall_seconds < 1e9]
+        running += [begin() for _ in range(3 - len(running))]
+        for process in running:
+            process.stall_seconds = chance.choice([0.0, process.stall_seconds])
+    fault = 0.0
+    for process in running:
+        process.stall_seconds = 0.0
+    clock.run_until(clock.time + 60)
+    running = [process for process in running if not process.ended]
+    running += [begin() for _ in range(3 - len(running))]
+    clock.run_until(clock.time + 60)
+    assert overlaps(every) == []
+    assert [process.leads() for process in running].count(True) == 1
+    assert sum(len(process.writes) for process in every) > 100
+
+
+@pytest.fixture
+def silent() -> Any:
+    with FakeApiServer() as server:
+        server.misbehave("get", PATH, *[hang] * 10)
+        yield server
+
+
+def test_stops_within_bounds_where_nothing_answers(silent: FakeApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lease_module, "STOP_SECONDS", 0.2)
+    leader = Leader(Connection(Credentials("test", silent.url)), "fabric-injector", "fabric-injector", "me")
+    leader.start()
+    wait_until(lambda: silent.requests, "the first request")
+    began = time.monotonic()
+    leader.stop()
+    leader.stop()
+    assert time.monotonic() - began < 2
+    assert not leader.may_write()
+
+
+def test_stops_before_it_began_and_from_its_own_thread() -> None:
+    store, clock = Store(), Clock()
+    process = Process(clock, store, "me")
+    process.leader.stop()
+    clock.run_until(5)
+    assert (process.ended, store.lease, process.link.sent) == (True, None, [])
+    done = threading.Event()
+    with FakeApiServer() as server:
+        leader = Leader(
+            Connection(Credentials("test", server.url)),
+            "fabric-injector",
+            "fabric-injector",
+            "me",
+            pause=lambda _: stop(),
+        )
+
+        def stop() -> None:
+            leader.stop()
+            done.set()
+
+        leader.start()
+        assert done.wait(5)
+        leader.stop()
+        assert not leader.may_write()

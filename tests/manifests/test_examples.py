@@ -1,0 +1,88 @@
+"""Each example profile completes each example job, as the dry run of the command line shows."""
+
+import json
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from tests import ROOT
+from webhook.cli import main
+from webhook.core import names
+
+EXAMPLES = ROOT / "manifests" / "examples"
+FABRICS: dict[str, tuple[str, dict[str, str], dict[str, str]]] = {
+    "macvlan": ("default/rdma-macvlan", {"rdma/rdma_shared_device_a": "1"}, {}),
+    "hostdevice": ("default/hostdev-net", {"nvidia.com/hostdev": "1"}, {"NCCL_IB_HCA": "mlx5"}),
+    "ipoib": ("default/ipoib-net", {"rdma/rdma_shared_device_b": "1"}, {}),
+    "sriov": ("default/rail-0,default/rail-1", {"nvidia.com/sriov_rail_0": "1", "nvidia.com/sriov_rail_1": "1"}, {}),
+}
+"""What each gives a pod: networks annotation, devices, environment."""
+MADE_OF = {"MacvlanNetwork", "HostDeviceNetwork", "IPoIBNetwork", "SriovNetwork"}
+"""Kinds of which the operators make a NetworkAttachmentDefinition of the same name."""
+JOBS = {
+    "torchx": ("torchx", "VC_TRAIN_0_HOSTS"),
+    "pytorchjob": ("pytorchjob", "MASTER_ADDR"),
+    "jobset": ("jobset", "MASTER_ADDR"),
+}
+"""The training system of each, and the worker's variable that leads to rank 0."""
+
+
+def test_no_example_goes_untested() -> None:
+    assert {folder.name for folder in EXAMPLES.iterdir()} == {*FABRICS, "jobs"}
+    assert {file.stem for file in (EXAMPLES / "jobs").iterdir()} == set(JOBS)
+
+
+def dry_run(fabric: str, job: str) -> list[dict[str, Any]]:
+    folder = EXAMPLES / fabric
+    files = (f"--profiles={folder}/profiles.yaml", f"--objects={folder}/cluster.yaml")
+    manifest = f"--file={EXAMPLES}/jobs/{job}.yaml"
+    done = CliRunner().invoke(main, ["dry-run", manifest, *files, "--namespace=research", "--output=json"])
+    assert done.exit_code == 0, done.output
+    pods: list[dict[str, Any]] = json.loads(done.stdout)["pods"]
+    return pods
+
+
+@pytest.mark.parametrize("job", JOBS)
+@pytest.mark.parametrize("fabric", FABRICS)
+def test_completes_the_job(fabric: str, job: str) -> None:
+    networks, devices, variables = FABRICS[fabric]
+    system, leads = JOBS[job]
+    master, worker = dry_run(fabric, job)
+    assert [each["rendezvous"] for each in (master, worker)] == ["master", "worker"]
+    assert master["job"] == worker["job"] != ""
+    for each in (master, worker):
+        assert (each["allowed"], each["system"], each["warnings"]) == (True, system, [])
+        pod = each["pod"]
+        assert pod["metadata"]["annotations"][names.NETWORKS] == networks
+        (container,) = pod["spec"]["containers"]
+        assert devices.items() <= container["resources"]["limits"].items()
+        assert devices.items() <= container["resources"]["requests"].items()
+        assert container["securityContext"]["capabilities"]["add"] == ["IPC_LOCK"]
+        assert "/dev/shm" in {mount["mountPath"] for mount in container["volumeMounts"]}
+        env = {variable["name"]: variable for variable in container["env"]}
+        socket = {"NCCL_SOCKET_IFNAME": "=net1", "GLOO_SOCKET_IFNAME": "net1"}
+        assert {name: env[name].get("value") for name in (*socket, *variables)} == {**socket, **variables}
+        assert pod["spec"]["initContainers"][-1]["name"] == names.WAIT_CONTAINER
+    env = {each["name"]: each for each in worker["pod"]["spec"]["containers"][0]["env"]}
+    assert "fabric-injector.io/master-" in env[leads]["valueFrom"]["fieldRef"]["fieldPath"]
+
+
+@pytest.mark.parametrize("fabric", FABRICS)
+def test_the_networks_are_those_that_the_operator_makes(fabric: str) -> None:
+    """By name, namespace and device; the label of the namespace is one of the profiles."""
+    namespace, *definitions = yaml.safe_load_all((EXAMPLES / fabric / "cluster.yaml").read_text())
+    made = [
+        each for each in yaml.safe_load_all((EXAMPLES / fabric / "network.yaml").read_text()) if each["kind"] in MADE_OF
+    ]
+    assert [(each["metadata"]["name"], each["metadata"]["namespace"]) for each in definitions] == [
+        (each["metadata"]["name"], each["spec"]["networkNamespace"]) for each in made
+    ]
+    for definition, cr in zip(definitions, made, strict=True):
+        annotated = definition["metadata"].get("annotations", {}).get(names.RESOURCE_NAME)
+        stated = cr["spec"].get("resourceName")
+        assert annotated == (f"nvidia.com/{stated}" if stated else None)
+        assert json.loads(definition["spec"]["config"])["ipam"] == json.loads(cr["spec"]["ipam"])
+    profiles = yaml.safe_load((EXAMPLES / fabric / "profiles.yaml").read_text())["profiles"]
+    assert list(profiles) == [namespace["metadata"]["labels"][names.PROFILE]]

@@ -1,0 +1,147 @@
+"""What install.yaml says agrees with the code: names, ports, options, times, version."""
+
+import re
+from typing import Any
+
+import pytest
+import yaml
+
+from tests import ROOT
+from webhook import __version__
+from webhook.cli import main
+from webhook.control.run import DEFAULT_NAMESPACE, LEASE
+from webhook.core import names
+from webhook.serve.process import GRACE_SECONDS, LINGER_SECONDS, MOST_DRAIN_SECONDS
+
+MANIFESTS = ROOT / "manifests"
+OBJECTS: list[dict[str, Any]] = list(yaml.safe_load_all((MANIFESTS / "install.yaml").read_text()))
+COMPONENTS = ("webhook", "controller")
+
+
+def shipped(kind: str, name: str) -> dict[str, Any]:
+    (found,) = (each for each in OBJECTS if (each["kind"], each["metadata"]["name"]) == (kind, name))
+    return found
+
+
+def pod(component: str) -> dict[str, Any]:
+    spec: dict[str, Any] = shipped("Deployment", f"fabric-injector-{component}")["spec"]["template"]["spec"]
+    return spec
+
+
+def container(component: str) -> dict[str, Any]:
+    (found,) = pod(component)["containers"]
+    assert isinstance(found, dict)
+    return found
+
+
+@pytest.mark.parametrize("component", COMPONENTS)
+def test_runs_the_image_of_this_version(component: str) -> None:
+    assert container(component)["image"] == f"fabric-injector:{__version__}"
+
+
+@pytest.mark.parametrize("component", COMPONENTS)
+def test_gives_options_that_the_command_has_and_ports_that_it_listens_on(component: str) -> None:
+    name, *options = container(component)["args"]
+    command = main.get_command(None, name)  # type: ignore[arg-type]
+    assert command is not None
+    context = command.make_context(name, options)
+    ports = {each["containerPort"] for each in container(component)["ports"]}
+    listened = {value for key, value in context.params.items() if key in ("listen", "metrics_listen")}
+    assert {address.port for address in listened} == ports
+    assert {address.host for address in listened} == {"0.0.0.0"}
+    probes = [container(component)[f"{probe}Probe"]["httpGet"] for probe in ("startup", "liveness", "readiness")]
+    assert [probe["path"] for probe in probes] == ["/livez", "/livez", "/readyz"]
+    assert {probe["port"] for probe in probes} == {"metrics"}
+
+
+def test_mounts_what_the_options_name() -> None:
+    mounts = {each["name"]: each["mountPath"] for each in container("webhook")["volumeMounts"]}
+    profiles, tls = (option.partition("=")[2] for option in container("webhook")["args"][1:])
+    assert profiles == f"{mounts['profiles']}/profiles.yaml"
+    assert tls == mounts["tls"]
+    assert all(each["readOnly"] for each in container("webhook")["volumeMounts"])
+    assert not any("subPath" in each for each in container("webhook")["volumeMounts"])
+
+
+def test_mounts_no_key_of_an_authority() -> None:
+    (secret,) = (each["secret"] for each in pod("webhook")["volumes"] if "secret" in each)
+    assert secret["secretName"] == names.TLS_SECRET
+    assert {item["key"] for item in secret["items"]} == {"tls.crt", "tls.key", "ca.crt"}
+    assert "volumes" not in pod("controller")
+
+
+def test_lets_a_webhook_drain_before_it_is_killed() -> None:
+    longest = MOST_DRAIN_SECONDS + LINGER_SECONDS + GRACE_SECONDS
+    assert pod("webhook")["terminationGracePeriodSeconds"] >= longest + 10
+
+
+def test_calls_the_service_that_the_certificate_is_for() -> None:
+    (entry,) = shipped("MutatingWebhookConfiguration", names.WEBHOOK_CONFIGURATION)["webhooks"]
+    called = {"name": names.SERVICE, "namespace": DEFAULT_NAMESPACE, "path": "/mutate", "port": 443}
+    assert entry["clientConfig"] == {"service": called}, "no caBundle: the controller owns it"
+    service = shipped("Service", names.SERVICE)
+    (port,) = service["spec"]["ports"]
+    assert service["metadata"]["namespace"] == DEFAULT_NAMESPACE
+    assert (port["port"], port["targetPort"]) == (443, "admission")
+    labels = shipped("Deployment", "fabric-injector-webhook")["spec"]["template"]["metadata"]["labels"]
+    assert service["spec"]["selector"].items() <= labels.items()
+
+
+def test_reaches_labelled_namespaces_and_never_its_own_or_the_systems() -> None:
+    (entry,) = shipped("MutatingWebhookConfiguration", names.WEBHOOK_CONFIGURATION)["webhooks"]
+    opted_in, excluded = entry["namespaceSelector"]["matchExpressions"]
+    assert opted_in == {"key": names.PROFILE, "operator": "Exists"}
+    assert {"kube-system", DEFAULT_NAMESPACE} <= set(excluded.pop("values"))
+    assert excluded == {"key": "kubernetes.io/metadata.name", "operator": "NotIn"}
+    assert entry["objectSelector"] == {
+        "matchExpressions": [{"key": names.PROFILE, "operator": "NotIn", "values": [names.PROFILE_NONE]}]
+    }
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"]}
+    assert entry["rules"] == [{**rule, "scope": "Namespaced"}]
+    assert (entry["failurePolicy"], entry["timeoutSeconds"], entry["sideEffects"]) == ("Fail", 5, "None")
+    assert (entry["reinvocationPolicy"], entry["matchPolicy"]) == ("IfNeeded", "Equivalent")
+    assert sorted([names.WEBHOOK_CONFIGURATION, "lws-mutating-webhook-configuration"])[0].startswith("lws-")
+
+
+def test_lets_the_accounts_use_what_the_code_uses() -> None:
+    role = shipped("Role", "fabric-injector-controller")
+    named = {name for rule in role["rules"] for name in rule.get("resourceNames", ())}
+    assert named == {LEASE, names.TLS_SECRET}
+    for cluster_role in ("fabric-injector-controller", "fabric-injector-webhook"):
+        rules = shipped("ClusterRole", cluster_role)["rules"]
+        (named_configurations,) = (each["resourceNames"] for each in rules if "resourceNames" in each)
+        assert named_configurations == [names.WEBHOOK_CONFIGURATION]
+    for component in COMPONENTS:
+        account = shipped("ServiceAccount", f"fabric-injector-{component}")
+        assert account["automountServiceAccountToken"] is False
+        assert pod(component)["serviceAccountName"] == account["metadata"]["name"]
+        assert pod(component)["automountServiceAccountToken"] is True
+
+
+def test_ships_no_profiles_which_an_upgrade_would_overwrite() -> None:
+    assert [each for each in OBJECTS if each["kind"] in ("ConfigMap", "Secret")] == []
+
+
+def test_says_of_every_object_which_part_it_belongs_to() -> None:
+    """`kubectl apply --selector` upgrades the controller first by it."""
+    shared = {("Namespace", "fabric-injector"), ("PriorityClass", "fabric-injector")}
+    for each in OBJECTS:
+        labels = each["metadata"]["labels"]
+        assert labels["app.kubernetes.io/name"] == "fabric-injector"
+        if (each["kind"], each["metadata"]["name"]) not in shared:
+            assert labels["app.kubernetes.io/component"] in COMPONENTS
+
+
+def test_the_chart_shares_the_files_of_the_kustomization() -> None:
+    """`make manifests` copies them, for a packaged chart must hold all that it needs."""
+    copies = sorted((MANIFESTS / "chart" / "files").iterdir())
+    assert copies
+    for copy in copies:
+        (original,) = (each for each in MANIFESTS.glob(f"*/**/{copy.name}") if "chart" not in each.parts)
+        assert copy.read_text() == original.read_text(), "run `make manifests`"
+
+
+def test_every_exception_of_the_scanner_is_argued() -> None:
+    skipped = yaml.safe_load((MANIFESTS / ".checkov.yaml").read_text())["skip-check"]
+    argued = re.findall(r"^\| (CKV\w+), .+ \| .+ \|$", (MANIFESTS / "README.md").read_text(), re.MULTILINE)
+    assert sorted(argued) == sorted(skipped)

@@ -1,0 +1,1 @@
+"""Tests of what admission asks of a cluster."""

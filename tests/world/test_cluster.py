@@ -1,0 +1,248 @@
+"""What a cluster answers, from watches and from live look-ups."""
+
+import json
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.fake_apiserver import (
+    NAMESPACES,
+    NETWORKS,
+    NOT_INSTALLED,
+    PODS,
+    Exchange,
+    FakeApiServer,
+    hang,
+    status,
+    text,
+    wait_until,
+)
+from webhook.core import names
+from webhook.core.errors import Unavailable
+from webhook.core.model import MasterAddress, Namespace
+from webhook.kube.connection import Connection
+from webhook.kube.credentials import Credentials
+from webhook.world.cluster import Cluster
+
+CONFIG = json.dumps({"type": "macvlan", "ipam": {"type": "whereabouts", "range": "192.168.1.0/24"}})
+RAIL = "/apis/k8s.cni.cncf.io/v1/namespaces/ml/network-attachment-definitions/rail-0"
+
+
+class Clock:
+    """A monotonic clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def cluster(server: FakeApiServer, clock: Clock) -> Iterator[Cluster]:
+    cluster = Cluster(Connection(Credentials("test", server.url)), monotonic=clock)
+    yield cluster
+    cluster.stop()
+
+
+@pytest.fixture
+def watched(server: FakeApiServer, cluster: Cluster) -> Cluster:
+    return started(server, cluster)
+
+
+def started(server: FakeApiServer, cluster: Cluster) -> Cluster:
+    cluster.start()
+    wait_until(lambda: len(server.asked("watch")) == 3, "three watches")
+    return cluster
+
+
+def put_master(server: FakeApiServer, name: str, created: str, addr: str | None, **more: Any) -> None:
+    annotations = {names.MASTER_ADDR: addr, names.MASTER_HOST: addr} if addr else {}
+    labels = {names.JOB: "train-x1", names.RENDEZVOUS: "master"}
+    server.put(PODS, name, "ml", labels=labels, annotations=annotations, creationTimestamp=created, uid=name, **more)
+
+
+def test_answers_from_watches_without_a_question(server: FakeApiServer, cluster: Cluster) -> None:
+    server.put(NAMESPACES, "ml", labels={names.PROFILE: "hostdev"}, annotations={"a": "b"})
+    server.put(
+        NETWORKS, "rail-0", "ml", annotations={names.RESOURCE_NAME: "nvidia.com/hostdev"}, spec={"config": CONFIG}
+    )
+    put_master(server, "train-0", "2026-01-01T00:00:00Z", "fd00::5")
+    started(server, cluster)
+    assert cluster.namespace("ml") == Namespace("ml", {names.PROFILE: "hostdev"})
+    network = cluster.network("ml", "rail-0")
+    assert network
+    assert (network.namespace, network.name, network.resources) == ("ml", "rail-0", ("nvidia.com/hostdev",))
+    assert network.has_ipam
+    assert cluster.master("ml", "train-x1") == MasterAddress("fd00::5", "[fd00::5]")
+    assert cluster.master("other", "train-x1") is None
+    assert server.asked("get") == []
+    assert cluster.checks() == {"namespaces": "", "network-attachment-definitions": "", "pods": ""}
+
+
+def test_watches_the_live_rank_zero_pods_as_metadata_only(server: FakeApiServer, watched: Cluster) -> None:
+    (pods,) = server.asked("list", PODS)
+    assert pods.query["labelSelector"] == "fabric-injector.io/rendezvous=master"
+    assert pods.query["fieldSelector"] == "status.phase!=Succeeded,status.phase!=Failed"
+    assert "as=PartialObjectMetadataList" in pods.headers["Accept"]
+    assert "as=PartialObjectMetadataList" in server.asked("list", NAMESPACES)[0].headers["Accept"]
+    assert server.asked("list", NETWORKS)[0].headers["Accept"] == "application/json"
+
+
+def test_follows_the_newest_live_rank_zero(server: FakeApiServer, watched: Cluster) -> None:
+    def address() -> str:
+        found = watched.master("ml", "train-x1")
+        return found.addr if found else ""
+
+    put_master(server, "a", "2026-01-01T00:00:00Z", "10.0.0.1")
+    wait_until(lambda: address() == "10.0.0.1", "the first")
+    put_master(server, "b", "2026-01-01T00:01:00Z", None)
+    wait_until(lambda: address() == "", "the restarted one, whose address is not published")
+    put_master(server, "b", "2026-01-01T00:01:00Z", "10.0.0.2")
+    wait_until(lambda: address() == "10.0.0.2", "its address")
+    put_master(server, "b", "2026-01-01T00:01:00Z", "10.0.0.2", deletionTimestamp="2026-01-01T00:02:00Z")
+    wait_until(lambda: address() == "10.0.0.1", "the one before, while it is deleted")
+    server.delete(PODS, "a", "ml")
+    server.delete(PODS, "b", "ml")
+    wait_until(lambda: address() == "", "the end of both")
+
+
+def test_asks_once_for_what_the_watch_has_not_brought(server: FakeApiServer, cluster: Cluster) -> None:
+    server.put(NAMESPACES, "ml", labels={"a": "b"})
+    server.put(NETWORKS, "rail-0", "ml", spec={"config": CONFIG})
+    for _ in range(3):
+        assert cluster.namespace("ml") == Namespace("ml", {"a": "b"})
+        network = cluster.network("ml", "rail-0")
+        assert network
+        assert network.has_ipam
+    assert [request.path for request in server.requests] == [f"{NAMESPACES}/ml", RAIL]
+    assert "as=PartialObjectMetadata;" in server.requests[0].headers["Accept"]
+
+
+def test_asks_once_for_a_burst(server: FakeApiServer, cluster: Cluster) -> None:
+    server.misbehave("get", RAIL, slow_absence)
+    answers: list[object] = []
+    threads = [threading.Thread(target=lambda: answers.append(cluster.network("ml", "rail-0"))) for _ in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers == [None] * 20
+    assert len(server.requests) == 1
+
+
+def slow_absence(exchange: Exchange) -> None:
+    exchange.server.closing.wait(0.1)
+    status(404, "not found")(exchange)
+
+
+def test_says_absent_where_the_server_says_so(server: FakeApiServer, cluster: Cluster) -> None:
+    assert cluster.namespace("none") is None
+    assert cluster.fresh_namespace("none") is None
+    assert cluster.network("ml", "none") is None
+    server.misbehave("get", RAIL, text(404, NOT_INSTALLED))
+    assert cluster.network("ml", "rail-0") is None
+
+
+@pytest.mark.parametrize(
+    "behaviour",
+    [
+        pytest.param(status(403, "forbidden"), id="forbidden"),
+        pytest.param(status(401, "unauthorized"), id="unauthorized"),
+        pytest.param(status(429, "full"), id="throttled"),
+        pytest.param(status(500, "etcd"), id="broken"),
+        pytest.param(hang, id="silent"),
+        pytest.param(text(200, "<html>"), id="not an object"),
+        pytest.param(text(200, '{"kind": "Status"}'), id="another object"),
+    ],
+)
+def test_says_that_it_cannot_know_where_the_server_gives_no_answer(server: FakeApiServer, behaviour: Any) -> None:
+    cluster = Cluster(Connection(Credentials("test", server.url)), lookup_seconds=0.2)
+    path = f"{NAMESPACES}/ml"
+    server.misbehave("get", path, behaviour, behaviour)
+    with pytest.raises(Unavailable, match=f"^GET {path}"):
+        cluster.namespace("ml")
+
+
+@pytest.mark.parametrize("name", ["", "..", "../../v1/secrets/x", "Rail-0", "-rail", "a/b", "a b", "ü", "x" * 254])
+def test_does_not_ask_for_names_that_cannot_be(server: FakeApiServer, cluster: Cluster, name: str) -> None:
+    assert cluster.network("ml", name) is None
+    assert cluster.network(name or "A", "rail-0") is None
+    assert cluster.namespace(name) is None
+    assert server.requests == []
+
+
+def test_prefers_news_from_the_watch_to_what_was_asked(server: FakeApiServer, watched: Cluster) -> None:
+    assert watched.network("ml", "rail-0") is None
+    server.put(NETWORKS, "rail-0", "ml", spec={"config": CONFIG})
+    wait_until(lambda: watched.network("ml", "rail-0"), "the network")
+    server.delete(NETWORKS, "rail-0", "ml")
+    wait_until(lambda: watched.network("ml", "rail-0") is None, "its end")
+    assert [request.path for request in server.asked("get")] == [RAIL, RAIL]
+
+
+def test_sees_a_label_that_the_watch_has_not_brought_yet(server: FakeApiServer, cluster: Cluster) -> None:
+    server.put(NAMESPACES, "ml")
+    server.misbehave("watch", NAMESPACES, hang)
+    cluster.start()
+    wait_until(lambda: server.asked("watch", NAMESPACES), "the watch that brings nothing")
+    server.put(NAMESPACES, "ml", labels={names.PROFILE: "hostdev"})
+    assert cluster.namespace("ml") == Namespace("ml", {})
+    assert cluster.fresh_namespace("ml") == Namespace("ml", {names.PROFILE: "hostdev"})
+    assert cluster.namespace("ml") == Namespace("ml", {names.PROFILE: "hostdev"})
+    assert len(server.asked("get")) == 1
+
+
+def test_serves_the_last_known_state_when_the_server_is_gone(clock: Clock) -> None:
+    with FakeApiServer() as server:
+        server.put(NAMESPACES, "ml")
+        server.put(NETWORKS, "rail-0", "ml", spec={"config": CONFIG})
+        put_master(server, "train-0", "2026-01-01T00:00:00Z", "10.0.0.1")
+        cluster = started(server, Cluster(Connection(Credentials("test", server.url)), monotonic=clock))
+    try:
+        assert cluster.namespace("ml") == Namespace("ml")
+        assert cluster.network("ml", "rail-0")
+        assert cluster.master("ml", "train-x1")
+        with pytest.raises(Unavailable):
+            cluster.network("ml", "rail-1")
+        with pytest.raises(Unavailable):
+            cluster.fresh_namespace("ml")
+        assert set(cluster.checks().values()) == {""}
+        clock.now += 481
+        wait_until(lambda: "refused" in cluster.checks()["pods"], "the reason")
+        assert cluster.checks()["pods"].startswith("no contact with the API server for 481 s (GET /api/v1/pods: ")
+    finally:
+        cluster.stop()
+
+
+def test_is_not_ready_before_it_has_listed(server: FakeApiServer, cluster: Cluster) -> None:
+    assert cluster.checks()["namespaces"] == "not listed yet"
+    server.misbehave("list", NAMESPACES, status(403, "namespaces is forbidden"), hang)
+    cluster.start()
+    wait_until(lambda: "forbidden" in cluster.checks()["namespaces"], "the reason")
+    assert cluster.checks()["namespaces"] == (
+        "not listed yet (GET /api/v1/namespaces answered 403: namespaces is forbidden)"
+    )
+
+
+def test_is_ready_without_multus(server: FakeApiServer, cluster: Cluster) -> None:
+    server.misbehave("list", NETWORKS, text(404, NOT_INSTALLED))
+    server.misbehave("get", RAIL, text(404, NOT_INSTALLED))
+    cluster.start()
+    wait_until(lambda: set(cluster.checks().values()) == {""}, "readiness")
+    assert cluster.network("ml", "rail-0") is None
+
+
+def test_counts_restarts_of_its_watches(server: FakeApiServer) -> None:
+    restarts: list[tuple[str, str]] = []
+    server.misbehave("list", NAMESPACES, status(500))
+    cluster = Cluster(Connection(Credentials("test", server.url)), on_restart=lambda *restart: restarts.append(restart))
+    started(server, cluster).stop()
+    assert restarts == [("namespaces", "refused")]

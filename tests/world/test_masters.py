@@ -1,0 +1,115 @@
+"""Which rank 0 of a job counts, and what of it is believed."""
+
+from typing import Any
+
+import pytest
+
+from webhook.core import names
+from webhook.core.model import MasterAddress, Namespace
+from webhook.world.masters import Masters
+from webhook.world.read import read_address, read_master, read_namespace
+
+
+def pod(name: str = "m", created: str = "2026-01-01T00:00:00Z", addr: str | None = "192.168.1.5", **more: Any) -> Any:
+    labels = {names.JOB: "j", names.RENDEZVOUS: "master"}
+    annotations = {} if addr is None else {names.MASTER_ADDR: addr}
+    metadata = {"name": name, "namespace": "ml", "uid": name, "creationTimestamp": created}
+    return {"metadata": {**metadata, "labels": labels, "annotations": annotations, **more}}
+
+
+def index(*pods: Any) -> Masters:
+    masters = Masters()
+    for one in pods:
+        masters.update(("ml", one["metadata"]["name"]), read_master(one))
+    return masters
+
+
+def addr(masters: Masters, namespace: str = "ml", job: str = "j") -> str | None:
+    found = masters.address(namespace, job)
+    return found.addr if found else None
+
+
+def test_gives_the_address_of_the_newest() -> None:
+    old, new = pod("z", "2026-01-01T00:00:00Z", "10.0.0.1"), pod("a", "2026-01-01T00:00:01Z", "10.0.0.2")
+    assert addr(index(old, new)) == addr(index(new, old)) == "10.0.0.2"
+
+
+def test_decides_between_equally_old_ones_by_uid() -> None:
+    one, other = pod("a", addr="10.0.0.1"), pod("b", addr="10.0.0.2")
+    assert addr(index(one, other)) == addr(index(other, one)) == "10.0.0.2"
+
+
+def test_gives_none_while_the_newest_has_none_published() -> None:
+    assert addr(index(pod("a"), pod("b", "2026-01-01T00:00:01Z", None))) is None
+
+
+def test_falls_back_when_the_newest_ends() -> None:
+    masters = index(pod("a", addr="10.0.0.1"), pod("b", "2026-01-01T00:00:01Z", "10.0.0.2"))
+    masters.update(("ml", "b"), read_master(pod("b", deletionTimestamp="2026-01-01T00:00:02Z")))
+    assert addr(masters) == "10.0.0.1"
+    masters.update(("ml", "a"), None)
+    assert addr(masters) is None
+    assert not masters._of_job
+    assert not masters._of_pod
+
+
+def test_replaces_the_address_of_a_pod() -> None:
+    masters = index(pod(addr="10.0.0.1"))
+    masters.update(("ml", "m"), read_master(pod(addr="10.0.0.9")))
+    assert addr(masters) == "10.0.0.9"
+
+
+def test_follows_a_pod_whose_job_changes() -> None:
+    masters = index(pod())
+    masters.update(("ml", "m"), read_master(pod(labels={names.JOB: "k", names.RENDEZVOUS: "master"})))
+    assert (addr(masters), addr(masters, job="k")) == (None, "192.168.1.5")
+
+
+def test_keeps_jobs_of_one_name_apart_by_namespace() -> None:
+    masters = index(pod())
+    other = pod("m", addr="10.9.9.9", namespace="other")
+    masters.update(("other", "m"), read_master(other))
+    assert (addr(masters), addr(masters, "other"), addr(masters, "none")) == ("192.168.1.5", "10.9.9.9", None)
+
+
+def test_takes_a_pod_out_that_was_never_in() -> None:
+    masters = index(pod())
+    masters.update(("ml", "unknown"), None)
+    assert addr(masters) == "192.168.1.5"
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [None, {}, {names.JOB: "j"}, {names.JOB: "j", names.RENDEZVOUS: "worker"}, {names.RENDEZVOUS: "master"}],
+    ids=repr,
+)
+def test_passes_over_pods_that_are_no_rank_zero(labels: Any) -> None:
+    assert read_master(pod(labels=labels)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("192.168.1.5", MasterAddress("192.168.1.5", "192.168.1.5")),
+        ("fd00::5", MasterAddress("fd00::5", "[fd00::5]")),
+        (None, None),
+        ("", None),
+        ("train-0.train", None),
+        ("192.168.1.5:29500", None),
+        ("192.168.1.5/24", None),
+        (" 192.168.1.5", None),
+        ("192.168.001.5", None),
+        ("[fd00::5]", None),
+        ("fe80::1%net1", None),
+        ("fe80::1%$(reboot)", None),
+        ("192.168.1.5\n", None),
+    ],
+)
+def test_believes_addresses_only(text: str | None, want: MasterAddress | None) -> None:
+    assert read_address(text) == want
+
+
+def test_keeps_name_and_labels_of_a_namespace() -> None:
+    metadata = {"name": "ml", "labels": {"a": "b"}, "annotations": {"x": "y"}, "managedFields": [{}]}
+    assert read_namespace({"metadata": metadata}) == Namespace("ml", {"a": "b"}, {})
+    assert read_namespace({"metadata": {"name": "ml", "labels": None}}) == Namespace("ml", {}, {})

@@ -1,0 +1,173 @@
+"""Objects in files that stand for a cluster."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from webhook.core import names
+from webhook.core.errors import InputError
+from webhook.core.model import MasterAddress, Namespace
+from webhook.world.objects import ObjectsWorld, load_objects
+
+STREAM = """\
+# what a platform team keeps beside its profiles
+apiVersion: v1
+kind: Namespace
+metadata: {name: ml, labels: {fabric-injector.io/profile: hostdev}, creationTimestamp: null}
+---
+---
+apiVersion: k8s.cni.cncf.io/v1
+kind: NetworkAttachmentDefinition
+metadata:
+  name: rail-0
+  namespace: ml
+  annotations: {k8s.v1.cni.cncf.io/resourceName: nvidia.com/rail0}
+spec:
+  config: '{"type": "host-device", "ipam": {"type": "whereabouts", "range": "192.168.1.0/24"}}'
+---
+apiVersion: v1
+kind: List
+items:
+- {apiVersion: k8s.cni.cncf.io/v1, kind: NetworkAttachmentDefinition, metadata: {name: plain}}
+- apiVersion: v1
+  kind: NamespaceList
+  items:
+  - metadata: {name: other}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: unknown}, data: {at: 2026-01-01T00:00:00Z}}
+"""
+
+
+def master(name: str, created: str, addr: str, phase: str = "Running") -> str:
+    return f"""\
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: {name}
+  namespace: ml
+  uid: {name}
+  creationTimestamp: {created}
+  labels: {{{names.JOB}: j, {names.RENDEZVOUS}: master}}
+  annotations: {{{names.MASTER_ADDR}: {addr}}}
+status: {{phase: {phase}}}
+"""
+
+
+def world(folder: Path, *texts: str) -> ObjectsWorld:
+    files = []
+    for number, text in enumerate(texts):
+        files.append(folder / f"{number}.yaml")
+        files[-1].write_text(text)
+    return ObjectsWorld(load_objects(files))
+
+
+def test_knows_what_the_files_hold(tmp_path: Path) -> None:
+    known = world(tmp_path, STREAM)
+    assert known.namespace("ml") == known.fresh_namespace("ml") == Namespace("ml", {names.PROFILE: "hostdev"})
+    assert known.namespace("other") == Namespace("other")
+    rail = known.network("ml", "rail-0")
+    assert rail
+    assert (rail.resources, rail.has_ipam) == (("nvidia.com/rail0",), True)
+    plain = known.network("default", "plain")
+    assert plain
+    assert (plain.namespace, plain.has_ipam) == ("default", False)
+    assert known.checks() == {}
+
+
+def test_knows_nothing_else(tmp_path: Path) -> None:
+    known = world(tmp_path, STREAM)
+    assert known.namespace("default") is None
+    assert known.fresh_namespace("default") is None
+    assert known.network("ml", "plain") is None
+    assert known.master("ml", "j") is None
+
+
+def test_reads_json_as_kubectl_prints_it(tmp_path: Path) -> None:
+    objects = load_objects([_write(tmp_path / "stream.yaml", STREAM)])
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}, indent="\t")
+    assert load_objects([_write(tmp_path / "list.json", text)]) == objects
+    assert len(objects) == 5
+
+
+def _write(file: Path, text: str) -> Path:
+    file.write_text(text)
+    return file
+
+
+def test_knows_the_newest_live_rank_zero(tmp_path: Path) -> None:
+    old = master("a", "2026-01-01T00:00:00Z", "10.0.0.1")
+    new = master("b", "2026-01-01T00:00:01Z", "10.0.0.2")
+    finished = master("c", "2026-01-01T00:00:02Z", "10.0.0.3", "Succeeded")
+    assert world(tmp_path, new + old, finished).master("ml", "j") == MasterAddress("10.0.0.2", "10.0.0.2")
+
+
+def test_lets_the_last_object_of_a_name_count(tmp_path: Path) -> None:
+    text = "{kind: Namespace, metadata: {name: ml, labels: {n: '%s'}}}"
+    assert world(tmp_path, text % 1, text % 2).namespace("ml") == Namespace("ml", {"n": "2"})
+
+
+@pytest.mark.parametrize("text", ["", "---\n---\n", "# nothing\n", "{}\n"[:0]], ids=repr)
+def test_takes_an_empty_file(tmp_path: Path, text: str) -> None:
+    assert load_objects([_write(tmp_path / "empty.yaml", text)]) == []
+
+
+NAMED = "kind: Namespace\nmetadata:\n  name: ml\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: b\n c: d\n", "line 2, column 3: not YAML ("),
+        ("kind: [\n", "line 2, column 1: not YAML ("),
+        (NAMED + "---\n\tx: 1", "line 5, column 1: not YAML ("),
+        ("kind: &a\nx: *b", "line 2, column 4: not YAML ("),
+        ("kind: !!python/none x", "line 1, column 7: not YAML ("),
+        ("kind: Na\x00mespace", "line 1, column 9: not YAML ("),
+        ('{"kind": "Namespace",', "line 2, column 1: not YAML ("),
+        ("7\n", "line 1: expected an object with a kind, found a number; correct or remove it"),
+        (NAMED + "---\n- a\n", "line 5: expected an object with a kind, found a list; correct or remove it"),
+        (
+            "metadata: {name: x}",
+            "line 1: expected an object with a kind, found a map without one; correct or remove it",
+        ),
+        (
+            "kind: List\nitems: [7]",
+            "line 1, items[0]: expected an object with a kind, found a number; correct or remove it",
+        ),
+        ("kind: Namespace", "line 1: Namespace: metadata.name: expected text, found nothing; give the object a name"),
+        ("kind: Pod\nmetadata: x", "line 1: Pod: metadata: expected a map, found text; correct it"),
+        (
+            NAMED + "  labels: {a: 1}",
+            "line 1: Namespace ml: metadata.labels: a: expected text, found a number; put both in quotes",
+        ),
+        (
+            NAMED + "  labels: {a: null}",
+            "line 1: Namespace ml: metadata.labels: a: expected text, found nothing; put both in quotes",
+        ),
+        (NAMED + "  labels: [a]", "line 1: Namespace ml: metadata: labels: expected a map, found a list; correct it"),
+        (
+            "kind: NetworkAttachmentDefinition\nmetadata: {name: n}\nspec: {config: {}}",
+            "line 1: NetworkAttachmentDefinition n: spec.config: expected text, found a map; put it in quotes",
+        ),
+    ],
+)
+def test_names_the_place_that_is_wrong(tmp_path: Path, text: str, message: str) -> None:
+    file = _write(tmp_path / "objects.yaml", text)
+    with pytest.raises(InputError) as failure:
+        load_objects([file])
+    comma = ", " if ": expected" in message else ": "
+    assert str(failure.value).startswith(f"{file}{comma}{message}")
+
+
+def test_names_the_place_of_bytes_that_are_no_text(tmp_path: Path) -> None:
+    file = tmp_path / "objects.yaml"
+    file.write_bytes(b"kind: x\n# \xfc\n")
+    with pytest.raises(InputError, match=r"line 2, column 3: not UTF-8; save the file in that encoding$"):
+        load_objects([file])
+
+
+def test_names_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none\.yaml: cannot be read \(No such file or directory\)"):
+        load_objects([tmp_path / "none.yaml"])

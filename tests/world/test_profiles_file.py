@@ -1,0 +1,201 @@
+"""The profiles file on a real file system: symlink swaps as the kubelet makes them, renames, rewrites in place."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from webhook.core.errors import InputError, ProfilesError, WebhookError
+from webhook.core.profiles import Profiles
+from webhook.world.profiles_file import ProfilesFile, read_profiles
+
+DEADLINE_SECONDS = 20
+ONE = "profiles: {one: {}}\n"
+TWO = "profiles: {one: {}, two: {}}\n"
+BROKEN = "profiles:\n  one: {pods: none}\n"
+
+
+class Mount:
+    """A directory as the kubelet mounts a ConfigMap: ``profiles.yaml`` → ``..data/profiles.yaml``, ``..data`` → a dated folder."""
+
+    def __init__(self, root: Path, text: str) -> None:
+        self.root = root
+        self.generation = 0
+        self.swap(text)
+        self.path = root / "profiles.yaml"
+        self.path.symlink_to("..data/profiles.yaml")
+
+    def swap(self, text: str) -> None:
+        """Replace the content as kubernetes pkg/volume/util/atomic_writer.go does."""
+        self.generation += 1
+        folder = self.root / f"..2026_11_21_10_00_{self.generation:02d}.1"
+        folder.mkdir()
+        (folder / "profiles.yaml").write_text(text)
+        data = self.root / "..data"
+        old = data.resolve() if data.is_symlink() else None
+        (self.root / "..data_tmp").symlink_to(folder.name)
+        (self.root / "..data_tmp").rename(data)
+        if old:
+            (old / "profiles.yaml").unlink()
+            old.rmdir()
+
+
+class Watch:
+    """A started ProfilesFile, and what it has reported."""
+
+    def __init__(self, path: Path) -> None:
+        self.reloads: list[Profiles] = []
+        self.errors: list[WebhookError] = []
+        self.file = ProfilesFile(
+            path, on_reload=self.reloads.append, on_error=self.errors.append, interval_seconds=0.02
+        )
+        self.file.start()
+
+    def names(self) -> set[str]:
+        return set(self.file.current().profiles)
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while not condition():
+        assert time.monotonic() < deadline, "the change was never seen"
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def mount(tmp_path: Path) -> Mount:
+    return Mount(tmp_path, ONE)
+
+
+@pytest.fixture
+def watch(mount: Mount) -> Iterator[Watch]:
+    watch = Watch(mount.path)
+    yield watch
+    watch.file.stop()
+
+
+def test_serves_the_first_content_at_once(watch: Watch) -> None:
+    assert watch.names() == {"one"}
+    assert watch.file.error() is None
+
+
+def test_follows_a_configmap_swap(mount: Mount, watch: Watch) -> None:
+    mount.swap(TWO)
+    wait_until(lambda: watch.names() == {"one", "two"})
+    wait_until(lambda: watch.reloads == [watch.file.current()])
+    mount.swap(ONE)
+    wait_until(lambda: watch.names() == {"one"})
+    assert watch.errors == []
+
+
+def test_follows_a_rename(tmp_path: Path, watch: Watch) -> None:
+    replacement = tmp_path / "new.yaml"
+    replacement.write_text(TWO)
+    replacement.rename(tmp_path / "profiles.yaml")
+    wait_until(lambda: watch.names() == {"one", "two"})
+
+
+def test_follows_a_rewrite_in_place_that_keeps_size_and_time(tmp_path: Path) -> None:
+    path = tmp_path / "plain.yaml"
+    path.write_text(ONE)
+    times = path.stat()
+    watch = Watch(path)
+    try:
+        path.write_text(ONE.replace("one", "two"))
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+        wait_until(lambda: watch.names() == {"two"})
+    finally:
+        watch.file.stop()
+
+
+def test_keeps_the_last_good_profiles_and_reports_a_fault_once(mount: Mount, watch: Watch) -> None:
+    good = watch.file.current()
+    mount.swap(BROKEN)
+    wait_until(lambda: watch.file.error() is not None)
+    mount.swap(BROKEN)
+    time.sleep(0.3)
+    assert watch.file.current() is good
+    assert [str(error) for error in watch.errors] == [
+        'line 2: profiles.one.pods: found "none"; write one of training, all'
+    ]
+
+
+def test_recovers_from_a_fault(mount: Mount, watch: Watch) -> None:
+    mount.swap(BROKEN)
+    wait_until(lambda: watch.file.error() is not None)
+    mount.swap(TWO)
+    wait_until(lambda: watch.names() == {"one", "two"})
+    wait_until(lambda: watch.file.error() is None)
+
+
+def test_recovers_from_a_fault_by_the_content_it_had(mount: Mount, watch: Watch) -> None:
+    mount.swap(BROKEN)
+    wait_until(lambda: watch.file.error() is not None)
+    mount.swap(ONE)
+    wait_until(lambda: watch.file.error() is None)
+    assert watch.names() == {"one"}
+
+
+def test_keeps_serving_while_the_file_is_gone(mount: Mount, watch: Watch) -> None:
+    mount.path.unlink()
+    wait_until(lambda: len(watch.errors) == 1)
+    assert isinstance(watch.errors[0], InputError)
+    assert str(watch.errors[0]) == f"profiles file {mount.path}: cannot be read: No such file or directory"
+    assert watch.names() == {"one"}
+    mount.path.symlink_to("..data/profiles.yaml")
+    wait_until(lambda: watch.file.error() is None)
+
+
+def test_outlives_a_fault_of_its_own(mount: Mount, monkeypatch: pytest.MonkeyPatch) -> None:
+    watch = Watch(mount.path)
+    try:
+        with monkeypatch.context() as patched:
+            patched.setattr("webhook.world.profiles_file.parse_profiles", lambda _: 1 / 0)
+            mount.swap(TWO)
+            wait_until(lambda: "ZeroDivisionError" in str(watch.file.error()))
+        mount.swap(TWO + "# again\n")
+        wait_until(lambda: watch.names() == {"one", "two"})
+    finally:
+        watch.file.stop()
+
+
+def test_no_longer_follows_once_stopped(mount: Mount, watch: Watch) -> None:
+    watch.file.stop()
+    mount.swap(TWO)
+    time.sleep(0.2)
+    assert watch.names() == {"one"}
+
+
+def test_refuses_to_start_on_a_broken_file_with_all_faults(tmp_path: Path) -> None:
+    path = tmp_path / "profiles.yaml"
+    path.write_text("profile: {}\nprofiles: {none: {}, a: {pods: some}}\n")
+    with pytest.raises(ProfilesError) as raised:
+        ProfilesFile(path)
+    assert [(problem.path, problem.line) for problem in raised.value.problems] == [
+        ("profile", 1),
+        ("profiles.a.pods", 2),
+        ("profiles.none", 2),
+    ]
+
+
+@pytest.mark.parametrize("name", ["absent.yaml", "."], ids=["absent", "directory"])
+def test_refuses_to_start_on_a_file_that_cannot_be_read(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match=r"^profiles file .+: cannot be read: "):
+        ProfilesFile(tmp_path / name)
+
+
+def test_names_the_line_that_is_not_utf_8(tmp_path: Path) -> None:
+    path = tmp_path / "profiles.yaml"
+    path.write_bytes(b"profiles:\n  a: {env: {X: '\xff'}}\n")
+    with pytest.raises(ProfilesError, match="line 2: document: the byte 0xff is not UTF-8; save the file as UTF-8"):
+        read_profiles(path)
+
+
+def test_takes_a_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "profiles.yaml"
+    path.write_bytes(b"\xef\xbb\xbf" + ONE.encode())
+    assert set(read_profiles(path).profiles) == {"one"}

@@ -1,0 +1,194 @@
+"""Bring the Secret and the caBundle to what ``certs.rotation`` decides, again and again, while this process leads."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from certs.bundle import Bundle, read_bundle
+from certs.issue import CLOCK_SKEW
+from certs.rotation import Kind, Policy, Step, advance
+from certs.trust import View
+from webhook.control.certificates.ca_bundle import ca_bundle_patch, publish, trusted_everywhere
+from webhook.control.certificates.secret import REQUEST_SECONDS, SecretStore, StoredSecret
+from webhook.core import names
+from webhook.kube.connection import Connection, RequestFailed
+from webhook.kube.webhook_configuration import WebhookConfiguration, get_webhook_configuration, service_host
+
+log = logging.getLogger(__name__)
+
+PERIOD_SECONDS = 5.0
+SOON_SECONDS = 0.5
+"""Pause after a change, and before the leader's next question whether it leads."""
+MOST_RETRY_AFTER_SECONDS = 30.0
+STOP_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Hold where the certificates are kept: *service* is called where the configuration does not say another."""
+
+    namespace: str
+    service: str = names.SERVICE
+    configuration: str = names.WEBHOOK_CONFIGURATION
+    secret: str = names.TLS_SECRET
+    policy: Policy = field(default_factory=Policy)
+
+
+class CertificateSync:
+    """Renew and publish certificates in a thread of its own; nothing is written unless *may_write*.
+
+    *on_end* gets the kind and the end of what is in use, *on_write* the object and ``success``, ``conflict`` or ``error``.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        settings: Settings,
+        may_write: Callable[[], bool],
+        *,
+        on_end: Callable[[Kind, datetime], None] = lambda _kind, _end: None,
+        on_write: Callable[[str, str], None] = lambda _object, _result: None,
+        period_seconds: float = PERIOD_SECONDS,
+        monotonic: Callable[[], float] = time.monotonic,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._connection, self._settings, self._leads = connection, settings, may_write
+        self._on_end, self._on_write, self._monotonic, self._now = on_end, on_write, monotonic, now
+        self._secret = SecretStore(connection, settings.namespace, settings.secret)
+        self._published: dict[str, float] = {}
+        self._period = period_seconds
+        self._told = ""
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="certificates", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End once what is being written has been."""
+        self._stopped.set()
+        if self._thread.is_alive():
+            self._thread.join(STOP_SECONDS)
+
+    def turn(self) -> float:
+        """Read, decide and write once; return the seconds until the next time.
+
+        The configuration is read before the Secret: whoever publishes another state in between makes our patch a conflict.
+        """
+        configuration = get_webhook_configuration(
+            self._connection, self._settings.configuration, timeout=REQUEST_SECONDS
+        )
+        if configuration and configuration.keeper:
+            return self._leave(f"MutatingWebhookConfiguration {configuration.name}", configuration.keeper)
+        secret = self._secret.read()
+        if secret.keeper:
+            return self._leave(self._secret.title, secret.keeper)
+        now = self._now()
+        if secret.answered and abs(wrong := now - secret.answered) > CLOCK_SKEW:
+            minutes, way = abs(wrong).total_seconds() // 60, "ahead of" if wrong > timedelta(0) else "behind"
+            self._tell(f"this clock is {minutes:.0f} min {way} the API server's: nothing is issued until it is right")
+            return self._period
+        step = self._decide(configuration, secret, now)
+        changed = self._write_secret(secret, step)
+        if changed is None or (configuration and not self._publish(configuration, step.bundle)):
+            return SOON_SECONDS
+        self._report(configuration, step)
+        return SOON_SECONDS if changed else self._period
+
+    def _run(self) -> None:
+        seconds = 0.0
+        while not self._stopped.wait(seconds):
+            if not self._may_write():
+                self._published.clear()
+                seconds = SOON_SECONDS
+                continue
+            try:
+                seconds = self.turn()
+            except RequestFailed as error:
+                self._tell(f"certificates are not kept: {error}")
+                seconds = max(self._period, min(error.retry_after_seconds, MOST_RETRY_AFTER_SECONDS))
+            except Exception as error:  # the next turn may go better, and without this thread nothing is ever renewed
+                self._tell(f"certificates are not kept: internal error: {error!r}", exc_info=True)
+                seconds = self._period
+
+    def _may_write(self) -> bool:
+        return not self._stopped.is_set() and self._leads()
+
+    def _decide(self, configuration: WebhookConfiguration | None, secret: StoredSecret, now: datetime) -> Step:
+        entries = configuration.entries if configuration else ()
+        ca_bundle = b"\n".join(entry.ca_bundle for entry in entries)
+        bundle = read_bundle(secret.data, ca_bundle)
+        trusted = trusted_everywhere(entries)
+        if configuration is None:
+            trusted = {each.fingerprint for each in bundle.authorities}  # there is nobody whom a new one could surprise
+        at = self._monotonic()
+        self._published = {key: self._published.get(key, at) for key in trusted}
+        age = {key: timedelta(seconds=at - since) for key, since in self._published.items()}
+        hosts = {service_host(self._settings.service, self._settings.namespace), *(entry.host for entry in entries)}
+        asked = next((kind for kind in Kind if kind == secret.asked), None)
+        return advance(
+            bundle,
+            View(ca_bundle, age),
+            now,
+            names=frozenset(hosts - {""}),
+            policy=self._settings.policy,
+            asked=asked,
+        )
+
+    def _write_secret(self, secret: StoredSecret, step: Step) -> bool | None:
+        """Tell whether something was written; None where it could not be now."""
+        data = step.bundle.data()
+        if not secret.asked and all(secret.data.get(key) == value for key, value in data.items()):
+            return False
+        if not self._may_write():
+            return None
+        done = self._count("secret", lambda: self._secret.write(secret, data))
+        for change in step.changes if done else ():
+            log.info("certificates: %s", change)
+        return True if done else None
+
+    def _publish(self, configuration: WebhookConfiguration, bundle: Bundle) -> bool:
+        """Write what is to be trusted into every entry that says otherwise; False where it could not be now."""
+        patch = ca_bundle_patch(configuration, bundle.ca_bundle)
+        if not patch:
+            return True
+        if not self._may_write():
+            return False
+        done = self._count("configuration", lambda: publish(self._connection, configuration, patch))
+        if done:
+            log.info("certificates: caBundle of %s holds %d CA", configuration.name, len(bundle.authorities))
+        return done
+
+    def _count(self, what: str, write: Callable[[], bool]) -> bool:
+        try:
+            done = write()
+        except RequestFailed:
+            self._on_write(what, "error")
+            raise
+        self._on_write(what, "success" if done else "conflict")
+        return done
+
+    def _report(self, configuration: WebhookConfiguration | None, step: Step) -> None:
+        signing, leaf = step.bundle.signing, step.bundle.leaf
+        if signing:
+            self._on_end(Kind.AUTHORITY, signing.certificate.not_valid_after_utc)
+        if leaf:
+            self._on_end(Kind.SERVING, leaf.not_valid_after_utc)
+        absent = "" if configuration else f"there is no MutatingWebhookConfiguration {self._settings.configuration} yet"
+        self._tell("; ".join(filter(None, (absent, step.waiting))), level=logging.INFO)
+
+    def _leave(self, what: str, keeper: str) -> float:
+        self._tell(f"{what} is left to {keeper}, whose annotation it carries", level=logging.INFO)
+        return self._period
+
+    def _tell(self, text: str, *, level: int = logging.ERROR, exc_info: bool = False) -> None:
+        """Log a state once, until it is another."""
+        if text and text != self._told:
+            log.log(level, "certificates: %s", text, exc_info=exc_info)
+        self._told = text

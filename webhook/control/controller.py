@@ -1,0 +1,159 @@
+"""Bring the addresses that network-status tells onto the pods of their jobs."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Protocol
+
+from webhook.control.inspector import Inspector, Recorder
+from webhook.control.publisher import THREADS, Publisher, Result
+from webhook.control.queue import FairQueue
+from webhook.core import names
+from webhook.core.reconcile import Jobs, Member, Publication, Unit, read_member
+from webhook.kube.connection import Connection
+from webhook.kube.reflector import Reflector
+from webhook.kube.resource import Key, Resource
+
+log = logging.getLogger(__name__)
+
+PODS = Resource(
+    "pods",
+    "/api/v1",
+    metadata_only=True,
+    label_selector=names.JOB,
+    field_selector="status.phase!=Succeeded,status.phase!=Failed",
+)
+STALE_SECONDS = 420.0
+"""How long the API server may stay silent: a watch asks for six minutes at most."""
+SWEEP_SECONDS = 30.0
+
+
+class Leadership(Protocol):
+    """Say whether this replica may write now."""
+
+    def may_write(self) -> bool:
+        """Tell it."""
+
+
+class Controller:
+    """Watch, publish, inspect. Every replica watches; only the one that may write does."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        recorder: Recorder,
+        leadership: Leadership,
+        *,
+        on_result: Callable[[Result, float], None] = lambda _result, _seconds: None,
+        on_restart: Callable[[str, str], None] = lambda _resource, _reason: None,
+        threads: int = THREADS,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._lock = threading.Lock()
+        self._jobs = Jobs()
+        self._leadership = leadership
+        self._monotonic = monotonic
+        self._stopped = threading.Event()
+        self._queue = FairQueue(monotonic)
+        self._pods = Reflector(
+            connection, PODS, read_member, on_change=self._changed, on_listed=self._publish_all, on_restart=on_restart
+        )
+        self._publisher = Publisher(
+            connection,
+            self._queue,
+            lacks=self._lacks,
+            wrote=self._wrote,
+            may_write=leadership.may_write,
+            on_result=on_result,
+            threads=threads,
+            monotonic=monotonic,
+        )
+        self._inspector = Inspector(connection, recorder, suspects=self._suspects, may_write=leadership.may_write)
+
+    def start(self) -> None:
+        """Begin."""
+        self._pods.start()
+        self._publisher.start()
+        for name, target in (("inspect", lambda: self._inspector.run(self._stopped)), ("sweep", self._sweep)):
+            threading.Thread(target=target, name=name, daemon=True).start()
+
+    def stop(self) -> None:
+        """End once what is being written has been."""
+        self._stopped.set()
+        self._publisher.stop()
+        self._pods.stop()
+
+    def lead(self, leads: bool) -> None:
+        """Begin with all that is to be written, or drop it: another replica's watch knows it too."""
+        if not leads:
+            self._queue.clear()
+            return
+        log.info("leading: %d pods lack an address", self._publish_all())
+
+    def checks(self) -> Mapping[str, str]:
+        """Say what keeps the watch from being trusted; empty where nothing does."""
+        problem = f" ({self._pods.problem})" if self._pods.problem else ""
+        silent = self._monotonic() - self._pods.last_contact
+        if not self._pods.synced:
+            return {"pods": f"not listed yet{problem}"}
+        stale = f"no contact with the API server for {silent:.0f} s{problem}"
+        return {"pods": stale if silent > STALE_SECONDS else ""}
+
+    def pods_waiting(self) -> int:
+        """Count the live members that still wait for an address."""
+        with self._lock:
+            return sum(member.waits for member in self._jobs.members())
+
+    def oldest_wait_seconds(self) -> float:
+        """Return the age of the oldest of them; 0 where there is none."""
+        with self._lock:
+            oldest = min((one.created for one in self._jobs.members() if one.waits and one.created), default="")
+        return max(0.0, (datetime.now(UTC) - datetime.fromisoformat(oldest)).total_seconds()) if oldest else 0.0
+
+    def _changed(self, pod: Key, member: Member | None) -> None:
+        with self._lock:
+            units = self._jobs.update(pod, member)
+        self._publish(units)
+
+    def _publish_all(self) -> int:
+        with self._lock:
+            units = self._jobs.units()
+        self._publish(units)
+        return len(units)
+
+    def _publish(self, units: list[Unit]) -> None:
+        """Queue the pods. Not before all are listed once: of an older rank 0 nobody knows yet whether it is the newest."""
+        if units and self._pods.synced and self._leadership.may_write():
+            self._queue.add(units)
+
+    def _lacks(self, unit: Unit) -> Publication | None:
+        with self._lock:
+            return self._jobs.publication(unit)
+
+    def _wrote(self, done: Publication) -> None:
+        with self._lock:
+            self._jobs.wrote(done)
+
+    def _suspects(self) -> list[tuple[Member, bool]]:
+        """Give the members that wait, or whose network-status is odd, rank 0 first; each with whether its job has a rank 0."""
+        with self._lock:
+            found = [
+                (member, self._jobs.has_master(member))
+                for member in self._jobs.members()
+                if member.waits or member.secondary.problem or member.secondary.interface
+            ]
+        return sorted(found, key=lambda pair: not pair[0].is_master)
+
+    def _sweep(self) -> None:
+        """Publish now and then whatever lacks: what another hand has undone, and what was dropped while nobody might write."""
+        while not self._stopped.wait(SWEEP_SECONDS):
+            try:
+                with self._lock:
+                    self._jobs.sweep()
+                self._publish_all()
+            except Exception:  # the next round may go better
+                log.exception("sweep failed unexpectedly")

@@ -1,0 +1,149 @@
+"""Write addresses onto pods: a few requests at a time, as fast as the API server takes them."""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading
+import time
+from collections.abc import Callable
+from enum import StrEnum
+from urllib.parse import quote
+
+from webhook.control.queue import FairQueue
+from webhook.core.reconcile import Publication, Unit
+from webhook.kube.connection import Connection, RequestFailed, Response
+
+log = logging.getLogger(__name__)
+
+THREADS = 8
+PATCH_SECONDS = 4.0
+"""Time of one request: it has ended before another leader may write."""
+LEAST_BACKOFF_SECONDS = 0.25
+MOST_BACKOFF_SECONDS = 15.0
+UNREACHABLE_PAUSE_SECONDS = 0.5
+"""Pause of all requests where one found no API server."""
+MOST_RETRY_AFTER_SECONDS = 30.0
+_HEADERS = {
+    "Content-Type": "application/merge-patch+json",
+    "Accept": "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json",
+}
+
+
+class Result(StrEnum):
+    """Say what became of a write: a metric label, so the set is closed.
+
+    gone: the pod is not there any more, or another of its name is. throttled: the server asked to wait. refused: a person must
+    mend privileges or policy. failed: no answer, or a failure of the server.
+    """
+
+    PUBLISHED = "published"
+    GONE = "gone"
+    THROTTLED = "throttled"
+    REFUSED = "refused"
+    FAILED = "failed"
+
+
+class Publisher:
+    """Carry out the units of *queue*.
+
+    *lacks* says what a unit lacks at this moment, *wrote* is told of what was written. Nothing is sent unless *may_write*.
+    *on_result* gets the result and the seconds since the unit was added.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        queue: FairQueue,
+        *,
+        lacks: Callable[[Unit], Publication | None],
+        wrote: Callable[[Publication], None],
+        may_write: Callable[[], bool],
+        on_result: Callable[[Result, float], None] = lambda _result, _seconds: None,
+        threads: int = THREADS,
+        monotonic: Callable[[], float] = time.monotonic,
+        uniform: Callable[[float, float], float] = random.uniform,
+    ) -> None:
+        self._connection, self._queue = connection, queue
+        self._lacks, self._wrote, self._may_write, self._on_result = lacks, wrote, may_write, on_result
+        self._monotonic, self._uniform = monotonic, uniform
+        self._failures: dict[Unit, int] = {}
+        self._threads = [threading.Thread(target=self._run, name=f"publish-{n}", daemon=True) for n in range(threads)]
+
+    def start(self) -> None:
+        """Begin."""
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """End once the requests that are on their way have."""
+        self._queue.stop()
+        deadline = self._monotonic() + PATCH_SECONDS
+        for thread in self._threads:
+            if thread.is_alive():
+                thread.join(max(0.0, deadline - self._monotonic()))
+
+    def _run(self) -> None:
+        while (taken := self._queue.get()) is not None:
+            unit, since = taken
+            try:
+                self.publish(unit, since)
+            except Exception:  # this thread must go on: without it nobody is told anything
+                log.exception("pod %s/%s: publishing failed unexpectedly", unit.namespace, unit.name)
+                self._again(unit, since)
+            finally:
+                self._queue.done(unit)
+
+    def publish(self, unit: Unit, since: float) -> None:
+        """Write what one pod lacks; what fails is put back into the queue."""
+        wanted = self._lacks(unit)
+        if wanted is None or not self._may_write():
+            self._failures.pop(unit, None)
+            return
+        result = self._send(unit, wanted)
+        if result in (Result.PUBLISHED, Result.GONE):
+            self._failures.pop(unit, None)
+        elif result is Result.THROTTLED:
+            self._queue.add_later(unit, 0.0, since)  # the pause of all is what the server asked for
+        else:
+            self._again(unit, since)
+        if result is Result.PUBLISHED:
+            self._wrote(wanted)
+        self._on_result(result, self._monotonic() - since)
+
+    def _send(self, unit: Unit, wanted: Publication) -> Result:
+        path = f"/api/v1/namespaces/{quote(wanted.namespace, safe='')}/pods/{quote(wanted.name, safe='')}/status"
+        body = {"metadata": {"uid": wanted.uid, "annotations": dict(wanted.annotations)}}
+        try:
+            response = self._connection.request("PATCH", path, body=body, headers=_HEADERS, timeout=PATCH_SECONDS)
+        except RequestFailed as error:
+            if error.status == 429:
+                self._queue.pause(min(error.retry_after_seconds or 1.0, MOST_RETRY_AFTER_SECONDS))
+                return Result.THROTTLED
+            if not error.status:
+                self._queue.pause(UNREACHABLE_PAUSE_SECONDS)
+            self._complain(unit, str(error))
+            return Result.FAILED
+        if response.status == 200:
+            return Result.PUBLISHED
+        if response.status == 404 or _is_another_pod(response):
+            return Result.GONE
+        self._complain(unit, response.problem)
+        return Result.FAILED if response.status == 409 else Result.REFUSED
+
+    def _again(self, unit: Unit, since: float) -> None:
+        failures = self._failures[unit] = self._failures.get(unit, 0) + 1
+        most = min(MOST_BACKOFF_SECONDS, LEAST_BACKOFF_SECONDS * 2 ** min(failures, 10))
+        self._queue.add_later(unit, self._uniform(most / 2, most), since)
+
+    def _complain(self, unit: Unit, problem: str) -> None:
+        if not self._failures.get(unit):
+            log.warning("pod %s/%s: address not published: %s; trying again", unit.namespace, unit.name, problem)
+
+
+def _is_another_pod(response: Response) -> bool:
+    """Tell the answer to a write that names the uid of a pod which is not there any more."""
+    if response.status != 422:
+        return False
+    causes = (response.json().get("details") or {}).get("causes") or ()
+    return any(cause.get("field") == "metadata.uid" for cause in causes)

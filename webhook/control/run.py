@@ -1,0 +1,157 @@
+"""Run the controller as a process: watch, Lease, health and metrics, until SIGTERM or until the Lease is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import secrets
+import signal
+import socket
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+import uvloop
+
+from webhook.control.controller import Controller
+from webhook.control.events import EventRecorder
+from webhook.control.metrics import Metrics
+from webhook.core import names
+from webhook.http import logs
+from webhook.http.bridge import Bridge, Limits
+from webhook.http.health import make_health_app
+from webhook.http.listener import Address, Listener, bind
+from webhook.http.logs import log_fields
+from webhook.http.pool import WorkerPool
+from webhook.kube.connection import Connection, connect
+from webhook.kube.lease import Leader
+
+log = logging.getLogger(__name__)
+
+LEASE = "fabric-injector"
+DEFAULT_NAMESPACE = "fabric-injector"
+LOST_SECONDS = 0.5
+_SERVICE_ACCOUNT_NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Hold what `control` was told.
+
+    *namespace* holds the Lease and the certificates, empty for the service account's own. *certificates*: keep them; *service* and
+    *webhook_configuration* are whose.
+    """
+
+    metrics_listen: Address
+    namespace: str = ""
+    certificates: bool = True
+    service: str = names.SERVICE
+    webhook_configuration: str = names.WEBHOOK_CONFIGURATION
+
+
+class _Part(Protocol):
+    """Run in threads of its own from start to stop."""
+
+    def start(self) -> None:
+        """Begin."""
+
+    def stop(self) -> None:
+        """End."""
+
+
+def run(settings: Settings) -> bool:
+    """Run until SIGTERM or SIGINT (True), or until the Lease was lost (False: another replica goes on).
+
+    Raises InputError for anything that keeps the controller from starting.
+    """
+    logs.configure()
+    metrics = Metrics()
+    with (
+        contextlib.closing(bind(settings.metrics_listen)) as sock,
+        contextlib.closing(connect()) as connection,
+        asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
+    ):
+        return runner.run(
+            _run(connection, replace(settings, namespace=settings.namespace or own_namespace()), sock, metrics)
+        )
+
+
+def own_namespace() -> str:
+    """Return the namespace of the service account, else the usual one."""
+    try:
+        return _SERVICE_ACCOUNT_NAMESPACE.read_text().strip() or DEFAULT_NAMESPACE
+    except OSError:
+        return DEFAULT_NAMESPACE
+
+
+def identity() -> str:
+    """Return a name that no other process has, also not this pod's after a restart."""
+    return f"{os.environ.get('POD_NAME') or socket.gethostname()}_{secrets.token_hex(4)}"
+
+
+async def _run(connection: Connection, settings: Settings, sock: socket.socket, metrics: Metrics) -> bool:
+    me, namespace = identity(), settings.namespace
+    recorder = EventRecorder(connection, host=me)
+    leader: Leader
+    controller: Controller
+
+    def changed(leads: bool) -> None:
+        log.info("leading" if leads else "not leading")
+        controller.lead(leads)
+
+    leader = Leader(connection, namespace, LEASE, me, on_change=changed)
+    controller = Controller(
+        connection, recorder, leader, on_result=metrics.published, on_restart=metrics.watch_restarted
+    )
+    metrics.leads(leader.may_write)
+    metrics.waiting(controller.pods_waiting, controller.oldest_wait_seconds)
+    pool = WorkerPool("health", waiting=32)
+    health = Bridge(make_health_app(controller.checks, metrics.registry), pool, Limits(body_bytes=0))
+    listener = Listener(sock, health, connections=100)
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    await listener.start()
+    log_fields(
+        log, logging.INFO, "controlling", {"metrics": listener.url, "lease": f"{namespace}/{LEASE}", "identity": me}
+    )
+    writers: list[_Part] = [controller]
+    if settings.certificates:
+        writers.append(_certificates(connection, settings, leader, metrics))
+    for part in (recorder, *writers, leader):
+        part.start()
+    try:
+        while not (stop.is_set() or leader.lost.is_set()):
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), LOST_SECONDS)
+        lost = leader.lost.is_set() and not stop.is_set()
+        log.info("ending: the Lease is lost" if lost else "ending")
+        return not lost
+    finally:
+        await asyncio.to_thread(_end, *reversed(writers), leader, recorder)
+        await listener.close(linger_seconds=0.0, grace_seconds=0.5)
+        pool.stop()
+
+
+def _certificates(connection: Connection, settings: Settings, leader: Leader, metrics: Metrics) -> _Part:
+    """Prepare to keep the certificates; the cryptography library is loaded only for that."""
+    from webhook.control.certificates.sync import CertificateSync
+    from webhook.control.certificates.sync import Settings as CertificateSettings
+
+    kept = CertificateSettings(settings.namespace, settings.service, settings.webhook_configuration)
+    return CertificateSync(
+        connection,
+        kept,
+        leader.may_write,
+        on_end=metrics.certificate_ends,
+        on_write=metrics.certificate_written,
+    )
+
+
+def _end(*parts: _Part) -> None:
+    """Stop writing first, then let the next replica begin: the caller gives the order."""
+    for part in parts:
+        part.stop()

@@ -1,0 +1,1 @@
+"""Decide about a pod: values in, values out."""

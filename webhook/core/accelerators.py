@@ -1,0 +1,46 @@
+"""Tell the resources that stand for a GPU or another training accelerator, by the names that device plugins give them."""
+
+from __future__ import annotations
+
+import re
+
+from webhook.core.model import Object
+from webhook.core.podspec import limits, requests
+
+_BY_DOMAIN = re.compile(
+    r"(?:gpu|npu)\.[^/]+/(?!.*monitoring)"  # gpu.intel.com/i915; i915_monitoring sees all devices and computes on none
+    r"|cloud-tpus\.google\.com/"
+    r"|(?:habana|furiosa|rebellions)\.ai/"
+    r"|(?:graphcore\.ai|tenstorrent\.com)/"
+    r"|alpha\.kubernetes\.io/nvidia-gpu$"
+    r"|dra\.llm-d\.io/gpu-nic-pair$",  # openshift-psap/dra-rail-admission-webhook
+    re.IGNORECASE,
+)
+_BY_NAME = re.compile(
+    r"[^/]+/(?:[psvq]?gpu|mig-|[scdq]px_nps|gaudi|neuron|[ntpx]pu|v?mlu|[dg]cu|ascend|vcuda|qaic)", re.IGNORECASE
+)
+_FABRIC = re.compile(
+    r"rdma|roce|sriov|vlan|hostdev|hca|(?:^|[^a-z])(?:nic|vf|net|eth|ib|rail)s?(?:[^a-z]|$)", re.IGNORECASE
+)
+"""Words of a network card's resource; cards are named after the GPU they stand beside, ``rdma/gpu0_nic``."""
+
+
+def is_accelerator(resource: str) -> bool:
+    """Tell whether a resource name is that of a GPU or another training accelerator: ``nvidia.com/mig-1g.5gb``.
+
+    Source: the device plugins of the vendors; there is no common mark.
+    """
+    if "/" not in resource:
+        return False
+    if _BY_NAME.match(resource):
+        return not _FABRIC.search(resource) or bool(_BY_DOMAIN.match(resource))
+    return bool(_BY_DOMAIN.match(resource))
+
+
+def find_accelerator(container: Object) -> str | None:
+    """Return the first accelerator that a container's limits or requests ask for."""
+    for quantities in (limits(container), requests(container)):
+        for resource, quantity in quantities.items():
+            if "/" in resource and quantity not in ("0", 0) and is_accelerator(resource):
+                return resource
+    return None

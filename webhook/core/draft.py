@@ -1,0 +1,183 @@
+"""Edit a pod without touching the input, and record each edit as a JSON Patch operation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+from webhook.core.model import Object
+
+Path: TypeAlias = tuple[str | int, ...]
+_STABLE = 2
+"""Edits of longer lists than ``("spec", "containers")`` move no node that is remembered: those inside such lists are not."""
+
+
+class Draft:
+    """Hold a pod being changed: ``pod`` is the result so far, ``operations`` lead from the input to it.
+
+    Only the nodes on the way to an edit are copied. A value that the draft itself added is edited in place, inside the operation
+    that added it, so that a new map or list costs one operation however many entries it gets: values must be new objects.
+    """
+
+    __slots__ = ("_copied", "_fresh", "_nodes", "operations", "pod")
+
+    def __init__(self, pod: Object) -> None:
+        self.pod = dict(pod)
+        self.operations: list[Object] = []
+        self._copied: dict[int, Any] = {id(self.pod): self.pod}
+        self._fresh: dict[int, Any] = {}
+        self._nodes: dict[Path, tuple[Any, bool]] = {}
+
+    def get(self, *path: str | int) -> Any:
+        """Read the value at *path*; ``None`` where a key on the way is missing or null."""
+        node: Any = self.pod
+        for key in path:
+            if isinstance(node, dict):
+                node = node.get(key)
+            elif isinstance(node, list) and isinstance(key, int) and key < len(node):
+                node = node[key]
+            else:
+                return None
+        return node
+
+    def set_key(self, path: Path, key: str, value: Any) -> bool:
+        """Set *key* of the map at *path*, making the map where it is missing; False where it already holds *value*."""
+        node, fresh = self._own(path, dict)
+        present = key in node
+        if present:
+            old = node[key]
+            if old == value:
+                return False
+            if old.__class__ is dict or old.__class__ is list:
+                self._nodes.clear()
+        node[key] = value
+        if not fresh:
+            self._record("replace" if present else "add", (*path, key), value)
+        self._adopt(value)
+        return True
+
+    def set_keys(self, path: Path, values: Mapping[str, Any]) -> None:
+        """Set several keys of the map at *path* to scalar values, making the map where it is missing."""
+        node, fresh = self._own(path, dict)
+        for key, value in values.items():
+            if key not in node:
+                op = "add"
+            elif node[key] != value:
+                op = "replace"
+            else:
+                continue
+            node[key] = value
+            if not fresh:
+                self._record(op, (*path, key), value)
+
+    def remove_key(self, path: Path, key: str) -> bool:
+        """Remove *key* from the map at *path*; False where it is not there."""
+        current = self.get(*path)
+        if not isinstance(current, dict) or key not in current:
+            return False
+        node, fresh = self._own(path, dict)
+        del node[key]
+        self._nodes.clear()
+        if not fresh:
+            self.operations.append({"op": "remove", "path": pointer((*path, key))})
+        return True
+
+    def append(self, path: Path, value: Any) -> None:
+        """Append *value* to the list at *path*, making the list where it is missing."""
+        node, fresh = self._own(path, list)
+        node.append(value)
+        if not fresh:
+            self._record("add", (*path, "-"), value)
+        self._adopt(value)
+
+    def extend(self, path: Path, values: Iterable[Any]) -> None:
+        """Append several *values* to the list at *path*, making the list where it is missing."""
+        node, fresh = self._own(path, list)
+        for value in values:
+            node.append(value)
+            if not fresh:
+                self._record("add", (*path, "-"), value)
+            self._adopt(value)
+
+    def insert(self, path: Path, index: int, value: Any) -> None:
+        """Insert *value* before *index* of the list at *path*, making the list where it is missing."""
+        node, fresh = self._own(path, list)
+        if index >= len(node):
+            self.append(path, value)
+            return
+        node.insert(index, value)
+        if len(path) <= _STABLE:
+            self._nodes.clear()
+        if not fresh:
+            self._record("add", (*path, index), value)
+        self._adopt(value)
+
+    def replace(self, path: Path, index: int, value: Any) -> bool:
+        """Replace item *index* of the list at *path*; False where it already equals *value*."""
+        current = self.get(*path)
+        if current[index] == value:
+            return False
+        node, fresh = self._own(path, list)
+        node[index] = value
+        if len(path) <= _STABLE:
+            self._nodes.clear()
+        if not fresh:
+            self._record("replace", (*path, index), value)
+        self._adopt(value)
+        return True
+
+    def _record(self, op: str, path: Path, value: Any) -> None:
+        self.operations.append({"op": op, "path": pointer(path), "value": value})
+
+    def _adopt(self, value: Any) -> None:
+        if value.__class__ is dict or value.__class__ is list:
+            self._fresh[id(value)] = value
+
+    def _own(self, path: Path, kind: type) -> tuple[Any, bool]:
+        """Return the node at *path* as our own to change, and whether the draft itself added it."""
+        known = self._nodes.get(path)
+        if known is not None:
+            return known
+        length = len(path)
+        start = length - 1
+        nearest: tuple[Any, bool] | None = None
+        while start and nearest is None:
+            nearest = self._nodes.get(path[:start])
+            start -= nearest is None
+        node: Any
+        node, fresh = nearest or (self.pod, False)
+        stable = True
+        for depth in range(start, length):
+            key = path[depth]
+            child = node.get(key) if isinstance(node, dict) else node[key]
+            if child is None:
+                child = kind() if depth == length - 1 else {}
+                if not fresh:
+                    self._record("add" if isinstance(node, dict) else "replace", path[: depth + 1], child)
+                node[key] = child
+                self._fresh[id(child)] = child
+                fresh = True
+            elif not fresh:
+                if id(child) in self._fresh:
+                    fresh = True
+                elif id(child) not in self._copied:
+                    child = child.copy()
+                    self._copied[id(child)] = child
+                    node[key] = child
+            node = child
+            stable = stable and (depth <= _STABLE or key.__class__ is str)
+            if stable:
+                self._nodes[path[: depth + 1]] = node, fresh
+        return node, fresh
+
+
+@lru_cache(4096)
+def pointer(path: Path) -> str:
+    """Write a JSON Pointer: ``("metadata", "annotations", "a/b")`` becomes ``/metadata/annotations/a~1b``.
+
+    Source: RFC 6901.
+    """
+    return "".join(
+        ["/" + (str(key) if isinstance(key, int) else key.replace("~", "~0").replace("/", "~1")) for key in path]
+    )

@@ -1,0 +1,61 @@
+"""Draw the exception tree: each failure is raised where the fact is known and turned into an answer once, at an edge.
+
+WebhookError
+├── Denied            the pod can never work: answered 200, ``allowed: false``, code 422
+├── MalformedReview   the bytes are no AdmissionReview v1 of a pod: answered 400
+├── Unavailable       cannot know now (cache not synced, API server silent): answered 503 with Retry-After
+├── ProfilesError     the profiles file cannot be used; holds every problem with its line
+└── InputError        a command's or dry run's input cannot be read: answered 400, or exit status 2
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from webhook.core.model import Reason
+
+
+class WebhookError(Exception):
+    """Base of every failure that fabric-injector raises on purpose."""
+
+
+class Denied(WebhookError):
+    """Refuse a pod that can never work; the message names object, field, what was found and what to do."""
+
+    def __init__(self, step: str, reason: Reason, message: str) -> None:
+        super().__init__(message)
+        self.step = step
+        self.reason = reason
+        self.message = message
+
+
+class MalformedReview(WebhookError):
+    """Reject bytes that are no AdmissionReview v1 of a pod."""
+
+
+class Unavailable(WebhookError):
+    """Say that the answer cannot be known now; the API server may ask again."""
+
+
+class InputError(WebhookError):
+    """Reject the input of a command or of the dry run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Name one fault of the profiles file: *path* as ``profiles.hostdev.networks[0].network``, *line* counted from 1."""
+
+    path: str
+    line: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.path}: {self.message}"
+
+
+class ProfilesError(WebhookError):
+    """Reject a profiles file, with all its faults at once."""
+
+    def __init__(self, problems: tuple[Problem, ...]) -> None:
+        super().__init__("\n".join(map(str, problems)))
+        self.problems = problems

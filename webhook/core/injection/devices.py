@@ -1,0 +1,178 @@
+"""Ask for the devices of the attached networks, and for what the profile gives besides.
+
+Multus hands out the devices that the kubelet allotted to all app containers and restartable init containers together, so the sum
+over those is what counts. Source: kubernetes pkg/kubelet/apis/podresources/server_v1.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from webhook.core.draft import Draft
+from webhook.core.errors import Denied
+from webhook.core.injection.added_devices import read_added, write_added
+from webhook.core.injection.plan import Plan
+from webhook.core.model import Decision, Object, Outcome, Reason
+from webhook.core.networks import Attachment
+from webhook.core.podspec import claims, containers, limits, requests, running_containers
+from webhook.core.profiles import Profile
+from webhook.core.quantity import format_quantity, parse_quantity
+
+STEP = "devices"
+
+_KEYS = ("limits", "requests")
+_HUGEPAGES = "hugepages-"
+_OVERCOMMITTABLE = frozenset({"cpu", "memory", "ephemeral-storage"})
+"""Resources whose request may stay below the limit; of all others the two are equal."""
+
+
+def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
+    """Raise the training container's requests and limits by what the pod lacks, as the profile's existingDevices says.
+
+    Raises Denied where a container asks for a device in a quantity that is no whole number.
+    """
+    needed = needed_resources(plan.attachments, plan.profile)
+    existing = plan.profile.existing_devices
+    before = read_added(draft.pod) if existing == "add" else {}
+    write_added(draft, {name: needed[name] for name in needed if "/" in name} if existing == "add" else {})
+    if not needed:
+        return [Decision(STEP, Outcome.SKIPPED, Reason.NOT_ASKED, _why_none(plan))]
+    own = containers(draft.pod)[plan.container]
+    others = [container for container in running_containers(draft.pod) if container is not own]
+    changed, raised = [], []
+    written: dict[str, Object] = {key: {} for key in _KEYS}
+    for resource, amount in needed.items():
+        held = _held(plan, own, resource)
+        text: Any
+        present = held or 0
+        missing = amount - present
+        if "/" in resource:  # memory and hugepages of another container are no use to this one
+            elsewhere = [_held(plan, container, resource) for container in others]
+            if existing == "add":
+                missing = amount - min(before.get(resource, 0), present)
+            elif existing == "keep" and (held is not None or any(one is not None for one in elsewhere)):
+                missing = 0
+            else:
+                missing -= sum(one or 0 for one in elsewhere)
+        if missing > 0:
+            text = _text(plan, resource, amount, present + missing)
+            if held is not None and existing != "add":
+                raised.append(f"{resource} from {_text(plan, resource, amount, present)} to {text}")
+        elif held is None or _is_written(own, resource):
+            continue
+        else:
+            text = limits(own).get(resource) or requests(own)[resource]
+        for key in _keys_of(resource, own):
+            written[key][resource] = text
+        changed.append(f"{resource}: {text}")
+    if not changed:
+        return [Decision(STEP, Outcome.KEPT, Reason.ALREADY_THERE, f"the pod asks for {', '.join(needed)} already")]
+    for key, quantities in written.items():
+        if quantities:
+            draft.set_keys(("spec", "containers", plan.container, "resources", key), quantities)
+    return _changed(draft, plan, changed, raised)
+
+
+def needed_resources(attachments: Iterable[Attachment], profile: Profile) -> dict[str, int | Fraction]:
+    """Return what a pod with these attachments is to ask for in all: ``{"rdma/hca": 2}``."""
+    needed: dict[str, int | Fraction] = {}
+    for attachment in attachments:
+        for resource, count in attachment.resources:
+            needed[resource] = needed.get(resource, 0) + count
+    for resource, text in profile.resources.items():
+        amount = _parse(text)
+        if amount > needed.get(resource, 0):
+            needed[resource] = amount
+    return {resource: amount for resource, amount in needed.items() if amount}
+
+
+def _parse(value: Any) -> int | Fraction:
+    """Read a quantity; plain whole numbers, nearly all there are, without a Fraction."""
+    if value.__class__ is int:
+        return value
+    if value.__class__ is str and len(value) < 18 and value.isascii() and value.isdigit():
+        return int(value)
+    return parse_quantity(value)
+
+
+def _held(plan: Plan, container: Object, resource: str) -> int | Fraction | None:
+    """Return what the container asks for, the higher of limit and request; None where it does not name the resource."""
+    held: int | Fraction | None = None
+    for key in _KEYS:
+        quantity = _quantities(container, key).get(resource)
+        if quantity is None:
+            continue
+        try:
+            amount = _parse(quantity)
+        except ValueError:
+            amount = Fraction(-1)
+        if amount < 0 or ("/" in resource and amount != int(amount)):
+            kind = "whole number" if "/" in resource else "quantity"
+            raise Denied(
+                STEP,
+                Reason.BAD_RESOURCE,
+                f"pod {plan.pod_name}: container {container.get('name')}: resources.{key}[{resource}] is {str(quantity)[:40]!r}; "
+                f"write a {kind}, or leave it out and profile {plan.profile.name} fills it in",
+            )
+        if held is None or amount > held:
+            held = amount
+    return held
+
+
+def _quantities(container: Object, key: str) -> Mapping[str, Any]:
+    return limits(container) if key == "limits" else requests(container)
+
+
+def _is_written(container: Object, resource: str) -> bool:
+    """Tell whether limit and request are both there, as the API server asks of devices and hugepages."""
+    return resource in _OVERCOMMITTABLE or (resource in limits(container) and resource in requests(container))
+
+
+def _text(plan: Plan, resource: str, amount: int | Fraction, total: int | Fraction) -> str:
+    if total == amount and resource in plan.profile.resources and _parse(plan.profile.resources[resource]) == total:
+        return plan.profile.resources[resource]  # 5120Mi rather than 5368709120
+    return str(total) if isinstance(total, int) else format_quantity(total)
+
+
+def _keys_of(resource: str, own: Object) -> Sequence[str]:
+    """Say where a quantity belongs; a request without a limit stays so: the pod keeps its quality of service."""
+    if resource not in _OVERCOMMITTABLE:
+        return _KEYS
+    return tuple(key for key in _KEYS if resource in _quantities(own, key)) or _KEYS
+
+
+def _changed(draft: Draft, plan: Plan, changed: list[str], raised: list[str]) -> list[Decision]:
+    name, listed = plan.container_name, ", ".join(changed)
+    reason = Reason.RAISED if raised else Reason.ADDED
+    found = [Decision(STEP, Outcome.INJECTED, reason, f"container {name} asks for {listed}")]
+    if raised:
+        message = f"pod {plan.pod_name}: container {name} asked for too little; raised {', '.join(raised)}"
+        found.append(Decision(STEP, Outcome.WARNED, Reason.RAISED, message))
+    own = containers(draft.pod)[plan.container]
+    if draft.pod["spec"].get("resourceClaims") or claims(own):
+        message = (
+            f"pod {plan.pod_name}: resource claims are not counted as devices; container {name} asks for {listed} besides them; "
+            f"for a network whose device comes by a claim, write count: 0 in profile {plan.profile.name}"
+        )
+        found.append(Decision(STEP, Outcome.WARNED, Reason.DRA_CLAIM, message))
+    if _HUGEPAGES in listed and not _has_memory(own):
+        message = (
+            f"pod {plan.pod_name}: container {name} asks for hugepages, which need a cpu or memory request beside them"
+        )
+        found.append(Decision(STEP, Outcome.WARNED, Reason.HUGEPAGES, message))
+    return found
+
+
+def _has_memory(container: Object) -> bool:
+    return any(resource in _quantities(container, key) for key in _KEYS for resource in ("cpu", "memory"))
+
+
+def _why_none(plan: Plan) -> str:
+    if not plan.attachments:
+        why = "the pod is on the host network" if plan.host_network else "no network is attached"
+    else:
+        named = ", ".join(dict.fromkeys(attachment.key for attachment in plan.attachments))
+        why = f"network {named} takes no device"
+    return f"{why}, and profile {plan.profile.name} gives no resources"

@@ -1,0 +1,130 @@
+"""Set the profile's variables, and point NCCL's and Gloo's sockets at the interface on which the job meets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+from webhook.core import names
+from webhook.core.draft import Draft
+from webhook.core.injection.plan import Plan
+from webhook.core.model import Decision, Object, Outcome, Reason
+from webhook.core.podspec import containers, env
+
+STEP = "environment"
+
+
+def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
+    """Append the variables that the training container lacks; the user's own value wins, and is judged where it can be."""
+    container = containers(draft.pod)[plan.container]
+    there = {entry["name"]: entry for entry in env(container)}
+    wanted = dict(plan.profile.env)
+    judged = []
+    interface = plan.rendezvous.interface if plan.rendezvous else ""
+    if interface:
+        for name, prefix, means in _SOCKETS:
+            ours = wanted.setdefault(name, prefix + interface)
+            entry = there.get(name) or {"value": ours}
+            if not _may_mean(entry, interface, means):
+                judged.append(_disagrees(plan, name, prefix + interface, is_ours=entry.get("value") == ours))
+    elif plan.host_network:
+        judged.append(_no_interface(Reason.HOST_NETWORK, "the pod is on the host network"))
+    else:
+        judged.append(_no_interface(Reason.NO_IPAM, "no network with IPAM is attached"))
+    switches = [name for name in RDMA_SWITCHES if name in there and disables_rdma(name, there[name].get("value") or "")]
+    if switches and plan.profile.ipc_lock and plan.fabric_resources:
+        judged += [_turned_off(plan, name) for name in switches]
+    added = [name for name in wanted if name not in there]
+    found = []
+    if added:
+        path = ("spec", "containers", plan.container, "env")
+        draft.extend(path, [{"name": name, "value": wanted[name]} for name in added])
+        found = [_added(plan, container, added)]
+    if len(added) < len(wanted):
+        found.append(_kept(plan, there, wanted))
+    return found + judged
+
+
+def nccl_may_use(value: str, interface: str) -> bool:
+    """Tell whether ``NCCL_SOCKET_IFNAME=value`` lets NCCL use *interface*.
+
+    A comma list of prefixes; a leading ``^`` excludes, ``=`` compares whole names, ``^=`` excludes whole names; up to one
+    character is no choice. Source: NCCL src/misc/socket.cc ncclFindInterfaces.
+    """
+    if len(value) < 2:
+        return True
+    excludes = value.startswith("^")
+    rest = value[1:] if excludes else value
+    exact = rest.startswith("=")
+    listed = [part.partition(":")[0] for part in (rest[1:] if exact else rest).split(",") if part]
+    matches = interface in listed if exact else interface.startswith(tuple(listed))
+    return (matches or not listed) is not excludes
+
+
+def gloo_may_use(value: str, interface: str) -> bool:
+    """Tell whether ``GLOO_SOCKET_IFNAME=value``, a comma list of whole names, lets Gloo use *interface*.
+
+    Source: pytorch torch/csrc/distributed/c10d/init.cpp; up to one character is no choice.
+    """
+    return len(value) < 2 or interface in value.split(",")
+
+
+def disables_rdma(name: str, value: str) -> bool:
+    """Tell whether NCCL leaves RDMA devices alone with this value of one of RDMA_SWITCHES.
+
+    ``NCCL_IB_DISABLE``: a number other than 0, as strtoll reads it; ``NCCL_NET``: Socket, in any case. Source: NCCL
+    src/misc/param.cc, src/plugin/net.cc.
+    """
+    if name == names.ENV_NCCL_NET:
+        return value.lower() == "socket"
+    number = _NUMBER.match(value)
+    return number is not None and number[1].strip("0xX") != ""
+
+
+RDMA_SWITCHES = (names.ENV_NCCL_IB_DISABLE, names.ENV_NCCL_NET)
+"""Variables by which a job, often one that was written for another cluster, gives up the devices that it is given."""
+_NUMBER = re.compile(r"\s*[+-]?(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)")
+_SOCKETS: tuple[tuple[str, str, Callable[[str, str], bool]], ...] = (
+    (names.ENV_NCCL_SOCKET_IFNAME, "=", nccl_may_use),  # without "=" net1 is a prefix, and takes net10 too
+    (names.ENV_GLOO_SOCKET_IFNAME, "", gloo_may_use),
+)
+
+
+def _may_mean(entry: Object, interface: str, means: Callable[[str, str], bool]) -> bool:
+    """Judge a literal value; one by reference cannot be known here."""
+    if entry.get("valueFrom"):
+        return True
+    value = entry.get("value") or ""
+    return "$(" in value or means(value, interface)
+
+
+def _disagrees(plan: Plan, name: str, wanted: str, *, is_ours: bool) -> Decision:
+    where = f"profile {plan.profile.name}" if is_ours else f"container {plan.container_name}"
+    message = f"pod {plan.pod_name}: {name} of {where} rules out the rendezvous network's interface; write {wanted} or remove it"
+    return Decision(STEP, Outcome.WARNED, Reason.DISAGREES, message)
+
+
+def _turned_off(plan: Plan, name: str) -> Decision:
+    message = (
+        f"pod {plan.pod_name}: {name} of container {plan.container_name} keeps NCCL from {', '.join(plan.fabric_resources)}: "
+        "it would use sockets; remove it"
+    )
+    return Decision(STEP, Outcome.WARNED, Reason.DISAGREES, message)
+
+
+def _no_interface(reason: Reason, why: str) -> Decision:
+    return Decision(STEP, Outcome.SKIPPED, reason, f"no interface is named to NCCL and Gloo: {why}")
+
+
+def _added(plan: Plan, container: Object, added: list[str]) -> Decision:
+    message = f"container {plan.container_name} gets {', '.join(added)}"
+    if container.get("envFrom"):
+        message += ", which outweigh any values of theirs in envFrom"
+    return Decision(STEP, Outcome.INJECTED, Reason.ADDED, message)
+
+
+def _kept(plan: Plan, there: dict[str, Object], wanted: dict[str, str]) -> Decision:
+    kept = [name for name in wanted if name in there]
+    same = all(there[name].get("value") == wanted[name] for name in kept)
+    message = f"container {plan.container_name} sets {', '.join(kept)} itself"
+    return Decision(STEP, Outcome.KEPT, Reason.ALREADY_THERE if same else Reason.USER_VALUE, message)

@@ -1,0 +1,88 @@
+"""Set or remove fabric-injector's own labels and annotations; none that came with the pod is ever trusted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Container, Iterable
+
+import orjson
+
+from webhook.core import names, podspec
+from webhook.core.draft import Draft
+from webhook.core.injection.plan import Plan
+from webhook.core.model import Decision, Outcome, Reason
+
+_NOBODY_ASKED = (Reason.NOT_ASKED, Reason.NO_SIDECAR)
+_LABELS = ("metadata", "labels")
+_ANNOTATIONS = ("metadata", "annotations")
+
+
+def write(draft: Draft, plan: Plan, decisions: Iterable[Decision], version: str) -> None:
+    """Write what the controller, later passes and people read about this pod, and remove what is not ours to keep."""
+    labels: dict[str, str] = {}
+    annotations = {names.CONTAINER: plan.container_name}
+    meets = plan.meets
+    if meets is not None and plan.rendezvous is not None:
+        labels[names.JOB] = meets.job
+        labels[names.RENDEZVOUS] = meets.role
+        family = plan.profile.rendezvous.ip_family
+        annotations[names.RENDEZVOUS_NETWORK] = f"{plan.rendezvous.key}@{plan.rendezvous.interface}/{family}"
+        if plan.master is not None and meets.role == "worker":
+            annotations[names.MASTER_ADDR] = plan.master.addr
+            annotations[names.MASTER_HOST] = plan.master.host
+    earlier = podspec.annotations(draft.pod).get(names.STATUS)
+    annotations[names.STATUS] = _status(plan.profile.name, version, decisions, earlier)
+    if labels:
+        draft.set_keys(_LABELS, labels)
+    draft.set_keys(_ANNOTATIONS, annotations)
+    remove(draft, keep={*labels, *annotations, names.ADDED_DEVICES})  # that one the devices have just set or removed
+
+
+def remove(draft: Draft, keep: Container[str] = ()) -> None:
+    """Remove our own keys but those in *keep*, and the network status that a manifest saved from a live pod carries."""
+    for path, keys, present in (
+        (_LABELS, names.OWN_LABELS, podspec.labels(draft.pod)),
+        (_ANNOTATIONS, names.OWN_ANNOTATIONS + names.FOREIGN_STALE_ANNOTATIONS, podspec.annotations(draft.pod)),
+    ):
+        for key in keys:
+            if key in present and key not in keep:
+                draft.remove_key(path, key)
+
+
+def _status(profile: str, version: str, decisions: Iterable[Decision], earlier: str | None) -> str:
+    """Write one line of JSON for people.
+
+    What an earlier pass over the same pod injected is found as kept by this one: it is still told as injected.
+    """
+    before = _injected_earlier(earlier)
+    injected: dict[str, None] = {}
+    kept: dict[str, None] = {}
+    skipped: dict[str, str] = {}
+    for step, outcome, reason, message in decisions:
+        if outcome is Outcome.INJECTED or (outcome is Outcome.KEPT and step in before):
+            injected[step] = None
+        elif outcome is Outcome.KEPT:
+            kept[step] = None
+        elif outcome is Outcome.SKIPPED and reason not in _NOBODY_ASKED:
+            skipped.setdefault(step, message)
+    status = {
+        "profile": profile,
+        "version": version,
+        "injected": list(injected),
+        "kept": [step for step in kept if step not in injected],
+        "skipped": skipped,
+    }
+    try:
+        return orjson.dumps(status).decode()
+    except TypeError:  # lone surrogates, from a name in the pod
+        return json.dumps(status, separators=(",", ":"))
+
+
+def _injected_earlier(status: str | None) -> frozenset[str]:
+    if not status:
+        return frozenset()
+    try:
+        injected = json.loads(status)["injected"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return frozenset()
+    return frozenset(step for step in injected if isinstance(step, str)) if isinstance(injected, list) else frozenset()

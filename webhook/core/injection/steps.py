@@ -1,0 +1,59 @@
+"""Carry out a plan: each row of the injection table is a file beside this one, in the order given here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from webhook.core.draft import Draft
+from webhook.core.injection import (
+    devices,
+    environment,
+    host_devices,
+    ipc_lock,
+    istio,
+    networks,
+    node_selector,
+    own_keys,
+    pod_annotations,
+    pod_info,
+    rendezvous,
+    shared_memory,
+)
+from webhook.core.injection.plan import Plan
+from webhook.core.model import Decision
+
+
+class Step(Protocol):
+    """Describe what each row's file offers."""
+
+    def inject(self, draft: Draft, plan: Plan) -> Iterable[Decision]:
+        """Carry the row out and say what became of it."""
+
+
+STEPS: tuple[Step, ...] = (
+    networks,
+    pod_annotations,
+    devices,
+    host_devices,
+    ipc_lock,
+    shared_memory,
+    rendezvous,
+    environment,
+    node_selector,
+    pod_info,
+    istio,
+)
+"""The rows of the injection table."""
+
+
+def apply(draft: Draft, plan: Plan, version: str) -> list[Decision]:
+    """Inject everything that the plan asks for; return the decisions, in order.
+
+    Raises Denied where a step finds that the pod can never work; the draft is then of no use.
+    """
+    decisions: list[Decision] = []
+    for step in STEPS:
+        decisions += step.inject(draft, plan)
+    own_keys.write(draft, plan, decisions, version)
+    return decisions

@@ -1,0 +1,134 @@
+"""Add the wait step: a downward-API volume with the published addresses, and an init container that waits until they are there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from webhook.core import names, podspec
+from webhook.core.draft import Draft
+from webhook.core.injection.plan import Plan
+from webhook.core.model import Object
+from webhook.core.quantity import format_quantity, parse_quantity
+from webhook.core.workloads.member import Rendezvous
+
+_FILES = {
+    path: f"metadata.annotations['{annotation}']"
+    for path, annotation in (
+        ("master-addr", names.MASTER_ADDR),
+        ("master-host", names.MASTER_HOST),
+        ("local-addr", names.LOCAL_ADDR),
+    )
+}
+_INHERITED = ("runAsUser", "runAsGroup", "runAsNonRoot", "seLinuxOptions", "seccompProfile", "appArmorProfile")
+_DEFAULT_MODE = 420
+
+
+@cache
+def script() -> str:
+    """Return the shell script of the wait step, without its comments."""
+    text = files("webhook.core.injection").joinpath("wait.sh").read_text(encoding="ascii")
+    return "".join(line for line in text.splitlines(keepends=True) if not line.lstrip().startswith("#"))
+
+
+def ensure(draft: Draft, plan: Plan, meets: Rendezvous, needs: tuple[str, ...]) -> None:
+    """Make the pod wait for the files in *needs*, ``("master-addr", "local-addr:own")``; a container that is there is not moved."""
+    _ensure_volume(draft)
+    training = draft.pod["spec"]["containers"][plan.container]
+    wanted = _container(training, plan, meets, needs)
+    for index, container in enumerate(podspec.init_containers(draft.pod)):
+        if container.get("name") == names.WAIT_CONTAINER:
+            path = ("spec", "initContainers", index)
+            for key in ("image", "command", "env"):
+                draft.set_key(path, key, wanted[key])
+            if not any(mount.get("name") == names.WAIT_VOLUME for mount in podspec.mounts(container)):
+                draft.append((*path, "volumeMounts"), wanted["volumeMounts"][0])
+            for key in ("args", "restartPolicy"):  # with either, one of the user's own would not wait
+                draft.remove_key(path, key)
+            return
+    draft.append(("spec", "initContainers"), wanted)
+
+
+def _ensure_volume(draft: Draft) -> None:
+    items = [{"path": path, "fieldRef": {"apiVersion": "v1", "fieldPath": field}} for path, field in _FILES.items()]
+    volume = {"name": names.WAIT_VOLUME, "downwardAPI": {"items": items, "defaultMode": _DEFAULT_MODE}}
+    for index, existing in enumerate(podspec.volumes(draft.pod)):
+        if existing.get("name") == names.WAIT_VOLUME:
+            draft.replace(("spec", "volumes"), index, volume)
+            return
+    draft.append(("spec", "volumes"), volume)
+
+
+def _container(training: Object, plan: Plan, meets: Rendezvous, needs: tuple[str, ...]) -> Object:
+    rendezvous = plan.profile.rendezvous
+    container: Object = {
+        "name": names.WAIT_CONTAINER,
+        "image": rendezvous.wait_image or training.get("image"),
+        "command": ["sh", "-c", script(), names.WAIT_CONTAINER, *needs],
+        "env": [
+            {"name": "FABRIC_INJECTOR_JOB", "value": meets.job},
+            {"name": "FABRIC_INJECTOR_RANK_ZERO", "value": meets.rank_zero},
+            {"name": "FABRIC_INJECTOR_TIMEOUT", "value": str(rendezvous.timeout_seconds)},
+            {"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"},
+        ],
+        "resources": _resources(training),
+        "securityContext": _security_context(training),
+        "terminationMessagePath": "/dev/termination-log",
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+        "volumeMounts": [{"name": names.WAIT_VOLUME, "mountPath": names.WAIT_MOUNT_PATH, "readOnly": True}],
+    }
+    if (policy := training.get("imagePullPolicy")) and not rendezvous.wait_image:
+        container["imagePullPolicy"] = policy
+    return container
+
+
+def _resources(training: Object) -> Object:
+    """Copy memory and cpu, so that the pod's QoS class stays; a whole number of cpus less 1m, so that none is pinned for the wait.
+
+    Where no cpu can be pinned, cpu is copied as it is, so that a LimitRange that takes the training container takes the wait too.
+    Source: kubernetes pkg/kubelet/cm/cpumanager/policy_static.go: exclusive cpus only for whole requests of Guaranteed pods.
+    """
+    copy = _less_than_whole if _is_guaranteed(training) else lambda name, source: source[name]
+    resources: Object = {}
+    for kind, source in (("limits", podspec.limits(training)), ("requests", podspec.requests(training))):
+        copied = {name: copy(name, source) for name in ("cpu", "memory") if name in source}
+        if copied:
+            resources[kind] = copied
+    return resources
+
+
+def _is_guaranteed(training: Object) -> bool:
+    """Tell whether the pod may be of the Guaranteed class, for which cpu and memory of each container need equal limit and request."""
+    limits, requests = podspec.limits(training), podspec.requests(training)
+    return all(name in limits and requests.get(name, limits[name]) == limits[name] for name in ("cpu", "memory"))
+
+
+def _less_than_whole(name: str, source: Mapping[str, Any]) -> Any:
+    value = source[name]
+    if name != "cpu":
+        return value
+    if value.__class__ is str and value.isdecimal() and value != "0":
+        return f"{int(value) * 1000 - 1}m"
+    try:
+        cpus = parse_quantity(value)
+    except ValueError:
+        return value
+    return format_quantity(cpus - parse_quantity("1m")) if cpus >= 1 and cpus.denominator == 1 else value
+
+
+def _security_context(training: Object) -> Object:
+    """Keep the training container's user and confinement, and give up every privilege: passes ``restricted`` where that one does."""
+    theirs = training.get("securityContext") or {}
+    context: Object = {
+        "privileged": False,
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    for key in _INHERITED:
+        if theirs.get(key) is not None:
+            value = theirs[key]
+            context[key] = dict(value) if isinstance(value, dict) else value
+    return context

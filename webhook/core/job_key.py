@@ -1,0 +1,21 @@
+"""Write the key of a job: the label value that all members of one process group share, and no other pod."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+_UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
+_HASH_LENGTH = 10
+_NAME_LENGTH = 63 - 1 - _HASH_LENGTH
+
+
+def job_key(name: str, system: str, job_id: str, attempt: str, rank_zero: str) -> str:
+    """Return the key of a job, ``train-t4rcs9x6sv1m-3f9a01c2de``: readable name, then a hash of all that tells jobs apart.
+
+    Shape: a label value of at most 63 characters. The format is an interface between versions: tests/core/test_job_key.py pins it.
+    """
+    identity = "\0".join((system, job_id, attempt, rank_zero))
+    digest = hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_LENGTH]
+    readable = _UNFIT.sub("-", name)[:_NAME_LENGTH].strip("._-")
+    return f"{readable}-{digest}" if readable else digest

@@ -1,0 +1,17 @@
+"""Know Multus: the grammar of its annotations, the networks they name, and what a pod gets from them."""
+
+from webhook.core.networks.annotation import NetworksAnnotation, parse_networks
+from webhook.core.networks.attachment import Attachment
+from webhook.core.networks.definition import define_network
+from webhook.core.networks.resolve import ResolvedNetworks, resolve_networks
+from webhook.core.networks.selection import NetworkElement
+
+__all__ = [
+    "Attachment",
+    "NetworkElement",
+    "NetworksAnnotation",
+    "ResolvedNetworks",
+    "define_network",
+    "parse_networks",
+    "resolve_networks",
+]

@@ -1,0 +1,143 @@
+"""Say what Multus will attach to a pod once a profile's networks are added."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from webhook.core import names, podspec
+from webhook.core.errors import Denied
+from webhook.core.model import NetworkDefinition, Object, Reason
+from webhook.core.networks.annotation import NetworksAnnotation, parse_networks
+from webhook.core.networks.attachment import Attachment
+from webhook.core.networks.finder import STEP, Finder, Lookup
+from webhook.core.networks.meeting_place import choose_rendezvous
+from webhook.core.networks.merge import merge_networks
+from webhook.core.networks.selection import NetworkElement
+from webhook.core.profiles import Multus, Profile, ProfileNetwork
+
+_MULTUS_NAMESPACE = "kube-system"
+"""Namespace of a default network that names none. Source: multus-cni pkg/types/conf.go defaultMultusNamespace."""
+_CLUSTER_INTERFACE = "eth0"
+
+
+class ResolvedNetworks(NamedTuple):
+    """Hold what the pod will be attached to.
+
+    *value*: the new networks annotation, None where it stays as it is. *attachments*: in Multus' order. *rendezvous*: the one
+    whose address counts; where it is None, *no_rendezvous* says why.
+    """
+
+    value: str | None = None
+    attachments: tuple[Attachment, ...] = ()
+    rendezvous: Attachment | None = None
+    no_rendezvous: str = ""
+
+
+def resolve_networks(
+    pod: Object, profile: Profile, multus: Multus, namespace_name: str, lookup: Lookup
+) -> ResolvedNetworks:
+    """Merge the profile's networks into the pod's annotation, and look every network up.
+
+    Raises Denied for an annotation that Multus refuses, a network that cannot be attached, and an interface that two networks
+    want; Unavailable where *lookup* cannot tell.
+    """
+    if podspec.is_host_network(pod):
+        return ResolvedNetworks(no_rendezvous="the pod uses the node's network, where Multus attaches nothing")
+    finder = Finder(podspec.display_name(pod), namespace_name, multus, lookup)
+    texts = podspec.annotations(pod)
+    if profile.annotations:
+        texts = {**profile.annotations, **texts}
+    default = _find_default(texts, finder)
+    own = _read(names.NETWORKS, texts.get(names.NETWORKS) or "", namespace_name, finder)
+    definitions = [
+        finder.find(element, f"annotation {names.NETWORKS}: element {number}")
+        for number, element in enumerate(own.elements, 1)
+    ]
+    cluster = default[0].interface if default is not None else None
+    reserved = [cluster or _CLUSTER_INTERFACE, *map("net{}".format, range(1, multus.default_networks + 1))]
+    merged = merge_networks(own.elements, profile, namespace_name, reserved, finder.pod_name)
+    if default is not None and merged.elements:
+        _check_gateways((default[0], *own.elements), finder)
+    elif own.elements:
+        _check_gateways(own.elements, finder)
+    added = merged.elements[merged.kept :]
+    source = f"profile {profile.name}"
+    definitions += [finder.find(element, source) for element in added]
+    attachments = tuple(
+        [
+            Attachment(
+                definition,
+                interface,
+                _resources(definition, entry, profile, namespace_name, finder.pod_name),
+                index >= merged.kept,
+            )
+            for index, (definition, interface, entry) in enumerate(
+                zip(definitions, merged.interfaces, merged.entries, strict=True)
+            )
+        ]
+    )
+    rendezvous, no_rendezvous = choose_rendezvous(profile, namespace_name, attachments, merged.places)
+    if default is not None:
+        resources = _resources(default[1], None, profile, namespace_name, finder.pod_name)
+        attachments = (Attachment(default[1], reserved[0], resources, default=True), *attachments)
+    return ResolvedNetworks(own.with_added(added) if added else None, attachments, rendezvous, no_rendezvous)
+
+
+def _read(annotation: str, text: str, namespace: str, finder: Finder) -> NetworksAnnotation:
+    try:
+        return parse_networks(text, namespace)
+    except ValueError as error:
+        message = f"pod {finder.pod_name}: annotation {annotation}: {error}; Multus refuses it: correct or remove it"
+        raise Denied(STEP, Reason.BAD_NETWORKS, message) from None
+
+
+def _find_default(texts: Mapping[str, str], finder: Finder) -> tuple[NetworkElement, NetworkDefinition] | None:
+    """Find the one network that takes the cluster network's place. Source: multus-cni tryLoadK8sPodDefaultNetwork."""
+    if names.DEFAULT_NETWORK not in texts:
+        return None
+    elements = _read(names.DEFAULT_NETWORK, texts[names.DEFAULT_NETWORK] or "", _MULTUS_NAMESPACE, finder).elements
+    if len(elements) != 1:
+        message = (
+            f"pod {finder.pod_name}: annotation {names.DEFAULT_NETWORK} names {len(elements)} networks; "
+            "name exactly one, or remove the annotation"
+        )
+        raise Denied(STEP, Reason.BAD_NETWORKS, message)
+    return elements[0], finder.find(elements[0], f"annotation {names.DEFAULT_NETWORK}", isolated=False)
+
+
+def _check_gateways(elements: Sequence[NetworkElement], finder: Finder) -> None:
+    """Deny two default routes of one family. Source: multus-cni pkg/types/conf.go CheckGatewayConfig."""
+    for family, version in enumerate(("IPv4", "IPv6")):
+        total = sum([element.gateways[family] for element in elements])
+        if total > 1:
+            message = (
+                f"pod {finder.pod_name}: annotation {names.NETWORKS}: default-route holds {total} {version} gateways in all, "
+                "and Multus takes one; remove the others"
+            )
+            raise Denied(STEP, Reason.BAD_NETWORKS, message)
+
+
+def _resources(
+    definition: NetworkDefinition, entry: ProfileNetwork | None, profile: Profile, namespace: str, pod_name: str
+) -> tuple[tuple[str, int], ...]:
+    """Return what one attachment takes: the profile's word for it, else the network's own.
+
+    A pod may attach a network more often than the profile: the profile's first entry for it speaks for the surplus.
+    Raises Denied where only the network names a resource, and one that no container can ask for.
+    """
+    if entry is None:
+        for candidate in profile.networks:
+            if candidate.name == definition.name and (candidate.namespace or namespace) == definition.namespace:
+                entry = candidate
+                break
+    if entry is not None and entry.resources:
+        return tuple([(resource, entry.count) for resource in entry.resources])
+    if definition.resource_problem:
+        message = (
+            f"pod {pod_name}: network {definition.namespace}/{definition.name}, whose {definition.resource_problem}; correct the "
+            f"NetworkAttachmentDefinition, or name the network and its resource in profile {profile.name}"
+        )
+        raise Denied(STEP, Reason.BAD_RESOURCE, message)
+    count = 1 if entry is None else entry.count
+    return tuple([(resource, count) for resource in definition.resources])

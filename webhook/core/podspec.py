@@ -1,0 +1,156 @@
+"""Read a pod: containers, variables, mounts, annotations; every reader takes missing and null as empty."""
+
+import posixpath
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from webhook.core.model import Object
+
+_NOTHING: Mapping[str, Any] = {}
+
+
+def labels(pod: Object) -> Mapping[str, str]:
+    """Return the pod's labels."""
+    return (pod.get("metadata") or _NOTHING).get("labels") or _NOTHING
+
+
+def annotations(pod: Object) -> Mapping[str, str]:
+    """Return the pod's annotations."""
+    return (pod.get("metadata") or _NOTHING).get("annotations") or _NOTHING
+
+
+def own_name(pod: Object) -> str:
+    """Return the name by which peers know the pod: ``spec.hostname``, else ``metadata.name`` (empty with generateName)."""
+    return (pod.get("spec") or _NOTHING).get("hostname") or (pod.get("metadata") or _NOTHING).get("name") or ""
+
+
+def own_names(pod: Object) -> frozenset[str]:
+    """Return all names that the pod goes by: hostname and metadata.name."""
+    found = ((pod.get("spec") or _NOTHING).get("hostname"), (pod.get("metadata") or _NOTHING).get("name"))
+    return frozenset(name for name in found if name)
+
+
+def display_name(pod: Object) -> str:
+    """Return a name for messages and logs: the pod's name, else ``generateName`` with a star, ``train-*``."""
+    metadata = pod.get("metadata") or _NOTHING
+    name: str = metadata.get("name") or ""
+    if name:
+        return name
+    generate: str = metadata.get("generateName") or ""
+    return generate + "*"
+
+
+def controller(pod: Object) -> Mapping[str, Any]:
+    """Return the ownerReference with ``controller: true``, else an empty map; the first is not always it."""
+    for owner in (pod.get("metadata") or _NOTHING).get("ownerReferences") or ():
+        if owner.get("controller"):
+            return owner  # type: ignore[no-any-return]  # JSON boundary
+    return _NOTHING
+
+
+def containers(pod: Object) -> list[Object]:
+    """Return ``spec.containers``."""
+    return (pod.get("spec") or _NOTHING).get("containers") or []
+
+
+def init_containers(pod: Object) -> list[Object]:
+    """Return ``spec.initContainers``."""
+    return (pod.get("spec") or _NOTHING).get("initContainers") or []
+
+
+def is_sidecar(init_container: Object) -> bool:
+    """Tell a restartable init container (``restartPolicy: Always``) from one that ends."""
+    return init_container.get("restartPolicy") == "Always"
+
+
+def running_containers(pod: Object) -> Iterator[Object]:
+    """Yield the containers whose devices count together: app containers and restartable init containers.
+
+    Source: kubernetes pkg/kubelet/apis/podresources/server_v1.go.
+    """
+    yield from containers(pod)
+    for container in init_containers(pod):
+        if is_sidecar(container):
+            yield container
+
+
+def limits(container: Object) -> Mapping[str, Any]:
+    """Return ``resources.limits``."""
+    return (container.get("resources") or _NOTHING).get("limits") or _NOTHING
+
+
+def requests(container: Object) -> Mapping[str, Any]:
+    """Return ``resources.requests``."""
+    return (container.get("resources") or _NOTHING).get("requests") or _NOTHING
+
+
+def claims(container: Object) -> list[Object]:
+    """Return ``resources.claims``, the container's dynamic resource allocation claims."""
+    return (container.get("resources") or _NOTHING).get("claims") or []
+
+
+def env(container: Object) -> list[Object]:
+    """Return ``env``."""
+    return container.get("env") or []
+
+
+def env_value(container: Object, name: str) -> str | None:
+    """Return the literal value that counts for variable *name* (the last entry wins); None where absent or by valueFrom."""
+    for entry in reversed(env(container)):
+        if entry.get("name") == name:
+            return None if entry.get("valueFrom") else entry.get("value") or ""
+    return None
+
+
+def has_env(container: Object, name: str) -> bool:
+    """Tell whether variable *name* is set in any form."""
+    return any(entry.get("name") == name for entry in env(container))
+
+
+def argv(container: Object) -> list[str]:
+    """Return command and args in one list."""
+    return [*(container.get("command") or ()), *(container.get("args") or ())]
+
+
+def mentions(container: Object, *options: str) -> bool:
+    """Tell whether command or args hold one of *options* anywhere."""
+    for key in ("command", "args"):
+        for text in container.get(key) or ():
+            if "--" in text:
+                for option in options:
+                    if option in text:
+                        return True
+    return False
+
+
+def mounts(container: Object) -> list[Object]:
+    """Return ``volumeMounts``."""
+    return container.get("volumeMounts") or []
+
+
+def normalized_mount_path(path: str) -> str:
+    """Normalise a mount path as the kubelet sees it: ``//dev/shm/`` becomes ``/dev/shm``."""
+    return posixpath.normpath("/" + path.lstrip("/"))
+
+
+def volumes(pod: Object) -> list[Object]:
+    """Return ``spec.volumes``."""
+    return (pod.get("spec") or _NOTHING).get("volumes") or []
+
+
+def volume_named(pod: Object, name: str) -> Object | None:
+    """Return the volume of this name."""
+    for volume in volumes(pod):
+        if volume.get("name") == name:
+            return volume
+    return None
+
+
+def is_host_network(pod: Object) -> bool:
+    """Tell whether the pod shares the node's network, so that Multus never runs for it."""
+    return bool((pod.get("spec") or _NOTHING).get("hostNetwork"))
+
+
+def is_windows(pod: Object) -> bool:
+    """Tell whether the pod says that it runs on Windows, whose containers take no Linux security context."""
+    return bool(((pod.get("spec") or _NOTHING).get("os") or _NOTHING).get("name") == "windows")

@@ -1,0 +1,17 @@
+"""Describe fabrics: what an admin writes in profiles.yaml."""
+
+from webhook.core.profiles.json_schema import profiles_schema
+from webhook.core.profiles.load import parse_profiles
+from webhook.core.profiles.profile import Multus, PodInfo, Profile, ProfileNetwork, Profiles, Rendezvous, SharedMemory
+
+__all__ = [
+    "Multus",
+    "PodInfo",
+    "Profile",
+    "ProfileNetwork",
+    "Profiles",
+    "Rendezvous",
+    "SharedMemory",
+    "parse_profiles",
+    "profiles_schema",
+]

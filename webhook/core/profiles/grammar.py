@@ -1,0 +1,99 @@
+"""Read the small languages inside the profiles file: network references, resource lists, durations, sizes of pages.
+
+Each reader raises ValueError with what was found and what is allowed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from fractions import Fraction
+
+from webhook.core.profiles.profile import ProfileNetwork
+from webhook.core.qualified_name import extended_resource_problem, is_dns_label, is_dns_subdomain, is_label_value
+from webhook.core.quantity import parse_quantity
+
+HUGE_PAGES = "hugepages-"
+_INTERFACES_OF_EVERY_POD = ("eth0", "lo")
+_SECONDS = {
+    "h": Fraction(3600),
+    "m": Fraction(60),
+    "s": Fraction(1),
+    "ms": Fraction(1, 10**3),
+    "us": Fraction(1, 10**6),
+    "µs": Fraction(1, 10**6),
+    "ns": Fraction(1, 10**9),
+}
+_DURATION = re.compile(r"\+?((?=\.?[0-9])[0-9]*\.?[0-9]*(h|ms|m|s|us|µs|ns))+", re.ASCII)
+_DURATION_PART = re.compile(r"([0-9.]+)([a-zµ]+)", re.ASCII)
+_SECONDS_MAX = 2**63 // 10**9
+
+
+def quoted(text: str) -> str:
+    """Show *text* in a message: in quotes, on one line, at most 60 characters of it."""
+    return json.dumps(text if len(text) <= 60 else text[:57] + "...", ensure_ascii=not text.isprintable())
+
+
+def refused(text: str, allowed: str) -> ValueError:
+    """Build the error that says what was found and what is allowed."""
+    return ValueError(f"found {quoted(text)}; {allowed}")
+
+
+def parse_network(text: str) -> ProfileNetwork:
+    """Read ``[namespace/]name[@interface]``, in the form that every version of Multus takes.
+
+    Source: multus-cni pkg/k8sclient/k8sclient.go, parsePodNetworkObjectName; up to 4.0.2 interfaces follow the name's pattern.
+    """
+    reference, at, interface = text.partition("@")
+    namespace, slash, name = reference.rpartition("/")
+    if slash and not is_dns_label(namespace):
+        raise refused(text, f"{quoted(namespace)} is no name of a namespace; write [namespace/]name[@interface]")
+    if not is_dns_subdomain(name):
+        raise refused(
+            text, f"{quoted(name)} is no name of a network (a-z, 0-9, '-', '.'); write [namespace/]name[@interface]"
+        )
+    if at and (not is_dns_label(interface) or len(interface) > 15):
+        raise refused(
+            text, f"{quoted(interface)} is no portable interface name; write 1 to 15 of a-z, 0-9, '-' after the @"
+        )
+    if interface in _INTERFACES_OF_EVERY_POD:
+        raise refused(text, f"every pod already has an interface {interface}; write another, such as rail0")
+    return ProfileNetwork(namespace=namespace or None, name=name, interface=interface or None)
+
+
+def parse_resources(text: str) -> tuple[str, ...]:
+    """Read a comma list of extended resource names, ``rdma/rdma_shared_device_a``."""
+    names = tuple(name.strip() for name in text.split(","))
+    for index, name in enumerate(names):
+        problem = extended_resource_problem(name) if name else "is empty; write names with one comma between them"
+        if problem:
+            raise refused(text, f"{quoted(name)} {problem}")
+        if name in names[:index]:
+            raise refused(text, f"{name} is there twice; write it once, with count: {names.count(name)}")
+    return names
+
+
+def parse_page_size(resource: str) -> int:
+    """Read the bytes of one page out of ``hugepages-2Mi``."""
+    size = resource.removeprefix(HUGE_PAGES)
+    try:
+        page = parse_quantity(size)
+    except ValueError:
+        page = Fraction(0)
+    if page <= 0 or page.denominator != 1 or not is_label_value(size):
+        raise refused(resource, "write hugepages- and the size of a page, such as hugepages-2Mi or hugepages-1Gi")
+    return page.numerator
+
+
+def parse_duration(text: str) -> int:
+    """Read a duration as Go writes it, ``1h30m``, in seconds; whole, at least 1.
+
+    Source: Go time.ParseDuration.
+    """
+    seconds = Fraction(0)
+    if len(text) <= 40 and _DURATION.fullmatch(text):
+        for number, unit in _DURATION_PART.findall(text):
+            seconds += Fraction(number.rstrip(".")) * _SECONDS[unit]
+    if not 1 <= seconds <= _SECONDS_MAX or seconds.denominator != 1:
+        raise refused(text, "write a duration of whole seconds, 1s or more, such as 90s, 30m or 1h30m")
+    return seconds.numerator

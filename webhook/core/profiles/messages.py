@@ -1,0 +1,101 @@
+"""Say each fault that pydantic found in the words of the file: where, what was found, what is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, get_args
+
+from pydantic import BaseModel
+
+from webhook.core.errors import Problem
+from webhook.core.profiles.document import Document, Location
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+_KEY = "[key]"
+_ALLOWED = {
+    "bool_type": "write true or false, without quotes",
+    "int_type": "write a whole number, without quotes",
+    "list_type": "write a list, [a, b], or one item a line after a dash",
+    "dict_type": "write a mapping, {name: value}, or one name: value a line",
+    "model_type": "write a mapping of fields, one field: value a line",
+    "too_short": "write at least one item, or leave the field out",
+    "quantity_type": "write a number with an optional suffix, such as 1, 8 or 16Gi",
+    "duration_type": "write a duration with its unit, such as 90s, 30m or 1h30m",
+}
+
+
+def explain(error: ErrorDetails, document: Document, shape: type[BaseModel]) -> Problem:
+    """Turn one of pydantic's errors about *document*, validated as *shape*, into a Problem."""
+    location: Location = error["loc"]
+    at_key = location[-1:] == (_KEY,)
+    if at_key:
+        location = location[:-1]
+    context: dict[str, Any] = error.get("ctx", {})
+    match error["type"]:
+        case "extra_forbidden":
+            message = _unknown_field(str(location[-1]), _fields_at(shape, location[:-1]))
+            return document.problem(location, message, at_key=True)
+        case "missing":
+            message = f"is missing; write {location[-1]}: and its value"
+        case "value_error":
+            message = str(context["error"])
+        case "greater_than_equal":
+            message = f"found {_number(document, location)}; write {context['ge']} or more"
+        case "less_than_equal":
+            message = f"found {_number(document, location)}; write {context['le']} or less"
+        case "literal_error":
+            message = f"found {document.found(location)}; {_choice(document.text(location), context['expected'])}"
+        case "string_type":
+            message = f"found {document.found(location)}; {_text(document, location)}"
+        case kind:
+            message = f"found {document.found(location)}; {_ALLOWED.get(kind, error['msg'])}"
+    return document.problem(location, message, at_key=at_key)
+
+
+def did_you_mean(found: str, known: Iterable[str]) -> str:
+    """Return the one of *known* that *found* may be a slip of, whatever its case and dashes; else empty."""
+    by_letters = {_letters(name): name for name in known}
+    close = get_close_matches(_letters(found), by_letters, n=1, cutoff=0.7)
+    return by_letters[close[0]] if close else ""
+
+
+def _letters(name: str) -> str:
+    return name.lower().replace("_", "").replace("-", "")
+
+
+def _unknown_field(found: str, known: tuple[str, ...]) -> str:
+    meant = did_you_mean(found, known)
+    return f"is no field; did you mean {meant}?" if meant else f"is no field; the fields here are {', '.join(known)}"
+
+
+def _choice(found: str | None, expected: str) -> str:
+    choices = expected.replace("'", "").replace(" or ", ", ")
+    meant = did_you_mean(found or "", choices.split(", "))
+    return f"write one of {choices}" + (f"; did you mean {meant}?" if meant else "")
+
+
+def _number(document: Document, location: Location) -> str:
+    return (document.text(location) or "")[:60]
+
+
+def _text(document: Document, location: Location) -> str:
+    text = document.text(location)
+    if text is not None:
+        return f'write it in quotes: "{text}"'
+    return "write text in quotes" + (', "" for none' if document.is_null(location) else "")
+
+
+def _fields_at(shape: type[BaseModel], location: Location) -> tuple[str, ...]:
+    """Return the names of the fields that *shape* knows at *location*."""
+    here: Any = shape
+    for part in location:
+        if isinstance(here, type) and issubclass(here, BaseModel):
+            here = next(field.annotation for field in here.model_fields.values() if field.alias == part)
+        else:
+            here = get_args(here)[-1]
+        if type(None) in get_args(here):
+            here = get_args(here)[0]
+    return tuple(str(field.alias) for field in here.model_fields.values())

@@ -1,0 +1,101 @@
+"""Keep of a job's pod what the controller asks for; ten thousand of these are held."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+from sys import intern
+from typing import NamedTuple
+
+from webhook.core import names
+from webhook.core.model import Object
+from webhook.core.networks.status import Secondary, parse_wanted, secondary_address
+
+_NOTHING = Secondary()
+
+
+class Published(NamedTuple):
+    """Hold the annotations of addresses, as they stand on the pod; empty where missing."""
+
+    master_addr: str = ""
+    master_host: str = ""
+    local_addr: str = ""
+
+    def annotations(self) -> dict[str, str]:
+        """Return them by name."""
+        return {
+            names.MASTER_ADDR: self.master_addr,
+            names.MASTER_HOST: self.master_host,
+            names.LOCAL_ADDR: self.local_addr,
+        }
+
+
+class Member(NamedTuple):
+    """Describe a live pod that carries the job label.
+
+    *secondary*: its address on the rendezvous network, as network-status tells. *reported*: it has a network-status.
+    *wanted*: ``namespace/name@interface``, empty where the annotation that says so is missing or unreadable.
+    """
+
+    namespace: str
+    name: str
+    uid: str
+    job: str
+    is_master: bool
+    created: str
+    wanted: str
+    family: str
+    secondary: Secondary
+    reported: bool
+    published: Published
+
+    @property
+    def takes_local_address(self) -> bool:
+        """Tell whether the pod reads its own address: rank 0, and where c10d's order of nodes needs it.
+
+        The rule is the webhook's, plan.py ``_orders_by_address``.
+        """
+        return self.is_master or self.family == "IPv6" or ":" in self.secondary.address or self.name[:1].isdigit()
+
+    @property
+    def waits(self) -> bool:
+        """Tell whether an address that the pod's wait step needs is still missing.
+
+        A pod without the webhook's annotation has no wait step: somebody else gave it the label.
+        """
+        told = self.published
+        return bool(self.wanted) and not (told.master_addr and (told.local_addr or not self.takes_local_address))
+
+
+def read_member(obj: Object) -> Member | None:
+    """Read a pod's metadata; None for a pod that is no member or is being deleted.
+
+    Finished pods never come here: the watch's field selector leaves them out.
+    """
+    metadata = obj["metadata"]
+    labels = metadata.get("labels") or {}
+    job = labels.get(names.JOB)
+    if not job or metadata.get("deletionTimestamp"):
+        return None
+    annotations = metadata.get("annotations") or {}
+    status = annotations.get(names.NETWORK_STATUS) or annotations.get(names.NETWORKS_STATUS) or ""
+    wanted = parse_wanted(annotations.get(names.RENDEZVOUS_NETWORK) or "")
+    return Member(
+        namespace=intern(metadata["namespace"]),
+        name=metadata["name"],
+        uid=metadata.get("uid") or "",
+        job=intern(job),
+        is_master=labels.get(names.RENDEZVOUS) == "master",
+        created=intern(str(metadata.get("creationTimestamp") or "")),
+        wanted=intern(str(wanted)) if wanted else "",
+        family=wanted.family if wanted else "",
+        secondary=secondary_address(status, wanted) if wanted and status else _NOTHING,
+        reported=bool(status),
+        published=Published(
+            *(intern(annotations.get(key) or "") for key in (names.MASTER_ADDR, names.MASTER_HOST, names.LOCAL_ADDR))
+        ),
+    )
+
+
+def host_form(address: str) -> str:
+    """Write an address for use before ``:port``: IPv6 in brackets."""
+    return f"[{address}]" if ip_address(address).version == 6 else address

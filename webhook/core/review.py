@@ -1,0 +1,197 @@
+"""Answer an AdmissionReview: bytes in, decision, bytes out. The only place where answers are built."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from typing import Any, NamedTuple
+
+import orjson
+
+from webhook import __version__
+from webhook.core import names
+from webhook.core.draft import Draft
+from webhook.core.errors import Denied, MalformedReview, Unavailable
+from webhook.core.injection import own_keys, steps
+from webhook.core.model import Decision, Namespace, Object, Outcome, World
+from webhook.core.plan import Skip, make_plan
+from webhook.core.pod_check import check_pod
+from webhook.core.printable import printable
+from webhook.core.profiles import Profiles
+
+_UNPROCESSABLE = 422
+_POD = {"group": "", "version": "v1", "resource": "pods"}
+
+
+class Verdict(NamedTuple):
+    """Hold the answer about one pod, for admission and dry run alike.
+
+    *reason*: metric label, ``injected``, ``unchanged``, or the Reason of a skip or denial. *operations* lead from the input to *pod*.
+    *observed*: the namespace only observes, so that nothing is changed or denied.
+    """
+
+    allowed: bool
+    pod: Object
+    operations: list[Object]
+    decisions: tuple[Decision, ...]
+    reason: str
+    code: int = 200
+    message: str = ""
+    warnings: tuple[str, ...] = ()
+    system: str = ""
+    job: str = ""
+    rendezvous: str = ""
+    profile: str = ""
+    observed: bool = False
+
+
+class Answer(NamedTuple):
+    """Hold an answered AdmissionReview: *body* for the API server, the rest for the log."""
+
+    body: bytes
+    verdict: Verdict | None
+    uid: str
+    namespace: str
+    name: str
+    dry_run: bool
+
+
+def decide(pod: Object, namespace: str, profiles: Profiles, world: World, *, profile: str | None = None) -> Verdict:
+    """Decide about a pod whose structure was checked; *pod* is left as it is.
+
+    Raises Unavailable where the cluster cannot be asked.
+    """
+    space = _look_up(pod, namespace, world, profile)
+    observed = space.labels.get(names.MODE) == names.MODE_OBSERVE
+    draft = Draft(pod)
+    try:
+        plan = make_plan(pod, space, profiles, world, profile)
+        if isinstance(plan, Skip):
+            own_keys.remove(draft)
+            verdict = Verdict(
+                True,
+                draft.pod,
+                draft.operations,
+                (plan.decision,),
+                plan.decision.reason,
+                system=plan.system,
+                profile=plan.profile,
+            )
+        else:
+            decisions = tuple(steps.apply(draft, plan, __version__))
+            verdict = Verdict(
+                True,
+                draft.pod,
+                draft.operations,
+                decisions,
+                "injected" if draft.operations else "unchanged",
+                warnings=tuple(printable(each.message) for each in decisions if each.outcome is Outcome.WARNED),
+                system=plan.member.system if plan.member else "",
+                job=plan.meets.job if plan.meets else "",
+                rendezvous=plan.meets.role if plan.meets else "",
+                profile=plan.profile.name,
+            )
+    except Denied as denied:
+        decision = Decision(denied.step, Outcome.DENIED, denied.reason, denied.message)
+        message = printable(denied.message, limit=None)
+        verdict = Verdict(False, pod, [], (decision,), denied.reason, _UNPROCESSABLE, message)
+    return _observe(verdict, pod) if observed else verdict
+
+
+def answer_review(body: bytes, profiles: Profiles, world: World) -> Answer:
+    """Answer an AdmissionReview v1.
+
+    Raises MalformedReview for bytes that are none, Unavailable where the answer cannot be known now.
+    """
+    request = parse_review(body)
+    uid, namespace, dry_run = request["uid"], request.get("namespace") or "", bool(request.get("dryRun"))
+    subject = request["object"]
+    if not _is_new_pod(request):
+        name = request.get("name") or ""
+        return Answer(_respond(uid, {"allowed": True}, []), None, uid, namespace, name, dry_run)
+    verdict = decide(subject, namespace, profiles, world)
+    response: Object = {"allowed": verdict.allowed}
+    if not verdict.allowed:
+        response["status"] = {
+            "code": verdict.code,
+            "status": "Failure",
+            "reason": "Invalid",
+            "message": verdict.message,
+        }
+    if verdict.warnings:
+        response["warnings"] = list(verdict.warnings)
+    metadata = subject.get("metadata") or {}
+    name = request.get("name") or metadata.get("name") or metadata.get("generateName") or ""
+    return Answer(_respond(uid, response, verdict.operations), verdict, uid, namespace, name, dry_run)
+
+
+def parse_review(body: bytes) -> Object:
+    """Return the request of an AdmissionReview v1, its pod's structure checked.
+
+    Raises MalformedReview naming what is wrong, never anything else.
+    """
+    review = _parse_json(body)
+    if not isinstance(review, dict):
+        raise MalformedReview("expected an AdmissionReview object")
+    if review.get("kind") != "AdmissionReview" or review.get("apiVersion") != "admission.k8s.io/v1":
+        raise MalformedReview("expected apiVersion admission.k8s.io/v1 and kind AdmissionReview")
+    request = review.get("request")
+    if not isinstance(request, dict):
+        raise MalformedReview("request: expected an object")
+    for key in ("uid", "namespace", "name", "operation", "subResource"):
+        value = request.get(key)
+        if not isinstance(value, str) and (key == "uid" or value is not None):
+            raise MalformedReview(f"request.{key}: expected a string")
+    if not request["uid"]:
+        raise MalformedReview("request.uid: expected a string that is not empty")
+    if _is_new_pod(request):
+        if not request.get("namespace"):
+            raise MalformedReview("request.namespace: expected the pod's namespace")
+        check_pod(request.get("object"), "request.object")
+    elif not isinstance(request.get("object"), dict):
+        request["object"] = {}
+    return request
+
+
+def _is_new_pod(request: Object) -> bool:
+    return request.get("operation") == "CREATE" and request.get("resource") == _POD and not request.get("subResource")
+
+
+def _look_up(pod: Object, namespace: str, world: World, override: str | None) -> Namespace:
+    space = world.namespace(namespace)
+    if override is None and (space is None or names.PROFILE not in space.labels):
+        labels = (pod.get("metadata") or {}).get("labels") or {}
+        if space is None or names.PROFILE not in labels:
+            space = world.fresh_namespace(namespace)
+    if space is None:
+        if override is None:
+            raise Unavailable(f"namespace {namespace} is not known yet")
+        return Namespace(namespace)
+    return space
+
+
+def _observe(verdict: Verdict, pod: Object) -> Verdict:
+    told = [f"observe mode: {each.step} would be {each.outcome}: {each.message}" for each in verdict.decisions]
+    return verdict._replace(
+        allowed=True,
+        code=200,
+        message="",
+        pod=pod,
+        operations=[],
+        warnings=tuple(map(printable, told)),
+        observed=True,
+    )
+
+
+def _respond(uid: str, response: Object, operations: list[Object]) -> bytes:
+    """Write the answer; base64 needs no escaping, so that the patch is put in as it is."""
+    head = b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":' + orjson.dumps(uid)
+    if operations:
+        head += b',"patchType":"JSONPatch","patch":"' + b64encode(orjson.dumps(operations)) + b'"'
+    return head + b"," + orjson.dumps(response)[1:] + b"}"
+
+
+def _parse_json(body: bytes) -> Any:
+    try:
+        return orjson.loads(body)
+    except ValueError as error:
+        raise MalformedReview(f"the body is no JSON text: {printable(str(error))}") from None

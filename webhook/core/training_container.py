@@ -1,0 +1,69 @@
+"""Choose the container of a pod that trains: the one that gets devices, memory and variables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from webhook.core import names, podspec
+from webhook.core.accelerators import find_accelerator
+from webhook.core.errors import Denied
+from webhook.core.model import Object, Reason
+from webhook.core.podspec import claims, containers, display_name, init_containers
+from webhook.core.profiles import Profile
+from webhook.core.workloads.member import Member
+
+STEP = "container"
+
+_PROXIES = frozenset({names.ISTIO_PROXY_CONTAINER, "linkerd-proxy"})
+"""Sidecars that their own injectors put in front of the pod's containers."""
+
+
+def choose_container(pod: Object, profile: Profile, member: Member | None) -> tuple[int, str]:
+    """Return the training container's index in ``spec.containers``, and why it is that one.
+
+    Precedence: the pod's annotation; the profile; the first that asks for an accelerator or has resource claims; the one that
+    the training system calls its own; the first that is no known proxy. Init containers and sidecars never.
+
+    Raises Denied where the annotation names a container that is not there.
+    """
+    found = containers(pod)
+    if not found:
+        raise Denied(STEP, Reason.INVALID_POD, f"pod {display_name(pod)}: spec.containers is empty; add a container")
+    wanted = podspec.annotations(pod).get(names.CONTAINER)
+    if wanted:
+        index = _index(found, wanted)
+        if index is None:
+            raise Denied(STEP, Reason.INVALID_POD, _absent(pod, wanted))
+        return index, f"annotation {names.CONTAINER} names it"
+    if profile.container and (index := _index(found, profile.container)) is not None:
+        return index, f"profile {profile.name} names it"
+    for index, container in enumerate(found):
+        if claims(container):
+            return index, "it has resource claims"
+        if accelerator := find_accelerator(container):
+            return index, f"it asks for {accelerator}"
+    if member and member.container and (index := _index(found, member.container)) is not None:
+        return index, f"{member.system} names its training container so"
+    for index, container in enumerate(found):
+        if container.get("name") not in _PROXIES:
+            return index, "it is the first container"
+    return 0, "it is the first container"
+
+
+def _index(found: Sequence[Object], name: str) -> int | None:
+    for index, container in enumerate(found):
+        if container.get("name") == name:
+            return index
+    return None
+
+
+def _absent(pod: Object, wanted: str) -> str:
+    kind = "an init container" if _index(init_containers(pod), wanted) is not None else "no container of the pod"
+    return (
+        f"pod {display_name(pod)}: annotation {names.CONTAINER}: {wanted!r} is {kind}; "
+        f"write one of {_listed(containers(pod))}, or remove the annotation"
+    )
+
+
+def _listed(found: Iterable[Object]) -> str:
+    return ", ".join(str(container.get("name")) for container in found)

@@ -1,0 +1,66 @@
+"""Recognise the pods of training systems: one file for each system, tried in the order in which their labels overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from webhook.core import podspec
+from webhook.core.model import Object, Reason
+from webhook.core.workloads import (
+    indexed_job,
+    jobset,
+    kubedl,
+    kubeflow,
+    kueue_pod_group,
+    leaderworkerset,
+    mpijob,
+    ray,
+    slurm,
+    statefulset,
+    torch_on_k8s,
+    torchx,
+    trainjob,
+    volcano,
+)
+from webhook.core.workloads.member import Member, NotTraining, Rendezvous
+
+__all__ = ["SYSTEMS", "Member", "NotTraining", "Rendezvous", "recognise"]
+
+
+class System(Protocol):
+    """Describe what each file of this folder offers."""
+
+    def recognise(self, pod: Object, labels: Mapping[str, str]) -> Member | NotTraining | None:
+        """Say what part the pod plays, None where it is not one of this system's."""
+
+
+SYSTEMS: tuple[System, ...] = (
+    torchx,  # its replicas are Volcano tasks
+    leaderworkerset,  # its pods are StatefulSets' pods
+    trainjob,  # its pods are JobSets' pods
+    jobset,  # its pods are Jobs' pods
+    mpijob,  # its launcher is a Job's pod, and shares kubeflow's labels
+    kubeflow,  # with gang scheduling its pods carry Volcano's annotations
+    kubedl,  # shares the unprefixed job-name with Jobs
+    torch_on_k8s,
+    volcano,
+    ray,
+    slurm,
+    indexed_job,
+    statefulset,
+    kueue_pod_group,  # only for pods that no controller owns
+)
+"""Precedence where one pod carries the labels of several systems."""
+
+
+def recognise(pod: Object) -> Member | NotTraining:
+    """Say what part the pod plays in which training system, or why it plays none."""
+    labels = podspec.labels(pod)
+    for system in SYSTEMS:
+        found = system.recognise(pod, labels)
+        if found is not None:
+            return found
+    owner = podspec.controller(pod).get("kind")
+    of = f"a pod of a {owner}" if owner else "a plain pod"
+    return NotTraining(Reason.UNKNOWN_SYSTEM, f"{of}, of no training system that is known")

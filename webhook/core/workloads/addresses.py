@@ -1,0 +1,155 @@
+"""Find the rendezvous addresses in a pod's variables and arguments."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from webhook.core import names, podspec
+from webhook.core.model import Object
+from webhook.core.workloads.arguments import Written, referred_variable, written_addresses
+from webhook.core.workloads.endpoint import LONGEST, OWN_ADDRESS, is_local, is_rendezvous_variable, split_endpoint
+
+_REFERENCE = re.compile(r"\$\(([-._a-zA-Z][-._a-zA-Z0-9]*)\)")
+_FIELD = re.compile(r"metadata\.(labels|annotations)\['([^']+)'\]\Z")
+_DEEPEST = 20
+_PRIORITY = {
+    "rdzv_endpoint": 0,
+    names.ENV_MASTER_NAME: 1,
+    "PET_RDZV_ENDPOINT": 2,
+    "master_addr": 3,
+    "main_process_ip": 3,
+    "PET_MASTER_ADDR": 4,
+    "MASTER_ADDR": 5,
+}
+_ORDINARY = 6
+_LAST = 7
+
+
+class Address(NamedTuple):
+    """Name one rendezvous address of a pod: *host* as written, *source* the variable or flag that holds it."""
+
+    source: str
+    host: str
+
+
+class Variables:
+    """Tell what a container's variables will hold, as far as the pod itself says.
+
+    Source: kubernetes pkg/kubelet/kubelet_pods.go makeEnvironmentVariables; of entries of one name the last counts.
+    """
+
+    __slots__ = ("_depth", "_entries", "_known", "_pod")
+
+    def __init__(self, pod: Object, container: Object) -> None:
+        self._pod = pod
+        self._entries = {entry["name"]: entry for entry in podspec.env(container)}
+        self._known: dict[str, str | None] = {}
+        self._depth = 0
+
+    def text(self, entry: Object) -> str | None:
+        """Return what an entry will hold: literals, ``$(NAME)``, and fieldRefs to the pod's metadata.
+
+        None where it is hidden (ConfigMap, Secret, a value known at run time only), published by fabric-injector, or no address. A
+        reference to what is hidden stays as it is written: it may be the domain or the port alone.
+        """
+        source = entry.get("valueFrom")
+        if source:
+            return _field(self._pod, (source.get("fieldRef") or {}).get("fieldPath") or "")
+        value: str = entry.get("value") or ""
+        if "$(" not in value:
+            return value
+        for name in dict.fromkeys(references_in(value)):
+            inner = self._referred(name)
+            if inner is None:
+                continue
+            if len(inner) > LONGEST:
+                return None
+            value = value.replace(f"$({name})", inner)
+            if len(value) > LONGEST:
+                return None
+        return value
+
+    def counts(self, entry: Object) -> bool:
+        """Tell whether an entry is the one that decides what its variable holds: the last of its name."""
+        return self._entries.get(entry["name"]) is entry
+
+    def named(self, name: str) -> str | None:
+        """Return what variable *name* will hold, None where it is absent or hidden."""
+        return self._referred(name)
+
+    def refers_to_address(self, value: str) -> bool:
+        """Tell whether a value is made of another rendezvous variable of the container, and so follows it."""
+        return any(name in self._entries and is_rendezvous_variable(name) for name in references_in(value))
+
+    def _referred(self, name: str) -> str | None:
+        if name not in self._known:
+            self._known[name] = None
+            entry = self._entries.get(name)
+            if entry is not None and self._depth < _DEEPEST:
+                self._depth += 1
+                self._known[name] = self.text(entry)
+                self._depth -= 1
+        return self._known[name]
+
+
+def references_in(value: str) -> list[str]:
+    """Return the names in ``$(NAME)``; none for a text too long to be an address."""
+    return _REFERENCE.findall(value) if len(value) <= LONGEST else []
+
+
+def _field(pod: Object, path: str) -> str | None:
+    if path.startswith(f"metadata.annotations['{names.PREFIX}"):
+        return None
+    match = _FIELD.match(path)
+    if match:
+        holder = podspec.labels(pod) if match[1] == "labels" else podspec.annotations(pod)
+        return holder.get(match[2])
+    if path in ("metadata.name", "metadata.namespace"):
+        return (pod.get("metadata") or {}).get(path.partition(".")[2])
+    return OWN_ADDRESS if path == "status.podIP" else None
+
+
+def find_addresses(pod: Object) -> list[Address]:
+    """List the rendezvous addresses of the app containers, the one that decides first.
+
+    Precedence: ``--rdzv_endpoint``, ``PET_RDZV_ENDPOINT``, ``--master_addr``, ``PET_MASTER_ADDR``, ``MASTER_ADDR``, others. An address
+    that an earlier pass moved away is read back from the variable that keeps it. Of entries of one name the last counts.
+    """
+    found: list[tuple[int, Address]] = []
+    for container in podspec.containers(pod):
+        variables: Variables | None = None
+        for entry in podspec.env(container):
+            name = entry["name"]
+            if name == names.ENV_MASTER_NAME:
+                if value := entry.get("value"):
+                    found.append((_PRIORITY[name], Address(name, value)))
+            elif is_rendezvous_variable(name):
+                variables = variables or Variables(pod, container)
+                endpoint = split_endpoint(variables.text(entry) or "") if variables.counts(entry) else None
+                if endpoint is not None:
+                    found.append((_PRIORITY.get(name, _ORDINARY), Address(name, endpoint.host)))
+        for written in written_addresses(container):
+            variables = variables or Variables(pod, container)
+            if (item := _written(pod, variables, written)) is not None:
+                found.append(item)
+    found.sort(key=lambda item: item[0])
+    return [address for _, address in found]
+
+
+def _written(pod: Object, variables: Variables, written: Written) -> tuple[int, Address] | None:
+    source = "--" + written.source if written.is_flag else written.source
+    priority = _PRIORITY.get(written.source, _ORDINARY)
+    endpoint = split_endpoint(written.value)
+    if endpoint is not None:
+        return priority, Address(source, endpoint.host)
+    variable = referred_variable(written.value)
+    if not variable or not written.is_flag or is_rendezvous_variable(variable):
+        return None
+    if variable in ("HOSTNAME", "hostname"):
+        return _LAST, Address(source, "localhost")
+    endpoint = split_endpoint(variables.named(variable) or "")
+    if endpoint is None:
+        return None
+    own = is_local(endpoint.host) or endpoint.host in podspec.own_names(pod)
+    return (_LAST if own else priority), Address(variable, endpoint.host)

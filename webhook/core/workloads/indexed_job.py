@@ -1,0 +1,36 @@
+"""Recognise indexed Jobs whose user wrote the address of rank 0.
+
+Source: kubernetes pkg/controller/job/indexed_job_utils.go: hostname ``<job>-<index>``, no metadata.name before admission ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from webhook.core import podspec
+from webhook.core.model import Object, Reason
+from webhook.core.workloads.addresses import find_addresses
+from webhook.core.workloads.meeting import meet, names_rank_zero, numbered
+from webhook.core.workloads.member import Member, NotTraining
+
+SYSTEM = "job"
+_INDEX = "batch.kubernetes.io/job-completion-index"
+
+
+def recognise(pod: Object, labels: Mapping[str, str]) -> Member | NotTraining | None:
+    """Describe a pod of a Job; None for other pods."""
+    owner = podspec.controller(pod)
+    job = labels.get("batch.kubernetes.io/job-name")
+    if job is None and owner.get("kind") == "Job" and (owner.get("apiVersion") or "").startswith("batch/"):
+        job = owner.get("name")
+    if job is None:
+        return None
+    if _INDEX not in labels and _INDEX not in podspec.annotations(pod):
+        return NotTraining(Reason.NOT_TRAINING, f"Job {job} is not indexed: its pods have no rank", SYSTEM)
+    belongs = numbered(job)
+    addresses = find_addresses(pod)
+    if not names_rank_zero(pod, addresses, belongs):
+        message = f"no variable or argument of this Job's pod names a pod of {job} as rank 0"
+        return NotTraining(Reason.NOT_TRAINING, message, SYSTEM)
+    uid = owner.get("uid") or labels.get("batch.kubernetes.io/controller-uid") or job
+    return meet(pod, system=SYSTEM, name=job, job_id=uid, belongs=belongs, addresses=addresses)

@@ -1,0 +1,51 @@
+"""Recognise the PyTorchJobs of Kubeflow's training operator v1, with the labels of all its versions, and its other jobs.
+
+Source: kubeflow/trainer release-1.9 pkg/apis/kubeflow.org/v1/common_types.go, pkg/controller.v1/pytorch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from webhook.core import podspec
+from webhook.core.model import Object, Reason
+from webhook.core.workloads.member import Member
+from webhook.core.workloads.replica_types import describe
+
+SYSTEM = "pytorchjob"
+PREFIX = "training.kubeflow.org/"
+_ELASTIC_ENDPOINT = frozenset(("PET_RDZV_ENDPOINT",))
+
+
+def recognise(pod: Object, labels: Mapping[str, str]) -> Member | None:
+    """Describe a pod of the training operator; None for pods of other systems."""
+    job = labels.get(PREFIX + "job-name") or labels.get("pytorch-job-name")
+    if job is None and labels.get("group-name") == "kubeflow.org":
+        job = labels.get("job-name")
+    if job is None:
+        return None
+    operator = labels.get(PREFIX + "operator-name") or ""
+    kind = podspec.controller(pod).get("kind") or ""
+    if (kind and kind != "PyTorchJob") or (operator and operator != "pytorchjob-controller"):
+        message = f"{kind or operator} forms no torch process group"
+        return Member("kubeflow", None, None, Reason.NO_PROCESS_GROUP, message)
+    return describe(
+        pod,
+        system=SYSTEM,
+        container="pytorch",
+        job=job,
+        rank_zero="worker-0",  # a job with a Master has its address on every pod
+        is_rank_zero=_is_rank_zero(labels),
+        kept_on_master=_ELASTIC_ENDPOINT,
+    )
+
+
+def _is_rank_zero(labels: Mapping[str, str]) -> bool:
+    """Apply the operator's rule: ``job-role=master`` is on the Master, else on Worker 0; MPI launchers carry it too."""
+    for prefix in (PREFIX, "", "pytorch-"):
+        kind = labels.get(prefix + "replica-type", "").lower()
+        if kind == "master":
+            return True
+        if kind:
+            return kind == "worker" and "master" in (labels.get(PREFIX + "job-role"), labels.get("job-role"))
+    return False

@@ -1,0 +1,35 @@
+"""Recognise Kueue's groups of plain pods whose user wrote the address of rank 0.
+
+Source: kubernetes-sigs/kueue pkg/controller/jobs/pod/constants/constants.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from webhook.core import podspec
+from webhook.core.model import Object, Reason
+from webhook.core.workloads.addresses import find_addresses
+from webhook.core.workloads.meeting import meet, names_rank_zero
+from webhook.core.workloads.member import Member, NotTraining
+
+SYSTEM = "kueue-pod-group"
+
+
+def recognise(pod: Object, labels: Mapping[str, str]) -> Member | NotTraining | None:
+    """Describe a pod of a plain pod group; None for other pods."""
+    group = labels.get("kueue.x-k8s.io/pod-group-name")
+    if group is None or podspec.controller(pod):
+        return None
+    addresses = find_addresses(pod)
+
+    def belongs(name: str) -> bool:
+        return name == group or name.startswith(group + "-")
+
+    is_rank_zero = labels.get("kueue.x-k8s.io/pod-group-pod-index") == "0"
+    if not names_rank_zero(pod, addresses, belongs, is_rank_zero=is_rank_zero):
+        message = f"no variable or argument of this pod names a pod of group {group} as rank 0"
+        return NotTraining(Reason.NOT_TRAINING, message, SYSTEM)
+    return meet(
+        pod, system=SYSTEM, name=group, job_id=group, is_rank_zero=is_rank_zero, belongs=belongs, addresses=addresses
+    )

@@ -1,0 +1,45 @@
+"""Recognise LeaderWorkerSets: each group is a job of its own, its leader rank 0.
+
+Half of the labels and all variables come from LeaderWorkerSet's own pod webhook, which runs before ours.
+Source: kubernetes-sigs/lws api/leaderworkerset/v1/leaderworkerset_types.go, pkg/webhooks/pod_webhook.go, pkg/utils/pod/pod_utils.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from webhook.core import podspec
+from webhook.core.model import Object, Reason
+from webhook.core.workloads.addresses import find_addresses
+from webhook.core.workloads.meeting import meet, names_rank_zero, numbered
+from webhook.core.workloads.member import Member, NotTraining
+
+SYSTEM = "leaderworkerset"
+_PREFIX = "leaderworkerset.sigs.k8s.io/"
+
+
+def recognise(pod: Object, labels: Mapping[str, str]) -> Member | NotTraining | None:
+    """Describe a pod of a LeaderWorkerSet; None for other pods."""
+    name = labels.get(_PREFIX + "name")
+    if name is None:
+        return None
+    belongs = numbered(name)
+    addresses = find_addresses(pod)
+    is_rank_zero = labels.get(_PREFIX + "worker-index") == "0"
+    if not names_rank_zero(pod, addresses, belongs, is_rank_zero=is_rank_zero):
+        message = f"no variable or argument of this LeaderWorkerSet's pod names a leader of {name}"
+        return NotTraining(Reason.NOT_TRAINING, message, SYSTEM)
+    if podspec.annotations(pod).get(_PREFIX + "size") == "1":
+        return Member(
+            SYSTEM, None, None, Reason.SINGLE_NODE, "the group has one pod: its ranks need no network to meet"
+        )
+    group = labels.get(_PREFIX + "group-index", "")
+    return meet(
+        pod,
+        system=SYSTEM,
+        name=f"{name}-{group}",
+        job_id=f"{name}/{group}",
+        is_rank_zero=is_rank_zero,
+        belongs=belongs,
+        addresses=addresses,
+    )

@@ -1,0 +1,31 @@
+"""Recognise StatefulSets whose user wrote the address of rank 0.
+
+Source: kubernetes pkg/controller/statefulset: hostname = name = ``<statefulset>-<ordinal>``, subdomain = serviceName.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from webhook.core import podspec
+from webhook.core.model import Object, Reason
+from webhook.core.workloads.addresses import find_addresses
+from webhook.core.workloads.meeting import meet, names_rank_zero, numbered
+from webhook.core.workloads.member import Member, NotTraining
+
+SYSTEM = "statefulset"
+
+
+def recognise(pod: Object, labels: Mapping[str, str]) -> Member | NotTraining | None:
+    """Describe a pod of a StatefulSet; None for other pods."""
+    owner = podspec.controller(pod)
+    own = labels.get("statefulset.kubernetes.io/pod-name")
+    if owner.get("kind") != "StatefulSet" and own is None:
+        return None
+    name = owner.get("name") or (own or "").rpartition("-")[0]
+    belongs = numbered(name)
+    addresses = find_addresses(pod)
+    if not names_rank_zero(pod, addresses, belongs):
+        message = f"no variable or argument of this StatefulSet's pod names a pod of {name} as rank 0"
+        return NotTraining(Reason.NOT_TRAINING, message, SYSTEM)
+    return meet(pod, system=SYSTEM, name=name, job_id=owner.get("uid") or name, belongs=belongs, addresses=addresses)

@@ -1,0 +1,25 @@
+"""Recognise the TorchJobs of torch-on-k8s.
+
+Rank 0 is known by ``task-type`` alone: forks share one label map, so that workers carry ``task-role=master`` too.
+Source: hliangzhao/torch-on-k8s apis/train/v1alpha1/constants.go, controllers/train.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from webhook.core.model import Object, Reason
+from webhook.core.workloads.member import Member, NotTraining
+from webhook.core.workloads.replica_types import describe
+
+SYSTEM = "torch-on-k8s"
+
+
+def recognise(pod: Object, labels: Mapping[str, str]) -> Member | NotTraining | None:
+    """Describe a pod of a TorchJob; None for other pods."""
+    if labels.get("group-name") != "train.distributed.io" or "job-name" not in labels:
+        return None
+    role = labels.get("task-type", "").lower()
+    if role == "aimaster":
+        return NotTraining(Reason.ROLE, "the AIMaster is no rank of the job", SYSTEM)
+    return describe(pod, system=SYSTEM, container="torch", job=labels["job-name"], is_rank_zero=role == "master")

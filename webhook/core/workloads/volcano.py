@@ -1,0 +1,51 @@
+"""Recognise plain Volcano Jobs, with the pytorch plugin or with an address that the user wrote.
+
+A Volcano Job is known by the label ``volcano.sh/job-name`` only: pods that merely use Volcano's gang scheduling lack it.
+Source: volcano pkg/controllers/job/job_controller_util.go, plugins/distributed-framework/pytorch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from webhook.core import podspec
+from webhook.core.model import Object, Reason
+from webhook.core.workloads.addresses import Address, find_addresses
+from webhook.core.workloads.endpoint import first_label
+from webhook.core.workloads.meeting import leads, meet, names_rank_zero, numbered
+from webhook.core.workloads.member import Member, NotTraining
+
+SYSTEM = "volcano"
+
+
+def recognise(pod: Object, labels: Mapping[str, str]) -> Member | NotTraining | None:
+    """Describe a pod of a Volcano Job; None for other pods."""
+    job = labels.get("volcano.sh/job-name")
+    if job is None:
+        return None
+    annotations = podspec.annotations(pod)
+    addresses = find_addresses(pod)
+    belongs = _belongs(job, addresses)
+    task = labels.get("volcano.sh/task-spec") or annotations.get("volcano.sh/task-spec") or ""
+    is_rank_zero = leads(task, labels.get("volcano.sh/task-index") or podspec.own_name(pod).rpartition("-")[2])
+    if not names_rank_zero(pod, addresses, belongs, is_rank_zero=is_rank_zero):
+        message = f"no variable or argument of this Volcano Job's pod names a pod of {job} as rank 0"
+        return NotTraining(Reason.NOT_TRAINING, message, SYSTEM)
+    return meet(
+        pod,
+        system=SYSTEM,
+        name=job,
+        job_id=annotations.get("scheduling.k8s.io/group-name") or podspec.controller(pod).get("uid") or job,
+        attempt=annotations.get("volcano.sh/job-version", ""),
+        container=task or None,
+        is_rank_zero=is_rank_zero,
+        belongs=belongs,
+        addresses=addresses,
+    )
+
+
+def _belongs(job: str, addresses: list[Address]) -> Callable[[str], bool]:
+    """Know ``<job>-<task>-<index>``, and the host names that a task's template chose: the job's own Service answers for those."""
+    is_pod = numbered(job, ".+-")
+    chosen = frozenset(first_label(one.host) for one in addresses if one.host.split(".")[1:2] == [job])
+    return lambda name: is_pod(name) or name in chosen

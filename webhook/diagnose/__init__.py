@@ -1,0 +1,1 @@
+"""Look at an installation or at a job, and say what is wrong."""

@@ -1,0 +1,142 @@
+"""Compare the live MutatingWebhookConfiguration with what is shipped, by what it does rather than by its text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from webhook.core import names
+from webhook.core.finding import Finding, Level
+from webhook.core.model import Object
+from webhook.diagnose.check.selectors import selects
+
+TOPIC = "configuration"
+MOST_SECONDS = 10
+"""Longest timeout that is no fault: a webhook that hangs holds every pod of a labelled namespace up for so long."""
+NAME_LABEL = "kubernetes.io/metadata.name"
+"""Label that the API server puts on every namespace."""
+_SHIPPED: Mapping[str, tuple[frozenset[str], Level, str, str]] = {
+    "failurePolicy": (
+        frozenset({"Fail"}),
+        "warn",
+        "while the webhook cannot be asked, pods train over the pod network, and nobody is told",
+        "set Fail, unless failing open was chosen on purpose",
+    ),
+    "reinvocationPolicy": (
+        frozenset({"IfNeeded"}),
+        "warn",
+        "containers that later webhooks add get neither variables nor devices",
+        "set IfNeeded",
+    ),
+    "matchPolicy": (frozenset({"Equivalent"}), "warn", "pods of other API versions are not sent", "set Equivalent"),
+    "sideEffects": (
+        frozenset({"None", "NoneOnDryRun"}),
+        "fail",
+        "dry runs of pods are refused",
+        "set None",
+    ),
+}
+
+
+def entries_of(configuration: Object) -> list[Object]:
+    """Return its webhooks."""
+    return [each for each in configuration.get("webhooks") or () if isinstance(each, dict)]
+
+
+def matches_pod_creation(entry: Mapping[str, Any]) -> bool:
+    """Tell whether a rule of the webhook covers CREATE of v1 pods."""
+    return any(
+        _covers(rule.get("apiGroups"), "")
+        and _covers(rule.get("apiVersions"), "v1")
+        and ({"pods", "*", "*/*"} & set(rule.get("resources") or ()))
+        and _covers(rule.get("operations"), "CREATE")
+        and rule.get("scope", "*") in ("*", "Namespaced")
+        for rule in entry.get("rules") or ()
+    )
+
+
+def reaches(entry: Mapping[str, Any], namespace: Mapping[str, str], pod: Mapping[str, str]) -> bool:
+    """Tell whether the webhook is called for a pod with labels *pod* in a namespace with labels *namespace*."""
+    return (
+        matches_pod_creation(entry)
+        and selects(entry.get("namespaceSelector"), namespace)
+        and selects(entry.get("objectSelector"), pod)
+    )
+
+
+def check_configuration(configuration: Object, own_namespace: str, services: Sequence[str] | None) -> Iterator[Finding]:
+    """Say what differs from what is shipped; *services*: names of the own namespace's, None where they cannot be seen."""
+    name = (configuration.get("metadata") or {}).get("name") or ""
+    subject = f"MutatingWebhookConfiguration {name}"
+    found = [*_reach(configuration, subject, own_namespace)]
+    for entry in entries_of(configuration):
+        found += _fields(entry, f"{subject}, webhook {entry.get('name')}")
+        found += _client(entry, f"{subject}, webhook {entry.get('name')}", own_namespace, services)
+    yield from found or [Finding("ok", TOPIC, subject, "selects and behaves as shipped")]
+
+
+def _reach(configuration: Object, subject: str, own_namespace: str) -> Iterator[Finding]:
+    labelled = {names.PROFILE: "a", NAME_LABEL: "training"}
+    entries = entries_of(configuration)
+
+    def called(namespace: Mapping[str, str], pod: Mapping[str, str] | None = None) -> bool:
+        return any(reaches(entry, namespace, pod or {}) for entry in entries)
+
+    if not called(labelled):
+        message = f"no webhook of it is called for pods of a namespace with label {names.PROFILE}"
+        yield Finding("fail", TOPIC, subject, message, "apply the shipped configuration again: rules, selectors")
+    if called({NAME_LABEL: "training"}):
+        message = "is called for every pod of unlabelled namespaces too: a failure of the webhook stops them"
+        yield Finding("fail", TOPIC, subject, message, f"let namespaceSelector ask that {names.PROFILE} exists")
+    if called(labelled, {names.PROFILE: names.PROFILE_NONE}):
+        message = f"is called for pods that opted out (label {names.PROFILE}: {names.PROFILE_NONE})"
+        yield Finding("warn", TOPIC, subject, message, "apply the shipped objectSelector again")
+    for namespace in ("kube-system", own_namespace):
+        if called({names.PROFILE: "a", NAME_LABEL: namespace}):
+            message = f"would be called for pods of {namespace} if somebody labelled it, and could then stop itself"
+            yield Finding("warn", TOPIC, subject, message, f"exclude {NAME_LABEL} {namespace} in namespaceSelector")
+
+
+def _fields(entry: Object, subject: str) -> Iterator[Finding]:
+    for field, (right, level, consequence, action) in _SHIPPED.items():
+        value = entry.get(field)
+        if value not in right:
+            yield Finding(level, TOPIC, subject, f"{field} is {value}: {consequence}", action)
+    seconds = entry.get("timeoutSeconds")
+    if isinstance(seconds, int) and seconds > MOST_SECONDS:
+        message = f"timeoutSeconds is {seconds}: a webhook that hangs holds each pod up for so long"
+        yield Finding("warn", TOPIC, subject, message, "set 5")
+    if "v1" not in (entry.get("admissionReviewVersions") or ()):
+        yield Finding("fail", TOPIC, subject, "admissionReviewVersions lacks v1, the only one answered", "set [v1]")
+    if "kubernetes.io/config.mirror" not in str(entry.get("matchConditions")):
+        message = "no matchCondition leaves mirror pods alone: a kubelet's static pods in labelled namespaces are sent"
+        yield Finding("warn", TOPIC, subject, message, "apply the shipped matchConditions again")
+
+
+def _client(entry: Object, subject: str, own_namespace: str, services: Sequence[str] | None) -> Iterator[Finding]:
+    client = entry.get("clientConfig") or {}
+    service = client.get("service")
+    if not service:
+        url = client.get("url") or ""
+        yield from _path("/" + url.partition("://")[2].partition("/")[2], subject, "url")
+        message = f"calls {url}, not a Service: whoever answers there sees and changes every pod that is sent"
+        yield Finding("warn", TOPIC, subject, message, "apply the shipped clientConfig again, unless that was chosen")
+        return
+    named = f"{service.get('namespace')}/{service.get('name')}"
+    if service.get("namespace") != own_namespace:
+        message = f"calls Service {named}, and what was looked at is in namespace {own_namespace}"
+        yield Finding("warn", TOPIC, subject, message, f"give --namespace {service.get('namespace')}")
+    elif services is not None and service.get("name") not in services:
+        yield Finding(
+            "fail", TOPIC, subject, f"calls Service {named}, which does not exist", "apply the manifests again"
+        )
+    yield from _path(service.get("path"), subject, "service.path")
+
+
+def _path(path: object, subject: str, field: str) -> Iterator[Finding]:
+    if path != "/mutate":
+        yield Finding("fail", TOPIC, subject, f"calls path {path}", f"let clientConfig.{field} end in /mutate")
+
+
+def _covers(listed: object, wanted: str) -> bool:
+    return isinstance(listed, list) and (wanted in listed or "*" in listed)

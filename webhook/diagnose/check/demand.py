@@ -1,0 +1,96 @@
+"""Say what each profile asks of the cluster, by the same code that admission runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from webhook.core import names
+from webhook.core.errors import Denied
+from webhook.core.injection.devices import needed_resources
+from webhook.core.model import NetworkDefinition
+from webhook.core.networks import Attachment, resolve_networks
+from webhook.core.networks.finder import Lookup
+from webhook.core.profiles import Multus, Profile, ProfileNetwork, Profiles, Rendezvous
+
+NOWHERE = ""
+"""Stands for the namespace where none uses a profile: networks without a namespace cannot be looked for then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """Hold what one pod of a profile takes, and the labels that its node must have; *namespaces* are alike in that."""
+
+    profile: str
+    resources: Mapping[str, int | Fraction]
+    node_selector: Mapping[str, str]
+    namespaces: tuple[str, ...] = ()
+
+
+def profile_users(namespaces: Iterable[tuple[str, Mapping[str, str]]]) -> dict[str, list[str]]:
+    """Return the namespaces of each profile, by their label; *namespaces* are names with labels."""
+    users: dict[str, list[str]] = {}
+    for name, labels in namespaces:
+        profile = labels.get(names.PROFILE)
+        if profile and profile != names.PROFILE_NONE:
+            users.setdefault(profile, []).append(name)
+    return users
+
+
+def wanted(profile: Profile) -> tuple[ProfileNetwork | None, ...]:
+    """Return what the profile attaches: its networks, and None for the default network that its annotations name."""
+    return (None, *profile.networks) if names.DEFAULT_NETWORK in profile.annotations else profile.networks
+
+
+def attach(
+    profile: Profile, network: ProfileNetwork | None, multus: Multus, namespace: str, lookup: Lookup
+) -> tuple[Attachment, ...]:
+    """Attach one network that the profile wants alone, as admission would; raises Denied as it does."""
+    alone = replace(profile, networks=(), rendezvous=Rendezvous(enabled=False))
+    if network is not None:
+        alone = replace(alone, networks=(network,), annotations={})
+    return resolve_networks({}, alone, multus, namespace, lookup).attachments
+
+
+def places(network: ProfileNetwork | None, multus: Multus, namespaces: Sequence[str]) -> Sequence[str]:
+    """Return the namespaces for which the network must be looked at each by itself: one stands for all where they are alike."""
+    if network is not None and (network.namespace is None or multus.namespace_isolation):
+        return namespaces
+    return namespaces[:1] or (NOWHERE,)
+
+
+def find_demands(
+    profiles: Profiles, users: Mapping[str, Sequence[str]], definitions: Mapping[tuple[str, str], NetworkDefinition]
+) -> list[Demand]:
+    """Return the different demands of each profile; networks that cannot be attached are left out."""
+    return [each for profile in profiles.profiles.values() for each in _demands(profile, profiles, users, definitions)]
+
+
+def _demands(
+    profile: Profile,
+    profiles: Profiles,
+    users: Mapping[str, Sequence[str]],
+    definitions: Mapping[tuple[str, str], NetworkDefinition],
+) -> Iterator[Demand]:
+    found: list[tuple[Demand, list[str]]] = []
+    for namespace in users.get(profile.name) or (NOWHERE,):
+        attachments: list[Attachment] = []
+        for network in wanted(profile):
+            try:
+                attachments += attach(
+                    profile, network, profiles.multus, namespace, lambda space, name: definitions.get((space, name))
+                )
+            except Denied:
+                continue  # the networks are looked at by themselves
+        selector = dict(profile.node_selector)
+        for attachment in attachments:
+            selector.update(attachment.network.node_selector)
+        demand = Demand(profile.name, needed_resources(attachments, profile), selector)
+        same = next((spaces for known, spaces in found if known == demand), None)
+        if same is None:
+            found.append((demand, same := []))
+        if namespace != NOWHERE:
+            same.append(namespace)
+    for demand, spaces in found:
+        yield replace(demand, namespaces=tuple(spaces))

@@ -1,0 +1,143 @@
+"""Look at the two Deployments: which they are, whether they are ready, and where they find the profiles."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from webhook.core import names
+from webhook.core.finding import Finding
+from webhook.core.model import Object
+from webhook.diagnose.check.own_pods import OwnPod
+from webhook.diagnose.wording import counted
+
+TOPIC = "deployments"
+PROFILES = (names.PROFILES_CONFIG_MAP, names.PROFILES_FILE)
+"""ConfigMap and key where the profiles are, unless the webhook's Deployment says otherwise."""
+
+Role = Literal["webhook", "controller"]
+_COMMANDS: dict[str, Role] = {"serve": "webhook", "control": "controller"}
+_TASKS: dict[Role, str] = {
+    "webhook": "no pod of a labelled namespace can be created",
+    "controller": "no address is published, and no certificate renewed",
+}
+
+
+class ConfigMapKey(NamedTuple):
+    """Name a key of a ConfigMap of the own namespace."""
+
+    name: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """Hold what is kept of a Deployment of ours; *profiles*: where its ``--profiles`` file comes from, None if no ConfigMap.
+
+    *waiting*: its pods that are not available.
+    *keeps_certificates*: it does not leave them to somebody else, such as cert-manager.
+    """
+
+    name: str
+    role: Role
+    wanted: int = 1
+    ready: int = 0
+    waiting: int = 0
+    image: str = ""
+    account: str = "default"
+    profiles: ConfigMapKey | None = None
+    keeps_certificates: bool = True
+
+
+def read_deployment(obj: Object) -> Deployment | None:
+    """Keep what matters; None for a Deployment that runs neither ``serve`` nor ``control``."""
+    metadata, spec, status = obj.get("metadata") or {}, obj.get("spec") or {}, obj.get("status") or {}
+    pod = (spec.get("template") or {}).get("spec") or {}
+    for container in pod.get("containers") or ():
+        arguments = [*(container.get("command") or ()), *(container.get("args") or ())]
+        role = next((_COMMANDS[each] for each in arguments if each in _COMMANDS), None)
+        if role is None or "injector" not in f"{metadata.get('name')} {container.get('image')} {arguments}":
+            continue
+        replicas = spec.get("replicas")
+        return Deployment(
+            metadata.get("name") or "",
+            role,
+            1 if replicas is None else replicas,
+            status.get("readyReplicas") or 0,
+            status.get("unavailableReplicas") or 0,
+            container.get("image") or "",
+            pod.get("serviceAccountName") or "default",
+            _profiles(pod, container, arguments),
+            _option(container, arguments, "--certificates", "FABRIC_INJECTOR_CONTROL_CERTIFICATES") != "none",
+        )
+    return None
+
+
+def check_deployments(deployments: Sequence[Deployment], pods: Sequence[OwnPod], namespace: str) -> Iterator[Finding]:
+    """Say of both whether they run, and why not."""
+    for role in _TASKS:
+        found = [each for each in deployments if each.role == role]
+        if not found:
+            action = "apply the manifests again, or give --namespace"
+            message = f"there is none in namespace {namespace}: {_TASKS[role]}"
+            yield Finding("fail", TOPIC, f"Deployment of the {role}", message, action)
+        for each in found:
+            yield _look(each, _why(each, pods), namespace)
+    if len({each.image for each in deployments}) > 1:
+        images = ", ".join(f"{each.name}: {each.image}" for each in deployments)
+        action = "fine during an upgrade (controller first); finish it"
+        yield Finding("warn", TOPIC, "Deployments", f"run different images ({images})", action)
+
+
+def _why(deployment: Deployment, pods: Sequence[OwnPod]) -> str:
+    """Return why its pods are not ready, those of a rollout under way too."""
+    reasons = dict.fromkeys(pod.why for pod in pods if pod.owner.rpartition("-")[0] == deployment.name and pod.why)
+    return f" ({'; '.join(reasons)})" if reasons else ""
+
+
+def _look(deployment: Deployment, why: str, namespace: str) -> Finding:
+    subject = f"Deployment {namespace}/{deployment.name}"
+    told = f"{deployment.ready} of {counted(deployment.wanted, 'replica')} ready"
+    if deployment.ready == 0:
+        action = f"look at `kubectl -n {namespace} describe pods`, and at their logs"
+        return Finding("fail", TOPIC, subject, f"{told}{why}: {_TASKS[deployment.role]}", action)
+    if deployment.ready < deployment.wanted:
+        action = f"look at `kubectl -n {namespace} get pods`"
+        return Finding("warn", TOPIC, subject, f"{told}{why}", action)
+    if deployment.waiting:
+        waiting = f"{counted(deployment.waiting, 'pod')} of image {deployment.image} not ready{why}"
+        message = f"{told}, but its rollout is not done: {waiting}"
+        action = f"wait; if it stays so, look at `kubectl -n {namespace} describe pods`: is the image the right one?"
+        return Finding("warn", TOPIC, subject, message, action)
+    if deployment.wanted < 2:
+        return Finding("warn", TOPIC, subject, f"{told}: nobody takes over while its node fails", "set replicas: 2")
+    return Finding("ok", TOPIC, subject, told)
+
+
+def _profiles(pod: Object, container: Object, arguments: Sequence[str]) -> ConfigMapKey | None:
+    """Follow ``--profiles=PATH`` by the mount that holds it to the ConfigMap and its key."""
+    path = _option(container, arguments, "--profiles", "FABRIC_INJECTOR_SERVE_PROFILES")
+    for mount in container.get("volumeMounts") or ():
+        folder = str(mount.get("mountPath") or "").rstrip("/")
+        if not path or not path.startswith(f"{folder}/"):
+            continue
+        inside = posixpath.relpath(path, folder)
+        volume: Object = next((each for each in pod.get("volumes") or () if each.get("name") == mount.get("name")), {})
+        source = volume.get("configMap") or {}
+        if source.get("name"):
+            items = {each.get("path"): each.get("key") for each in source.get("items") or ()}
+            return ConfigMapKey(source["name"], items.get(inside) or inside)
+    return None
+
+
+def _option(container: Object, arguments: Sequence[str], option: str, variable: str) -> str:
+    """Return an option's value, from the arguments or else from the variable that stands for it."""
+    for argument, following in zip(arguments, [*arguments[1:], ""], strict=True):
+        if argument == option:
+            return following
+        if argument.startswith(f"{option}="):
+            return argument.partition("=")[2]
+    variables = {each.get("name"): each.get("value") or "" for each in container.get("env") or ()}
+    return variables.get(variable, "")

@@ -1,0 +1,135 @@
+"""Judge an inventory: every topic in the order in which an admin would look. Pure: the same inventory, the same findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from webhook.core import names
+from webhook.core.finding import Finding
+from webhook.core.model import Object
+from webhook.diagnose.check import certificates, multus, reachability
+from webhook.diagnose.check.configuration import check_configuration, entries_of
+from webhook.diagnose.check.demand import Demand, find_demands, profile_users
+from webhook.diagnose.check.deployments import check_deployments
+from webhook.diagnose.check.devices import check_devices
+from webhook.diagnose.check.earlier_pods import check_earlier_pods, is_unreached
+from webhook.diagnose.check.injectors import check_injectors
+from webhook.diagnose.check.inventory import Inventory
+from webhook.diagnose.check.namespaces import NEVER_REACHED, check_namespaces
+from webhook.diagnose.check.networks import check_networks
+from webhook.diagnose.check.privileges import check_account, check_installer, check_policies
+from webhook.diagnose.check.profiles import check_profiles
+from webhook.diagnose.check.quotas import check_kueue, check_resource_quotas, check_volcano
+from webhook.diagnose.check.timing import check_clock, check_lease
+from webhook.diagnose.check.unread import check_unread
+from webhook.kube.webhook_configuration import read_webhook_configuration
+
+
+def examine(inventory: Inventory) -> list[Finding]:
+    """Return all findings, topic by topic."""
+    is_installed = inventory.installation.is_there(inventory.subject)
+    demands = _demands(inventory)
+    return [
+        check_clock(inventory.here, inventory.server_time),
+        *check_profiles(inventory.profiles, is_installed=is_installed),
+        *_fabric(inventory, demands),
+        *(_installation(inventory) if is_installed else _before_installation(inventory)),
+        *_workloads(inventory, demands, is_installed=is_installed),
+        *check_unread(inventory),
+    ]
+
+
+def _fabric(inventory: Inventory, demands: list[Demand]) -> Iterator[Finding]:
+    """Look at what the profiles need of the cluster."""
+    around, profiles = inventory.surroundings, inventory.profiles.profiles
+    if not around.networks.installed:
+        yield from multus.check_absent(profiles)
+    else:
+        yield from multus.check_multus(around.daemon_sets.known, around.multus, profiles)
+    if profiles is None:
+        return
+    if around.networks.installed and not around.networks.problem:
+        definitions = {(each.namespace, each.name): each for each in around.networks.items}
+        yield from check_networks(profiles, _users(inventory), definitions)
+    if not around.nodes.problem:
+        yield from check_devices(demands, around.nodes.items)
+
+
+def _before_installation(inventory: Inventory) -> Iterator[Finding]:
+    subject = inventory.subject
+    yield Finding(
+        "ok",
+        "installation",
+        "fabric-injector",
+        f"is not installed yet (no MutatingWebhookConfiguration {subject.configuration}, no Deployment in namespace "
+        f"{subject.namespace}): its configuration, certificates, Deployments, Lease and accounts are looked at once it is",
+    )
+    if inventory.installation.installer is not None:
+        yield check_installer(inventory.installation.installer)
+
+
+def _installation(inventory: Inventory) -> Iterator[Finding]:
+    """Look at our own objects."""
+    subject, ours = inventory.subject, inventory.installation
+    if not ours.deployments.problem:
+        yield from check_deployments(ours.deployments.items, ours.pods.items, subject.namespace)
+    configuration = ours.configuration(subject.configuration)
+    if configuration is not None:
+        yield from check_configuration(configuration, subject.namespace, ours.services.known)
+        yield from _certificates(inventory, configuration)
+        webhooks = [str(entry.get("name")) for entry in entries_of(configuration)]
+        yield from reachability.check_reachability(
+            ours.attempts, webhooks, namespaces_known=not inventory.surroundings.namespaces.problem
+        )
+    elif not ours.configurations.problem:
+        message = "does not exist: the API servers send no pod to the webhook, and training pods stay as they are"
+        title = f"MutatingWebhookConfiguration {subject.configuration}"
+        yield Finding("fail", "configuration", title, message, "apply the manifests; it comes last")
+    if not ours.lease.problem:
+        title = f"Lease {subject.namespace}/fabric-injector"
+        yield check_lease(ours.lease.value, title, inventory.now)
+    for account in ours.accounts:
+        yield from check_account(account.role, account.name, account.needed, account.excessive)
+    if not ours.policies.problem and not ours.bindings.problem:
+        yield check_policies(set(ours.policies.items), set(ours.bindings.items))
+
+
+def _certificates(inventory: Inventory, configuration: Object) -> Iterator[Finding]:
+    subject, secret = inventory.subject, inventory.installation.secret
+    title = f"Secret {subject.namespace}/{names.TLS_SECRET}"
+    read = read_webhook_configuration(configuration)
+    if secret.absent:
+        yield certificates.check_absent(title, keeper=read.keeper)
+    yield from certificates.check_certificates(secret.value, title, read, inventory.now)
+
+
+def _workloads(inventory: Inventory, demands: list[Demand], *, is_installed: bool) -> Iterator[Finding]:
+    """Look at the namespaces and at what runs in them or changes their pods."""
+    around, ours, profiles = inventory.surroundings, inventory.installation, inventory.profiles.profiles
+    if not around.namespaces.problem:
+        yield from check_namespaces(around.namespaces.items, profiles, inventory.subject.namespace)
+    if not ours.configurations.problem:
+        yield from check_injectors(ours.configurations.items, inventory.subject.configuration)
+    if profiles is not None:
+        yield from check_resource_quotas(around.quotas.items, demands)
+        if around.cluster_queues.installed and not around.cluster_queues.problem:
+            queues = around.local_queues.items, around.cluster_queues.items
+            yield from check_kueue(*queues, around.kueue_excludes, demands)
+        if around.volcano_queues.installed and not around.volcano_queues.problem:
+            yield from check_volcano(around.volcano_queues.items, demands)
+    if is_installed and not around.pods.problem and not around.earlier_pods.problem:
+        labelled = {each.name: each for each in around.namespaces.items}
+        unreached = [pod for pod in around.pods.items if is_unreached(pod, labelled)]
+        yield from check_earlier_pods(around.earlier_pods.items, unreached)
+
+
+def _users(inventory: Inventory) -> dict[str, list[str]]:
+    never = (*NEVER_REACHED, inventory.subject.namespace)
+    namespaces = [each for each in inventory.surroundings.namespaces.items if each.name not in never]
+    return profile_users((each.name, each.labels) for each in namespaces)
+
+
+def _demands(inventory: Inventory) -> list[Demand]:
+    profiles = inventory.profiles.profiles
+    definitions = {(each.namespace, each.name): each for each in inventory.surroundings.networks.items}
+    return [] if profiles is None else find_demands(profiles, _users(inventory), definitions)

@@ -1,0 +1,114 @@
+"""Hold all that is looked at, as it was read; decides nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from webhook.core import names
+from webhook.core.errors import Problem
+from webhook.core.model import NetworkDefinition, Object
+from webhook.core.profiles import Profiles
+from webhook.diagnose.check.deployments import Deployment, Role
+from webhook.diagnose.check.devices import Node
+from webhook.diagnose.check.multus_settings import Configuration, DaemonSet
+from webhook.diagnose.check.namespaces import LabelledNamespace
+from webhook.diagnose.check.own_pods import OwnPod
+from webhook.diagnose.check.privileges import Access, Answer
+from webhook.diagnose.check.quotas import Quota
+from webhook.diagnose.check.reachability import Attempt
+from webhook.diagnose.check.reader import Found, Listing
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Say what is looked at: the installation's *namespace* and configuration."""
+
+    namespace: str = "fabric-injector"
+    configuration: str = names.WEBHOOK_CONFIGURATION
+
+
+class ProfilesRead(NamedTuple):
+    """Hold the profiles and where they are from; None: *faults* say what is wrong with them, *problem* why they cannot be read.
+
+    With neither there are none.
+    """
+
+    source: str
+    profiles: Profiles | None = None
+    faults: tuple[Problem, ...] = ()
+    problem: str = ""
+
+
+class Account(NamedTuple):
+    """Hold what the API server said of each access that an account needs, and of each that it should not have."""
+
+    role: Role
+    name: str
+    needed: Mapping[Access, Answer]
+    excessive: Mapping[Access, Answer]
+
+
+class Installation(NamedTuple):
+    """Hold our own objects; *installer*: what the caller may do, asked where nothing is installed."""
+
+    configurations: Listing[Object] = Listing()
+    deployments: Listing[Deployment] = Listing()
+    pods: Listing[OwnPod] = Listing()
+    services: Listing[str] = Listing()
+    secret: Found[Mapping[str, bytes]] = Found()
+    secret_keeper: str = ""
+    lease: Found[Object] = Found()
+    policies: Listing[str] = Listing()
+    bindings: Listing[str] = Listing()
+    accounts: tuple[Account, ...] = ()
+    installer: Mapping[Access, Answer] | None = None
+    attempts: tuple[Attempt, ...] = ()
+
+    def is_there(self, subject: Subject) -> bool:
+        """Tell whether anything of ours is installed, or may be: what cannot be read may be there."""
+        unread = self.configurations.problem and self.deployments.problem
+        return bool(unread or self.deployments.items or self.configuration(subject.configuration))
+
+    def configuration(self, name: str) -> Object | None:
+        """Return the configuration of this name."""
+        return next((each for each in self.configurations.items if _name(each) == name), None)
+
+
+class Surroundings(NamedTuple):
+    """Hold what others run in the cluster; *pods*: metadata of those that nobody injected."""
+
+    namespaces: Listing[LabelledNamespace] = Listing()
+    networks: Listing[NetworkDefinition] = Listing()
+    nodes: Listing[Node] = Listing()
+    daemon_sets: Listing[DaemonSet] = Listing()
+    multus: tuple[Configuration, ...] = ()
+    quotas: Listing[Quota] = Listing()
+    local_queues: Listing[Object] = Listing()
+    cluster_queues: Listing[Object] = Listing()
+    kueue_excludes: tuple[str, ...] = ()
+    volcano_queues: Listing[Object] = Listing()
+    pods: Listing[Object] = Listing()
+    earlier_pods: Listing[Object] = Listing()
+
+
+class Inventory(NamedTuple):
+    """Hold everything; *server_time* None where the API server told none."""
+
+    subject: Subject
+    here: datetime
+    server_time: datetime | None
+    profiles: ProfilesRead
+    installation: Installation = Installation()
+    surroundings: Surroundings = Surroundings()
+
+    @property
+    def now(self) -> datetime:
+        """Return the time by which all is judged."""
+        return self.server_time or self.here
+
+
+def _name(obj: Object) -> str:
+    return (obj.get("metadata") or {}).get("name") or ""

@@ -1,0 +1,143 @@
+"""Look at the labelled namespaces: the profile that they name, whether they may use it, and what refuses its pods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from webhook.core import names
+from webhook.core.finding import Finding, Level
+from webhook.core.injection.ipc_lock import REFUSING_LEVELS
+from webhook.core.model import Object
+from webhook.core.profiles import Profile, Profiles
+from webhook.diagnose.wording import listed
+
+TOPIC = "namespaces"
+NEVER_REACHED = ("kube-system",)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledNamespace:
+    """Hold a namespace's name and labels."""
+
+    name: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def profile(self) -> str:
+        """Return the profile that it names; empty for none and for ``none``."""
+        named = self.labels.get(names.PROFILE, "")
+        return "" if named == names.PROFILE_NONE else named
+
+    @property
+    def observes(self) -> bool:
+        """Tell whether it only observes."""
+        return self.labels.get(names.MODE) == names.MODE_OBSERVE
+
+
+class _Remark(NamedTuple):
+    """Say what holds for every namespace that it holds for, in the same words."""
+
+    level: Level
+    message: str
+    action: str = ""
+
+
+def read_namespace(obj: Object) -> LabelledNamespace | None:
+    """Keep name and labels; None for a namespace that carries neither of ours, or is being deleted."""
+    metadata = obj.get("metadata") or {}
+    labels = metadata.get("labels") or {}
+    if metadata.get("deletionTimestamp") or not labels.keys() & {names.PROFILE, names.MODE}:
+        return None
+    return LabelledNamespace(metadata.get("name") or "", labels)
+
+
+def check_namespaces(
+    namespaces: Iterable[LabelledNamespace], profiles: Profiles | None, own_namespace: str
+) -> Iterator[Finding]:
+    """Say what is to be known of the labelled namespaces, once for all that are alike; *profiles* None: they cannot be read."""
+    alike: dict[_Remark, list[str]] = {}
+    for namespace in namespaces:
+        for remark in _look(namespace, profiles, own_namespace):
+            alike.setdefault(remark, []).append(namespace.name)
+    if not alike:
+        action = f"kubectl label namespace NAME {names.PROFILE}=PROFILE, while no training job runs there"
+        yield Finding("ok", TOPIC, "namespaces", f"none carries the label {names.PROFILE} yet", action)
+    for remark, where in alike.items():
+        yield Finding(remark.level, TOPIC, _subject(where), remark.message, remark.action)
+
+
+def _subject(where: Sequence[str]) -> str:
+    return f"namespace {where[0]}" if len(where) == 1 else f"each of {len(where)} namespaces ({listed(where)})"
+
+
+def _look(namespace: LabelledNamespace, profiles: Profiles | None, own_namespace: str) -> Iterator[_Remark]:
+    mode = namespace.labels.get(names.MODE)
+    if mode is not None and mode != names.MODE_OBSERVE:
+        yield _Remark(
+            "warn",
+            f"label {names.MODE}: {mode} means nothing",
+            f"write {names.MODE_OBSERVE}, or remove it; pods are changed meanwhile",
+        )
+    name = namespace.profile
+    if not name:
+        return
+    if namespace.name in (*NEVER_REACHED, own_namespace):
+        yield _Remark(
+            "warn",
+            f"carries the label {names.PROFILE}, but its pods are never sent to the webhook",
+            "remove the label",
+        )
+        return
+    profile = profiles.profiles.get(name) if profiles else None
+    if profiles is not None and profile is None:
+        yield _Remark(
+            "fail",
+            f"no profile is named {name!r}: every training pod is denied",
+            f"use one of: {listed(sorted(profiles.profiles)) or 'none, for the profiles file is empty'}",
+        )
+    if profile is not None:
+        yield from _of_profile(namespace, profile)
+
+
+def _of_profile(namespace: LabelledNamespace, profile: Profile) -> Iterator[_Remark]:
+    if profile.allowed_namespaces is not None and namespace.name not in profile.allowed_namespaces:
+        yield _Remark(
+            "fail",
+            f"profile {profile.name} is not for it: every training pod is denied",
+            "add it to the profile's allowedNamespaces, or use another profile",
+        )
+        return
+    if namespace.observes:
+        yield _Remark(
+            "warn",
+            f"only observes (label {names.MODE}): pods of profile {profile.name} are neither changed nor denied",
+            "remove the label once what is logged is as you want it",
+        )
+    level = namespace.labels.get(names.POD_SECURITY_ENFORCE, "")
+    if profile.ipc_lock and level in REFUSING_LEVELS:
+        yield _pod_security(profile, level)
+    elif not namespace.observes:
+        yield _Remark("ok", f"uses profile {profile.name}")
+
+
+def _pod_security(profile: Profile, level: str) -> _Remark:
+    found = f"enforces PodSecurity {level}, which refuses IPC_LOCK of profile {profile.name}"
+    if profile.pod_security == "skip":
+        return _Remark(
+            "warn",
+            f"{found}: pods get none (podSecurity: skip), and registering RDMA memory may fail",
+            f"raise the nodes' memlock limit, or label it {names.POD_SECURITY_ENFORCE}=privileged",
+        )
+    if profile.pod_security == "ignore":
+        return _Remark(
+            "warn",
+            f"{found}: its pods are refused unless PodSecurity exempts them (podSecurity: ignore)",
+            "see that the exemption is there, or use podSecurity: skip",
+        )
+    return _Remark(
+        "fail",
+        f"{found}: every training pod is denied",
+        f"label it {names.POD_SECURITY_ENFORCE}=privileged, or write ipcLock: false or podSecurity: skip in the profile",
+    )

@@ -1,0 +1,168 @@
+"""Know what each account must be allowed, and say what it lacks or has too much of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Literal, NamedTuple
+
+from webhook.core import names
+from webhook.core.finding import Finding
+from webhook.core.model import Object
+from webhook.diagnose.check.deployments import Role
+from webhook.diagnose.wording import listed
+
+TOPIC = "privileges"
+_ADMISSION = "admissionregistration.k8s.io"
+_RBAC = "rbac.authorization.k8s.io"
+
+Answer = Literal["yes", "no", "unknown"]
+
+
+class Access(NamedTuple):
+    """Name one thing that an account may do; *resource* as ``pods/status``; *namespace* empty: in all."""
+
+    verb: str
+    group: str
+    resource: str
+    namespace: str = ""
+    name: str = ""
+
+    def __str__(self) -> str:
+        where = f" in namespace {self.namespace}" if self.namespace else ""
+        return f"{self.verb} {self.resource}{f' {self.name}' if self.name else ''}{where}"
+
+    def attributes(self) -> Object:
+        """Return the resourceAttributes of an access review."""
+        resource, _, subresource = self.resource.partition("/")
+        found = {
+            "verb": self.verb,
+            "group": self.group,
+            "resource": resource,
+            "subresource": subresource,
+            "namespace": self.namespace,
+            "name": self.name,
+        }
+        return {key: value for key, value in found.items() if value}
+
+
+def needed(
+    role: Role,
+    namespace: str,
+    configuration: str = names.WEBHOOK_CONFIGURATION,
+    *,
+    keeps_certificates: bool = True,
+) -> list[Access]:
+    """Return what the account of *role* cannot do without, as the manifests grant it."""
+    return [
+        Access(verb, group, resource, namespace if place == "own" else "", configuration if name == "*" else name)
+        for group, resource, place, name, verbs in _NEEDED[role]
+        if keeps_certificates or role == "webhook" or resource not in _OF_CERTIFICATES
+        for verb in verbs.split()
+    ]
+
+
+_OF_CERTIFICATES = ("mutatingwebhookconfigurations", "secrets")
+"""What only a controller that keeps the certificates touches."""
+_NEEDED: Mapping[Role, tuple[tuple[str, str, str, str, str], ...]] = {
+    "webhook": (
+        ("", "namespaces", "", "", "get list watch"),
+        ("", "pods", "", "", "get list watch"),
+        ("k8s.cni.cncf.io", "network-attachment-definitions", "", "", "get list watch"),
+        (_ADMISSION, "mutatingwebhookconfigurations", "", "*", "get"),
+    ),
+    "controller": (
+        ("", "pods", "", "", "get list watch"),
+        ("", "pods/status", "", "", "patch"),
+        ("", "events", "", "", "create patch"),
+        (_ADMISSION, "mutatingwebhookconfigurations", "", "*", "get patch"),
+        ("coordination.k8s.io", "leases", "own", "fabric-injector", "get update"),
+        ("", "secrets", "own", names.TLS_SECRET, "get update patch"),
+        ("coordination.k8s.io", "leases", "own", "", "create"),
+        ("", "secrets", "own", "", "create"),
+    ),
+}
+
+EXCESSIVE: Mapping[Role, tuple[Access, ...]] = {
+    "webhook": (
+        Access("create", "", "pods"),
+        Access("patch", "", "pods"),
+        Access("list", "", "secrets"),
+        Access("patch", _ADMISSION, "mutatingwebhookconfigurations"),
+    ),
+    "controller": (
+        Access("create", "", "pods"),
+        Access("patch", "", "pods"),
+        Access("list", "", "secrets"),
+        Access("patch", _ADMISSION, "mutatingwebhookconfigurations"),
+    ),
+}
+"""What neither account needs, and what would make a stolen token of it dangerous."""
+
+POLICIES = ("fabric-injector-addresses", "fabric-injector-ca-bundle", "fabric-injector-created")
+"""ValidatingAdmissionPolicies, each with a binding of its name, that narrow the controller's account."""
+
+
+def to_install(namespace: str) -> list[Access]:
+    """Return what the caller needs to apply the manifests."""
+    cluster = (
+        ("", "namespaces"),
+        ("scheduling.k8s.io", "priorityclasses"),
+        (_RBAC, "clusterroles"),
+        (_RBAC, "clusterrolebindings"),
+        (_ADMISSION, "validatingadmissionpolicies"),
+        (_ADMISSION, "validatingadmissionpolicybindings"),
+        (_ADMISSION, "mutatingwebhookconfigurations"),
+    )
+    own = (
+        ("", "serviceaccounts"),
+        ("", "services"),
+        ("", "configmaps"),
+        ("apps", "deployments"),
+        ("policy", "poddisruptionbudgets"),
+        (_RBAC, "roles"),
+        (_RBAC, "rolebindings"),
+    )
+    label = [Access("patch", "", "namespaces")]
+    return [Access("create", *each) for each in cluster] + [Access("create", *each, namespace) for each in own] + label
+
+
+def check_account(
+    role: Role, account: str, lacking: Mapping[Access, Answer], excess: Mapping[Access, Answer]
+) -> Iterator[Finding]:
+    """Judge an account by what it was told of each access that it needs (*lacking*), and of each that it should not have."""
+    subject = f"ServiceAccount {account}"
+    missing = [str(access) for access, answer in lacking.items() if answer == "no"]
+    surplus = [str(access) for access, answer in excess.items() if answer == "yes"]
+    unknown = [access for access, answer in (*lacking.items(), *excess.items()) if answer == "unknown"]
+    if missing:
+        action = f"apply rbac-{role}.yaml of the manifests again"
+        yield Finding("fail", TOPIC, subject, f"may not {listed(missing)}", action)
+    if surplus:
+        action = "look for a role binding beside the shipped ones, and remove it"
+        yield Finding("warn", TOPIC, subject, f"may {listed(surplus)}, which it does not need", action)
+    if unknown:
+        message = "could not look: what it may do is told only to who may create subjectaccessreviews"
+        yield Finding("warn", TOPIC, subject, message, "run check as an administrator")
+    elif not missing and not surplus:
+        yield Finding(
+            "ok", TOPIC, subject, f"may do all {len(lacking)} things that it needs, and nothing dangerous besides"
+        )
+
+
+def check_installer(answers: Mapping[Access, Answer]) -> Finding:
+    """Say before installation whether the caller may install."""
+    missing = [str(access) for access, answer in answers.items() if answer != "yes"]
+    if missing:
+        message = f"may not {listed(missing)}"
+        return Finding("warn", TOPIC, "you", message, "to install, ask an administrator of the cluster")
+    return Finding("ok", TOPIC, "you", f"may do all {len(answers)} things that installation takes")
+
+
+def check_policies(policies: set[str], bindings: set[str]) -> Finding:
+    """Say whether the policies that narrow the controller's account are in force; both are names."""
+    missing = [name for name in POLICIES if name not in policies or name not in bindings]
+    subject = "ValidatingAdmissionPolicies"
+    if missing:
+        message = f"{listed(missing)} missing, or not bound: the controller's account may do more than it needs"
+        return Finding("warn", TOPIC, subject, message, "apply admission-policy.yaml of the manifests again")
+    return Finding("ok", TOPIC, subject, f"{listed(POLICIES)} are bound")

@@ -1,0 +1,108 @@
+"""Say which containers cannot start, or have ended, and what they left as their last words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from webhook.core import names
+from webhook.core.model import Object
+from webhook.diagnose.explain.observation import Observation, Stage, common_form
+from webhook.diagnose.explain.part import Part, log_command
+
+TOPIC = "containers"
+WAITED_IN_VAIN = 75
+_CANNOT_START = {
+    "ImagePullBackOff": "correct the image, or the pull secret",
+    "ErrImagePull": "correct the image, or the pull secret",
+    "ErrImageNeverPull": "put the image on the nodes, or change imagePullPolicy",
+    "InvalidImageName": "correct the image's name",
+    "CreateContainerConfigError": "create what the message names, or correct the reference",
+    "CreateContainerError": "look at the container runtime's log on the node",
+    "RunContainerError": "look at the container runtime's log on the node",
+    "CrashLoopBackOff": "",
+}
+_NO_SHELL = re.compile(r'exec: "?(?:/bin/)?sh"?: .*(?:not found|no such file)', re.IGNORECASE | re.DOTALL)
+_SHELL_ACTION = "its image has no sh: set rendezvous.waitImage of the profile to one that has, then restart the job"
+_MEMORY_ACTION = "raise the container's memory limit, or let it use less: what is written to /dev/shm counts too"
+_POD_FAILED = {
+    "UnexpectedAdmissionError": "look at the device plugin on the node: it could not give what the scheduler had counted on",
+    "Evicted": "free the node of what it lacks, or raise the pod's requests",
+}
+_WAIT_ACTION = {
+    "ImagePullBackOff": "it runs the training container's image: correct that image, or rendezvous.waitImage of the profile",
+    "ErrImagePull": "it runs the training container's image: correct that image, or rendezvous.waitImage of the profile",
+    "RunContainerError": _SHELL_ACTION,
+    "CreateContainerError": _SHELL_ACTION,
+}
+
+
+def observe(parts: Iterable[Part]) -> Iterator[Observation]:
+    """Look at the containers of every pod, and at pods that their node refused or gave up."""
+    newest: dict[str, str] = {}
+    listed = list(parts)
+    for part in listed:
+        if part.is_live:
+            newest[part.job] = max(newest.get(part.job, ""), part.created)
+    for part in listed:
+        followed = not part.is_live and newest.get(part.job, "") > part.created
+        found = [*_pod(part), *(each for status in part.container_statuses() for each in _container(part, status))]
+        for one in found:
+            yield replace(one, level="warn") if followed and one.level == "fail" else one
+
+
+def _pod(part: Part) -> Iterator[Observation]:
+    status = part.pod.get("status") or {}
+    if part.phase == "Failed" and status.get("reason"):
+        text = common_form(str(status.get("message") or ""), part.name)
+        action = _POD_FAILED.get(str(status["reason"]), "look at the node's Events")
+        message = f"was ended by its node: {status['reason']}"
+        yield Observation(Stage.SCHEDULING, "fail", TOPIC, message, action, (part.name,), detail=text)
+
+
+def _container(part: Part, status: Object) -> Iterator[Observation]:
+    name, state, last = str(status.get("name")), status.get("state") or {}, status.get("lastState") or {}
+    waiting, pods = state.get("waiting") or {}, (part.name,)
+    reason = str(waiting.get("reason") or "")
+    ended = state.get("terminated") or last.get("terminated") or {}
+    is_wait = name == names.WAIT_CONTAINER
+    title = "the wait step" if is_wait else f"container {name}"
+    if is_wait and ended.get("exitCode") == WAITED_IN_VAIN:
+        text = common_form(str(ended.get("message") or "its time was up"), part.name)
+        again = " and waits again" if part.is_live else ""
+        message = f"{title} gave up{again}"
+        yield Observation(Stage.WAIT, "warn" if part.is_live else "fail", "wait", message, "", pods, detail=text)
+    elif reason in _CANNOT_START and part.is_live:
+        text = common_form(str(waiting.get("message") or ""), part.name)
+        if reason == "CrashLoopBackOff" and ended:
+            text = f"status {ended.get('exitCode')}{_reason(ended)}{_words(ended, part.name)}"
+        action = _WAIT_ACTION.get(reason, _CANNOT_START[reason]) if is_wait else _CANNOT_START[reason]
+        action = (
+            _action_of(ended, is_wait=is_wait) or action or f"look at its log: {log_command(part, name, before=True)}"
+        )
+        yield Observation(
+            Stage.CONTAINER, "fail", TOPIC, f"{title} does not start: {reason}", action, pods, detail=text
+        )
+    elif (state.get("terminated") or {}).get("exitCode"):
+        message = f"{title} exited with {ended['exitCode']}{_reason(ended)}"
+        text = _words(ended, part.name).removeprefix(": ")
+        action = _action_of(ended, is_wait=is_wait) or f"look at its log: {log_command(part, name)}"
+        yield Observation(Stage.CONTAINER, "fail", TOPIC, message, action, pods, detail=text)
+
+
+def _action_of(ended: Object, *, is_wait: bool) -> str:
+    """Return what to do where the way in which a container ended tells it; else an empty text."""
+    if ended.get("reason") == "OOMKilled":
+        return _MEMORY_ACTION
+    return _SHELL_ACTION if is_wait and _NO_SHELL.search(str(ended.get("message") or "")) else ""
+
+
+def _reason(ended: Object) -> str:
+    reason = ended.get("reason")
+    return f" ({reason})" if reason and reason != "Error" else ""
+
+
+def _words(ended: Object, pod: str) -> str:
+    text = common_form(str(ended.get("message") or ""), pod, limit=200)
+    return f": {text}" if text else ""

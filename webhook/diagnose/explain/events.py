@@ -1,0 +1,122 @@
+"""Tell the Events that the controller wrote of the pods, and what kept the job's owner from creating pods."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from webhook.core.model import Object
+from webhook.core.reconcile.complaint import NO_ADDRESS
+from webhook.diagnose.explain.observation import Observation, Stage, common_form
+from webhook.diagnose.explain.part import Part
+from webhook.diagnose.explain.reading import Reading
+from webhook.diagnose.explain.scheduling import event_time
+
+TOPIC = "events"
+ADMISSION = "admission"
+_OURS = "fabric-injector"
+_DENIED = re.compile(r'admission webhook "[^"]*fabric-injector[^"]*" denied the request: (.*)', re.DOTALL)
+_UNREACHED = re.compile(r'failed calling webhook "[^"]*fabric-injector[^"]*": (.*)', re.DOTALL)
+_OTHER_UNREACHED = re.compile(r'failed calling webhook ("[^"]*": .*)', re.DOTALL)
+_LACKS_IPC_LOCK_ALONE = re.compile(
+    r'(violates PodSecurity "[^"]*": non-default capabilities \([^()]* must not include "IPC_LOCK" in [\w.]+\))$'
+)
+_CORRECT = "correct that; the owner then tries again, or restart the job"
+_REFUSED: tuple[tuple[re.Pattern[str], str, str], ...] = (
+    (_DENIED, "was refused: ", _CORRECT),
+    (
+        _UNREACHED,
+        "cannot be created, because the webhook does not answer: ",
+        "see fabric-injector check, and the webhook's pods",
+    ),
+    (
+        _OTHER_UNREACHED,
+        "cannot be created, because another program's webhook does not answer: ",
+        "look at that program: kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations -o yaml shows its Service",
+    ),
+    (
+        _LACKS_IPC_LOCK_ALONE,
+        "was refused: ",
+        "label the namespace privileged, or set podSecurity: skip or ipcLock: false in the profile",
+    ),
+    (
+        re.compile(r"(violates PodSecurity .*)", re.DOTALL),
+        "was refused: ",
+        "label the namespace privileged, or correct what is named, and for IPC_LOCK set podSecurity: skip in the profile",
+    ),
+    (
+        re.compile(r"(failed quota: .*)", re.DOTALL),
+        "was refused: ",
+        "give the job's containers what is named, or the namespace a LimitRange with defaults",
+    ),
+    (
+        re.compile(r"(exceeded quota: .*)", re.DOTALL),
+        "was refused: ",
+        "raise the ResourceQuota by what is requested, injected devices included, or end other pods that it counts",
+    ),
+    (re.compile(r'admission (webhook "[^"]*" denied the request: .*)', re.DOTALL), "was refused: ", _CORRECT),
+    (re.compile(r"(?:forbidden|denied|invalid): (.*)", re.DOTALL | re.IGNORECASE), "was refused: ", _CORRECT),
+)
+_POD_NAME = re.compile(r'\bpods? "?[a-z0-9][a-z0-9.-]*[0-9*-]"?')
+
+
+def observe(reading: Reading, parts: Sequence[Part], unattached: Collection[str] = ()) -> Iterator[Observation]:
+    """Tell our own Events of live pods. *unattached*: those of which it is told why they have no network."""
+    live = {part.name: part for part in parts if part.is_live}
+    for event in reading.events or ():
+        subject, source = event.get("involvedObject") or {}, event.get("source") or {}
+        if _OURS not in (event.get("reportingComponent"), source.get("component")):
+            continue
+        part = live.get(str(subject.get("name")))
+        if part is None or subject.get("uid") not in (None, part.pod["metadata"].get("uid")):
+            continue
+        if part.member is not None and not part.member.waits and event.get("reason") != "UnexpectedInterface":
+            continue  # it has all that it lacked; Events stay for an hour
+        if part.name in unattached and event.get("reason") == NO_ADDRESS:
+            continue
+        message = common_form(str(event.get("message") or ""), part.name)
+
+        yield Observation(Stage.EVENT, "warn", TOPIC, f"Event {event.get('reason')}", "", (part.name,), detail=message)
+
+
+def observe_refusals(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
+    """Tell what kept an owner from creating pods, unless pods came after it."""
+    newest = max((str(part.pod["metadata"].get("creationTimestamp") or "") for part in parts), default="")
+    found: dict[tuple[str, str, str], tuple[str, int]] = {}
+    for event in reading.events or ():
+        subject = event.get("involvedObject") or {}
+        if subject.get("kind") == "Pod" or event.get("type") == "Normal" or event_time(event) < newest:
+            continue
+        text = str(event.get("message") or "")
+        told = _refusal(text)
+        if told is None and str(event.get("reason") or "").startswith("FailedCreate"):
+            told = "could not be created: " + common_form(text.removeprefix("Error creating: "), "", limit=600), ""
+        if told is None:
+            continue
+        key = (f"{subject.get('kind')} {subject.get('name')}", *told)
+        times = found.get(key, ("", 0))[1] + int(event.get("count") or 1)
+        found[key] = (event_time(event), times)
+    for (owner, message, action), (last, times) in found.items():
+        often = f" ({times} times, last at {last[:19]})" if times > 1 else ""
+        yield Observation(Stage.ADMISSION, "fail", ADMISSION, f"a pod of it {message}{often}", action, subject=owner)
+
+
+def _refusal(text: str) -> tuple[str, str] | None:
+    for pattern, what, action in _REFUSED:
+        if match := pattern.search(text):
+            text = _POD_NAME.sub("pod", match[1]).removeprefix("pod: ")
+            return what + common_form(text, "", limit=600), action
+    return None
+
+
+def concerns(event: Object, owner: str, owners: Iterable[str]) -> bool:
+    """Tell whether an Event is of the job's owner or of what that made, which other jobs' names may only look like.
+
+    A JobSet's Jobs and a LeaderWorkerSet's StatefulSets end in a number, a Kueue Workload in five characters after its kind and the
+    name, a Volcano PodGroup in the Job's uid.
+    """
+    name = str((event.get("involvedObject") or {}).get("name") or "")
+    if name in owners or not owner:
+        return name in owners
+    made = rf"{re.escape(owner)}(?:-[a-z0-9-]+)?-\d+|[a-z]+-{re.escape(owner)}-[0-9a-z]{{5}}|{re.escape(owner)}-[0-9a-f-]{{36}}"
+    return re.fullmatch(made, name) is not None

@@ -1,0 +1,183 @@
+"""Put all topics together: from what was read to findings in order, and a row for each member."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from webhook.core import names
+from webhook.core.finding import Finding
+from webhook.diagnose.explain import (
+    addresses,
+    containers,
+    drift,
+    events,
+    injection,
+    interfaces,
+    members,
+    memory,
+    networks,
+    scheduling,
+    waiting,
+)
+from webhook.diagnose.explain.judgement import ReadWorld, judge_today
+from webhook.diagnose.explain.observation import Observation, Stage, duration, fold, natural
+from webhook.diagnose.explain.part import Part, read_part
+from webhook.diagnose.explain.reading import Reading
+
+NOTHING = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Hold what the table says of one pod; ``-`` where there is nothing to say. *job* is the key, empty for a pod of no job.
+
+    *details* are for programs: what was injected, kept and skipped, by which profile and version; what it would get else *today*;
+    the *networks* that Multus attached, ``{"interface": "net1", "network": "default/rdma-net", "addresses": []}``; what it *lacks*.
+    """
+
+    pod: str
+    job: str
+    role: str
+    phase: str
+    node: str
+    address: str
+    told: str
+    wait: str
+    details: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Hold the answer: *findings* in the order in which a person should read them, *rows* with rank 0 first."""
+
+    target: str
+    namespace: str
+    jobs: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    rows: tuple[Row, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what ``-o json`` prints beside the findings."""
+        return {
+            "target": self.target,
+            "namespace": self.namespace,
+            "jobs": list(self.jobs),
+            "members": [_flat(row) for row in self.rows],
+        }
+
+
+def explain(reading: Reading) -> Explanation:
+    """Say why the job trains slowly or does not start."""
+    world = ReadWorld(reading)
+    parts = [
+        read_part(pod, judge_today(pod, reading.profiles, world))
+        for pod in sorted(reading.pods, key=lambda pod: natural(str(pod["metadata"].get("name"))))
+    ]
+    observed = [*_causes(reading, parts)]
+    is_explained = any(one.level == "fail" and one.stage < Stage.WAIT for one in observed)
+    observed += waiting.observe(reading, parts, is_explained=is_explained)
+    masters = {part.name for part in parts if part.is_master}
+    keys = dict.fromkeys(part.job for part in parts if part.job)
+    shown = [part for part in parts if reading.focus in ("", part.name) or part.is_master]
+    rows = sorted(
+        (_row(reading, part) for part in shown), key=lambda row: (row.job, row.role != "rank 0", natural(row.pod))
+    )
+    findings = fold(observed, masters, reading.focus)
+    return Explanation(reading.target, reading.namespace, tuple(keys), tuple(findings), tuple(rows))
+
+
+def _causes(reading: Reading, parts: list[Part]) -> Iterator[Observation]:
+    refused = list(events.observe_refusals(reading, parts))
+    yield from refused
+    yield from injection.observe(reading, parts)
+    yield from members.observe(reading, parts, is_refused=bool(refused))
+    yield from scheduling.observe(reading, parts)
+    attached = list(networks.observe(reading, parts))
+    yield from attached
+    yield from containers.observe(parts)
+    yield from addresses.observe(reading, parts)
+    yield from memory.observe(reading, parts)
+    yield from interfaces.observe(reading, parts)
+    yield from drift.observe(reading, parts)
+    unattached = {pod for one in attached if one.level == "fail" for pod in one.pods}
+    yield from events.observe(reading, parts, unattached)
+    for unread in reading.unread:
+        yield Observation(Stage.UNREAD, "warn", "unread", unread.problem, subject=unread.what)
+    if parts and not any(part.is_live for part in parts):
+        phases = Counter(part.phase for part in parts)
+        message = "has no live pod: " + ", ".join(f"{number:,} {phase}" for phase, number in phases.items())
+        yield Observation(Stage.SUMMARY, "ok", members.TOPIC, message, subject=reading.target)
+    if not parts and not refused:
+        message = f"namespace {reading.namespace} has no pod of it"
+        action = "look at the job itself: is it suspended, queued, or finished?"
+        yield Observation(Stage.MEMBERS, "fail", members.TOPIC, message, action, subject=reading.target)
+
+
+def _row(reading: Reading, part: Part) -> Row:
+    return Row(
+        pod=part.name,
+        job=part.job,
+        role="rank 0" if part.is_master else "worker" if part.job else NOTHING,
+        phase=_phase(part),
+        node=part.node or NOTHING,
+        address=_address(part) or NOTHING,
+        told=(part.member.published.master_addr if part.member else "") or NOTHING,
+        wait=_wait(reading, part),
+        details=_details(reading, part),
+    )
+
+
+def _flat(row: Row) -> dict[str, Any]:
+    found = asdict(row)
+    return {**{key: value for key, value in found.items() if key != "details"}, **found["details"]}
+
+
+def _details(reading: Reading, part: Part) -> Mapping[str, Any]:
+    status = part.status
+    attached = [entry for entry in networks.network_status(part.pod) or () if entry.get("default") is not True]
+    return {
+        **{key: status.get(key) for key in ("profile", "version", "injected", "kept", "skipped")},
+        "today": list(drift.changes_today(reading, part)),
+        "networks": [
+            {"interface": entry.get("interface"), "network": entry.get("name"), "addresses": entry.get("ips") or []}
+            for entry in attached
+        ],
+        "lacks": list(waiting.lacks(part)) if part.is_live else [],
+    }
+
+
+def _phase(part: Part) -> str:
+    """Return the phase; of a pod that does not train the reason that its first waiting container gives."""
+    if part.is_live and part.node:
+        for status in part.container_statuses():
+            reason = ((status.get("state") or {}).get("waiting") or {}).get("reason")
+            if reason and reason not in ("PodInitializing", "ContainerCreating"):
+                return str(reason)
+    if part.phase == "Pending" and part.node:
+        return "Init" if part.state_of(names.WAIT_CONTAINER).get("running") else "Starting"
+    return part.phase
+
+
+def _address(part: Part) -> str:
+    if part.member is not None and part.member.wanted:
+        return part.member.secondary.address
+    for entry in networks.network_status(part.pod) or ():
+        ips = entry.get("ips")
+        if entry.get("default") is not True and isinstance(ips, list) and ips:
+            return str(ips[0])
+    return ""
+
+
+def _wait(reading: Reading, part: Part) -> str:
+    if not waiting.needs(part):
+        return NOTHING
+    seconds = waiting.seconds_waited(reading, part)
+    if seconds is not None:
+        return duration(seconds)
+    ended = part.state_of(names.WAIT_CONTAINER).get("terminated") or {}
+    if "exitCode" in ended:
+        return "over" if ended["exitCode"] == 0 else f"status {ended['exitCode']}"
+    return NOTHING

@@ -1,0 +1,164 @@
+"""Say what was injected into each pod and what was not, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from webhook.core import names
+from webhook.core.finding import Level
+from webhook.core.model import Decision, Outcome, Reason
+from webhook.diagnose.explain.members import is_apart
+from webhook.diagnose.explain.observation import Observation, Stage, common_form
+from webhook.diagnose.explain.part import Part
+from webhook.diagnose.explain.reading import Reading
+
+TOPIC = "injection"
+RENDEZVOUS = "rendezvous"
+_NOTHING_ASKED = (Reason.NOT_ASKED, Reason.NO_SIDECAR, Reason.DISABLED)
+_HARMLESS = (Reason.SINGLE_NODE, Reason.NO_PROCESS_GROUP, Reason.KEEPS_NAME, Reason.HUGEPAGES)
+_LOOKED_AT_ELSEWHERE = (
+    Reason.POD_SECURITY,
+    Reason.NOT_ROOT,
+    Reason.USER_NAMESPACE,
+    Reason.OVERSIZED,
+    Reason.DISAGREES,
+    Reason.RAISED,
+)
+_BY_CHOICE = (Reason.OPTED_OUT, Reason.ROLE)
+_ALIKE = "give all pods of the job the same labels and networks, then restart it"
+
+
+def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
+    """Look at every pod that is not finished."""
+    live = [part for part in parts if part.phase not in ("Succeeded", "Failed")]
+    jobs: dict[str, str] = {}
+    for part in live:
+        if part.is_injected:
+            jobs[part.job] = min(jobs.get(part.job, part.created), part.created)
+    members = [part for part in live if part.member is not None and part.member.wanted]
+    lost = {part.job for part in members} - {part.job for part in members if part.is_master}
+    is_held_back = not jobs and not any(part.phase == "Running" for part in live)  # not by the lack of injection
+    for part in live:
+        is_missed = part.job in lost and is_apart(part)
+        if part.is_injected:
+            yield from _injected(part, is_missed=is_missed)
+        else:
+            found = _not_injected(reading, part, some_injected=bool(jobs), first_injected=jobs.get(part.job, ""))
+            if is_held_back and found.stage is Stage.ADMISSION:
+                found = replace(found, stage=Stage.SPEED)
+            yield _missed(found) if is_missed else found
+
+
+def _missed(one: Observation) -> Observation:
+    """Say of a rank 0 what follows for the members that wait for it."""
+    message = f"{one.message}; so rank 0's address is published to nobody"
+    action = one.action or _ALIKE
+    return replace(one, stage=Stage.ADMISSION, level="fail", message=message, action=action)
+
+
+def _injected(part: Part, *, is_missed: bool) -> Iterator[Observation]:
+    status, pods = part.status, (part.name,)
+    told = [f"{key} {', '.join(map(str, status[key]))}" for key in ("injected", "kept") if _listed(status.get(key))]
+    profile, version = status.get("profile", "(unreadable)"), status.get("version", "?")
+    message = f"profile {profile}, version {version}: {'; '.join(told) or 'nothing had to be injected'}"
+    if not status:
+        message = f"annotation {names.STATUS}, which says what was injected, cannot be read"
+    yield Observation(Stage.SUMMARY, "ok", TOPIC, message, pods=pods)
+    if is_missed:
+        yield _missed(_without_rendezvous(part))
+    verdict = part.verdict
+    if verdict is None or not verdict.allowed or not verdict.profile:
+        for step, why in _skipped(part).items():
+            if is_missed and step == RENDEZVOUS:
+                continue  # told above
+            yield Observation(Stage.SUMMARY, "ok", TOPIC, f"not injected: {step}: {why}", pods=pods)
+        return
+    for decision in verdict.decisions:
+        if not (is_missed and decision.step == RENDEZVOUS):
+            yield from _decision(part, decision)
+
+
+def _without_rendezvous(part: Part) -> Observation:
+    why = _skipped(part).get(RENDEZVOUS)
+    message = f"lacks label {names.JOB} or annotation {names.RENDEZVOUS_NETWORK}, which injection sets"
+    if why is not None:
+        message = f"not injected: {RENDEZVOUS}: {common_form(str(why), part.name)}"
+    return Observation(Stage.ADMISSION, "fail", TOPIC, message, pods=(part.name,))
+
+
+def _skipped(part: Part) -> Mapping[str, object]:
+    skipped = part.status.get("skipped")
+    return skipped if isinstance(skipped, dict) else {}
+
+
+def _decision(part: Part, decision: Decision) -> Iterator[Observation]:
+    step, outcome, reason, _ = decision
+    if reason in _LOOKED_AT_ELSEWHERE:
+        return
+    if outcome is not Outcome.WARNED and (outcome is not Outcome.SKIPPED or reason in _NOTHING_ASKED):
+        return
+    message = common_form(decision.message.removeprefix(f"pod {part.name}: "), part.name)
+    if outcome is Outcome.WARNED:
+        yield Observation(Stage.SPEED, "warn", TOPIC, f"{step}: {message}", pods=(part.name,))
+    else:
+        level: Level = "ok" if reason in _HARMLESS else "warn"
+        stage = Stage.SUMMARY if level == "ok" else Stage.SPEED
+        yield Observation(stage, level, TOPIC, f"not injected: {step}: {message}", pods=(part.name,))
+
+
+def _not_injected(reading: Reading, part: Part, *, some_injected: bool, first_injected: str) -> Observation:
+    pods, verdict = (part.name,), part.verdict
+    level: Level = "warn" if some_injected else "fail"
+    stage = Stage.SPEED if some_injected else Stage.ADMISSION
+    if verdict is None:
+        action = (
+            f"name the profiles file by --profiles, and see that namespace {reading.namespace} carries {names.PROFILE}"
+        )
+        return Observation(stage, level, TOPIC, "nothing was injected; why cannot be told", action, pods)
+    decision = verdict.decisions[0] if verdict.decisions else None
+    text = common_form(decision.message.removeprefix(f"pod {part.name}: "), part.name) if decision else ""
+    if verdict.observed:
+        message = f"nothing was injected: label {names.MODE} of namespace {reading.namespace} only observes"
+        return Observation(Stage.ADMISSION, "warn", TOPIC, message, "remove the label, then restart the job", pods)
+    if not verdict.allowed:
+        action = "correct that, then restart the job"
+        return Observation(
+            stage, "fail", TOPIC, f"nothing was injected, and today it would be denied: {text}", action, pods
+        )
+    if verdict.profile and verdict.reason in ("injected", "unchanged"):
+        why, action = _uncalled(reading, part, first_injected)
+        message = f"was created without injection, {why}; today it would get profile {verdict.profile}"
+        return Observation(Stage.ADMISSION, "fail", TOPIC, message, action, pods)
+    if decision is not None and decision.reason is Reason.OPTED_OUT and first_injected and not part.is_master:
+        message = f"is left out, and others of its job are not: they meet on another network; {text}"
+        return Observation(Stage.MEMBERS, "fail", TOPIC, message, _ALIKE, pods)
+    if decision is not None and decision.reason in _BY_CHOICE:
+        return Observation(Stage.SUMMARY, "ok", TOPIC, f"not injected: {text}", pods=pods)
+    action = ""
+    if decision is not None and decision.reason is Reason.NO_PROFILE:
+        action = f"kubectl label namespace {reading.namespace} {names.PROFILE}=PROFILE, then restart the job"
+    return Observation(stage, level, TOPIC, f"not injected: {text}", action, pods)
+
+
+def _uncalled(reading: Reading, part: Part, first_injected: str) -> tuple[str, str]:
+    """Return why a pod that would be injected was not, and what to do; times are compared as text."""
+    if reading.labels is not None and names.PROFILE not in reading.labels:
+        why = f"for its namespace carries no label {names.PROFILE}, without which only component pod-opt-in lets the webhook be called"
+        return why, f"kubectl label namespace {reading.namespace} {names.PROFILE}=PROFILE, then restart the job"
+    action = "see fabric-injector check, which tells whether the webhook is called; then restart the job"
+    if first_injected and part.created > first_injected:
+        return "while older pods of the job were: the webhook was not called, or only observed", action
+    if reading.labelled > part.created:
+        why = "perhaps before its namespace was labelled (it was changed later)"
+        return why, "restart the job; where that does not help, see fabric-injector check"
+    if "" < reading.labelled < part.created:
+        return (
+            "though its namespace was labelled: the webhook was not called, only observed, or had other profiles",
+            action,
+        )
+    return "before its namespace was labelled, or while the webhook was not called", action
+
+
+def _listed(value: object) -> bool:
+    return isinstance(value, list) and bool(value)

@@ -1,0 +1,92 @@
+"""Say whether NCCL and Gloo are given the interface on which the ranks meet, all members the same, and NCCL its devices."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from webhook.core import names, podspec
+from webhook.core.accelerators import is_accelerator
+from webhook.core.injection.environment import RDMA_SWITCHES, disables_rdma, gloo_may_use, nccl_may_use
+from webhook.core.injection.ipc_lock import may_lock
+from webhook.core.profiles import Profiles
+from webhook.diagnose.explain.observation import Observation, Stage, named
+from webhook.diagnose.explain.part import Part
+from webhook.diagnose.explain.placement import devices
+from webhook.diagnose.explain.reading import Reading
+
+TOPIC = "interfaces"
+_VARIABLES: tuple[tuple[str, Callable[[str, str], bool]], ...] = (
+    (names.ENV_NCCL_SOCKET_IFNAME, nccl_may_use),
+    (names.ENV_GLOO_SOCKET_IFNAME, gloo_may_use),
+)
+
+
+def observe(reading: Reading, parts: Sequence[Part]) -> Iterator[Observation]:
+    """Look at literal values: those of the training container, over them those that its command exports."""
+    for part in parts:
+        if part.is_live and part.is_injected:
+            yield from _without_devices(reading, part)
+    yield from _sockets(parts)
+
+
+def _without_devices(reading: Reading, part: Part) -> Iterator[Observation]:
+    for variable in RDMA_SWITCHES:
+        value, where = _value(part, variable)
+        if not value or not disables_rdma(variable, value):
+            continue
+        fabric = [resource for resource in devices(part.pod) if not is_accelerator(resource)]
+        is_rdma = may_lock(
+            part.training.get("securityContext") or {}
+        )  # of another fabric, sockets are the way to use it
+        profile = (reading.profiles or Profiles()).profiles.get(str(part.status.get("profile")))
+        if fabric and is_rdma and (profile is None or profile.env.get(variable) != value):
+            message = f"{variable}={value} keeps NCCL from {', '.join(fabric)}: it uses sockets"
+            action = f"remove the variable from {where}, then restart the job"
+            yield Observation(Stage.SPEED, "warn", TOPIC, message, action, (part.name,))
+
+
+def _value(part: Part, variable: str) -> tuple[str | None, str]:
+    """Return the value that counts, and where it is from."""
+    if exported := _exported(part, variable):
+        return exported, "its command"
+    return podspec.env_value(part.training, variable), "the job or the profile"
+
+
+def _sockets(parts: Iterable[Part]) -> Iterator[Observation]:
+    jobs: dict[str, list[Part]] = {}
+    for part in parts:
+        if part.member is not None and part.member.wanted:
+            jobs.setdefault(part.member.job, []).append(part)
+    for key, members in jobs.items():
+        for variable, may_use in _VARIABLES:
+            values: dict[str, list[str]] = {}
+            for part in members:
+                value, where = _value(part, variable)
+                if value is None:
+                    continue
+                values.setdefault(value, []).append(part.name)
+                interface = part.member.wanted.rpartition("@")[2] if part.member else ""
+                if not may_use(value, interface):
+                    message = f"{variable}={value} rules out {interface}, on which the ranks meet"
+                    action = f"remove the variable from {where}, then restart the job"
+                    yield Observation(Stage.SPEED, "warn", TOPIC, message, action, (part.name,))
+            if len(values) > 1:
+                listed = "; ".join(
+                    f"{value or 'nothing'} in {len(pods):,} ({named(pods)})" for value, pods in values.items()
+                )
+                action = "give all members the same, then restart the job"
+                yield Observation(
+                    Stage.SPEED,
+                    "warn",
+                    TOPIC,
+                    f"its members disagree on {variable}: {listed}",
+                    action,
+                    subject=f"job {key}",
+                )
+
+
+def _exported(part: Part, variable: str) -> str:
+    """Return the last literal value that the command's shell text gives the variable; empty where there is none."""
+    found = re.findall(rf"\b{variable}=[\"']?([^\s\"';&|$`]+)", " ".join(podspec.argv(part.training)))
+    return str(found[-1]) if found else ""

@@ -1,0 +1,116 @@
+"""Say who is missing from a job: rank 0 above all, or who is in it twice."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from webhook.core import podspec
+from webhook.core.finding import Level
+from webhook.diagnose.explain.observation import Observation, Stage, duration, named
+from webhook.diagnose.explain.part import Part, log_command
+from webhook.diagnose.explain.reading import Reading, seconds_since
+from webhook.diagnose.explain.waiting import seconds_waited
+
+TOPIC = "members"
+_NODES = re.compile(r"--nnodes(?:=|\s+)[\"']?(\d{1,6})(?![\d:])")
+"""A fixed number; of ``2:4`` only torchrun knows how many there should be."""
+_SOON_SECONDS = 30.0
+_ENDING_SECONDS = 300.0
+"""How long members may take to end after rank 0: they write checkpoints."""
+
+
+def observe(reading: Reading, parts: Iterable[Part], *, is_refused: bool = False) -> Iterator[Observation]:
+    """Look at every job among the pods by itself. *is_refused*: it is told why pods could not be created."""
+    jobs: dict[str, list[Part]] = {}
+    for part in parts:
+        if part.job:
+            jobs.setdefault(part.job, []).append(part)
+    for key, members in jobs.items():
+        yield from _rank_zero(reading, key, members)
+        yield from _number(key, members, is_refused=is_refused)
+
+
+def _rank_zero(reading: Reading, key: str, members: Sequence[Part]) -> Iterator[Observation]:
+    told = [part for part in members if part.member is not None and part.member.wanted]
+    masters = [part for part in told if part.is_master]
+    subject = f"job {key}"
+    if len(masters) > 1:
+        newest = max(masters, key=lambda part: (part.created, str(part.pod["metadata"].get("uid"))))
+        listed = named([part.name for part in masters])
+        message = f"has {len(masters)} live rank-0 pods ({listed}): all are told of {newest.name}, the newest"
+        others = " ".join(part.name for part in masters if part is not newest)
+        yield Observation(
+            Stage.MEMBERS,
+            "fail",
+            TOPIC,
+            message,
+            f"delete the others: kubectl delete pod -n {reading.namespace} {others}",
+            subject=subject,
+        )
+    if masters or not told:
+        return
+    if any(is_apart(part) for part in members):
+        return  # why that is so is told of the pod itself, see injection
+    ended = [part for part in members if part.is_master]
+    if ended:
+        last = max(ended, key=lambda part: str(part.pod["metadata"].get("creationTimestamp")))
+        if last.phase == "Succeeded" and all(seconds_waited(reading, part) is None for part in told):
+            yield _succeeded(reading, last)
+            return
+        message = f"rank 0 is {last.phase}{_why_ended(last)}, and its members still run"
+        action = f"look at its log, then restart the job: {log_command(last, str(last.training.get('name')))}"
+        if last.phase == "Terminating":
+            action = "wait for the next one; if this one stays, look at its finalizers and at its node's kubelet"
+        yield Observation(Stage.MEMBERS, "fail", TOPIC, message, action, (last.name,))
+        return
+    ages = [seconds_since(part.pod["metadata"].get("creationTimestamp"), reading.now) or 0.0 for part in told]
+    level: Level = "fail" if max(ages) > _SOON_SECONDS else "warn"
+    action = "look at the Events of the job's owner, and at the quota and policies of its namespace"
+    yield Observation(Stage.MEMBERS, level, TOPIC, "has no rank-0 pod", action, subject=subject)
+
+
+def is_apart(part: Part) -> bool:
+    """Tell a live rank 0 whose address is published to nobody, for it does not meet the others where they wait for it."""
+    return part.is_master and part.is_live and not (part.member and part.member.wanted)
+
+
+def _succeeded(reading: Reading, part: Part) -> Observation:
+    state = part.state_of(str(part.training.get("name"))).get("terminated") or {}
+    seconds = seconds_since(state.get("finishedAt"), reading.now) or 0.0
+    if seconds < _ENDING_SECONDS:
+        message = "rank 0 has ended well, and its members are to follow"
+        return Observation(Stage.SUMMARY, "ok", TOPIC, message, pods=(part.name,))
+    message = f"rank 0 has ended well {duration(seconds)} ago, and its members still run"
+    return Observation(Stage.MEMBERS, "warn", TOPIC, message, "look at the logs of those that run", (part.name,))
+
+
+def _why_ended(part: Part) -> str:
+    for status in part.container_statuses():
+        ended = (status.get("state") or {}).get("terminated") or {}
+        if ended.get("exitCode"):
+            return f" (container {status.get('name')} exited with {ended['exitCode']})"
+    reason = (part.pod.get("status") or {}).get("reason")
+    return f" ({reason})" if reason else ""
+
+
+def _number(key: str, members: Sequence[Part], *, is_refused: bool) -> Iterator[Observation]:
+    wanted = max((expected_members(part) for part in members), default=0)
+    there = [part for part in members if part.phase != "Terminating"]
+    if wanted > len(there) > 0:
+        message = f"has {len(there):,} of {wanted:,} members"
+        action = "" if is_refused else "look at the Events of the job's owner: pods that were refused are told there"
+        yield Observation(Stage.MEMBERS, "warn", TOPIC, message, action, subject=f"job {key}")
+
+
+def expected_members(part: Part) -> int:
+    """Return how many pods the job is to have, as the pod itself tells; 0 where it does not."""
+    annotations = podspec.annotations(part.pod)
+    for key in ("leaderworkerset.sigs.k8s.io/size", "kueue.x-k8s.io/pod-group-total-count"):
+        if annotations.get(key, "").isdecimal():
+            return int(annotations[key])
+    if "--nnodes" in (text := " ".join(podspec.argv(part.training))):
+        found = _NODES.search(text)
+        return int(found[1]) if found else 0
+    nodes = podspec.env_value(part.training, "PET_NNODES") or ""
+    return int(nodes) if nodes.isdecimal() else 0

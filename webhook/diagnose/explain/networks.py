@@ -1,0 +1,160 @@
+"""Say what Multus gave each pod, against what its annotation asks for."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from webhook.core import names, podspec
+from webhook.core.finding import Level
+from webhook.core.model import Object
+from webhook.core.networks import parse_networks
+from webhook.core.reconcile.complaint import BOUND_SECONDS
+from webhook.diagnose.explain.observation import Observation, Stage, common_form
+from webhook.diagnose.explain.part import Part
+from webhook.diagnose.explain.reading import Reading
+from webhook.diagnose.explain.scheduling import event_time
+
+TOPIC = "networks"
+_EXHAUSTED = re.compile(
+    r"no IP addresses available|could not allocate IP in range|no (?:free|available) (?:IP|address)|exhausted",
+    re.IGNORECASE,
+)
+"""What host-local, whereabouts, nv-ipam and their like say where every address is taken."""
+_SANDBOX = ("FailedCreatePodSandBox", "FailedCreatePodSandbox")
+_VOLUME = ("FailedMount", "FailedAttachVolume", "FailedMapVolume")
+_BEGUN_SECONDS = 15.0
+"""Multus writes its annotation before the first container runs; to read it may take this long."""
+_FRESH_SECONDS = 20.0
+"""How long a volume may fail to come: the kubelet has yet to learn of Secrets and ConfigMaps."""
+
+
+def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
+    """Look at pods that are on a node."""
+    failures = failures_of_pods(reading.events or (), _SANDBOX)
+    unmounted = failures_of_pods(reading.events or (), _VOLUME)
+    for part in parts:
+        if not part.is_live or not part.node or podspec.is_host_network(part.pod):
+            continue
+        asked = podspec.annotations(part.pod).get(names.NETWORKS)
+        volume = unmounted.get(part.name, "")
+        if volume and network_status(part.pod) is None:
+            yield from _unmounted(reading, part, volume)
+        elif asked:
+            yield from _attached(reading, part, asked, failures.get(part.name, ""))
+
+
+def _unmounted(reading: Reading, part: Part, failure: str) -> Iterator[Observation]:
+    if part.seconds_bound(reading) >= _FRESH_SECONDS and part.phase == "Pending":
+        action = "create what is named, or correct the pod's volume; its network is made after that"
+        message = "a volume of it cannot be mounted"
+        yield Observation(Stage.NETWORK, "fail", "volumes", message, action, (part.name,), detail=failure)
+
+
+def _attached(reading: Reading, part: Part, asked: str, failure: str) -> Iterator[Observation]:
+    pods = (part.name,)
+    status = network_status(part.pod)
+    told = podspec.annotations(part.pod)
+    if status is None and (told.get(names.NETWORK_STATUS) or told.get(names.NETWORKS_STATUS)):
+        message = f"annotation {names.NETWORK_STATUS} is no list of networks"
+        yield Observation(Stage.NETWORK, "fail", TOPIC, message, "look at Multus' log on the pod's node", pods)
+        return
+    try:
+        elements = parse_networks(asked, reading.namespace).elements
+    except ValueError:
+        return  # what admission says of it is told
+    absent = [
+        key for key in dict.fromkeys((each.namespace, each.name) for each in elements) if _is_absent(reading, key)
+    ]
+    for namespace, name in absent:
+        message = f"asks for network {namespace}/{name}, which does not exist"
+        action = f"create NetworkAttachmentDefinition {name} in namespace {namespace}, or correct the name and restart the job"
+        level: Level = "fail" if status is None else "warn"
+        yield Observation(Stage.NETWORK, level, TOPIC, message, action, pods)
+    if status is None:
+        if not absent:
+            yield from _no_status(reading, part, failure)
+        return
+    there = Counter(str(entry.get("name")) for entry in status if entry.get("default") is not True)
+    for key, number in Counter(f"{each.namespace}/{each.name}" for each in elements).items():
+        if there[key] + there[key.partition("/")[2]] < number:
+            message = f"asks for network {key} {_times(number)}, and annotation {names.NETWORK_STATUS} lists it {_times(there[key])}"
+            action = f"was annotation {names.NETWORKS} changed after the pod had started? Delete the pod: its owner makes another"
+            yield Observation(Stage.NETWORK, "fail", TOPIC, message, action, pods)
+    yield from _address(part)
+
+
+def _no_status(reading: Reading, part: Part, failure: str) -> Iterator[Observation]:
+    pods, seconds = (part.name,), part.seconds_bound(reading)
+    if failure:
+        message = "its network could not be made"
+        action = "correct the NetworkAttachmentDefinition, or look at its CNI plugin and its IPAM on the node"
+        if _EXHAUSTED.search(failure):
+            action = (
+                "enlarge the range of the network's IPAM and restart the job, or free the addresses that pods which are gone still "
+                "hold in it"
+            )
+        yield Observation(Stage.NETWORK, "fail", TOPIC, message, action, pods, detail=failure)
+    elif seconds >= (_BEGUN_SECONDS if part.has_begun else BOUND_SECONDS):
+        since = "has begun" if part.has_begun else "has been on its node for more than a minute"
+        message = f"{since}, and Multus has written no annotation {names.NETWORK_STATUS}"
+        action = "is Multus running on the node, and is its configuration the first in /etc/cni/net.d?"
+        if reading.events is None:
+            action = "its Events say why: ask for list of events, or let one who may read them run this"
+        yield Observation(Stage.NETWORK, "fail", TOPIC, message, action, pods)
+    else:
+        yield Observation(Stage.SUMMARY, "ok", TOPIC, "has just been bound; its network is being made", pods=pods)
+
+
+def _is_absent(reading: Reading, key: tuple[str, str]) -> bool:
+    """Tell a network that was asked for and does not exist."""
+    return reading.networks.get(key, {}) is None
+
+
+def _address(part: Part) -> Iterator[Observation]:
+    """Look at the network on which the ranks meet."""
+    member, pods = part.member, (part.name,)
+    if member is None or not member.wanted:
+        return
+    secondary = member.secondary
+    if secondary.problem:
+        message = (
+            f"network {member.wanted} gave no address that can be used: {common_form(secondary.problem, part.name)}"
+        )
+        action = "look at the network's IPAM and at Multus' log"
+        yield Observation(
+            Stage.NETWORK, "fail", TOPIC, message, action, pods, detail=common_form(secondary.problem, part.name)
+        )
+    elif not secondary.address:
+        message = f"has no address on {member.wanted}: annotation {names.NETWORK_STATUS} tells none"
+        yield Observation(Stage.NETWORK, "fail", TOPIC, message, "look at the network's IPAM", pods)
+    elif secondary.interface:
+        message = f"network {member.wanted} came up on interface {secondary.interface}, and the socket variables name the other"
+        action = "set multus.defaultNetworks in the profiles file as this cluster's Multus has it, then restart the job"
+        yield Observation(Stage.NETWORK, "fail", "interfaces", message, action, pods)
+
+
+def network_status(pod: Object) -> list[Object] | None:
+    """Return the entries of the pod's network-status; None where it is missing or no list of objects."""
+    told = podspec.annotations(pod)
+    try:
+        value = json.loads(told.get(names.NETWORK_STATUS) or told.get(names.NETWORKS_STATUS) or "null")
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, list) and all(isinstance(each, dict) for each in value) else None
+
+
+def failures_of_pods(events: Iterable[Object], reasons: Collection[str]) -> Mapping[str, str]:
+    """Return what was last said of each pod for one of the reasons, by pod name, without ids."""
+    found = {}
+    for event in sorted((each for each in events if each.get("reason") in reasons), key=event_time):
+        pod = str((event.get("involvedObject") or {}).get("name"))
+        text = str(event.get("message") or "")
+        found[pod] = common_form(text.partition("desc = ")[2] or text, pod)
+    return found
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number} times"

@@ -1,0 +1,147 @@
+"""Say of one pod what all topics ask: which part it plays, where it is, how far it has come, and what it would get today."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from webhook.core import names, podspec
+from webhook.core.model import Object
+from webhook.core.profiles import Profile
+from webhook.core.reconcile import Member, read_member
+from webhook.core.review import Verdict
+from webhook.core.training_container import choose_container
+from webhook.core.workloads import Member as Found
+from webhook.core.workloads import NotTraining, recognise
+from webhook.diagnose.explain.reading import Reading, seconds_since
+
+_FINISHED = ("Succeeded", "Failed")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Hold a pod and what was made of it.
+
+    *member* is None for a pod without the job label and for one that is being deleted. *found*: what training system it is of.
+    *verdict*: what admission would decide today, None where that cannot be known.
+    """
+
+    pod: Object
+    found: Found | NotTraining
+    member: Member | None = None
+    verdict: Verdict | None = None
+
+    @property
+    def name(self) -> str:
+        """Return the pod's name."""
+        return str(self.pod["metadata"].get("name") or "")
+
+    @property
+    def created(self) -> str:
+        """Return when it was created, as the API writes times; they sort as text."""
+        return str(self.pod["metadata"].get("creationTimestamp") or "")
+
+    @property
+    def job(self) -> str:
+        """Return the key that its label says, else the one that it would get; empty where it meets nobody."""
+        label = podspec.labels(self.pod).get(names.JOB)
+        if label:
+            return label
+        meets = self.found.rendezvous if isinstance(self.found, Found) else None
+        return meets.job if meets else ""
+
+    @property
+    def is_master(self) -> bool:
+        """Tell rank 0, by its label, else by its training system."""
+        role = podspec.labels(self.pod).get(names.RENDEZVOUS)
+        if role:
+            return role == "master"
+        meets = self.found.rendezvous if isinstance(self.found, Found) else None
+        return meets is not None and meets.role == "master"
+
+    @property
+    def is_injected(self) -> bool:
+        """Tell whether the webhook has seen the pod and injected what its profile says."""
+        return names.STATUS in podspec.annotations(self.pod)
+
+    @property
+    def status(self) -> Mapping[str, Any]:
+        """Return what annotation fabric-injector.io/status says; empty where it is missing or unreadable."""
+        try:
+            value = json.loads(podspec.annotations(self.pod).get(names.STATUS) or "{}")
+        except (ValueError, RecursionError):
+            return {}
+        return value if isinstance(value, dict) else {}
+
+    @property
+    def phase(self) -> str:
+        """Return the phase, ``Terminating`` for a pod that is being deleted."""
+        if self.pod["metadata"].get("deletionTimestamp"):
+            return "Terminating"
+        return str((self.pod.get("status") or {}).get("phase") or "Pending")
+
+    @property
+    def is_live(self) -> bool:
+        """Tell a pod that is neither finished nor being deleted."""
+        return self.phase not in (*_FINISHED, "Terminating")
+
+    @property
+    def node(self) -> str:
+        """Return the node that it is bound to, else an empty text."""
+        return str((self.pod.get("spec") or {}).get("nodeName") or "")
+
+    @property
+    def training(self) -> Object:
+        """Return the training container; an empty one where there is none."""
+        found = podspec.containers(self.pod)
+        named = podspec.annotations(self.pod).get(names.CONTAINER)
+        if not found or (named and all(each.get("name") != named for each in found)):
+            return found[0] if found else {}
+        return found[choose_container(self.pod, _ANY, self.found if isinstance(self.found, Found) else None)[0]]
+
+    def condition(self, kind: str) -> Object:
+        """Return the condition of this type, else an empty one."""
+        for each in (self.pod.get("status") or {}).get("conditions") or ():
+            if each.get("type") == kind:
+                return dict(each)
+        return {}
+
+    def container_statuses(self) -> list[Object]:
+        """Return the states of init containers and containers, in the order in which they run."""
+        status = self.pod.get("status") or {}
+        return [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
+
+    def state_of(self, container: str) -> Object:
+        """Return ``state`` of a container, ``{"running": {"startedAt": …}}``, else an empty one."""
+        return next(
+            (each.get("state") or {} for each in self.container_statuses() if each.get("name") == container), {}
+        )
+
+    @property
+    def has_begun(self) -> bool:
+        """Tell whether a container of it has run, init container or not: its network was made before."""
+        states = [status.get("state") or {} for status in self.container_statuses()]
+        return any("running" in state or "terminated" in state for state in states)
+
+    def seconds_bound(self, reading: Reading) -> float:
+        """Return for how long a pod that is on a node has been there."""
+        condition = self.condition("PodScheduled")
+        since = condition.get("lastTransitionTime") if condition.get("status") == "True" else None
+        return seconds_since(since or self.pod["metadata"].get("creationTimestamp"), reading.now) or 0.0
+
+
+_ANY = Profile(name="")
+
+
+def read_part(pod: Object, verdict: Verdict | None = None) -> Part:
+    """Read a pod as the API server gives it."""
+    live = (pod.get("status") or {}).get("phase") not in _FINISHED
+    return Part(pod, recognise(pod), read_member(pod) if live else None, verdict)
+
+
+def log_command(part: Part, container: str, *, before: bool = False) -> str:
+    """Return what shows a container's log; *before*: of the run before this one. POD stands for a pod that it is told of."""
+    previous = " --previous" if before else ""
+    return f"kubectl logs -n {part.pod['metadata'].get('namespace')} POD -c {container}{previous}"

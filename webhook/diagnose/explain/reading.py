@@ -1,0 +1,72 @@
+"""Hold what was read of a job and its cluster: the input of every topic, without a clock and without a network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from webhook.core import names
+from webhook.core.model import Object
+from webhook.core.profiles import Profiles
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Name a part that could not be read, ``nodes``, and why: the rest is explained without it."""
+
+    what: str
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Hold the objects as the API server gave them; None where they could not be read.
+
+    *target* as ``job/train``; *owner* is the name that owners of its pods carry, ``train``. *focus* is the one pod that was asked
+    for, else empty. *pods* are all that may belong to the job, also finished ones. *networks*: the NetworkAttachmentDefinitions that
+    were asked for by (namespace, name), None for one that does not exist. *lease*: empty for one that does not exist.
+    *labelled*: when the profile label of the namespace was written, as `label_time` tells. *neighbours*: by the name of a node that
+    offers what a pod on no node asks for, the pods of all namespaces there.
+    *now* is the API server's time, which all other times come from.
+    """
+
+    target: str
+    namespace: str
+    now: datetime
+    pods: tuple[Object, ...] = ()
+    owner: str = ""
+    focus: str = ""
+    labels: Mapping[str, str] | None = None
+    labelled: str = ""
+    events: tuple[Object, ...] | None = None
+    nodes: tuple[Object, ...] | None = None
+    neighbours: Mapping[str, tuple[Object, ...]] | None = field(default_factory=dict)
+    networks: Mapping[tuple[str, str], Object | None] = field(default_factory=dict)
+    profiles: Profiles | None = None
+    lease: Object | None = None
+    lease_key: tuple[str, str] = ("fabric-injector", "fabric-injector")
+    unread: tuple[Unread, ...] = ()
+
+
+def label_time(namespace: Object) -> str:
+    """Return when the one who owns the namespace's profile label last added or changed a field of it; empty where that is not told.
+
+    Source: metadata.managedFields. One who applies a label that is there already owns it too, at the time of its own last change, which
+    may be older than the label, or at none: of several times none is trusted.
+    """
+    times = {
+        str(entry["time"])
+        for entry in namespace["metadata"].get("managedFields") or ()
+        if f"f:{names.PROFILE}" in (((entry.get("fieldsV1") or {}).get("f:metadata") or {}).get("f:labels") or {})
+        and entry.get("time")
+    }
+    return times.pop() if len(times) == 1 else ""
+
+
+def seconds_since(text: object, now: datetime) -> float | None:
+    """Return how long ago a time of the API was; None where it is missing or no time."""
+    try:
+        return (now - datetime.fromisoformat(str(text))).total_seconds()
+    except (ValueError, TypeError):
+        return None

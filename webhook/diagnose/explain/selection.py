@@ -1,0 +1,113 @@
+"""Find the pods of a job by the name that people know it by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from webhook.core import names, podspec
+from webhook.core.model import Object
+from webhook.core.reconcile.complaint import SIBLING_LABELS
+
+_NAMES = (
+    "torchx.pytorch.org/app-name",
+    *(label for label in SIBLING_LABELS if not label.endswith("-uid") and label != "group-name"),
+)
+"""Labels that hold a job's name; ``group-name`` is its operator's."""
+_OWN_IDS = ("jobset.sigs.k8s.io/jobset-uid",)
+_GROUPS = ("leaderworkerset.sigs.k8s.io/name", "leaderworkerset.sigs.k8s.io/group-index")
+
+
+@dataclass(slots=True)
+class Candidate:
+    """Describe one job: *key* of its label, empty where no pod of it was injected; *title* as ``PyTorchJob/train``."""
+
+    title: str
+    key: str = ""
+    pods: dict[str, Object] = field(default_factory=dict)
+    live: int = 0
+    created: str = ""
+
+    def add(self, pod: Object) -> None:
+        """Count a pod in."""
+        metadata = pod["metadata"]
+        self.pods[str(metadata.get("name"))] = pod
+        self.live += _is_live(pod)
+        self.created = max(self.created, str(metadata.get("creationTimestamp") or ""))
+
+    def __str__(self) -> str:
+        """Describe it for the choice."""
+        return f"{self.key or self.title}: {self.title}, {len(self.pods):,} pods, newest of {self.created or 'unknown age'}"
+
+
+def find_jobs(pods: Iterable[Object], name: str) -> list[Candidate]:
+    """Return the jobs of this name: of its owner, or in the labels that training systems write.
+
+    *pods* may be metadata alone. Pods without our label join the injected ones of the same owner.
+    """
+    listed = list(pods)
+    matching = [pod for pod in listed if podspec.controller(pod).get("name") == name]
+    for label in _NAMES:
+        matching = matching or [pod for pod in listed if podspec.labels(pod).get(label) == name]
+    found: dict[str, Candidate] = {}
+    keys_of: dict[str, list[str]] = {}
+    for pod in matching:
+        if key := podspec.labels(pod).get(names.JOB):
+            found.setdefault(key, Candidate(_title(pod, name), key)).add(pod)
+            keys = keys_of.setdefault(_identity(pod), [])
+            keys += [key] if key not in keys else []
+    for pod in matching:
+        if not podspec.labels(pod).get(names.JOB):
+            identity = _identity(pod)
+            for key in keys_of.get(identity) or [f"/{identity}"]:
+                found.setdefault(key, Candidate(_title(pod, name))).add(pod)
+    return sorted(found.values(), key=lambda job: (job.created, job.key))
+
+
+def choose(jobs: list[Candidate]) -> Candidate | None:
+    """Return the job that is meant: the only one, or the only one that still runs; None where that cannot be told."""
+    live = [job for job in jobs if job.live]
+    if len(live) == 1:
+        return live[0]
+    if live or not jobs:
+        return None
+    return jobs[-1]
+
+
+def known_names(pods: Iterable[Object]) -> list[str]:
+    """Return names by which the jobs of these pods can be asked for."""
+    found = set()
+    for pod in pods:
+        labels = podspec.labels(pod)
+        owner = podspec.controller(pod).get("name")
+        name = next((labels[label] for label in _NAMES if labels.get(label)), owner)
+        if name and (owner or labels.get(names.JOB)):
+            found.add(str(name))
+    return sorted(found)
+
+
+def _title(pod: Object, name: str) -> str:
+    owner = podspec.controller(pod)
+    kind = owner.get("kind") if owner.get("name") == name else None
+    if kind is None:
+        kind = next(
+            (label.partition("/")[0].split(".")[0] for label in _NAMES if podspec.labels(pod).get(label) == name), "job"
+        )
+    return f"{kind}/{name}"
+
+
+def _identity(pod: Object) -> str:
+    labels = podspec.labels(pod)
+    for label in _OWN_IDS:
+        if labels.get(label):
+            return labels[label]
+    if labels.get(_GROUPS[0]):
+        return "/".join(labels.get(label, "") for label in _GROUPS)
+    return str(podspec.controller(pod).get("uid") or next((labels[each] for each in _NAMES if labels.get(each)), ""))
+
+
+def _is_live(pod: Object) -> bool:
+    """Tell a pod that may still run; metadata alone tells no phase."""
+    if pod["metadata"].get("deletionTimestamp"):
+        return False
+    return (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed")

@@ -1,0 +1,73 @@
+"""Say what each wait step waits for, and for how long."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from webhook.core import names, podspec
+from webhook.core.finding import Level
+from webhook.diagnose.explain.observation import Observation, Stage, duration
+from webhook.diagnose.explain.part import Part
+from webhook.diagnose.explain.reading import Reading, seconds_since
+
+TOPIC = "wait"
+_PATIENCE_SECONDS = 60.0
+_NEEDS_AT = 4
+"""Place in the command of the first need: ``sh -c SCRIPT NAME NEED…``. Source: webhook/core/injection/wait.py."""
+_MEANING = {
+    "master-addr": "rank 0's address",
+    "master-addr:own": "its own address",
+    "local-addr": "its own address",
+    "local-addr:own": "its own address",
+}
+
+
+def observe(reading: Reading, parts: Iterable[Part], *, is_explained: bool) -> Iterator[Observation]:
+    """Look at every wait step that runs. *is_explained*: something else failed, so that waiting is what follows."""
+    groups: dict[tuple[str, ...], list[tuple[str, float]]] = {}
+    for part in parts:
+        if part.is_live and (seconds := seconds_waited(reading, part)) is not None:
+            groups.setdefault(lacks(part), []).append((part.name, seconds))
+    for missing, waiting in groups.items():
+        pods, longest = tuple(name for name, _ in waiting), max(seconds for _, seconds in waiting)
+        what = " and ".join(dict.fromkeys(_MEANING.get(need, need) for need in missing))
+        since = duration(longest) if len(waiting) == 1 else f"up to {duration(longest)}"
+        if longest < _PATIENCE_SECONDS:
+            told = f"waits for {what}" if missing else "is about to start: all addresses are there"
+            yield Observation(Stage.SUMMARY, "ok", TOPIC, f"{told}, for {since}", "", pods)
+        elif missing:
+            level: Level = "warn" if is_explained else "fail"
+            action = "" if is_explained else "look at rank 0's pod, and at the controller's log"
+            yield Observation(Stage.WAIT, level, TOPIC, f"waits for {what}, for {since}", action, pods)
+        else:
+            message = f"has waited for {since}, and all that it needs is in its annotations"
+            action = (
+                "its own address is on none of its interfaces, where a node was restarted: delete the pod; else the kubelet brings no "
+                "annotations into its volume: look at the kubelet's log"
+            )
+            yield Observation(Stage.WAIT, "fail", TOPIC, message, action, pods)
+
+
+def needs(part: Part) -> tuple[str, ...]:
+    """Return what the wait step was told to wait for, ``("master-addr", "local-addr:own")``; empty where there is none."""
+    for container in podspec.init_containers(part.pod):
+        if container.get("name") == names.WAIT_CONTAINER:
+            return tuple(map(str, (container.get("command") or ())[_NEEDS_AT:]))
+    return ()
+
+
+def lacks(part: Part) -> tuple[str, ...]:
+    """Return those of its needs that are not published yet, or that are not the address which the pod has."""
+    told, own = podspec.annotations(part.pod), part.member.secondary.address if part.member else ""
+    missing = []
+    for need in needs(part):
+        value = told.get(f"{names.PREFIX}{need.partition(':')[0]}")
+        if not value or (need.endswith(":own") and own and value != own):
+            missing.append(need)
+    return tuple(missing)
+
+
+def seconds_waited(reading: Reading, part: Part) -> float | None:
+    """Return for how long the wait step has run; None where it does not run."""
+    running = part.state_of(names.WAIT_CONTAINER).get("running")
+    return None if running is None else seconds_since(running.get("startedAt"), reading.now) or 0.0

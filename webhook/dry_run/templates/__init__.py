@@ -1,0 +1,164 @@
+"""Find the pod templates of any object, and complete each into the pods that would reach admission.
+
+One file for each family of kinds; each has a table KINDS from (API group, kind) to the function that finds its pods. A new kind is
+one file and a line here; kinds that no file knows are searched for templates by shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from webhook.core import podspec
+from webhook.core.errors import InputError
+from webhook.core.model import Object
+from webhook.core.names import PROFILE
+from webhook.dry_run.templates import (
+    appwrapper,
+    builtin,
+    fallback,
+    jobset,
+    kubedl,
+    kubeflow,
+    leaderworkerset,
+    mpijob,
+    ray,
+    torch_on_k8s,
+    trainjob,
+    volcano,
+)
+from webhook.dry_run.templates.documents import parse_documents
+from webhook.dry_run.templates.node import Node
+from webhook.dry_run.templates.workload import Expand, Found, Ignored, Template, Workload
+
+__all__ = ["Ignored", "Template", "Templates", "find_templates", "parse_documents"]
+
+_KINDS: Mapping[tuple[str, str], Expand] = {
+    **builtin.KINDS,
+    **volcano.KINDS,
+    **kubeflow.KINDS,
+    **mpijob.KINDS,
+    **trainjob.KINDS,
+    **jobset.KINDS,
+    **leaderworkerset.KINDS,
+    **kubedl.KINDS,
+    **torch_on_k8s.KINDS,
+    **ray.KINDS,
+    **appwrapper.KINDS,
+}
+_MAX_VARIABLES = 500_000
+
+
+@dataclass(frozen=True, slots=True)
+class Templates:
+    """Hold what was found in an input, in its order."""
+
+    pods: tuple[Template, ...]
+    ignored: tuple[Ignored, ...]
+
+
+def find_templates(documents: Sequence[Any], namespace: str | None = None) -> Templates:
+    """Complete the pods of all *documents*; objects that name no namespace get *namespace*, else ``default``.
+
+    Raises InputError where the pods together would be too large to show.
+    """
+    objects = list(_objects(documents))
+    peers = [value for _, value in objects if isinstance(value, dict)]
+    pods: list[Template] = []
+    ignored: list[Ignored] = []
+    variables = 0
+    for source, value in objects:
+        for found in _find(source, value, namespace or "default", peers):
+            if isinstance(found, Ignored):
+                ignored.append(found)
+                continue
+            pods.append(found)
+            variables += sum(len(container.get("env") or ()) + 10 for container in found.pod["spec"]["containers"])
+            if variables > _MAX_VARIABLES:
+                raise InputError(f"{found.source}: the pods of this input are too many to show at once: split it")
+    return Templates(tuple(pods), tuple(ignored))
+
+
+def _objects(documents: Sequence[Any]) -> Iterator[tuple[str, Any]]:
+    """Yield each object with a name for what has none; lists are taken apart."""
+    for number, document in enumerate(documents, 1):
+        yield from _items(document, f"document {number}")
+
+
+def _items(value: Any, source: str) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _items(item, f"{source} item {index}")
+    elif isinstance(value, dict) and _is_list(value):
+        kind = value["kind"].removesuffix("List")
+        for index, item in enumerate(value["items"]):
+            if kind and isinstance(item, dict) and "kind" not in item:
+                item = {"apiVersion": value.get("apiVersion"), "kind": kind, **item}
+            yield from _items(item, f"{source} item {index}")
+    else:
+        yield source, value
+
+
+def _is_list(value: Object) -> bool:
+    kind = value.get("kind")
+    return isinstance(kind, str) and kind.endswith("List") and isinstance(value.get("items"), list)
+
+
+def _find(source: str, value: Any, namespace: str, peers: Sequence[Object]) -> Found:
+    if not isinstance(value, dict):
+        yield Ignored(source, "is no object", broken=True)
+        return
+    kind, metadata = value.get("kind"), value.get("metadata")
+    if not isinstance(kind, str) or not kind:
+        yield Ignored(source, "names no kind: it is no Kubernetes object", broken=True)
+        return
+    names = metadata if isinstance(metadata, dict) else {}
+    source = f"{kind}/{_display_name(names) or '?'}"
+    note, count = _misplaced(kind, names), 0
+    try:
+        root = Node(value)
+        own = root.node("metadata").text("namespace", namespace)
+        workload = Workload(root, source, own, peers, _expand)
+        for found in _expand(workload):
+            count += 1
+            yield _noted(found, note)
+    except InputError as error:
+        yield Ignored(source, str(error), broken=True)
+        return
+    if count == 0:
+        is_known = _known(workload) is not None
+        lack = f", without which a {kind} is none: is a key misspelt?" if is_known else ""
+        yield Ignored(source, f"holds no pod template{lack}", broken=is_known)
+
+
+def _misplaced(kind: str, metadata: Object) -> str:
+    """Return what to say of a profile that is named where nobody reads it; empty where there is none."""
+    labels, annotations = metadata.get("labels"), metadata.get("annotations")
+    if isinstance(annotations, dict) and PROFILE in annotations:
+        return f"annotation {PROFILE} of the {kind} counts for nothing: it is a label of pods and namespaces"
+    if kind != "Pod" and isinstance(labels, dict) and PROFILE in labels:
+        return f"label {PROFILE} of the {kind} itself counts for nothing: write it into metadata.labels of its pod template"
+    return ""
+
+
+def _noted(found: Template | Ignored, note: str) -> Template | Ignored:
+    if not note or isinstance(found, Ignored) or PROFILE in podspec.labels(found.pod):
+        return found
+    return replace(found, notes=(note,))
+
+
+def _display_name(metadata: Object) -> str:
+    name, generate = metadata.get("name"), metadata.get("generateName")
+    if isinstance(name, str) and name:
+        return name
+    return f"{generate}*" if isinstance(generate, str) and generate else ""
+
+
+def _expand(workload: Workload) -> Found:
+    yield from (_known(workload) or fallback.expand)(workload)
+
+
+def _known(workload: Workload) -> Expand | None:
+    group, _, _version = workload.root.text("apiVersion").rpartition("/")
+    return _KINDS.get((group, workload.kind))

@@ -1,0 +1,69 @@
+"""Find the pods of the objects that an AppWrapper wraps: MCAD's v1beta1, TorchX's among them, and CodeFlare's v1beta2.
+
+Source: project-codeflare/multi-cluster-app-dispatcher pkg/controller/queuejobresources/genericresource;
+project-codeflare/appwrapper internal/controller/appwrapper/resource_management.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from webhook.core.model import Object
+from webhook.dry_run.templates.node import Node
+from webhook.dry_run.templates.workload import Expand, Found, Workload
+
+_TORCHX_ROLE = "torchx.pytorch.org/role-index"
+
+
+def expand(workload: Workload) -> Found:
+    """Find the pods of every wrapped object; of TorchX, which wraps each replica, the first two of each role."""
+    yield from _generic_items(workload)
+    for component in workload.spec.nodes("components"):
+        item = component.node("template")
+        owned = _wrapped(workload, item.value, {})
+        part = workload.part(Node(owned, item.path), {"workload.codeflare.dev/appwrapper": workload.name})
+        yield from workload.expand(part)
+
+
+def _generic_items(workload: Workload) -> Found:
+    shown_replicas: dict[str, int] = {}
+    for entry in workload.spec.node("resources").nodes("GenericItems"):
+        item = entry.node("generictemplate")
+        metadata = item.node("metadata")
+        role = metadata.node("labels").text(_TORCHX_ROLE)
+        if role:
+            shown_replicas[role] = shown_replicas.get(role, 0) + 1
+            if shown_replicas[role] > 2:
+                continue
+        labels = {"appwrapper.mcad.ibm.com": workload.name, "resourceName": metadata.text("name")}
+        yield from workload.expand(
+            workload.part(Node(_labelled(_wrapped(workload, item.value, labels), labels), item.path))
+        )
+
+
+def _wrapped(workload: Workload, value: Object, labels: Mapping[str, str]) -> Object:
+    """Return a wrapped object as the wrapper creates it: owned and labelled."""
+    metadata = Node(value).node("metadata")
+    merged = {**metadata.texts("labels"), **labels}
+    owned: Object = {
+        **metadata.value,
+        "ownerReferences": [*(node.value for node in metadata.nodes("ownerReferences")), workload.owner()],
+    }
+    return {**value, "metadata": {**owned, "labels": merged} if merged else owned}
+
+
+def _labelled(value: Object, labels: Mapping[str, str]) -> Object:
+    """Add MCAD's labels to ``spec.template`` too, which it does only where that has labels already."""
+    spec = Node(value).node("spec")
+    template = spec.node("template")
+    own = template.node("metadata").texts("labels")
+    if not own:
+        return value
+    metadata = {**template.node("metadata").value, "labels": {**own, **labels}}
+    return {**value, "spec": {**spec.value, "template": {**template.value, "metadata": metadata}}}
+
+
+KINDS: Mapping[tuple[str, str], Expand] = {
+    ("workload.codeflare.dev", "AppWrapper"): expand,
+    ("mcad.ibm.com", "AppWrapper"): expand,
+}

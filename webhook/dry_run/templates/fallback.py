@@ -1,0 +1,55 @@
+"""Find pod templates in objects of kinds that nothing here knows, by their shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from webhook.dry_run.templates.node import Node
+from webhook.dry_run.templates.workload import Found, Workload
+
+
+def expand(workload: Workload) -> Found:
+    """Complete one pod of each template in the object: ``{spec: {containers: […]}}``, or a list of containers in ``podSpec``.
+
+    Whole objects inside it, as wrappers of other projects hold them, are taken as what they are.
+    """
+    for node in _templates(workload.root, is_root=True):
+        if _is_object(node.value):
+            yield from workload.expand(workload.part(node))
+        else:
+            pod = workload.pod(node, generate_name=f"{workload.name}-", owner=workload.owner())
+            yield workload.template(node, pod)
+
+
+def _templates(node: Node, *, is_root: bool = False) -> Iterator[Node]:
+    if not is_root and (_is_object(node.value) or _is_template(node.value)):
+        yield node
+        return
+    for key, value in node.value.items():
+        if key == "podSpec" and isinstance(value, dict) and isinstance(value.get("containers"), list):
+            yield Node({"metadata": _metadata(node.value), "spec": value}, node.path)
+        elif key not in ("status", "managedFields"):
+            yield from _below(value, node.at(key))
+
+
+def _below(value: Any, path: str) -> Iterator[Node]:
+    if isinstance(value, dict):
+        yield from _templates(Node(value, path))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _below(item, f"{path}[{index}]")
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value.get("kind"), str) and isinstance(value.get("apiVersion"), str) and "metadata" in value
+
+
+def _is_template(value: Any) -> bool:
+    spec = value.get("spec")
+    return isinstance(spec, dict) and isinstance(spec.get("containers"), list)
+
+
+def _metadata(holder: Any) -> Any:
+    """Return labels and annotations that stand beside a ``podSpec``."""
+    return {key: holder[key] for key in ("labels", "annotations") if holder.get(key) is not None}

@@ -1,0 +1,55 @@
+"""Complete the pods of KubeDL's jobs.
+
+Source: kubedl-io/kubedl pkg/job_controller/pod.go, controllers/pytorch/pytorchjob_controller.go SetClusterSpec.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from webhook.core.model import Object
+from webhook.dry_run.templates.pod_parts import append_env, variable
+from webhook.dry_run.templates.replica_types import Replicas, port_of, replica_types, role_pods, set_role
+from webhook.dry_run.templates.workload import Expand, Found, Ignored, Workload
+
+_KINDS = ("PyTorchJob", "TFJob", "XGBoostJob", "MPIJob", "XDLJob", "MarsJob", "ElasticDLJob")
+
+
+def expand(workload: Workload) -> Found:
+    """Complete the first pod of each role of a KubeDL job."""
+    types = replica_types(workload.spec, "replicaspecs")
+    for found in role_pods(workload, types, "training.kubedl.io", "replica"):
+        if isinstance(found, Ignored):
+            yield found
+            continue
+        replicas, index, pod = found
+        set_role(pod, replicas, "job-role")
+        if workload.kind == "PyTorchJob":
+            port = port_of(types, "master", "pytorch", "pytorchjob-port")
+            set_cluster_spec(pod, workload.name, types, replicas, index, port)
+        use_host_network(pod, workload, "kubedl.io/network-mode")
+        yield workload.template(replicas.template, pod)
+
+
+def set_cluster_spec(pod: Object, job: str, types: list[Replicas], replicas: Replicas, index: int, port: str) -> None:
+    """Append the rendezvous variables; the master itself gets ``localhost``."""
+    is_master = replicas.kind == "master"
+    append_env(
+        pod["spec"]["containers"],
+        [
+            variable("MASTER_PORT", port),
+            variable("MASTER_ADDR", "localhost" if is_master else f"{job}-master-0"),
+            variable("RANK", str(index if is_master else index + 1)),
+            variable("PYTHONUNBUFFERED", "0"),
+            variable("WORLD_SIZE", str(sum(other.count for other in types if other.kind != "aimaster"))),
+        ],
+    )
+
+
+def use_host_network(pod: Object, workload: Workload, annotation: str) -> None:
+    """Put the pod on the node's network where the job's annotation asks for it."""
+    if workload.annotations.get(annotation) == "host":
+        pod["spec"] |= {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
+
+
+KINDS: Mapping[tuple[str, str], Expand] = {("training.kubedl.io", kind): expand for kind in _KINDS}

@@ -1,0 +1,108 @@
+"""Walk an object of the input whose structure nobody has checked, naming the field that is wrong."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from webhook.core.errors import InputError
+from webhook.core.model import Object
+
+
+class Node:
+    """Hold a map of the input and the path that leads to it, ``spec.tasks[0].template``.
+
+    Each reader takes missing and null as empty, and raises InputError naming path, expected type and what was found.
+    """
+
+    __slots__ = ("path", "value")
+
+    def __init__(self, value: Object, path: str = "") -> None:
+        self.value = value
+        self.path = path
+
+    def has(self, key: str) -> bool:
+        """Tell whether *key* is there and not null."""
+        return self.value.get(key) is not None
+
+    def at(self, key: str) -> str:
+        """Return the path of *key*."""
+        return f"{self.path}.{key}" if self.path else key
+
+    def node(self, key: str) -> Node:
+        """Return the map at *key*."""
+        return self._as_node(self.value.get(key), self.at(key))
+
+    def nodes(self, key: str) -> list[Node]:
+        """Return the list of maps at *key*."""
+        value = self.value.get(key)
+        if value is None:
+            return []
+        if not isinstance(value, list):
+            fail(self.at(key), "a list", value)
+        return [self._as_node(item, f"{self.at(key)}[{index}]") for index, item in enumerate(value)]
+
+    def named_nodes(self, key: str) -> list[tuple[str, Node]]:
+        """Return the entries of the map of maps at *key*."""
+        holder = self.node(key)
+        return [(name, holder.node(name)) for name in holder.value if holder.has(name)]
+
+    def text(self, key: str, default: str = "") -> str:
+        """Return the string at *key*; *default* where it is missing or empty."""
+        value = self.value.get(key)
+        if value is None or value == "":
+            return default
+        if not isinstance(value, str):
+            fail(self.at(key), "a string", value)
+        return value
+
+    def texts(self, key: str) -> dict[str, str]:
+        """Return the map of strings at *key*."""
+        holder = self.node(key)
+        return {name: holder.text(name) for name in holder.value}
+
+    def words(self, key: str) -> list[str]:
+        """Return the list of strings at *key*."""
+        value = self.value.get(key)
+        if value is None:
+            return []
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            fail(self.at(key), "a list of strings", value)
+        return value
+
+    def number(self, key: str, default: int) -> int:
+        """Return the integer at *key*, which may not be negative."""
+        value = self.value.get(key)
+        if value is None:
+            return default
+        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+            fail(self.at(key), "a number from 0", value, shows_text=True)
+        return value
+
+    def flag(self, key: str, *, default: bool = False) -> bool:
+        """Return the boolean at *key*."""
+        value = self.value.get(key)
+        if value is None:
+            return default
+        if not isinstance(value, bool):
+            fail(self.at(key), "true or false", value, shows_text=True)
+        return value
+
+    @staticmethod
+    def _as_node(value: Any, path: str) -> Node:
+        if value is None:
+            return Node({}, path)
+        if not isinstance(value, dict):
+            fail(path, "a map", value)
+        return Node(value, path)
+
+
+_MOST_SHOWN = 60
+_NAMES = {dict: "a map", list: "a list", str: "a string", bool: "true or false", int: "a number", float: "a number"}
+
+
+def fail(path: str, expected: str, found: Any, *, shows_text: bool = False) -> NoReturn:
+    """Raise InputError for a field of the wrong type; *shows_text* where a short text is no secret: a template's ``$REPLICAS``."""
+    shown = str(found) if isinstance(found, int | float) else _NAMES.get(type(found), "nothing")
+    if shows_text and isinstance(found, str) and len(found) <= _MOST_SHOWN:
+        shown = f"the string {found!r}"
+    raise InputError(f"{path}: expected {expected}, found {shown}")

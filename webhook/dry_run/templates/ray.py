@@ -1,0 +1,91 @@
+"""Complete the pods of KubeRay's clusters, jobs and services.
+
+Source: ray-project/kuberay ray-operator/controllers/ray/common/pod.go, utils/constant.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from webhook.core import podspec
+from webhook.core.model import Object
+from webhook.dry_run.templates.builtin import job_pod
+from webhook.dry_run.templates.node import Node
+from webhook.dry_run.templates.pod_parts import UNKNOWN_SUFFIX, append_to, owner_reference
+from webhook.dry_run.templates.workload import Expand, Found, Workload
+
+_SHARED_MEMORY = "shared-mem"
+
+
+def expand_cluster(workload: Workload) -> Found:
+    """Complete the head and one worker of each group of a RayCluster."""
+    yield from _nodes(workload, workload.spec, workload.name)
+
+
+def expand_service(workload: Workload) -> Found:
+    """Complete the pods of the RayCluster that a RayService makes."""
+    yield from _nodes(workload, workload.spec.node("rayClusterConfig"), f"{workload.name}-{UNKNOWN_SUFFIX}")
+
+
+def expand_job(workload: Workload) -> Found:
+    """Complete the pods of the RayCluster that a RayJob makes, and its submitter where the RayJob describes it."""
+    spec = workload.spec
+    if spec.has("rayClusterSpec"):
+        yield from _nodes(workload, spec.node("rayClusterSpec"), f"{workload.name}-{UNKNOWN_SUFFIX}")
+    if spec.has("submitterPodTemplate"):
+        template = spec.node("submitterPodTemplate")
+        labels = {"ray.io/originated-from-cr-name": workload.name, "ray.io/originated-from-crd": "RayJob"}
+        yield workload.template(template, job_pod(workload, template, workload.name, None, labels))
+
+
+def _nodes(workload: Workload, spec: Node, cluster: str) -> Found:
+    if spec.has("headGroupSpec"):
+        group = spec.node("headGroupSpec")
+        template = group.node("template")
+        yield workload.template(template, _pod(workload, group, cluster, "head", "headgroup"))
+    for group in spec.nodes("workerGroupSpecs"):
+        if max(group.number("replicas", 0), group.number("minReplicas", 0), group.number("maxReplicas", 1)) == 0:
+            yield workload.ignore(group.at("replicas"), "is 0: no pod is created")
+            continue
+        name = group.text("groupName")
+        yield workload.template(group.node("template"), _pod(workload, group, cluster, "worker", name))
+
+
+def _pod(workload: Workload, group: Node, cluster: str, node_type: str, group_name: str) -> Object:
+    prefix = f"{cluster}-head-" if node_type == "head" else f"{cluster}-{group_name}-worker-"
+    owner = owner_reference(workload.root.text("apiVersion", "ray.io/v1"), "RayCluster", cluster)
+    pod = workload.pod(
+        group.node("template"),
+        generate_name=prefix,
+        owner=owner,
+        labels={
+            "app.kubernetes.io/created-by": "kuberay-operator",
+            "app.kubernetes.io/name": "kuberay",
+            "ray.io/cluster": cluster,
+            "ray.io/group": group_name,
+            "ray.io/identifier": f"{cluster}-{node_type}",
+            "ray.io/is-ray-node": "yes",
+            "ray.io/node-type": node_type,
+        },
+    )
+    if "plasma-directory" not in group.node("rayStartParams").value:
+        _add_shared_memory(pod)
+    return pod
+
+
+def _add_shared_memory(pod: Object) -> None:
+    """Mount memory at /dev/shm of the Ray container, as large as its memory, unless it is mounted already."""
+    container = pod["spec"]["containers"][0]
+    if any(mount.get("mountPath") == "/dev/shm" for mount in podspec.mounts(container)):
+        return
+    size = podspec.requests(container).get("memory") or podspec.limits(container).get("memory")
+    volume: Object = {"medium": "Memory", "sizeLimit": size} if size else {"medium": "Memory"}
+    append_to(pod["spec"], "volumes", {"name": _SHARED_MEMORY, "emptyDir": volume})
+    append_to(container, "volumeMounts", {"name": _SHARED_MEMORY, "mountPath": "/dev/shm"})
+
+
+KINDS: Mapping[tuple[str, str], Expand] = {
+    ("ray.io", "RayCluster"): expand_cluster,
+    ("ray.io", "RayJob"): expand_job,
+    ("ray.io", "RayService"): expand_service,
+}

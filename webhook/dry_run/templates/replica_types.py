@@ -1,0 +1,95 @@
+"""Complete what operators of one descent share: pods named ``<job>-<type>-<index>``, of a map from replica type to template.
+
+Kubeflow's training operator v1, KubeDL and torch-on-k8s grew from the same code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from webhook.core.model import Object
+from webhook.dry_run.templates.node import Node
+from webhook.dry_run.templates.workload import Ignored, Workload, shown_indices
+
+_FIRST = ("aimaster", "launcher", "chief", "master", "scheduler", "ps", "server", "worker")
+
+
+@dataclass(frozen=True, slots=True)
+class Replicas:
+    """Hold one replica type: *kind* in lower case, ``worker``."""
+
+    kind: str
+    count: int
+    node: Node
+
+    @property
+    def template(self) -> Node:
+        """Return the pod template."""
+        return self.node.node("template")
+
+
+def replica_types(spec: Node, suffix: str, count_key: str = "replicas") -> list[Replicas]:
+    """Return the replica types of the map whose key ends in *suffix*, ``pytorchReplicaSpecs``, the one that holds rank 0 first."""
+    found = [
+        Replicas(name.lower(), node.number(count_key, 1), node)
+        for key in spec.value
+        if key.lower().endswith(suffix)
+        for name, node in spec.named_nodes(key)
+    ]
+    return sorted(found, key=lambda replicas: _FIRST.index(replicas.kind) if replicas.kind in _FIRST else len(_FIRST))
+
+
+def shown(workload: Workload, types: list[Replicas]) -> Iterator[tuple[Replicas, int] | Ignored]:
+    """Yield each type and index to show: the first pod of each type, and the second where there is one type only."""
+    alone = sum(replicas.count > 0 for replicas in types) == 1
+    for replicas in types:
+        if replicas.count == 0:
+            yield workload.ignore(replicas.node.path, "asks for 0 replicas: no pod is created")
+        for index in shown_indices(replicas.count, alone=alone):
+            yield replicas, index
+
+
+def port_of(types: list[Replicas], kind: str, container: str, port: str, default: int = 23456) -> str:
+    """Return the number of the port named *port* of *container*, which operators read the rendezvous port from."""
+    for replicas in types:
+        if replicas.kind == kind:
+            for node in replicas.template.node("spec").nodes("containers"):
+                if node.text("name") == container:
+                    for candidate in node.nodes("ports"):
+                        if candidate.text("name") == port:
+                            return str(candidate.number("containerPort", default))
+    return str(default)
+
+
+def set_restart_policy(pod: Object, replicas: Replicas, default: str) -> None:
+    """Set the pod's restartPolicy from the replica type's, which the kubelet knows no ``ExitCode`` of."""
+    policy = replicas.node.text("restartPolicy", default)
+    pod["spec"]["restartPolicy"] = "Never" if policy == "ExitCode" else policy
+
+
+def role_pods(
+    workload: Workload, types: list[Replicas], group: str, word: str
+) -> Iterator[tuple[Replicas, int, Object] | Ignored]:
+    """Give the first pod of each role as KubeDL and torch-on-k8s make it; *word* tells their labels apart, ``replica-type``."""
+    for found in shown(workload, types):
+        if isinstance(found, Ignored):
+            yield found
+            continue
+        replicas, index = found
+        labels = {
+            "group-name": group,
+            "job-name": workload.name,
+            f"{word}-type": replicas.kind,
+            f"{word}-index": str(index),
+        }
+        name = f"{workload.name}-{replicas.kind}-{index}"
+        pod = workload.pod(replicas.template, name=name, owner=workload.owner(), labels=labels)
+        set_restart_policy(pod, replicas, "Never" if replicas.kind == "master" else "OnFailure")
+        yield replicas, index, pod
+
+
+def set_role(pod: Object, replicas: Replicas, label: str) -> None:
+    """Label the master with its role."""
+    if replicas.kind == "master":
+        pod["metadata"]["labels"][label] = "master"

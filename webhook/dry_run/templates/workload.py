@@ -1,0 +1,150 @@
+"""Hold what the files of this folder share: an object of the input, and the pods found in it.
+
+A pod is completed by what its controller writes, as far as anything reads it, and by what the API server does before it calls the
+webhook.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from webhook.core.errors import InputError, MalformedReview
+from webhook.core.model import Object
+from webhook.core.pod_check import check_pod
+from webhook.dry_run.templates.node import Node, fail
+from webhook.dry_run.templates.pod_parts import UNKNOWN_SUFFIX, copied, default_requests, owner_reference
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """Hold a pod as it would reach admission, and where it stands in the input: ``Job/train spec.tasks[0].template``.
+
+    *notes*: mistakes in what surrounds it, which admission never sees.
+    """
+
+    source: str
+    namespace: str
+    pod: Object
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """Say why a part of the input gives no pod; *broken* where the API server or a controller would refuse it."""
+
+    source: str
+    message: str
+    broken: bool = False
+
+
+Found: TypeAlias = Iterator[Template | Ignored]
+Expand: TypeAlias = Callable[["Workload"], Found]
+"""Find the pods of one kind of object."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """Hold an object of the input whose templates are looked for.
+
+    *source*: how messages name the object of the input, ``Job/train``; *root* may be a part of it. *peers*: all objects of the
+    input. *expand* finds the pods of an object that this one holds. *pod_labels*: what a wrapper put on every template.
+    """
+
+    root: Node
+    source: str
+    namespace: str
+    peers: Sequence[Object]
+    expand: Callable[[Workload], Found]
+    pod_labels: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> str:
+        """Return ``kind``."""
+        return self.root.text("kind")
+
+    @property
+    def spec(self) -> Node:
+        """Return ``spec``."""
+        return self.root.node("spec")
+
+    @property
+    def name(self) -> str:
+        """Return ``metadata.name``, or what a generated one will look like."""
+        metadata = self.root.node("metadata")
+        name = metadata.text("name") or metadata.text("generateName")
+        if not name:
+            fail(metadata.at("name"), "a name", None)
+        return name if metadata.text("name") else name + UNKNOWN_SUFFIX
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        """Return ``metadata.annotations``."""
+        return self.root.node("metadata").texts("annotations")
+
+    def part(self, root: Node, pod_labels: Mapping[str, str] | None = None) -> Workload:
+        """Return the workload of an object that this one holds."""
+        namespace = root.node("metadata").text("namespace", self.namespace)
+        return replace(self, root=root, namespace=namespace, pod_labels={**self.pod_labels, **(pod_labels or {})})
+
+    def owner(self) -> Object:
+        """Return the ownerReference that a pod of this object carries."""
+        return owner_reference(self.root.text("apiVersion"), self.kind, self.name)
+
+    def pod(
+        self,
+        template: Node,
+        *,
+        name: str = "",
+        generate_name: str = "",
+        owner: Object | None = None,
+        labels: Mapping[str, str] | None = None,
+        annotations: Mapping[str, str] | None = None,
+    ) -> Object:
+        """Make a pod from a template, as controllers do: its labels, annotations, finalizers and spec, and what they add.
+
+        The pod shares nothing with the input. Raises InputError where the template cannot be one of a pod.
+        """
+        pod = checked_pod(template)
+        own = pod.get("metadata") or {}
+        metadata: Object = {"name": name} if name else {}
+        if generate_name:
+            metadata["generateName"] = generate_name
+        metadata["namespace"] = self.namespace
+        for key, added in (("labels", {**self.pod_labels, **(labels or {})}), ("annotations", annotations or {})):
+            merged = {**(own.get(key) or {}), **added}
+            if merged:
+                metadata[key] = merged
+        if owner is not None:
+            metadata["ownerReferences"] = [owner]
+        if own.get("finalizers"):
+            metadata["finalizers"] = own["finalizers"]
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": pod["spec"]}
+
+    def template(self, template: Node, pod: Object) -> Template:
+        """Finish *pod* as the API server does before it calls the webhook, and say where it came from."""
+        default_requests(pod)
+        source = f"{self.source} {template.path}" if template.path else self.source
+        return Template(source, pod["metadata"].get("namespace") or self.namespace, pod)
+
+    def ignore(self, path: str, message: str) -> Ignored:
+        """Say why the part at *path* gives no pod."""
+        return Ignored(f"{self.source} {path}" if path else self.source, message)
+
+
+def checked_pod(template: Node) -> Object:
+    """Return a copy of a template that is known to have the structure of a pod, with at least one container."""
+    value = copied({key: template.value[key] for key in ("metadata", "spec") if key in template.value})
+    try:
+        check_pod(value, template.path or "pod")
+    except MalformedReview as error:
+        raise InputError(str(error)) from error
+    if not (value.get("spec") or {}).get("containers"):
+        raise InputError(f"{template.at('spec')}.containers: expected at least one container, found none")
+    return value  # type: ignore[no-any-return]  # JSON boundary
+
+
+def shown_indices(replicas: int, *, alone: bool = True) -> range:
+    """Return the indices to show of *replicas* equal pods: rank 0 and one other, or only the first where others show the rest."""
+    return range(min(replicas, 2 if alone else 1))

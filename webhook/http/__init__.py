@@ -1,0 +1,1 @@
+"""Serve HTTP, whoever it is for."""

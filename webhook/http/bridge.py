@@ -1,0 +1,189 @@
+"""Call a WSGI application from uvicorn: whole bodies are read in the event loop, the application runs in a thread.
+
+A stalled body or a silent connection therefore never holds a thread, as it does with WSGI servers and ready-made adapters.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+import logging
+import sys
+import time
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from webhook.http.pool import PoolFull, WorkerPool
+from webhook.http.refusal import INTERNAL, OVERLOADED, TOO_LARGE, TOO_SLOW, Refusal
+
+Scope: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send: TypeAlias = Callable[[dict[str, Any]], Awaitable[None]]
+Environ: TypeAlias = dict[str, Any]
+WSGIApplication: TypeAlias = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
+Answer: TypeAlias = tuple[int, list[tuple[bytes, bytes]], bytes]
+
+RECEIVED_AT = "fabric_injector.received_at"
+"""Key of the WSGI environment: ``time.perf_counter()`` when the request's head had arrived."""
+CLOSE = (b"connection", b"close")
+LINGER_SECONDS = 2.0
+"""How long the rest of a refused body is read, so that its sender sees the answer instead of a reset connection."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bound what requests may cost: *body_bytes* one body, *held_bytes* all bodies that are being read or worked on."""
+
+    body_bytes: int = 7 << 20
+    body_seconds: float = 3.0
+    held_bytes: int = 64 << 20
+
+
+class Bridge:
+    """Stand for the WSGI application *app* as an ASGI application.
+
+    *refuse* says why no request can be taken now, or None. *on_refused* is told what is answered without asking the application.
+    While *closing* is set, every answer asks its client to connect anew.
+    """
+
+    def __init__(
+        self,
+        app: WSGIApplication,
+        pool: WorkerPool,
+        limits: Limits,
+        *,
+        refuse: Callable[[], Refusal | None] = lambda: None,
+        on_refused: Callable[[Refusal], None] = lambda refusal: None,
+    ) -> None:
+        self._app, self._pool, self._limits = app, pool, limits
+        self._refuse, self._on_refused = refuse, on_refused
+        self._held_bytes = 0
+        self.closing = False
+        self.in_flight = 0
+        self.last_request = time.monotonic()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        received_at = time.perf_counter()
+        self.last_request = time.monotonic()
+        self.in_flight += 1
+        parts: list[bytes] = []
+        try:
+            refusal = await self._read(scope, receive, parts) or self._refuse()
+            if not refusal:
+                environ = _environ(scope, b"".join(parts), received_at)
+                try:
+                    answer = await self._pool.run(lambda: self._call(environ))
+                except PoolFull:
+                    refusal = OVERLOADED
+            if refusal:
+                self._on_refused(refusal)
+                answer = _answer(refusal)
+            await self._send(answer, receive, send, drain=refusal is TOO_LARGE)
+        except ConnectionError:  # the client has gone
+            return
+        finally:
+            self.in_flight -= 1
+            self._held_bytes -= sum(map(len, parts))
+
+    async def _read(self, scope: Scope, receive: Receive, parts: list[bytes]) -> Refusal | None:
+        """Read the whole body into *parts*, within time and size. Raises ConnectionError where the client has gone."""
+        left = self._limits.body_bytes
+        if int(dict(scope["headers"]).get(b"content-length", 0)) > left:
+            return TOO_LARGE
+        try:
+            async with asyncio.timeout(self._limits.body_seconds):
+                while True:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise ConnectionError
+                    part = message["body"]
+                    left -= len(part)
+                    if left < 0:
+                        return TOO_LARGE
+                    parts.append(part)
+                    self._held_bytes += len(part)
+                    if self._held_bytes > self._limits.held_bytes:
+                        return OVERLOADED
+                    if not message["more_body"]:
+                        return None
+        except TimeoutError:
+            return TOO_SLOW
+
+    def _call(self, environ: Environ) -> Answer:
+        """Call the application in a thread of the pool; whatever it raises becomes a plain 500."""
+        try:
+            return _call(self._app, environ)
+        except BaseException:  # also SystemExit, which would end the event loop
+            log.exception("the application raised")
+            self._on_refused(INTERNAL)
+            return _answer(INTERNAL)
+
+    async def _send(self, answer: Answer, receive: Receive, send: Send, *, drain: bool) -> None:
+        status, headers, content = answer
+        if self.closing or drain or status == TOO_SLOW.code:
+            headers = [*headers, CLOSE]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        if drain:
+            await send({"type": "http.response.body", "body": content, "more_body": True})
+            content = b""
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LINGER_SECONDS):
+                    while (await receive()).get("more_body"):
+                        pass
+        await send({"type": "http.response.body", "body": content})
+
+
+def _call(app: WSGIApplication, environ: Environ) -> Answer:
+    started: list[Any] = []
+
+    def start_response(status: str, headers: list[tuple[str, str]], exc_info: object = None) -> None:
+        started[:] = status, headers
+
+    chunks = app(environ, start_response)
+    try:
+        content = b"".join(chunks)
+    finally:
+        if close := getattr(chunks, "close", None):
+            close()
+    status, headers = started
+    return int(status[:3]), [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers], content
+
+
+def _answer(refusal: Refusal) -> Answer:
+    content = refusal.body
+    headers = {**refusal.headers, "content-length": str(len(content))}
+    return refusal.code, [(name.encode(), value.encode()) for name, value in headers.items()], content
+
+
+def _environ(scope: Scope, body: bytes, received_at: float) -> Environ:
+    """Describe the request as WSGI does (PEP 3333)."""
+    host, port = scope["server"] or ("", 0)
+    environ: Environ = {
+        "REQUEST_METHOD": scope["method"],
+        "SCRIPT_NAME": "",
+        "PATH_INFO": scope["path"].encode().decode("latin-1"),
+        "QUERY_STRING": scope["query_string"].decode("latin-1"),
+        "SERVER_NAME": host,
+        "SERVER_PORT": str(port),
+        "SERVER_PROTOCOL": "HTTP/1.1",
+        "wsgi.version": (1, 0),
+        "wsgi.url_scheme": scope["scheme"],
+        "wsgi.input": io.BytesIO(body),
+        "wsgi.input_terminated": True,
+        "wsgi.errors": sys.stderr,
+        "wsgi.multithread": True,
+        "wsgi.multiprocess": False,
+        "wsgi.run_once": False,
+        RECEIVED_AT: received_at,
+    }
+    for name, value in scope["headers"]:
+        key = name.decode("latin-1").upper().replace("-", "_")
+        environ[f"HTTP_{key}"] = value.decode("latin-1")
+    environ["CONTENT_TYPE"] = environ.pop("HTTP_CONTENT_TYPE", "")
+    environ["CONTENT_LENGTH"] = str(len(body))
+    return environ

@@ -1,0 +1,188 @@
+"""Hold a Lease, so that one process at a time writes: client-go's leader election, with a fence by the local clock."""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from webhook.core.model import Object
+from webhook.kube.connection import Connection, RequestFailed
+from webhook.kube.lease_record import DURATION_SECONDS, LeaseRecord, Observation, new_lease
+from webhook.kube.lease_store import LeaseStore
+
+RENEW_DEADLINE_SECONDS = 10.0
+"""How long a renewal lasts here; writes of up to 5 s that begin before end before another process may begin."""
+RETRY_SECONDS = 2.0
+URGENT_SECONDS = 1.0
+"""Pause after a renewal that failed: ten seconds are soon over."""
+MOST_PAUSE_SECONDS = 10.0
+"""Longest pause that the API server may ask for."""
+REQUEST_SECONDS = 3.0
+STOP_SECONDS = 5.0
+_log = logging.getLogger(__name__)
+
+
+class Leader:
+    """Take the Lease *name* of *namespace* whenever nobody holds it, and keep it until stopped or lost.
+
+    *identity* must be new in each process (pod name and a random part): one that returns would find itself holding.
+    *on_change* is called by the Leader's thread when the Lease is taken, and before it is given back or after it is lost.
+    ``lost`` is set once it was held and another process may hold it soon: the process must end. Nothing here compares this
+    clock with another machine's: the holder counts from before it sent its last renewal, the others from after they first saw it.
+    Who deletes a held Lease must start no process for 15 s: one that never saw it takes the next one at once.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        namespace: str,
+        name: str,
+        identity: str,
+        *,
+        on_change: Callable[[bool], None] = lambda _held: None,
+        monotonic: Callable[[], float] = time.monotonic,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        uniform: Callable[[float, float], float] = random.uniform,
+        pause: Callable[[float], object] | None = None,
+    ) -> None:
+        self.lost = threading.Event()
+        self._store = LeaseStore(connection, namespace, name)
+        self._title = f"Lease {namespace}/{name}"
+        self._new = new_lease(namespace, name)
+        self._identity = identity
+        self._on_change = on_change
+        self._monotonic = monotonic
+        self._now = now
+        self._uniform = uniform
+        self._stopped = threading.Event()
+        self._pause = pause or self._stopped.wait
+        self._thread = threading.Thread(target=self.run, name="lease", daemon=True)
+        self._held = False
+        self._until = float("-inf")
+        self._lease = self._new
+        self._seen = Observation()
+        self._asked = False
+        self._problem = ""
+
+    def start(self) -> None:
+        """Begin, in a thread of its own."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Give the Lease back and end, within seconds; end all writing before, for another process begins at once."""
+        self._stopped.set()
+        if self._thread.is_alive() and self._thread is not threading.current_thread():
+            self._thread.join(STOP_SECONDS)
+
+    def may_write(self) -> bool:
+        """Tell whether a write of at most 5 s may begin now; any thread may ask, before each write."""
+        return not self._stopped.is_set() and self._monotonic() < self._until
+
+    def run(self) -> None:
+        """Take and keep the Lease until it is lost, or stopped: then give it back."""
+        while not self._stopped.is_set():
+            seconds = self._turn()
+            if self._held and self._left() <= 0:
+                self._lose(
+                    f"not renewed for {RENEW_DEADLINE_SECONDS:g} s: {self._problem or 'this process stood still'}"
+                )
+            if self.lost.is_set():
+                return
+            self._pause(min(seconds, self._left()) if self._held else seconds)
+        self._release()
+
+    def _turn(self) -> float:
+        """Try once to take or to renew; give the seconds until the next time."""
+        if self._held and self._left() <= 0:
+            return 0.0
+        try:
+            if self._try():
+                self._problem = ""
+                return RETRY_SECONDS
+            problem, after = "", 0.0
+        except RequestFailed as error:
+            problem, after = str(error), error.retry_after_seconds
+        except Exception as error:  # whatever it is, the next turn may go better; without this thread nobody renews
+            _log.exception("%s: unexpected failure", self._title)
+            problem, after = repr(error), 0.0
+        if problem and problem != self._problem:
+            _log.warning("%s: %s; trying again", self._title, problem)
+        self._problem = problem
+        seconds = URGENT_SECONDS if self._held else RETRY_SECONDS * self._uniform(0.75, 1.25)
+        return max(seconds, min(after, MOST_PAUSE_SECONDS))
+
+    def _try(self) -> bool:
+        """Renew what is held without looking at it first, else look and take what is free; tell whether it is held now."""
+        if self._held and self._write(self._lease, LeaseRecord.of(self._lease)):
+            return True
+        lease = self._store.read(self._timeout())
+        self._seen.see(LeaseRecord.of(lease) if lease is not None else None, self._monotonic())
+        if self._held and self._seen.is_taken_from(self._identity):
+            self._lose(f"{self._seen.record.holder} has taken it")
+            return False
+        if not self._held and self._seen.is_kept_from(self._identity, self._monotonic()):
+            return False
+        if lease is not None:
+            return self._write(lease, self._seen.record)
+        record = LeaseRecord.of(self._lease) if self._held else LeaseRecord(self._identity)
+        return self._write(self._new, record, new=True)
+
+    def _write(self, lease: Object, record: LeaseRecord, *, new: bool = False) -> bool:
+        """Write it as held by us from now on; tell whether that was done, and not another process quicker."""
+        if self._stopped.is_set():
+            return False
+        body = record.held_by(self._identity, self._now()).within(lease)
+        sent = self._monotonic()
+        self._asked = True
+        written = self._store.write(body, self._timeout(), new=new)
+        if written is None:
+            return False
+        self._lease = written
+        self._until = sent + RENEW_DEADLINE_SECONDS
+        if not self._held and self.may_write():
+            self._held = True
+            _log.info("%s: held by %s", self._title, self._identity)
+            self._report(True)
+        return True
+
+    def _timeout(self) -> float:
+        """Give a request no longer than there is to lose."""
+        return min(REQUEST_SECONDS, max(0.1, self._left())) if self._held else REQUEST_SECONDS
+
+    def _left(self) -> float:
+        return self._until - self._monotonic()
+
+    def _lose(self, why: str) -> None:
+        self._until = float("-inf")
+        self._held = False
+        _log.error("%s: lost by %s: %s", self._title, self._identity, why)
+        self._report(False)
+        self.lost.set()
+
+    def _release(self) -> None:
+        """Give back what is held, also what a request without an answer may have taken; say where that fails."""
+        lease: Object | None = self._lease if self._held else None
+        if self._held:
+            self._held = False
+            self._report(False)
+        try:
+            for _ in range(2 if self._asked else 0):
+                lease = lease or self._store.read(REQUEST_SECONDS)
+                if lease is None or (record := LeaseRecord.of(lease)).holder != self._identity:
+                    return
+                lease = self._store.write(record.released(self._now()).within(lease), REQUEST_SECONDS)
+                if lease is not None:
+                    _log.info("%s: given back by %s", self._title, self._identity)
+                    return
+        except RequestFailed as error:
+            _log.warning("%s: not given back (%s); it ends by itself in %d s", self._title, error, DURATION_SECONDS)
+
+    def _report(self, held: bool) -> None:
+        try:
+            self._on_change(held)
+        except Exception:  # as above
+            _log.exception("%s: change not handled", self._title)

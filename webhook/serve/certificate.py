@@ -1,0 +1,60 @@
+"""Follow the certificate files: a mounted Secret gives no dependable file events, so they are read again and again."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from datetime import UTC, datetime
+
+from certs.handshake import CertificateError
+from certs.serving import ServingCertificate
+from webhook.serve.metrics import Metrics
+
+INTERVAL_SECONDS = 1.0
+
+log = logging.getLogger(__name__)
+
+
+class CertificateWatch:
+    """Take each new usable pair in a thread of its own; a fault is told once, and the old pair serves on."""
+
+    def __init__(self, certificate: ServingCertificate, metrics: Metrics) -> None:
+        self._certificate, self._metrics = certificate, metrics
+        self._fault = ""
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._follow, name="certificate", daemon=True)
+        metrics.certificate_ends(certificate.not_after)
+
+    def start(self) -> None:
+        """Begin to follow the files."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop following; returns once the thread has ended."""
+        self._stopping.set()
+        self._thread.join()
+
+    def problem(self) -> str:
+        """Say why the certificate cannot be served now; empty if it can."""
+        return self._certificate.problem(datetime.now(UTC))
+
+    def _follow(self) -> None:
+        while not self._stopping.wait(INTERVAL_SECONDS):
+            try:
+                changed = self._certificate.poll(datetime.now(UTC))
+            except CertificateError as error:
+                self._tell(str(error))
+            except Exception as error:  # the next look may go well, and nobody else would ever look again
+                self._tell(f"internal error: {error!r}")
+            else:
+                self._fault = ""
+                if changed:
+                    self._metrics.certificate_ends(self._certificate.not_after)
+                    self._metrics.certificate_reloaded("success")
+                    log.info("certificate reloaded, good until %s", self._certificate.not_after.isoformat())
+
+    def _tell(self, fault: str) -> None:
+        if fault != self._fault:
+            self._fault = fault
+            self._metrics.certificate_reloaded("error")
+            log.error("certificate not reloaded, the old one serves on: %s", fault)

@@ -1,0 +1,165 @@
+"""Run the listeners of one process on one event loop, from the first connection to a quiet end."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import signal
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+import uvloop
+from flask import Flask
+
+from certs.serving import ServingCertificate
+from webhook.core.review import Answer
+from webhook.http.bridge import Bridge, Limits
+from webhook.http.client_names import NamedConnection
+from webhook.http.connection import Connection
+from webhook.http.health import Readiness, make_health_app
+from webhook.http.listener import Listener
+from webhook.http.logs import log_fields
+from webhook.http.pool import WorkerPool
+from webhook.http.refusal import STRANGER
+from webhook.serve.admission import Recorder, make_admission_app
+from webhook.serve.metrics import Metrics
+
+THREADS = 1
+SPARES = 7
+WAITING = 256
+PATIENCE_SECONDS = 4.0
+"""Longest wait for a thread: the API server gives up after 5 s, so that later work is for nobody."""
+CONNECTIONS = 500
+YOUNG_OBJECTS = 20_000
+"""How many new objects make the collector look for cycles: a review is a thousand that live for a millisecond."""
+STRANGERS_LIMITS = Limits(held_bytes=8 << 20)
+MOST_DRAIN_SECONDS = 25.0
+"""Longest time of serving on after SIGTERM: Kubernetes kills after 30 s."""
+LINGER_SECONDS = 1.0
+GRACE_SECONDS = 3.0
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Sockets:
+    """Hold the bound sockets of the three listeners."""
+
+    admission: socket.socket
+    dry_run: socket.socket
+    metrics: socket.socket
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """Hold what a process serves.
+
+    *quiet_seconds*: how long no admission request must have come before a process that got SIGTERM ends: as long as a Service may
+    still send new connections. *client_names*: one of them must be in a client's certificate; none: any certificate that was
+    verified, if one was asked for at all. *announcement*: fields for the line that says where it serves.
+    """
+
+    admit: Callable[[bytes], Answer]
+    dry_run: Flask
+    readiness: Readiness
+    certificate: ServingCertificate
+    metrics: Metrics
+    client_names: frozenset[str] = frozenset()
+    quiet_seconds: float = 0.0
+    announcement: dict[str, str] = field(default_factory=dict)
+
+
+def serve(service: Service, sockets: Sockets) -> None:
+    """Serve until SIGTERM or SIGINT."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(YOUNG_OBJECTS)
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_serve(service, sockets))
+
+
+async def _serve(service: Service, sockets: Sockets) -> None:
+    recorder = Recorder(service.metrics)
+    pools = (
+        WorkerPool("admission", threads=THREADS, spares=SPARES, waiting=WAITING, patience_seconds=PATIENCE_SECONDS),
+        WorkerPool("dry-run", patience_seconds=30.0),
+        WorkerPool("health", waiting=32),
+    )
+    admission_app = make_admission_app(service.admit, recorder)
+    admission = Bridge(
+        admission_app,
+        pools[0],
+        Limits(),
+        refuse=service.readiness.refusal,
+        on_refused=recorder.refused,
+    )
+    strangers = Bridge(admission_app, pools[0], STRANGERS_LIMITS, refuse=lambda: STRANGER, on_refused=recorder.refused)
+    service.metrics.in_flight(lambda: admission.in_flight)
+    dry_run = Bridge(service.dry_run, pools[1], Limits(body_bytes=3 << 20, body_seconds=10.0))
+    health = Bridge(make_health_app(service.readiness.checks, service.metrics.registry), pools[2], Limits(body_bytes=0))
+    listeners = (
+        Listener(
+            sockets.admission,
+            admission,
+            connections=CONNECTIONS,
+            context=lambda: service.certificate.context,
+            on_dropped=service.metrics.connection_dropped,
+            make=partial(NamedConnection, names=service.client_names, strangers=strangers)
+            if service.client_names
+            else Connection,
+        ),
+        Listener(sockets.dry_run, dry_run, connections=50),
+        Listener(sockets.metrics, health, connections=100),
+    )
+    stop = _Stop()
+    for listener in listeners:
+        await listener.start()
+    urls = dict(zip(("admission", "dryRun", "metrics"), (each.url for each in listeners), strict=True))
+    log_fields(log, logging.INFO, "serving", urls | service.announcement)
+    await stop.asked.wait()
+    service.readiness.draining = True
+    admission.closing = True
+    log.info(_ending(service.quiet_seconds))
+    await _drain(admission, service.quiet_seconds, stop)
+    at_once = stop.at_once.is_set()
+    await listeners[0].close(
+        linger_seconds=0.0 if at_once else LINGER_SECONDS, grace_seconds=0.5 if at_once else GRACE_SECONDS
+    )
+    await asyncio.gather(*(each.close(linger_seconds=0.0, grace_seconds=0.5) for each in listeners[1:]))
+    for pool in pools:
+        pool.stop()
+
+
+def _ending(quiet_seconds: float) -> str:
+    until = f"serving on until no request has come for {quiet_seconds:g} s" if quiet_seconds else "finishing requests"
+    return f"ending: not ready any more, {until}"
+
+
+class _Stop:
+    """Tell of signals: SIGTERM asks for an end, SIGINT or a second signal for one at once."""
+
+    def __init__(self) -> None:
+        self.asked, self.at_once = asyncio.Event(), asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._ask, number)
+
+    def _ask(self, number: int) -> None:
+        if number == signal.SIGINT or self.asked.is_set():
+            self.at_once.set()
+        self.asked.set()
+
+
+async def _drain(bridge: Bridge, quiet_seconds: float, stop: _Stop) -> None:
+    """Wait until no request has come for *quiet_seconds*, the time is over, or a second signal comes."""
+    begun = time.monotonic()
+    while not stop.at_once.is_set():
+        now = time.monotonic()
+        quiet_at = max(begun, bridge.last_request) + quiet_seconds
+        if now >= min(quiet_at, begun + MOST_DRAIN_SECONDS):
+            return
+        await asyncio.sleep(0.05)

@@ -1,0 +1,195 @@
+"""Wire a webhook server from its settings: files, cluster, certificate, sockets."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from certs.handshake import CertificateError, Requirements
+from certs.serving import ServingCertificate
+from webhook.core import names
+from webhook.core.errors import InputError, ProfilesError, WebhookError
+from webhook.core.model import Object, World
+from webhook.core.profiles import Profiles
+from webhook.core.review import Answer, answer_review
+from webhook.dry_run import DryRun, dry_run
+from webhook.http import logs
+from webhook.http.health import Readiness
+from webhook.http.listener import Address, bind
+from webhook.serve.certificate import CertificateWatch
+from webhook.serve.dry_run import make_dry_run_app
+from webhook.serve.metrics import Metrics
+from webhook.serve.process import Service, Sockets, serve
+from webhook.serve.state import state_document
+from webhook.world.inventory import Inventory
+from webhook.world.profiles_file import ProfilesFile
+
+if TYPE_CHECKING:
+    from webhook.kube.connection import Connection
+    from webhook.serve.trust import TrustWatch
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Hold what ``fabric-injector serve`` was asked for.
+
+    *objects*: files in place of a cluster. *tls_dir* None: a throw-away certificate, for tests and demos. *quiet_seconds* and
+    *client_names*: as in ``process.Service``.
+    """
+
+    profiles: Path
+    listen: Address
+    dry_run_listen: Address
+    metrics_listen: Address
+    objects: tuple[Path, ...] = ()
+    tls_dir: Path | None = None
+    handshake: Requirements = field(default_factory=Requirements)
+    client_names: frozenset[str] = frozenset()
+    quiet_seconds: float = 0.0
+    webhook_configuration: str = names.WEBHOOK_CONFIGURATION
+
+
+class CheckedWorld(World, Protocol):
+    """Answer what the cluster looks like, and how far the answers can be trusted."""
+
+    def checks(self) -> Mapping[str, str]:
+        """Return each check's problem, empty if there is none."""
+
+    def inventory(self) -> Inventory:
+        """Return all that is held."""
+
+
+class _Follower(Protocol):
+    """Follow what changes, from start to stop."""
+
+    def start(self) -> None:
+        """Begin."""
+
+    def stop(self) -> None:
+        """End."""
+
+
+def run(settings: Settings) -> None:
+    """Serve until SIGTERM or SIGINT.
+
+    Raises ProfilesError with all faults of the profiles, InputError for anything else that keeps the server from starting.
+    """
+    logs.configure()
+    metrics = Metrics()
+    profiles = _profiles(settings.profiles, metrics)
+    with ExitStack() as stack:
+        sockets = Sockets(
+            *(
+                stack.enter_context(contextlib.closing(bind(address)))
+                for address in (settings.listen, settings.dry_run_listen, settings.metrics_listen)
+            )
+        )
+        directory = settings.tls_dir or stack.enter_context(_throwaway())
+        certificate = _load_certificate(directory, settings.handshake)
+        connection = None if settings.objects else _connect()
+        world = stack.enter_context(_world(settings, connection, metrics))
+        certificate_watch = CertificateWatch(certificate, metrics)
+        trust = _trust(connection, settings.webhook_configuration, certificate) if connection else None
+        followers: list[_Follower] = [certificate_watch, profiles, *([trust] if trust else [])]
+        for follower in followers:
+            follower.start()
+            stack.callback(follower.stop)
+
+        def admit(body: bytes) -> Answer:
+            return answer_review(body, profiles.current(), world)
+
+        def judge(text: str, namespace: str | None, profile: str | None) -> DryRun:
+            return dry_run(text, namespace=namespace, profile=profile, profiles=profiles.current(), world=world)
+
+        def state() -> Object:
+            return state_document(profiles.current(), world.inventory(), _problems(profiles, world))
+
+        def checks() -> Mapping[str, str]:
+            trusted = {"ca-bundle": trust.problem()} if trust else {}
+            return {"profiles": "", "certificate": certificate_watch.problem(), **trusted, **world.checks()}
+
+        service = Service(
+            admit=admit,
+            dry_run=make_dry_run_app(judge, state),
+            readiness=Readiness(checks),
+            certificate=certificate,
+            metrics=metrics,
+            client_names=settings.client_names,
+            quiet_seconds=settings.quiet_seconds,
+            announcement={} if settings.tls_dir else {"ca": str(directory / "ca.crt")},
+        )
+        serve(service, sockets)
+
+
+def _profiles(path: Path, metrics: Metrics) -> ProfilesFile:
+    def reloaded(profiles: Profiles) -> None:
+        metrics.profiles_reloaded("success")
+        log.info("profiles reloaded: %s", ", ".join(profiles.profiles))
+
+    def broken(error: WebhookError) -> None:
+        metrics.profiles_reloaded("error")
+        faults = error.problems if isinstance(error, ProfilesError) else (error,)
+        for fault in faults:
+            log.error("profiles not reloaded, the last good ones stay: %s: %s", path, fault)
+
+    return ProfilesFile(path, on_reload=reloaded, on_error=broken)
+
+
+def _problems(profiles: ProfilesFile, world: CheckedWorld) -> Mapping[str, str]:
+    error = profiles.error()
+    return {"profiles": f"the last good ones are in use: {error}" if error else "", **world.checks()}
+
+
+def _load_certificate(directory: Path, handshake: Requirements) -> ServingCertificate:
+    try:
+        return ServingCertificate(directory, handshake)
+    except CertificateError as error:
+        raise InputError(str(error)) from None
+
+
+@contextlib.contextmanager
+def _throwaway() -> Iterator[Path]:
+    """Make a certificate in another process: the cryptography library costs 8 MB, and is needed this once."""
+    with tempfile.TemporaryDirectory(prefix="fabric-injector-") as directory:
+        subprocess.run([sys.executable, "-m", "certs.throwaway", directory], check=True)
+        yield Path(directory)
+
+
+def _connect() -> Connection:
+    from webhook.kube.connection import connect
+
+    return connect()
+
+
+def _trust(connection: Connection, configuration: str, certificate: ServingCertificate) -> TrustWatch:
+    from webhook.serve.trust import TrustWatch
+
+    return TrustWatch(connection, configuration, certificate)
+
+
+@contextlib.contextmanager
+def _world(settings: Settings, connection: Connection | None, metrics: Metrics) -> Iterator[CheckedWorld]:
+    """Give the files that stand for a cluster, else the cluster, watched from now on."""
+    if connection is None:
+        from webhook.world.objects import ObjectsWorld, load_objects
+
+        yield ObjectsWorld(load_objects(settings.objects))
+        return
+    from webhook.world.cluster import Cluster
+
+    cluster = Cluster(connection, on_restart=metrics.watch_restarted)
+    cluster.start()
+    try:
+        yield cluster
+    finally:
+        cluster.stop()

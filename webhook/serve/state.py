@@ -1,0 +1,101 @@
+"""Describe what a server knows of its profiles and its cluster: the document that ``GET /state`` answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from typing import Any
+
+from pydantic.alias_generators import to_camel
+
+from webhook import __version__
+from webhook.core import names
+from webhook.core.model import Namespace, NetworkDefinition, Object
+from webhook.core.profiles import PodInfo, Profile, ProfileNetwork, Profiles, Rendezvous, SharedMemory
+from webhook.kube.resource import Key
+from webhook.world.inventory import Inventory
+from webhook.world.read import Master
+
+
+def state_document(profiles: Profiles, inventory: Inventory, problems: Mapping[str, str]) -> Object:
+    """Return all that is held, by name. *problems*: what keeps a source from being trusted, by its name; empty texts count as none.
+
+    Shape: ``{"version", "problems": [text], "namespaces": [], "profiles": [], "networks": [], "jobs": []}``.
+    """
+    return {
+        "version": __version__,
+        "problems": [f"{source}: {problem}" for source, problem in problems.items() if problem],
+        "namespaces": [_namespace(space) for _, space in sorted(inventory.namespaces.items())],
+        "profiles": [_profile(profile) for _, profile in sorted(profiles.profiles.items())],
+        "networks": [_network(network) for _, network in sorted(inventory.networks.items())],
+        "jobs": [_job(key, master) for key, master in sorted(inventory.masters.items())],
+    }
+
+
+def _namespace(namespace: Namespace) -> Object:
+    labels = namespace.labels
+    return {
+        "name": namespace.name,
+        "profile": labels.get(names.PROFILE, ""),
+        "observed": labels.get(names.MODE) == names.MODE_OBSERVE,
+        "podSecurity": labels.get(names.POD_SECURITY_ENFORCE, ""),
+    }
+
+
+def _network(network: NetworkDefinition) -> Object:
+    return {
+        "namespace": network.namespace,
+        "name": network.name,
+        "resources": list(network.resources),
+        "nodeSelector": dict(network.node_selector),
+        "givesAddresses": network.has_ipam,
+        "problem": "; ".join(filter(None, (network.problem, network.resource_problem))),
+    }
+
+
+def _job(pod: Key, master: Master) -> Object:
+    """Describe a job by its live rank 0, whose address is empty until the controller has published it."""
+    return {
+        "namespace": master.namespace,
+        "job": master.job,
+        "pod": pod[1],
+        "created": master.created,
+        "address": master.address.addr if master.address else "",
+    }
+
+
+def _profile(profile: Profile) -> Object:
+    """Describe a profile in the words of its file; *settings* holds what differs from the default."""
+    settings = dict(_settings(profile, Profile(profile.name)))
+    settings.pop("networks", None)
+    return {"name": profile.name, "networks": [_wanted(network) for network in profile.networks], "settings": settings}
+
+
+def _wanted(network: ProfileNetwork) -> Object:
+    return {"network": str(network), "resources": list(network.resources), "count": network.count}
+
+
+def _settings(given: Any, default: Any, above: str = "") -> Iterator[tuple[str, Any]]:
+    """Give key and value of each field that is not as by *default*, ``("rendezvous.timeout", "600s")``."""
+    for field in fields(given):
+        value, usual = getattr(given, field.name), getattr(default, field.name)
+        key = f"{above}{to_camel(field.name)}"
+        if value == usual:
+            continue
+        if isinstance(value, SharedMemory | PodInfo | Rendezvous):
+            yield from _settings(value, usual, f"{key}.")
+        elif key.endswith("Seconds"):
+            yield key.removesuffix("Seconds"), f"{value}s"
+        else:
+            yield key, _plain(value)
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case Mapping():
+            return dict(value)
+        case frozenset():
+            return sorted(value)
+        case ProfileNetwork():
+            return str(value)
+    return value

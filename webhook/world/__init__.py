@@ -1,0 +1,1 @@
+"""Know what admission asks of a cluster."""

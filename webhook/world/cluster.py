@@ -1,0 +1,159 @@
+"""Answer admission's questions about the cluster from watches, and from bounded live look-ups for what they have not brought."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from webhook.core import names
+from webhook.core.errors import Unavailable
+from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, Object
+from webhook.core.networks import define_network
+from webhook.kube.connection import Connection
+from webhook.kube.reflector import Reflector
+from webhook.kube.resource import Key, Resource
+from webhook.world.inventory import Inventory
+from webhook.world.lookup import Lookup
+from webhook.world.masters import Masters
+from webhook.world.read import Master, read_master, read_namespace
+
+T = TypeVar("T")
+
+NAMESPACES = Resource("namespaces", "/api/v1", metadata_only=True)
+NETWORKS = Resource("network-attachment-definitions", "/apis/k8s.cni.cncf.io/v1", optional=True)
+"""Whole objects, since the CNI configuration says whether a network gives addresses. Not there without Multus."""
+MASTERS = Resource(
+    "pods",
+    "/api/v1",
+    metadata_only=True,
+    label_selector=f"{names.RENDEZVOUS}=master",
+    field_selector="status.phase!=Succeeded,status.phase!=Failed",
+)
+
+LOOKUP_SECONDS = 1.0
+MOST_LOOKUPS = 4
+STALE_SECONDS = 480.0
+"""Silence after which what is held counts as old: a watch of 360 s, 30 s until silence breaks it, and pauses to try again."""
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?", re.ASCII)
+
+
+class Cluster:
+    """Implement model.World for a real cluster.
+
+    Before `start` and for what no watch has brought, each question costs one live look-up. While the API server is gone, the
+    last known state is served. *on_restart* gets the resource and the reason whenever a watch begins anew.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        *,
+        on_restart: Callable[[str, str], None] = lambda _resource, _reason: None,
+        lookup_seconds: float = LOOKUP_SECONDS,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._connection = connection
+        self._lookup_seconds = lookup_seconds
+        self._monotonic = monotonic
+        self._masters = Masters()
+        self._namespaces = Reflector(
+            connection,
+            NAMESPACES,
+            read_namespace,
+            on_change=lambda key, _: self._namespace.forget(key),
+            on_restart=on_restart,
+            monotonic=monotonic,
+        )
+        self._networks = Reflector(
+            connection,
+            NETWORKS,
+            define_network,
+            on_change=lambda key, _: self._network.forget(key),
+            on_restart=on_restart,
+            monotonic=monotonic,
+        )
+        self._pods = Reflector(
+            connection,
+            MASTERS,
+            read_master,
+            on_change=self._masters.update,
+            on_restart=on_restart,
+            monotonic=monotonic,
+        )
+        slots = threading.Semaphore(MOST_LOOKUPS)
+        self._namespace = self._lookup(self._namespaces, read_namespace, slots)
+        self._network = self._lookup(self._networks, define_network, slots)
+
+    def start(self) -> None:
+        """Begin to watch; `checks` says when all is known."""
+        for reflector in self._reflectors():
+            reflector.start()
+
+    def stop(self) -> None:
+        """End the watches; what they brought is still served."""
+        for reflector in self._reflectors():
+            reflector.stop()
+        self._connection.close()
+
+    def checks(self) -> Mapping[str, str]:
+        """Say for each watch, by resource, what keeps it from being trusted; empty where nothing does."""
+        return {reflector.resource.name: self._problem(reflector) for reflector in self._reflectors()}
+
+    def namespace(self, name: str) -> Namespace | None:
+        """Look a namespace up; raise Unavailable where it is neither held nor can be asked for."""
+        return self._namespace.get(("", name))
+
+    def fresh_namespace(self, name: str) -> Namespace | None:
+        """Look a namespace up live, where the cached labels contradict the API server's selector."""
+        return self._namespace.fresh(("", name))
+
+    def network(self, namespace: str, name: str) -> NetworkDefinition | None:
+        """Look a network up; None also where NetworkAttachmentDefinitions are not installed. Raises Unavailable as above."""
+        return self._network.get((namespace, name))
+
+    def master(self, namespace: str, job: str) -> MasterAddress | None:
+        """Look up the address of the job's newest live rank 0. Never asks: what is not known yet, the controller brings."""
+        return self._masters.address(namespace, job)
+
+    def inventory(self) -> Inventory:
+        """Copy what the watches hold; never asks."""
+        return Inventory(self._namespaces.items.copy(), self._networks.items.copy(), self._masters.pods())
+
+    def _reflectors(self) -> tuple[Reflector[Namespace], Reflector[NetworkDefinition], Reflector[Master]]:
+        return self._namespaces, self._networks, self._pods
+
+    def _problem(self, reflector: Reflector[Any]) -> str:
+        silent = self._monotonic() - reflector.last_contact
+        problem = f" ({reflector.problem})" if reflector.problem else ""
+        if not reflector.synced:
+            return f"not listed yet{problem}"
+        return f"no contact with the API server for {silent:.0f} s{problem}" if silent > STALE_SECONDS else ""
+
+    def _lookup(self, watched: Reflector[T], read: Callable[[Object], T], slots: threading.Semaphore) -> Lookup[T]:
+        def ask(key: Key) -> T | None:
+            return self._ask(watched.resource, read, key)
+
+        return Lookup(watched.items, ask, slots, wait_seconds=self._lookup_seconds, monotonic=self._monotonic)
+
+    def _ask(self, resource: Resource, read: Callable[[Object], T], key: Key) -> T | None:
+        """Get one object; None where it does not exist or cannot, having a name that the API server refuses."""
+        namespace, name = key
+        if not _NAME.fullmatch(name) or (namespace and not _NAME.fullmatch(namespace)):
+            return None
+        response = self._connection.request(
+            "GET",
+            resource.object_path(key),
+            headers=resource.headers("PartialObjectMetadata"),
+            timeout=self._lookup_seconds,
+        )
+        if response.status == 404:
+            return None
+        if response.status != 200:
+            raise Unavailable(response.problem)
+        try:
+            return read(response.json())
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise Unavailable(f"{response.request}: the answer cannot be read ({error!r})") from error

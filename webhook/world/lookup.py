@@ -1,0 +1,125 @@
+"""Answer from what a watch holds, and ask the API server itself for what it does not hold: once, briefly, by few at a time."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from webhook.core.errors import Unavailable
+from webhook.kube.resource import Key, key_text
+
+T = TypeVar("T")
+
+FOUND_SECONDS = 5.0
+"""How long an answer stands while the watch has not brought the object."""
+ABSENT_SECONDS = 1.0
+FAILED_SECONDS = 0.5
+_MOST_ANSWERS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer(Generic[T]):
+    value: T | None
+    problem: str
+    asked: float
+    expires: float
+
+
+class Lookup(Generic[T]):
+    """Look values up in *held*, what a watch keeps, or else with *ask*, which raises Unavailable where it gets no answer.
+
+    *ask* runs once for all threads that want the same key at the same time, and only with one of *slots*; it must return within
+    *wait_seconds*, for so long the others wait. Answers stand for seconds, so that a burst of requests costs one.
+    """
+
+    def __init__(
+        self,
+        held: Mapping[Key, T],
+        ask: Callable[[Key], T | None],
+        slots: threading.Semaphore,
+        *,
+        wait_seconds: float,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._held = held
+        self._ask = ask
+        self._slots = slots
+        self._wait_seconds = wait_seconds
+        self._monotonic = monotonic
+        self._answers: dict[Key, _Answer[T]] = {}
+        self._asking: set[Key] = set()
+        self._changed = threading.Condition()
+
+    def get(self, key: Key) -> T | None:
+        """Give the value, None where it does not exist; raise Unavailable where that cannot be known."""
+        answer = self._answers.get(key)
+        if answer is not None and not answer.problem and answer.expires > self._monotonic():
+            return answer.value
+        value = self._held.get(key)
+        return value if value is not None else self._live(key, since=None)
+
+    def fresh(self, key: Key) -> T | None:
+        """Give the value as it is at the time of this call or later, whatever is held; raise Unavailable as `get` does."""
+        return self._live(key, since=self._monotonic())
+
+    def forget(self, key: Key) -> None:
+        """Drop the answer for *key*, because the watch has brought news of it."""
+        with self._changed:
+            self._answers.pop(key, None)
+
+    def _live(self, key: Key, since: float | None) -> T | None:
+        """Ask, or share the answer of another thread's question if it was asked after *since* (None: still stands)."""
+        deadline = self._monotonic() + self._wait_seconds
+        with self._changed:
+            while key in self._asking:
+                if not self._changed.wait(deadline - self._monotonic()):
+                    raise Unavailable(f"{key_text(key)}: the API server has not answered in time")
+            answer = self._answers.get(key)
+            if answer is not None and self._stands(answer, since):
+                return _value(answer)
+            if not self._slots.acquire(blocking=False):
+                raise Unavailable(f"{key_text(key)}: too many look-ups at the API server under way")
+            self._asking.add(key)
+        try:
+            answer = self._asked(key)
+        finally:
+            self._slots.release()
+            with self._changed:
+                self._asking.discard(key)
+                self._changed.notify_all()
+        return _value(answer)
+
+    def _stands(self, answer: _Answer[T], since: float | None) -> bool:
+        if answer.problem or since is None:
+            return answer.expires > self._monotonic()
+        return answer.asked >= since
+
+    def _asked(self, key: Key) -> _Answer[T]:
+        asked, before = self._monotonic(), self._held.get(key)
+        value, problem = None, ""
+        try:
+            value = self._ask(key)
+        except Unavailable as error:
+            problem = str(error)
+        seconds = FAILED_SECONDS if problem else ABSENT_SECONDS if value is None else FOUND_SECONDS
+        now = self._monotonic()
+        answer = _Answer(value, problem, asked, now + seconds)
+        with self._changed:
+            if self._held.get(key) is before:  # else the watch has brought something newer meanwhile
+                self._keep(key, answer, now)
+        return answer
+
+    def _keep(self, key: Key, answer: _Answer[T], now: float) -> None:
+        if len(self._answers) >= _MOST_ANSWERS:
+            self._answers = {kept: old for kept, old in self._answers.items() if old.expires > now}
+        if len(self._answers) < _MOST_ANSWERS:
+            self._answers[key] = answer
+
+
+def _value(answer: _Answer[T]) -> T | None:
+    if answer.problem:
+        raise Unavailable(answer.problem)
+    return answer.value

@@ -1,0 +1,119 @@
+"""Read the profiles file, follow its changes, and keep the last good profiles.
+
+A ConfigMap's mount swaps a symlink, an editor renames or rewrites, and neither gives dependable file events: so the content itself
+is read again and again, and compared.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from webhook.core.errors import InputError, Problem, ProfilesError, WebhookError
+from webhook.core.profiles import Profiles, parse_profiles
+
+_SETTLE_SECONDS = 0.1
+
+
+def read_profiles(path: Path) -> Profiles:
+    """Read the profiles in the file at *path*.
+
+    Raises ProfilesError with every fault of the content, InputError where the file cannot be read.
+    """
+    return _parse(_read(path))
+
+
+class ProfilesFile:
+    """Hold the profiles of a file; once started, follow its changes in a thread.
+
+    *on_reload* gets each new set of profiles. *on_error* gets, once for each broken content, a ProfilesError with every fault, or
+    an InputError where the file cannot be read; the last good profiles stay. Both are called in the thread, and must not raise.
+
+    Raises ProfilesError or InputError where the file cannot be used at start.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        on_reload: Callable[[Profiles], None] = lambda _: None,
+        on_error: Callable[[WebhookError], None] = lambda _: None,
+        interval_seconds: float = 1.0,
+    ) -> None:
+        self._path = path
+        self._on_reload = on_reload
+        self._on_error = on_error
+        self._interval_seconds = interval_seconds
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._judged: bytes | str = _read(path)
+        self._profiles = _parse(self._judged)
+        self._error: WebhookError | None = None
+
+    def current(self) -> Profiles:
+        """Return the last good profiles."""
+        return self._profiles
+
+    def error(self) -> WebhookError | None:
+        """Say why the file as it stands is not in use; None where it is."""
+        return self._error
+
+    def start(self) -> None:
+        """Begin to follow the file."""
+        self._thread = threading.Thread(target=self._follow, name="profiles-file", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop following; returns once the thread has ended."""
+        self._stopping.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _follow(self) -> None:
+        while not self._stopping.wait(self._interval_seconds):
+            seen = self._look()
+            if seen != self._judged and self._has_settled(seen):
+                self._judged = seen
+                self._judge(seen)
+
+    def _look(self) -> bytes | str:
+        """Return the file's bytes, or why it cannot be read."""
+        try:
+            return _read(self._path)
+        except InputError as error:
+            return str(error)
+
+    def _has_settled(self, seen: bytes | str) -> bool:
+        """Tell whether the file is no longer being written: a rewrite in place shows half a file for a moment."""
+        return not self._stopping.wait(_SETTLE_SECONDS) and self._look() == seen
+
+    def _judge(self, seen: bytes | str) -> None:
+        try:
+            profiles = _parse(seen)
+        except Exception as error:  # a fault of ours must not end the watch
+            self._error = error if isinstance(error, WebhookError) else InputError(f"internal error: {error!r}")
+            self._on_error(self._error)
+        else:
+            self._profiles = profiles
+            self._error = None
+            self._on_reload(profiles)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"profiles file {path}: cannot be read: {error.strerror}") from error
+
+
+def _parse(content: bytes | str) -> Profiles:
+    if isinstance(content, str):
+        raise InputError(content)
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        message = f"the byte 0x{content[error.start]:02x} is not UTF-8; save the file as UTF-8"
+        raise ProfilesError((Problem("document", line, message),)) from None
+    return parse_profiles(text)
