@@ -43,7 +43,7 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Rotation:
     """Hold the next state, what changed (a sentence each), and what is waited for, empty if nothing is."""
 
     bundle: Bundle
@@ -59,7 +59,7 @@ def advance(
     names: frozenset[str],
     policy: Policy,
     asked: Kind | None = None,
-) -> Step:
+) -> Rotation:
     """Return the state that follows *bundle* at *now*; the Secret is to be written before ``caBundle``.
 
     *names*: the DNS names and IP addresses that clients call. *asked*: a renewal that somebody wants now; of an authority, it
@@ -83,7 +83,7 @@ def advance(
         bundle, change = _sign(bundle, now, names, policy, reason)
         changes = (*changes, change)
     bundle, dropped = drop(bundle, now)
-    return Step(bundle, (*changes, *dropped), waiting)
+    return Rotation(bundle, (*changes, *dropped), waiting)
 
 
 def _authority_due(bundle: Bundle, now: datetime, asked: Kind | None) -> str:

@@ -17,7 +17,7 @@ from webhook.core.model import Decision, Namespace, NetworkDefinition, Object, O
 from webhook.core.networks import Attachment
 from webhook.core.podspec import containers, is_host_network
 from webhook.core.profiles import Profile
-from webhook.core.workloads.member import Member
+from webhook.core.workloads.training_pod import TrainingPod
 
 Step = Callable[[Draft, Plan], Iterable[Decision]]
 
@@ -66,7 +66,7 @@ def plan(
     profile: Profile = _PLAIN,
     container: int = 0,
     labels: Mapping[str, str] | None = None,
-    member: Member | None = None,
+    member: TrainingPod | None = None,
     **tweaks: Any,
 ) -> Plan:
     """Return the plan of *pod* in namespace ``research`` with *labels*; its first non-default attachment is the rendezvous."""

@@ -12,7 +12,7 @@ from cryptography import x509
 
 from certs.bundle import read_bundle
 from certs.pem import fingerprint, is_pair, is_signed_by, is_valid, read_authorities, read_certificates, read_key
-from certs.rotation import Kind, Policy, Step, advance
+from certs.rotation import Kind, Policy, Rotation, advance
 from certs.trust import View
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -59,7 +59,7 @@ class Simulation:
         """Put another text into caBundle."""
         self.ca_bundles.append((self.now, ca_bundle))
 
-    def step(self, asked: Kind | None = None) -> Step:
+    def step(self, asked: Kind | None = None) -> Rotation:
         """Decide, as the controller does."""
         trusted = map(fingerprint, read_authorities(self.ca_bundle))
         self.seen = {key: self.seen.get(key, self.now) for key in trusted}
@@ -67,7 +67,7 @@ class Simulation:
         bundle = read_bundle(self.secret, self.ca_bundle)
         return advance(bundle, view, self.now, names=self.names, policy=self.policy, asked=asked)
 
-    def turn(self, asked: Kind | None = None, *, publish: bool = True) -> Step:
+    def turn(self, asked: Kind | None = None, *, publish: bool = True) -> Rotation:
         """Let the controller work once; without *publish* it dies between its two writes."""
         step = self.step(asked)
         self.changes += step.changes

@@ -13,7 +13,7 @@ from typing import Any
 import jsonpatch
 
 from tests.certificates import NOW
-from webhook.control.certificates.sync import CertificateSync, Settings
+from webhook.control.certificates.sync import CertificateSettings, CertificateSync
 from webhook.kube.connection import Connection, RequestFailed, Response
 from webhook.kube.credentials import Credentials
 
@@ -118,7 +118,7 @@ class Replica:
         self.writes: list[tuple[str, str]] = []
         self.sync = CertificateSync(
             FakeConnection(cluster),
-            Settings("fabric-injector"),
+            CertificateSettings("fabric-injector"),
             lambda: self.leads,
             on_end=lambda kind, end: self.ends.update({kind: end}),
             on_write=lambda what, result: self.writes.append((what, result)),

@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from webhook.core.errors import ProfilesError
-from webhook.core.profiles import Multus, Profile, ProfileNetwork, Profiles, Rendezvous, SharedMemory, parse_profiles
+from webhook.core.profiles import (
+    Multus,
+    Profile,
+    ProfileNetwork,
+    Profiles,
+    RendezvousSettings,
+    SharedMemory,
+    parse_profiles,
+)
 
 DESIGN_SAMPLE = """
 multus: {namespaceIsolation: false, globalNamespaces: [default], defaultNetworks: 0}     # as this cluster's Multus is configured
@@ -36,7 +44,9 @@ SAMPLE = Profiles(
         "eight-rails": Profile(
             name="eight-rails",
             networks=tuple(ProfileNetwork("rails", f"rail-{rail}") for rail in range(8)),
-            rendezvous=Rendezvous(network=ProfileNetwork("rails", "rail-0"), ip_family="IPv4", timeout_seconds=600),
+            rendezvous=RendezvousSettings(
+                network=ProfileNetwork("rails", "rail-0"), ip_family="IPv4", timeout_seconds=600
+            ),
         ),
     },
     multus=Multus(),

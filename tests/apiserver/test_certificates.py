@@ -17,7 +17,7 @@ import pytest
 
 from certs.pem import is_signed_by, read_authorities, read_certificates
 from certs.rotation import Policy
-from webhook.control.certificates.sync import CertificateSync, Settings
+from webhook.control.certificates.sync import CertificateSettings, CertificateSync
 from webhook.core import names
 from webhook.kube.connection import connect
 
@@ -59,7 +59,7 @@ def sync(clean: None, control_plane: ControlPlane, webhook: Webhook, tmp_path: P
     """The controller's part, with the shipped account, and authorities that settle in two seconds."""
     kubeconfig = control_plane.kubeconfig(tmp_path / "kubeconfig", own_token(control_plane))
     connection = connect({"KUBECONFIG": str(kubeconfig)})
-    kept = CertificateSync(connection, Settings(ACCOUNT[0], policy=POLICY), lambda: True, period_seconds=0.5)
+    kept = CertificateSync(connection, CertificateSettings(ACCOUNT[0], policy=POLICY), lambda: True, period_seconds=0.5)
     kept.start()
     yield kept
     kept.stop()

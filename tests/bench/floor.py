@@ -12,8 +12,8 @@ from webhook.core.review import Answer
 from webhook.http import logs
 from webhook.http.app import make_app
 from webhook.http.health import Readiness
-from webhook.http.listener import Address, bind
-from webhook.serve.metrics import Metrics
+from webhook.http.listener import ListenAddress, bind
+from webhook.serve.metrics import WebhookMetrics
 from webhook.serve.process import Service, Sockets, serve
 
 
@@ -28,8 +28,8 @@ def allow(body: bytes) -> Answer:
 def main(tls_dir: Path) -> None:
     """Serve on free ports of 127.0.0.1 until SIGTERM."""
     logs.configure()
-    anywhere = Address("127.0.0.1", 0)
-    service = Service(allow, make_app("floor"), Readiness(dict), ServingCertificate(tls_dir), Metrics())
+    anywhere = ListenAddress("127.0.0.1", 0)
+    service = Service(allow, make_app("floor"), Readiness(dict), ServingCertificate(tls_dir), WebhookMetrics())
     serve(service, Sockets(bind(anywhere), bind(anywhere), bind(anywhere)))
 
 

@@ -14,8 +14,7 @@ from webhook.control.inspector import AGAIN_SECONDS, MOST_REQUESTS, Inspector
 from webhook.core import names
 from webhook.core.reconcile import Member, read_member
 from webhook.core.reconcile.complaint import about_address
-from webhook.core.workloads import Member as Part
-from webhook.core.workloads import recognise
+from webhook.core.workloads import TrainingPod, recognise
 from webhook.kube.connection import Connection
 from webhook.kube.credentials import Credentials
 
@@ -158,7 +157,7 @@ def test_a_pod_that_breaks_the_inspection_does_not_keep_others_from_it(
 def uninjected_rank_zero() -> tuple[dict[str, Any], str]:
     found = pods.load("pods/kubeflow-pytorchjob-0.yaml")
     part = recognise(found)
-    assert isinstance(part, Part)
+    assert isinstance(part, TrainingPod)
     assert part.rendezvous is not None
     return {**found, "status": {"phase": "Running"}}, part.rendezvous.job
 

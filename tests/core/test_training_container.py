@@ -12,11 +12,11 @@ from webhook.core.accelerators import is_accelerator
 from webhook.core.errors import Denied
 from webhook.core.model import Object, Reason
 from webhook.core.training_container import choose_container
-from webhook.core.workloads.member import Member
+from webhook.core.workloads.training_pod import TrainingPod
 
 GPU = {"limits": {"nvidia.com/gpu": "8"}}
 PLAIN, PROFILED = profile(), profile(container="main")
-TORCH = Member(system="kubeflow-pytorchjob", container="pytorch")
+TORCH = TrainingPod(system="kubeflow-pytorchjob", container="pytorch")
 
 
 def _pod(*found: Object, annotation: str | None = None, **spec: Any) -> Object:
@@ -118,7 +118,7 @@ def _one(name: str, **fields: Any) -> Object:
         ),
     ],
 )
-def test_chooses(pod: Object, profile: Any, member: Member | None, wanted: tuple[int, str]) -> None:
+def test_chooses(pod: Object, profile: Any, member: TrainingPod | None, wanted: tuple[int, str]) -> None:
     assert choose_container(pod, profile, member) == wanted
 
 

@@ -10,10 +10,10 @@ import pytest
 import yaml
 
 from tests import ROOT
-from webhook.control.metrics import Metrics as ControllerMetrics
+from webhook.control.metrics import ControllerMetrics
 from webhook.http.refusal import NO_MEMORY, OVERLOADED
 from webhook.kube.list_watch import Restart
-from webhook.serve.metrics import Metrics as WebhookMetrics
+from webhook.serve.metrics import WebhookMetrics
 
 COMPONENTS = ROOT / "manifests" / "components"
 RULES = yaml.safe_load((COMPONENTS / "prometheus-rules" / "prometheus-rule.yaml").read_text())

@@ -21,7 +21,7 @@ profiles:
 
 
 def document(*objects: Object, problems: dict[str, str] | None = None, text: str = PROFILES) -> Object:
-    return state_document(profiles(text), ObjectsWorld(objects).inventory(), problems or {})
+    return state_document(profiles(text), ObjectsWorld(objects).snapshot(), problems or {})
 
 
 def test_knows_nothing_of_an_empty_cluster() -> None:

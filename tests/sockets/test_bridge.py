@@ -18,7 +18,7 @@ from tests.sockets.server import Reply, ask, is_closed, wait_until
 from webhook.http import connection as connection_module
 from webhook.http.bridge import Bridge, Limits
 from webhook.http.connection import Connections
-from webhook.http.listener import Address, Listener, bind
+from webhook.http.listener import ListenAddress, Listener, bind
 from webhook.http.pool import WorkerPool
 from webhook.http.refusal import STARTING, Refusal
 
@@ -76,7 +76,7 @@ def running(
 ) -> Iterator[Running]:
     loop = uvloop.new_event_loop()
     listener = Listener(
-        bind(Address("127.0.0.1", 0)),
+        bind(ListenAddress("127.0.0.1", 0)),
         Bridge(app, pool, limits, **options),
         connections=connections,
         **(listening or {}),

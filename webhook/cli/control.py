@@ -9,7 +9,7 @@ import click
 from webhook.cli.options import AddressType, Failure, webhook_configuration_option
 from webhook.core import names
 from webhook.core.errors import InputError, ProfilesError
-from webhook.http.listener import Address
+from webhook.http.listener import ListenAddress
 
 
 @click.command("control")
@@ -57,7 +57,7 @@ def command(
     certificates: str,
     service: str,
     webhook_configuration: str,
-    metrics_listen: Address,
+    metrics_listen: ListenAddress,
 ) -> None:
     """Publish each job's rank-0 address on its pods, and keep the webhook's certificates, until SIGTERM.
 
@@ -71,12 +71,14 @@ def command(
       fabric-injector control --namespace fabric-injector --metrics-listen 127.0.0.1:0
       fabric-injector control --certificates none
     """  # noqa: D301  # \\b is click's own mark
-    from webhook.control.run import Settings, run
+    from webhook.control.run import ControllerSettings, run
 
     if profiles is not None:
         _report_faults(profiles)
     try:
-        kept = run(Settings(metrics_listen, namespace, certificates == "self", service, webhook_configuration))
+        kept = run(
+            ControllerSettings(metrics_listen, namespace, certificates == "self", service, webhook_configuration)
+        )
     except InputError as error:
         raise Failure(str(error)) from None
     if not kept:

@@ -10,7 +10,7 @@ import click
 
 from webhook.core import names
 from webhook.core.errors import InputError, ProfilesError
-from webhook.http.listener import Address
+from webhook.http.listener import ListenAddress
 
 if TYPE_CHECKING:
     from webhook.kube.connection import Connection
@@ -19,15 +19,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 _KUBECONFIG, _CONTEXT = f"{__name__}.kubeconfig", f"{__name__}.context"
 
 
-class AddressType(click.ParamType[Address]):
+class AddressType(click.ParamType[ListenAddress]):
     """Read ``HOST:PORT``."""
 
     name = "HOST:PORT"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Address:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> ListenAddress:
         """Return the address, or fail with what is wrong with it."""
         try:
-            return value if isinstance(value, Address) else Address.parse(value)
+            return value if isinstance(value, ListenAddress) else ListenAddress.parse(value)
         except ValueError as error:
             self.fail(str(error), param, ctx)
 

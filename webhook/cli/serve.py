@@ -11,8 +11,8 @@ from certs.handshake import Requirements
 from webhook.cli.options import AddressType, Failure, webhook_configuration_option
 from webhook.cli.tls import tls_options
 from webhook.core.errors import InputError, ProfilesError
-from webhook.http.listener import Address
-from webhook.serve.run import Settings, run
+from webhook.http.listener import ListenAddress
+from webhook.serve.run import WebhookSettings, run
 
 QUIET_SECONDS_IN_CLUSTER = 5.0
 """A Service sends new connections for a moment longer than its pod is ready; nothing else does."""
@@ -73,9 +73,9 @@ def command(
     tls_dir: Path | None,
     handshake: Requirements,
     client_names: frozenset[str],
-    listen: Address,
-    dry_run_listen: Address,
-    metrics_listen: Address,
+    listen: ListenAddress,
+    dry_run_listen: ListenAddress,
+    metrics_listen: ListenAddress,
     webhook_configuration: str,
 ) -> None:
     """Answer admission reviews until SIGTERM.
@@ -92,7 +92,7 @@ def command(
     if not tls_dir and not objects:
         raise Failure("give --tls-dir: a throw-away certificate is made only with --objects, where no API server calls")
     in_cluster = not objects and "KUBERNETES_SERVICE_HOST" in os.environ
-    settings = Settings(
+    settings = WebhookSettings(
         profiles=profiles,
         objects=objects,
         tls_dir=tls_dir,

@@ -25,7 +25,7 @@ class PodRef(NamedTuple):
 
 
 @dataclass(slots=True)
-class Complaint:
+class EventSeries:
     """Hold what was told of one pod for one reason: how often it was seen, and whether its Event exists."""
 
     pod: PodRef
@@ -65,9 +65,9 @@ class SpamFilter:
         self._monotonic = monotonic
         self._total = Bucket(TOTAL_BURST, TOTAL_PER_SECOND, monotonic())
         self._namespaces: dict[str, Bucket] = {}
-        self._complaints: OrderedDict[tuple[str, str], Complaint] = OrderedDict()
+        self._complaints: OrderedDict[tuple[str, str], EventSeries] = OrderedDict()
 
-    def admit(self, pod: PodRef, reason: str) -> Complaint | None:
+    def admit(self, pod: PodRef, reason: str) -> EventSeries | None:
         """Give the complaint where it may be told now, counted; None where it was told lately or there are too many."""
         at = self._monotonic()
         known = self._complaints.get((pod.uid, reason))
@@ -77,7 +77,7 @@ class SpamFilter:
                 return None
         if not self._has_token(pod.namespace, at):
             return None
-        complaint = known or Complaint(pod, reason, at, count=1)
+        complaint = known or EventSeries(pod, reason, at, count=1)
         complaint.at = at
         self._complaints[pod.uid, reason] = complaint
         self._complaints.move_to_end((pod.uid, reason))
@@ -85,7 +85,7 @@ class SpamFilter:
             self._complaints.popitem(last=False)
         return complaint
 
-    def forget(self, complaint: Complaint) -> None:
+    def forget(self, complaint: EventSeries) -> None:
         """Let the complaint through the next time, for it was not told."""
         self._complaints.pop((complaint.pod.uid, complaint.reason), None)
 

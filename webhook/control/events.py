@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from webhook.control.event_spam import Complaint, PodRef, SpamFilter
+from webhook.control.event_spam import EventSeries, PodRef, SpamFilter
 from webhook.kube.connection import Connection, RequestFailed, Response
 from webhook.kube.resource import Resource
 
@@ -56,7 +56,7 @@ class EventRecorder:
         self._now = now
         self._uniform = uniform
         self._filter = SpamFilter(monotonic)
-        self._waiting: deque[tuple[Complaint, str]] = deque()
+        self._waiting: deque[tuple[EventSeries, str]] = deque()
         self._changed = threading.Condition()
         self._stopped = threading.Event()
         self._pause = pause or self._stopped.wait
@@ -106,7 +106,7 @@ class EventRecorder:
                     self._filter.forget(complaint)
                     self.dropped += 1
 
-    def _delivered(self, complaint: Complaint, message: str) -> bool:
+    def _delivered(self, complaint: EventSeries, message: str) -> bool:
         """Send, again after a growing pause where there is no answer; tell whether it arrived."""
         for number in range(1, TRIES + 1):
             try:
@@ -126,7 +126,7 @@ class EventRecorder:
                 return False
         return False
 
-    def _send(self, complaint: Complaint, message: str) -> str:
+    def _send(self, complaint: EventSeries, message: str) -> str:
         """Create the Event, or count it where it was told before; give what was refused, or an empty text."""
         text, at = _fitting(message), self._now().astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         former = False
@@ -148,7 +148,7 @@ class EventRecorder:
             complaint.count += count if isinstance(count, int) else 0
         return ""
 
-    def _create(self, complaint: Complaint, text: str, at: str) -> Response:
+    def _create(self, complaint: EventSeries, text: str, at: str) -> Response:
         pod = complaint.pod
         event = {
             "apiVersion": "v1",
@@ -167,7 +167,7 @@ class EventRecorder:
         }
         return self._connection.request("POST", self._path(complaint), body=event, timeout=REQUEST_SECONDS)
 
-    def _path(self, complaint: Complaint, *name: str) -> str:
+    def _path(self, complaint: EventSeries, *name: str) -> str:
         return "/".join((EVENTS.path_in(complaint.pod.namespace), *name))
 
     def _report(self, problem: str) -> None:
@@ -176,7 +176,7 @@ class EventRecorder:
         self._problem = problem
 
 
-def event_name(complaint: Complaint) -> str:
+def event_name(complaint: EventSeries) -> str:
     """Name the Event of a pod and a reason, the same in every process, so that a second one is found and counted."""
     digest = hashlib.sha256(f"{complaint.pod.uid}/{complaint.reason}".encode()).hexdigest()[:16]
     return f"{complaint.pod.name[: NAME_LENGTH - 17].rstrip('-.')}.{digest}"

@@ -36,7 +36,7 @@ MOST_SIBLINGS = 500
 """How many pods of a job are looked through for its rank 0; these are whole pods, so few at a time."""
 
 
-class Recorder(Protocol):
+class EventSink(Protocol):
     """Take Events."""
 
     def record(self, pod: PodRef, reason: str, message: str) -> None:
@@ -49,7 +49,7 @@ class Inspector:
     def __init__(
         self,
         connection: Connection,
-        recorder: Recorder,
+        recorder: EventSink,
         *,
         suspects: Callable[[], Iterable[tuple[Member, bool]]],
         may_write: Callable[[], bool],

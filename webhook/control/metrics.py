@@ -13,7 +13,7 @@ from webhook.control.publisher import Result
 SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 
 
-class Metrics:
+class ControllerMetrics:
     """Hold the controller's metrics; the methods are what other parts call."""
 
     def __init__(self) -> None:

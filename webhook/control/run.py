@@ -17,12 +17,12 @@ import uvloop
 
 from webhook.control.controller import Controller
 from webhook.control.events import EventRecorder
-from webhook.control.metrics import Metrics
+from webhook.control.metrics import ControllerMetrics
 from webhook.core import names
 from webhook.http import logs
 from webhook.http.bridge import Bridge, Limits
 from webhook.http.health import make_health_app
-from webhook.http.listener import Address, Listener, bind
+from webhook.http.listener import ListenAddress, Listener, bind
 from webhook.http.logs import log_fields
 from webhook.http.pool import WorkerPool
 from webhook.kube.connection import Connection, connect
@@ -37,14 +37,14 @@ _SERVICE_ACCOUNT_NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ControllerSettings:
     """Hold what `control` was told.
 
     *namespace* holds the Lease and the certificates, empty for the service account's own. *certificates*: keep them; *service* and
     *webhook_configuration* are whose.
     """
 
-    metrics_listen: Address
+    metrics_listen: ListenAddress
     namespace: str = ""
     certificates: bool = True
     service: str = names.SERVICE
@@ -61,13 +61,13 @@ class _Part(Protocol):
         """End."""
 
 
-def run(settings: Settings) -> bool:
+def run(settings: ControllerSettings) -> bool:
     """Run until SIGTERM or SIGINT (True), or until the Lease was lost (False: another replica goes on).
 
     Raises InputError for anything that keeps the controller from starting.
     """
     logs.configure()
-    metrics = Metrics()
+    metrics = ControllerMetrics()
     with (
         contextlib.closing(bind(settings.metrics_listen)) as sock,
         contextlib.closing(connect()) as connection,
@@ -91,7 +91,9 @@ def identity() -> str:
     return f"{os.environ.get('POD_NAME') or socket.gethostname()}_{secrets.token_hex(4)}"
 
 
-async def _run(connection: Connection, settings: Settings, sock: socket.socket, metrics: Metrics) -> bool:
+async def _run(
+    connection: Connection, settings: ControllerSettings, sock: socket.socket, metrics: ControllerMetrics
+) -> bool:
     me, namespace = identity(), settings.namespace
     recorder = EventRecorder(connection, host=me)
     leader: Leader
@@ -136,10 +138,11 @@ async def _run(connection: Connection, settings: Settings, sock: socket.socket, 
         pool.stop()
 
 
-def _certificates(connection: Connection, settings: Settings, leader: Leader, metrics: Metrics) -> _Part:
+def _certificates(
+    connection: Connection, settings: ControllerSettings, leader: Leader, metrics: ControllerMetrics
+) -> _Part:
     """Prepare to keep the certificates; the cryptography library is loaded only for that."""
-    from webhook.control.certificates.sync import CertificateSync
-    from webhook.control.certificates.sync import Settings as CertificateSettings
+    from webhook.control.certificates.sync import CertificateSettings, CertificateSync
 
     kept = CertificateSettings(settings.namespace, settings.service, settings.webhook_configuration)
     return CertificateSync(

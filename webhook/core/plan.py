@@ -12,7 +12,7 @@ from webhook.core.model import Decision, Namespace, Object, Outcome, Reason, Wor
 from webhook.core.networks import ResolvedNetworks, resolve_networks
 from webhook.core.profiles import Profile, Profiles
 from webhook.core.training_container import choose_container
-from webhook.core.workloads import Member, NotTraining, recognise
+from webhook.core.workloads import NotTraining, TrainingPod, recognise
 
 STEP = "profile"
 _RENDEZVOUS = "rendezvous"
@@ -43,7 +43,7 @@ def make_plan(
         return _skip(found.reason, f"{found.message}; {how}", found.system, profile.name)
     if not podspec.containers(pod):
         return _skip(Reason.INVALID_POD, "the pod has no containers", found.system, profile.name)
-    member = found if isinstance(found, Member) else None
+    member = found if isinstance(found, TrainingPod) else None
     container, _why = choose_container(pod, profile, member)
     host_network = podspec.is_host_network(pod)
     networks = resolve_networks(pod, profile, profiles.multus, namespace.name, world.network)
@@ -131,7 +131,7 @@ def _skip(reason: Reason, message: str, system: str = "", profile: str = "") -> 
 
 
 def _why_rendezvous_stays(
-    pod: Object, profile: Profile, found: Member | NotTraining, networks: ResolvedNetworks, *, host_network: bool
+    pod: Object, profile: Profile, found: TrainingPod | NotTraining, networks: ResolvedNetworks, *, host_network: bool
 ) -> Decision | None:
     if isinstance(found, NotTraining) or found.rendezvous is None:
         reason, message = found.reason, found.message

@@ -10,7 +10,7 @@ from webhook.core.errors import Denied
 from webhook.core.model import Object, Reason
 from webhook.core.podspec import claims, containers, display_name, init_containers
 from webhook.core.profiles import Profile
-from webhook.core.workloads.member import Member
+from webhook.core.workloads.training_pod import TrainingPod
 
 STEP = "container"
 
@@ -18,7 +18,7 @@ _PROXIES = frozenset({names.ISTIO_PROXY_CONTAINER, "linkerd-proxy"})
 """Sidecars that their own injectors put in front of the pod's containers."""
 
 
-def choose_container(pod: Object, profile: Profile, member: Member | None) -> tuple[int, str]:
+def choose_container(pod: Object, profile: Profile, member: TrainingPod | None) -> tuple[int, str]:
     """Return the training container's index in ``spec.containers``, and why it is that one.
 
     Precedence: the pod's annotation; the profile; the first that asks for an accelerator or has resource claims; the one that

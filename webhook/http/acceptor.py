@@ -9,7 +9,7 @@ import ssl
 from collections.abc import Callable
 from functools import partial
 
-from webhook.http.connection import Connection, Connections
+from webhook.http.connection import Connections, HttpConnection
 
 HANDSHAKE_SECONDS = 10.0
 GOODBYE_SECONDS = 3.0
@@ -36,7 +36,7 @@ class Acceptor:
         self,
         sock: socket.socket,
         connections: Connections,
-        make: Callable[[], Connection],
+        make: Callable[[], HttpConnection],
         context: Callable[[], ssl.SSLContext] | None,
         on_dropped: Callable[[str], None],
     ) -> None:
@@ -91,7 +91,7 @@ class Acceptor:
         if not self._is_stopped:
             self._loop.add_reader(self._socket, self._accept)
 
-    async def _greet(self, connection: Connection, accepted: socket.socket, peer: str) -> None:
+    async def _greet(self, connection: HttpConnection, accepted: socket.socket, peer: str) -> None:
         """Bring a connection through its handshake."""
         self._waiting.remove(accepted)
         context = self._context() if self._context else None
@@ -108,7 +108,7 @@ class Acceptor:
             self._on_dropped("handshake")
             self._tell(peer, error)
 
-    def _greeted(self, connection: Connection, accepted: socket.socket, greeting: asyncio.Task[None]) -> None:
+    def _greeted(self, connection: HttpConnection, accepted: socket.socket, greeting: asyncio.Task[None]) -> None:
         if connection in self._connections.greeting:  # its handshake failed
             self._connections.greeting.remove(connection)
             self._connections.silent.pop(connection)

@@ -10,13 +10,13 @@ from typing import Any
 from uvicorn.config import Config
 
 from webhook.http.bridge import Bridge
-from webhook.http.connection import Connection, Connections
+from webhook.http.connection import Connections, HttpConnection
 from webhook.http.logs import log_fields
 
 log = logging.getLogger(__name__)
 
 
-class NamedConnection(Connection):
+class NamedConnection(HttpConnection):
     """Hand the requests of a client without an allowed name to *strangers*; asked once for each connection."""
 
     def __init__(self, config: Config, connections: Connections, *, names: frozenset[str], strangers: Bridge) -> None:

@@ -64,7 +64,7 @@ class Connections(ServerState):
             connected.transport.abort()
 
 
-class Connection(HttpToolsProtocol):
+class HttpConnection(HttpToolsProtocol):
     """Speak HTTP/1.1 as uvicorn does, with deadlines and bounds for what uvicorn would wait for and hold for ever."""
 
     def __init__(self, config: Config, connections: Connections) -> None:

@@ -13,18 +13,18 @@ from uvicorn.config import Config
 from webhook.core.errors import InputError
 from webhook.http.acceptor import BACKLOG, Acceptor
 from webhook.http.bridge import Bridge
-from webhook.http.connection import KEEP_ALIVE_SECONDS, Connection, Connections
+from webhook.http.connection import KEEP_ALIVE_SECONDS, Connections, HttpConnection
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class ListenAddress:
     """Hold where to listen; port 0 means any free one."""
 
     host: str
     port: int
 
     @classmethod
-    def parse(cls, text: str) -> Address:
+    def parse(cls, text: str) -> ListenAddress:
         """Read ``host:port``: ``0.0.0.0:8443``, ``[::1]:0``, ``:8080`` (all addresses). Raises ValueError."""
         host, colon, port = text.rpartition(":")
         bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
@@ -36,7 +36,7 @@ class Address:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
-def bind(address: Address) -> socket.socket:
+def bind(address: ListenAddress) -> socket.socket:
     """Bind a listening socket. Raises InputError where the address is taken or not ours."""
     try:
         family, _, _, _, target = socket.getaddrinfo(
@@ -63,16 +63,16 @@ class Listener:
         connections: int,
         context: Callable[[], ssl.SSLContext] | None = None,
         on_dropped: Callable[[str], None] = lambda reason: None,
-        make: Callable[[Config, Connections], Connection] = Connection,
+        make: Callable[[Config, Connections], HttpConnection] = HttpConnection,
     ) -> None:
         self.bridge = bridge
-        self.address = Address(*sock.getsockname()[:2])
+        self.address = ListenAddress(*sock.getsockname()[:2])
         self._socket, self._context, self._on_dropped, self._make = sock, context, on_dropped, make
         self._connections = Connections(connections)
         self._config = Config(
             bridge,
             interface="asgi3",
-            http=Connection,
+            http=HttpConnection,
             ws="none",
             lifespan="off",
             log_config=None,
@@ -113,5 +113,5 @@ class Listener:
         while self._connections.count and loop.time() < deadline:
             await asyncio.sleep(0.02)
 
-    def _connection(self) -> Connection:
+    def _connection(self) -> HttpConnection:
         return self._make(self._config, self._connections)

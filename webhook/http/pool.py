@@ -21,7 +21,7 @@ class PoolFull(Exception):
     """Refuse work because too much is waiting already, or has waited too long."""
 
 
-class _Job(NamedTuple):
+class _Work(NamedTuple):
     future: asyncio.Future[Any]
     function: Callable[[], Any]
     since: float
@@ -39,7 +39,7 @@ class WorkerPool:
         self, name: str, *, threads: int = 1, spares: int = 0, waiting: int = 8, patience_seconds: float = 10.0
     ) -> None:
         self._name = name
-        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._jobs: SimpleQueue[_Work | None] = SimpleQueue()
         self._threads, self._most_spares, self._spares = threads, spares, 0
         self._most_pending = threads + spares + waiting
         self._patience_seconds = patience_seconds
@@ -55,7 +55,7 @@ class WorkerPool:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
         self._pending += 1
-        self._jobs.put(_Job(future, function, time.monotonic()))
+        self._jobs.put(_Work(future, function, time.monotonic()))
         if self._watch is None and self._pending > self._threads and self._most_spares:
             self._watch = loop.call_later(STUCK_SECONDS, self._relieve, self._finished)
         return await future
@@ -92,7 +92,7 @@ class WorkerPool:
                 self._do(job)
         _tell(loop, self._spare_ended)
 
-    def _do(self, job: _Job) -> None:
+    def _do(self, job: _Work) -> None:
         value: Any = None
         error: BaseException | None = None
         try:

@@ -17,7 +17,7 @@ from typing import TypeAlias
 import urllib3
 
 from webhook.core.errors import InputError
-from webhook.kube.kubeconfig import Entry, read_context
+from webhook.kube.kubeconfig import NamedEntry, read_context
 from webhook.kube.proxy import environment_proxy
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
@@ -143,7 +143,7 @@ def _kubeconfig(files: list[Path], environ: Mapping[str, str], chosen: str) -> C
     return _with_user(found, cluster, user) if server.startswith("https://") else found
 
 
-def _with_user(found: Credentials, cluster: Entry, user: Entry) -> Credentials:
+def _with_user(found: Credentials, cluster: NamedEntry, user: NamedEntry) -> Credentials:
     for field in ("as", "as-uid", "as-groups", "as-user-extra"):
         if user.values.get(field):
             raise user.wrong(field, "impersonation is not supported", "choose a context whose user is meant itself")
@@ -159,7 +159,7 @@ def _with_user(found: Credentials, cluster: Entry, user: Entry) -> Credentials:
     return replace(found, authorization=_authorization(user), certificate=certificate, key=key)
 
 
-def _authorization(user: Entry) -> Callable[[], str]:
+def _authorization(user: NamedEntry) -> Callable[[], str]:
     if path := user.text("tokenFile"):
         return TokenFile(user.path(path), f"kubeconfig {user.file}: {user.field}.tokenFile")
     if token := user.text("token"):
@@ -170,7 +170,7 @@ def _authorization(user: Entry) -> Callable[[], str]:
     return _anonymous
 
 
-def _pem(entry: Entry, key: str) -> Pem | None:
+def _pem(entry: NamedEntry, key: str) -> Pem | None:
     if encoded := entry.text(f"{key}-data"):
         try:
             return base64.b64decode(encoded, validate=True)

@@ -18,7 +18,7 @@ from webhook.core.model import Object
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class NamedEntry:
     """Hold the body of one named entry: *field* as ``users[alice].user``, with the *file* that it stands in."""
 
     file: Path
@@ -56,8 +56,8 @@ class Context:
 
     name: str
     file: Path
-    cluster: Entry
-    user: Entry
+    cluster: NamedEntry
+    user: NamedEntry
     namespace: str = ""
 
 
@@ -67,7 +67,7 @@ def read_context(files: Iterable[Path], chosen: str = "") -> Context:
     Raises InputError naming file and field, also where the context names a cluster or user that is not there.
     """
     name, chosen_in, last = "", Path(), Path()
-    found: dict[tuple[str, str], Entry] = {}
+    found: dict[tuple[str, str], NamedEntry] = {}
     for file in files:
         document = _load(file)
         current = document.get("current-context")
@@ -96,7 +96,7 @@ def read_context(files: Iterable[Path], chosen: str = "") -> Context:
     user = found.get(("users", context.text("user")))
     if user is None and context.text("user"):
         raise context.wrong("user", f"{context.text('user')!r} is not among users", "correct one of them")
-    user = user or Entry(context.file, f"{context.field}.user", {})
+    user = user or NamedEntry(context.file, f"{context.field}.user", {})
     return Context(name, chosen_in, cluster, user, context.text("namespace"))
 
 
@@ -120,7 +120,7 @@ def _load(file: Path) -> Object:
     return document or {}
 
 
-def _entries(file: Path, document: Object, section: str, body: str) -> Iterable[tuple[str, Entry]]:
+def _entries(file: Path, document: Object, section: str, body: str) -> Iterable[tuple[str, NamedEntry]]:
     listed: Any = document.get(section) or []
     if not isinstance(listed, list):
         raise InputError(f"kubeconfig {file}: {section}: expected a list, found {type(listed).__name__}; correct it")
@@ -130,4 +130,4 @@ def _entries(file: Path, document: Object, section: str, body: str) -> Iterable[
         values = item.get(body) or {}
         if not isinstance(values, dict):
             raise InputError(f"kubeconfig {file}: {section}[{item['name']}].{body}: expected a map; correct it")
-        yield item["name"], Entry(file, f"{section}[{item['name']}].{body}", values)
+        yield item["name"], NamedEntry(file, f"{section}[{item['name']}].{body}", values)

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from webhook.core.model import Object
 from webhook.kube.connection import Connection, RequestFailed
-from webhook.kube.lease_record import DURATION_SECONDS, LeaseRecord, Observation, new_lease
+from webhook.kube.lease_record import DURATION_SECONDS, LeaseRecord, ObservedLease, new_lease
 from webhook.kube.lease_store import LeaseStore
 
 RENEW_DEADLINE_SECONDS = 10.0
@@ -64,7 +64,7 @@ class Leader:
         self._held = False
         self._until = float("-inf")
         self._lease = self._new
-        self._seen = Observation()
+        self._seen = ObservedLease()
         self._asked = False
         self._problem = ""
 

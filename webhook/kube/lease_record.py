@@ -71,7 +71,7 @@ class LeaseRecord:
         return {**lease, "spec": {**(spec if isinstance(spec, dict) else {}), **written}}
 
 
-class Observation:
+class ObservedLease:
     """Hold the last record that was seen, and since when it is as it is, by the clock of the one who looks."""
 
     def __init__(self) -> None:

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from webhook.core.model import Object
-from webhook.kube.kubeconfig import Entry
+from webhook.kube.kubeconfig import NamedEntry
 
 
-def plugin_credentials(cluster: Entry, user: Entry) -> tuple[Callable[[], str], Path | None, Path | None]:
+def plugin_credentials(cluster: NamedEntry, user: NamedEntry) -> tuple[Callable[[], str], Path | None, Path | None]:
     """Ask the plugin once; give what later answers the header (asking again before a token expires), certificate and key.
 
     Raises InputError where the plugin gives neither a token nor a certificate.
@@ -53,7 +53,7 @@ def plugin_credentials(cluster: Entry, user: Entry) -> tuple[Callable[[], str], 
     return authorization, certificate, key
 
 
-def _cluster(cluster: Entry) -> Object:
+def _cluster(cluster: NamedEntry) -> Object:
     """Give the cluster's entry with its path made absolute: the loader knows one folder only, the user's."""
     if file := cluster.text("certificate-authority"):
         return {**cluster.values, "certificate-authority": str(cluster.path(file))}

@@ -30,7 +30,7 @@ _DNS_NAME = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class WebhookEntry:
     """Hold one webhook of a configuration: *host* as its certificate must name it, empty where it calls nobody."""
 
     name: str
@@ -44,7 +44,7 @@ class WebhookConfiguration:
 
     name: str
     resource_version: str
-    entries: tuple[Entry, ...]
+    entries: tuple[WebhookEntry, ...]
     keeper: str = ""
 
 
@@ -76,11 +76,11 @@ def service_host(service: str, namespace: str) -> str:
     return f"{service}.{namespace}.svc"
 
 
-def _entry(webhook: Mapping[str, Any]) -> Entry:
+def _entry(webhook: Mapping[str, Any]) -> WebhookEntry:
     client = _mapping(webhook.get("clientConfig"))
     service = _mapping(client.get("service"))
     host = service_host(service.get("name", ""), service.get("namespace", "")) if service else _host(client.get("url"))
-    return Entry(str(webhook.get("name", "")), host, decode(client.get("caBundle")))
+    return WebhookEntry(str(webhook.get("name", "")), host, decode(client.get("caBundle")))
 
 
 def decode(text: object) -> bytes:

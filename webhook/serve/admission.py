@@ -14,12 +14,12 @@ from webhook.http.app import make_app
 from webhook.http.bridge import RECEIVED_AT
 from webhook.http.logs import log_fields
 from webhook.http.refusal import Refusal, Refused
-from webhook.serve.metrics import Metrics
+from webhook.serve.metrics import WebhookMetrics
 
 log = logging.getLogger(__name__)
 
 
-def make_admission_app(admit: Callable[[bytes], Answer], record: Recorder) -> Flask:
+def make_admission_app(admit: Callable[[bytes], Answer], record: AdmissionRecorder) -> Flask:
     """Make the application that answers AdmissionReviews with *admit*."""
     app = make_app(__name__, lambda refusal: record.refused(refusal, request.environ.get(RECEIVED_AT)))
 
@@ -36,10 +36,10 @@ def make_admission_app(admit: Callable[[bytes], Answer], record: Recorder) -> Fl
     return app
 
 
-class Recorder:
+class AdmissionRecorder:
     """Write the log line and the metrics of each admission; never a variable's value or a token."""
 
-    def __init__(self, metrics: Metrics) -> None:
+    def __init__(self, metrics: WebhookMetrics) -> None:
         self._metrics = metrics
 
     def answered(self, answer: Answer, received_at: float) -> None:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from certs.handshake import CertificateError
 from certs.serving import ServingCertificate
-from webhook.serve.metrics import Metrics
+from webhook.serve.metrics import WebhookMetrics
 
 INTERVAL_SECONDS = 1.0
 
@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 class CertificateWatch:
     """Take each new usable pair in a thread of its own; a fault is told once, and the old pair serves on."""
 
-    def __init__(self, certificate: ServingCertificate, metrics: Metrics) -> None:
+    def __init__(self, certificate: ServingCertificate, metrics: WebhookMetrics) -> None:
         self._certificate, self._metrics = certificate, metrics
         self._fault = ""
         self._stopping = threading.Event()

@@ -12,7 +12,7 @@ from webhook import __version__
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5)
 
 
-class Metrics:
+class WebhookMetrics:
     """Hold the webhook's metrics; the methods are what other parts call."""
 
     def __init__(self) -> None:

@@ -19,14 +19,14 @@ from certs.serving import ServingCertificate
 from webhook.core.review import Answer
 from webhook.http.bridge import Bridge, Limits
 from webhook.http.client_names import NamedConnection
-from webhook.http.connection import Connection
+from webhook.http.connection import HttpConnection
 from webhook.http.health import Readiness, make_health_app
 from webhook.http.listener import Listener
 from webhook.http.logs import log_fields
 from webhook.http.pool import WorkerPool
 from webhook.http.refusal import STRANGER
-from webhook.serve.admission import Recorder, make_admission_app
-from webhook.serve.metrics import Metrics
+from webhook.serve.admission import AdmissionRecorder, make_admission_app
+from webhook.serve.metrics import WebhookMetrics
 
 THREADS = 1
 SPARES = 7
@@ -67,7 +67,7 @@ class Service:
     dry_run: Flask
     readiness: Readiness
     certificate: ServingCertificate
-    metrics: Metrics
+    metrics: WebhookMetrics
     client_names: frozenset[str] = frozenset()
     quiet_seconds: float = 0.0
     announcement: dict[str, str] = field(default_factory=dict)
@@ -83,7 +83,7 @@ def serve(service: Service, sockets: Sockets) -> None:
 
 
 async def _serve(service: Service, sockets: Sockets) -> None:
-    recorder = Recorder(service.metrics)
+    recorder = AdmissionRecorder(service.metrics)
     pools = (
         WorkerPool("admission", threads=THREADS, spares=SPARES, waiting=WAITING, patience_seconds=PATIENCE_SECONDS),
         WorkerPool("dry-run", patience_seconds=30.0),
@@ -110,7 +110,7 @@ async def _serve(service: Service, sockets: Sockets) -> None:
             on_dropped=service.metrics.connection_dropped,
             make=partial(NamedConnection, names=service.client_names, strangers=strangers)
             if service.client_names
-            else Connection,
+            else HttpConnection,
         ),
         Listener(sockets.dry_run, dry_run, connections=50),
         Listener(sockets.metrics, health, connections=100),

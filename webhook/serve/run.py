@@ -23,14 +23,14 @@ from webhook.core.review import Answer, answer_review
 from webhook.dry_run import DryRun, dry_run
 from webhook.http import logs
 from webhook.http.health import Readiness
-from webhook.http.listener import Address, bind
+from webhook.http.listener import ListenAddress, bind
 from webhook.serve.certificate import CertificateWatch
 from webhook.serve.dry_run import make_dry_run_app
-from webhook.serve.metrics import Metrics
+from webhook.serve.metrics import WebhookMetrics
 from webhook.serve.process import Service, Sockets, serve
 from webhook.serve.state import state_document
-from webhook.world.inventory import Inventory
 from webhook.world.profiles_file import ProfilesFile
+from webhook.world.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from webhook.kube.connection import Connection
@@ -40,7 +40,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class WebhookSettings:
     """Hold what ``fabric-injector serve`` was asked for.
 
     *objects*: files in place of a cluster. *tls_dir* None: a throw-away certificate, for tests and demos. *quiet_seconds* and
@@ -48,9 +48,9 @@ class Settings:
     """
 
     profiles: Path
-    listen: Address
-    dry_run_listen: Address
-    metrics_listen: Address
+    listen: ListenAddress
+    dry_run_listen: ListenAddress
+    metrics_listen: ListenAddress
     objects: tuple[Path, ...] = ()
     tls_dir: Path | None = None
     handshake: Requirements = field(default_factory=Requirements)
@@ -65,7 +65,7 @@ class CheckedWorld(World, Protocol):
     def checks(self) -> Mapping[str, str]:
         """Return each check's problem, empty if there is none."""
 
-    def inventory(self) -> Inventory:
+    def snapshot(self) -> Snapshot:
         """Return all that is held."""
 
 
@@ -79,13 +79,13 @@ class _Follower(Protocol):
         """End."""
 
 
-def run(settings: Settings) -> None:
+def run(settings: WebhookSettings) -> None:
     """Serve until SIGTERM or SIGINT.
 
     Raises ProfilesError with all faults of the profiles, InputError for anything else that keeps the server from starting.
     """
     logs.configure()
-    metrics = Metrics()
+    metrics = WebhookMetrics()
     profiles = _profiles(settings.profiles, metrics)
     with ExitStack() as stack:
         sockets = Sockets(
@@ -112,7 +112,7 @@ def run(settings: Settings) -> None:
             return dry_run(text, namespace=namespace, profile=profile, profiles=profiles.current(), world=world)
 
         def state() -> Object:
-            return state_document(profiles.current(), world.inventory(), _problems(profiles, world))
+            return state_document(profiles.current(), world.snapshot(), _problems(profiles, world))
 
         def checks() -> Mapping[str, str]:
             trusted = {"ca-bundle": trust.problem()} if trust else {}
@@ -131,7 +131,7 @@ def run(settings: Settings) -> None:
         serve(service, sockets)
 
 
-def _profiles(path: Path, metrics: Metrics) -> ProfilesFile:
+def _profiles(path: Path, metrics: WebhookMetrics) -> ProfilesFile:
     def reloaded(profiles: Profiles) -> None:
         metrics.profiles_reloaded("success")
         log.info("profiles reloaded: %s", ", ".join(profiles.profiles))
@@ -178,7 +178,7 @@ def _trust(connection: Connection, configuration: str, certificate: ServingCerti
 
 
 @contextlib.contextmanager
-def _world(settings: Settings, connection: Connection | None, metrics: Metrics) -> Iterator[CheckedWorld]:
+def _world(settings: WebhookSettings, connection: Connection | None, metrics: WebhookMetrics) -> Iterator[CheckedWorld]:
     """Give the files that stand for a cluster, else the cluster, watched from now on."""
     if connection is None:
         from webhook.world.objects import ObjectsWorld, load_objects

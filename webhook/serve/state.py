@@ -11,13 +11,13 @@ from pydantic.alias_generators import to_camel
 from webhook import __version__
 from webhook.core import names
 from webhook.core.model import Namespace, NetworkDefinition, Object
-from webhook.core.profiles import PodInfo, Profile, ProfileNetwork, Profiles, Rendezvous, SharedMemory
+from webhook.core.profiles import PodInfo, Profile, ProfileNetwork, Profiles, RendezvousSettings, SharedMemory
 from webhook.kube.resource import Key
-from webhook.world.inventory import Inventory
 from webhook.world.read import Master
+from webhook.world.snapshot import Snapshot
 
 
-def state_document(profiles: Profiles, inventory: Inventory, problems: Mapping[str, str]) -> Object:
+def state_document(profiles: Profiles, snapshot: Snapshot, problems: Mapping[str, str]) -> Object:
     """Return all that is held, by name. *problems*: what keeps a source from being trusted, by its name; empty texts count as none.
 
     Shape: ``{"version", "problems": [text], "namespaces": [], "profiles": [], "networks": [], "jobs": []}``.
@@ -25,10 +25,10 @@ def state_document(profiles: Profiles, inventory: Inventory, problems: Mapping[s
     return {
         "version": __version__,
         "problems": [f"{source}: {problem}" for source, problem in problems.items() if problem],
-        "namespaces": [_namespace(space) for _, space in sorted(inventory.namespaces.items())],
+        "namespaces": [_namespace(space) for _, space in sorted(snapshot.namespaces.items())],
         "profiles": [_profile(profile) for _, profile in sorted(profiles.profiles.items())],
-        "networks": [_network(network) for _, network in sorted(inventory.networks.items())],
-        "jobs": [_job(key, master) for key, master in sorted(inventory.masters.items())],
+        "networks": [_network(network) for _, network in sorted(snapshot.networks.items())],
+        "jobs": [_job(key, master) for key, master in sorted(snapshot.masters.items())],
     }
 
 
@@ -82,7 +82,7 @@ def _settings(given: Any, default: Any, above: str = "") -> Iterator[tuple[str, 
         key = f"{above}{to_camel(field.name)}"
         if value == usual:
             continue
-        if isinstance(value, SharedMemory | PodInfo | Rendezvous):
+        if isinstance(value, SharedMemory | PodInfo | RendezvousSettings):
             yield from _settings(value, usual, f"{key}.")
         elif key.endswith("Seconds"):
             yield key.removesuffix("Seconds"), f"{value}s"

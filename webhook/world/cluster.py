@@ -15,10 +15,10 @@ from webhook.core.networks import define_network
 from webhook.kube.connection import Connection
 from webhook.kube.reflector import Reflector
 from webhook.kube.resource import Key, Resource
-from webhook.world.inventory import Inventory
 from webhook.world.lookup import Lookup
 from webhook.world.masters import Masters
 from webhook.world.read import Master, read_master, read_namespace
+from webhook.world.snapshot import Snapshot
 
 T = TypeVar("T")
 
@@ -118,9 +118,9 @@ class Cluster:
         """Look up the address of the job's newest live rank 0. Never asks: what is not known yet, the controller brings."""
         return self._masters.address(namespace, job)
 
-    def inventory(self) -> Inventory:
+    def snapshot(self) -> Snapshot:
         """Copy what the watches hold; never asks."""
-        return Inventory(self._namespaces.items.copy(), self._networks.items.copy(), self._masters.pods())
+        return Snapshot(self._namespaces.items.copy(), self._networks.items.copy(), self._masters.pods())
 
     def _reflectors(self) -> tuple[Reflector[Namespace], Reflector[NetworkDefinition], Reflector[Master]]:
         return self._namespaces, self._networks, self._pods

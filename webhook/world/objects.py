@@ -12,9 +12,9 @@ import yaml
 from webhook.core.errors import InputError
 from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, Object
 from webhook.core.networks import define_network
-from webhook.world.inventory import Inventory
 from webhook.world.masters import Masters
 from webhook.world.read import read_master, read_namespace
+from webhook.world.snapshot import Snapshot
 
 try:
     from yaml import CSafeLoader as _SafeLoader
@@ -54,10 +54,10 @@ class ObjectsWorld:
         """Look up the published address of the newest live rank 0 of the job."""
         return self._masters.address(namespace, job)
 
-    def inventory(self) -> Inventory:
+    def snapshot(self) -> Snapshot:
         """Copy what is held."""
         namespaces = {("", name): namespace for name, namespace in self._namespaces.items()}
-        return Inventory(namespaces, self._networks.copy(), self._masters.pods())
+        return Snapshot(namespaces, self._networks.copy(), self._masters.pods())
 
     def checks(self) -> Mapping[str, str]:
         """Give what keeps the answers from being trusted: nothing."""

@@ -16,15 +16,15 @@ from webhook.core.errors import Denied
 from webhook.core.injection import rendezvous, wait
 from webhook.core.injection.plan import Plan
 from webhook.core.model import Decision, Object, Outcome, Reason
-from webhook.core.profiles import Rendezvous as Settings
-from webhook.core.workloads import Member, recognise
+from webhook.core.profiles import RendezvousSettings as Settings
+from webhook.core.workloads import TrainingPod, recognise
 
 C10D = "torchrun --rdzv_backend=c10d --rdzv_endpoint=$(MASTER_ADDR):29500 --nnodes=2 train.py"
 
 
 def plan_for(pod: Object, container: int = 0, **tweaks: Any) -> Plan:
     found = recognise(pod)
-    assert isinstance(found, Member)
+    assert isinstance(found, TrainingPod)
     stays = None if found.rendezvous else Decision("rendezvous", Outcome.SKIPPED, found.reason, found.message)
     settings = {"member": found, "meets": found.rendezvous, "stays": stays, **tweaks}
     return plan(pod, attachment("default/rdma-net"), container=container, **settings)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders import attachment, profile
 from webhook.core.networks.meeting_place import choose_rendezvous
-from webhook.core.profiles import ProfileNetwork, Rendezvous
+from webhook.core.profiles import ProfileNetwork, RendezvousSettings
 
 ATTACHED = (
     attachment("rails/layer-2", "net1", has_ipam=False),
@@ -29,7 +29,7 @@ def choose(places: tuple[int, ...], named: str | None = None, **tweaks: Any) -> 
     networks = tuple(
         ProfileNetwork(ATTACHED[place].network.namespace, ATTACHED[place].network.name) for place in places
     )
-    a_profile = profile(networks=networks, rendezvous=Rendezvous(network=network, **tweaks))
+    a_profile = profile(networks=networks, rendezvous=RendezvousSettings(network=network, **tweaks))
     found, why = choose_rendezvous(a_profile, "research", ATTACHED, places)
     return (found.interface if found else ""), why
 

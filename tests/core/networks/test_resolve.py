@@ -13,7 +13,7 @@ from webhook.core import names
 from webhook.core.errors import Denied, Unavailable
 from webhook.core.model import NetworkDefinition, Object, Reason
 from webhook.core.networks import Attachment, ResolvedNetworks, resolve_networks
-from webhook.core.profiles import Multus, Profile, ProfileNetwork, Rendezvous
+from webhook.core.profiles import Multus, Profile, ProfileNetwork, RendezvousSettings
 
 KNOWN = {
     one.namespace + "/" + one.name: one
@@ -209,7 +209,7 @@ def test_counts_what_each_attachment_takes(
 def test_meets_on_a_network_of_the_pods_own_namespace() -> None:
     of_profile = profile(
         networks=(entry("rails/rail-0"), ProfileNetwork(None, "own")),
-        rendezvous=Rendezvous(network=ProfileNetwork(None, "own")),
+        rendezvous=RendezvousSettings(network=ProfileNetwork(None, "own")),
     )
     found = resolve(pod(), of_profile)
     assert found.rendezvous == found.attachments[1]

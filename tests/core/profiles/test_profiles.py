@@ -14,7 +14,7 @@ from webhook.core.profiles import (
     Profile,
     ProfileNetwork,
     Profiles,
-    Rendezvous,
+    RendezvousSettings,
     SharedMemory,
     parse_profiles,
 )
@@ -47,7 +47,7 @@ def test_gives_each_field_its_default() -> None:
                 container=None,
                 node_selector={},
                 pod_info=PodInfo(hugepages=False, labels=False, annotations=False),
-                rendezvous=Rendezvous(
+                rendezvous=RendezvousSettings(
                     enabled=True,
                     network=None,
                     ip_family="any",
@@ -109,7 +109,9 @@ def test_reads_every_field() -> None:
                 container="trainer",
                 node_selector={"node.example.com/fabric": "true", "empty": ""},
                 pod_info=PodInfo(True, True, True),
-                rendezvous=Rendezvous(False, ProfileNetwork(None, "rail-0"), "IPv6", 5400, "busybox:1.37", "name"),
+                rendezvous=RendezvousSettings(
+                    False, ProfileNetwork(None, "rail-0"), "IPv6", 5400, "busybox:1.37", "name"
+                ),
                 allowed_namespaces=frozenset({"research", "ml"}),
             )
         },
@@ -129,7 +131,7 @@ OTHER_WAYS: list[tuple[str, Profile]] = [
     ("resources: {rdma/a: 2k, rdma/b: 1000m}", Profile("a", resources={"rdma/a": "2k", "rdma/b": "1000m"})),
     (
         "rendezvous: {network: any/where}",
-        Profile("a", rendezvous=Rendezvous(network=ProfileNetwork("any", "where"))),
+        Profile("a", rendezvous=RendezvousSettings(network=ProfileNetwork("any", "where"))),
     ),
     ("networks: [{network: a/b.c}]", Profile("a", networks=(ProfileNetwork("a", "b.c"),))),
     ("networks: [{network: a, count: 0}]", Profile("a", networks=(ProfileNetwork(None, "a", count=0),))),

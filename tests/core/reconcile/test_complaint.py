@@ -17,8 +17,7 @@ from webhook.core.reconcile.complaint import (
     about_status,
     sibling_selector,
 )
-from webhook.core.workloads import Member as Part
-from webhook.core.workloads import recognise
+from webhook.core.workloads import TrainingPod, recognise
 
 NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 
@@ -118,7 +117,7 @@ def rank_zero(**labels: str) -> tuple[Object, str]:
     found["metadata"].pop("deletionTimestamp", None)
     found["status"] = {"phase": "Running"}
     part = recognise(found)
-    assert isinstance(part, Part)
+    assert isinstance(part, TrainingPod)
     assert part.rendezvous is not None
     assert part.rendezvous.role == "master"
     return found, part.rendezvous.job
@@ -197,7 +196,7 @@ def test_a_systems_pods_are_found_by_a_label_that_all_of_a_job_carry(name: str) 
     found = pods.load(name)
     key, _, value = sibling_selector(found).partition("=")
     if not key:  # a StatefulSet whose template carries no label of those: all pods of the namespace are asked for
-        assert isinstance(recognise(found), Part)
+        assert isinstance(recognise(found), TrainingPod)
         return
     assert found["metadata"]["labels"][key] == value
     assert not key.endswith(("replica-index", "job-completion-index", "worker-index"))

@@ -9,7 +9,7 @@ import pytest
 from tests import pods
 from tests.pods import add_env, drop_env, plain, set_command
 from webhook.core.model import Object
-from webhook.core.workloads import Member, recognise
+from webhook.core.workloads import TrainingPod, recognise
 
 ALONE = "its ranks need no network to meet"
 GROUPLESS = "no-process-group: "
@@ -132,7 +132,7 @@ MEMBERS: dict[str, tuple[Callable[[], Object], str]] = {
 def test_says_of_a_member_why_it_meets_nobody(case: str) -> None:
     make, answer = MEMBERS[case]
     found = recognise(make())
-    assert isinstance(found, Member)
+    assert isinstance(found, TrainingPod)
     assert found.rendezvous is None
     assert f"{found.system} {found.container}" == case.partition(",")[0]
     assert f"{found.reason}: {found.message}" == answer
@@ -205,6 +205,6 @@ OTHERS: dict[str, tuple[Callable[[], Object], str]] = {
 def test_says_of_another_pod_why_it_is_left_alone(case: str) -> None:
     make, answer = OTHERS[case]
     found = recognise(make())
-    assert not isinstance(found, Member)
+    assert not isinstance(found, TrainingPod)
     assert found.system == case.partition(",")[0]
     assert f"{found.reason}: {found.message}" == answer

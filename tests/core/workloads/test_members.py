@@ -10,12 +10,12 @@ from tests import pods
 from tests.pods import add_env, drop_env, set_command
 from webhook.core import names
 from webhook.core.model import Object, Reason
-from webhook.core.workloads import Member, NotTraining, Rendezvous, recognise
+from webhook.core.workloads import NotTraining, Rendezvous, TrainingPod, recognise
 
 
 def rendezvous(pod: Object) -> Rendezvous:
     found = recognise(pod)
-    assert isinstance(found, Member), found
+    assert isinstance(found, TrainingPod), found
     assert found.rendezvous is not None, found
     return found.rendezvous
 
@@ -303,7 +303,7 @@ def test_other_jobs_of_kubedl_wait_for_no_master(kind: str) -> None:
     for owner in pod["metadata"]["ownerReferences"]:
         owner["kind"] = kind if owner.get("controller") else owner["kind"]
     found = recognise(pod)
-    assert isinstance(found, Member)
+    assert isinstance(found, TrainingPod)
     assert (found.rendezvous, found.reason) == (None, Reason.NO_PROCESS_GROUP)
 
 

@@ -7,7 +7,7 @@ import pytest
 from tests import pods
 from tests.pods import add_env, set_command
 from webhook.core.model import Object, Reason
-from webhook.core.workloads import Member, recognise
+from webhook.core.workloads import TrainingPod, recognise
 
 RUN = "torchrun --rdzv_backend c10d --rdzv_endpoint {}:29500 --rdzv_id 'train-x' --nnodes 2 --nproc_per_node 1 train.py"
 
@@ -23,9 +23,9 @@ def replica(number: int, role: int = 0, address: str = "", command: str = RUN) -
     return set_command(pod, "bash", "-c", command.format(address))
 
 
-def member(pod: Object) -> Member:
+def member(pod: Object) -> TrainingPod:
     found = recognise(pod)
-    assert isinstance(found, Member), found
+    assert isinstance(found, TrainingPod), found
     return found
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests import pods
 from tests.pods import add_env, drop_env, plain, set_command
 from webhook.core.model import Object, Reason
-from webhook.core.workloads import Member, NotTraining, Rendezvous, recognise
+from webhook.core.workloads import NotTraining, Rendezvous, TrainingPod, recognise
 
 PAIRS = [
     ("pods/indexed-job-{}.yaml", "job", "ddp-0", "ddp"),
@@ -27,9 +27,9 @@ PAIRS = [
 ]
 
 
-def member(pod: Object) -> Member:
+def member(pod: Object) -> TrainingPod:
     found = recognise(pod)
-    assert isinstance(found, Member), found
+    assert isinstance(found, TrainingPod), found
     return found
 
 

@@ -23,7 +23,7 @@ from tests.kinds import (
     wrapped,
 )
 from webhook.core.model import Object
-from webhook.core.workloads import Member, recognise
+from webhook.core.workloads import TrainingPod, recognise
 
 SHOWN: dict[str, tuple[Object, list[str]]] = {
     "Pod": ({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, **PLAIN}, ["p"]),
@@ -200,5 +200,5 @@ def test_says_where_a_pod_comes_from(manifest: Object, sources: list[str]) -> No
 def test_makes_pods_of_systems_without_a_process_group_that_are_recognised(kind: str) -> None:
     for each in find(SHOWN[kind][0]).pods:
         member = recognise(each.pod)
-        assert isinstance(member, Member)
+        assert isinstance(member, TrainingPod)
         assert member.rendezvous is None

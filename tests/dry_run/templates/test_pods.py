@@ -10,7 +10,7 @@ import pytest
 from tests.kinds import DL_ROLES, ROLES, TORCH_ROLES, container, template, workload
 from tests.pods import FIXTURES, load
 from webhook.core.model import Object
-from webhook.core.workloads import Member, recognise
+from webhook.core.workloads import TrainingPod, recognise
 from webhook.dry_run.templates import Template, find_templates, parse_documents
 
 UNKNOWABLE = {
@@ -269,8 +269,8 @@ def test_completes_a_template_into_the_pods_that_its_controller_sends(manifest: 
 def test_makes_pods_that_are_recognised_as_the_real_ones_are(manifest: Object, fixtures: list[str]) -> None:
     for found, name in zip(completed(manifest), fixtures, strict=True):
         expected, member = recognise(load(name)), recognise(found.pod)
-        assert isinstance(expected, Member)
-        assert isinstance(member, Member)
+        assert isinstance(expected, TrainingPod)
+        assert isinstance(member, TrainingPod)
         assert (member.system, member.container, member.reason) == (
             expected.system,
             expected.container,
@@ -285,9 +285,9 @@ def test_makes_pods_that_are_recognised_as_the_real_ones_are(manifest: Object, f
 @pytest.mark.parametrize(("manifest", "fixtures"), CASES.values(), ids=CASES.keys())
 def test_gives_all_shown_pods_of_a_job_one_key(manifest: Object, fixtures: list[str]) -> None:
     members = [recognise(found.pod) for found in completed(manifest)]
-    keys = {member.rendezvous.job for member in members if isinstance(member, Member) and member.rendezvous}
+    keys = {member.rendezvous.job for member in members if isinstance(member, TrainingPod) and member.rendezvous}
     assert len(keys) == 1
-    assert [member.rendezvous.role for member in members if isinstance(member, Member) and member.rendezvous] == [
+    assert [member.rendezvous.role for member in members if isinstance(member, TrainingPod) and member.rendezvous] == [
         "master",
         "worker",
     ]
@@ -326,7 +326,7 @@ def test_shows_the_first_two_replicas_of_each_torchx_role(name: str, pods: list[
     assert [each.pod["metadata"]["name"] for each in found] == pods
     members = [recognise(each.pod) for each in found[:2]]
     assert {member.system for member in members} == {"torchx"}
-    assert [member.rendezvous.role for member in members if isinstance(member, Member) and member.rendezvous] == [
+    assert [member.rendezvous.role for member in members if isinstance(member, TrainingPod) and member.rendezvous] == [
         "master",
         "worker",
     ]

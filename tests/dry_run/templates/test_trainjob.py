@@ -7,7 +7,7 @@ import pytest
 from tests.kinds import container, env, find, names, runtime, template, train_job
 from webhook.core import podspec
 from webhook.core.model import Object
-from webhook.core.workloads import Member, recognise
+from webhook.core.workloads import TrainingPod, recognise
 
 
 def test_uses_the_runtime_that_the_input_holds() -> None:
@@ -77,7 +77,7 @@ def test_passes_the_address_to_torchtune_as_an_argument() -> None:
     assert pod["spec"]["containers"][0]["command"] == ["tune", "run", "--rdzv_endpoint=tj-node-0-0.tj:29500"]
     assert env(pod, "PET_MASTER_ADDR") is None
     member = recognise(pod)
-    assert isinstance(member, Member)
+    assert isinstance(member, TrainingPod)
     assert member.rendezvous is not None
 
 

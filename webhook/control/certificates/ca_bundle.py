@@ -9,10 +9,10 @@ from certs.pem import fingerprint, read_authorities
 from webhook.control.certificates.secret import written
 from webhook.core.model import Object
 from webhook.kube.connection import Connection
-from webhook.kube.webhook_configuration import CONFIGURATIONS, Entry, WebhookConfiguration
+from webhook.kube.webhook_configuration import CONFIGURATIONS, WebhookConfiguration, WebhookEntry
 
 
-def trusted_everywhere(entries: Iterable[Entry]) -> set[str]:
+def trusted_everywhere(entries: Iterable[WebhookEntry]) -> set[str]:
     """Return the fingerprints of the authorities that every entry trusts."""
     trusted = [{fingerprint(each) for each in read_authorities(entry.ca_bundle)} for entry in entries]
     return set.intersection(*trusted) if trusted else set()

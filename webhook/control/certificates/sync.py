@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 
 from certs.bundle import Bundle, read_bundle
 from certs.issue import CLOCK_SKEW
-from certs.rotation import Kind, Policy, Step, advance
+from certs.rotation import Kind, Policy, Rotation, advance
 from certs.trust import View
 from webhook.control.certificates.ca_bundle import ca_bundle_patch, publish, trusted_everywhere
 from webhook.control.certificates.secret import REQUEST_SECONDS, SecretStore, StoredSecret
@@ -29,7 +29,7 @@ STOP_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class CertificateSettings:
     """Hold where the certificates are kept: *service* is called where the configuration does not say another."""
 
     namespace: str
@@ -48,7 +48,7 @@ class CertificateSync:
     def __init__(
         self,
         connection: Connection,
-        settings: Settings,
+        settings: CertificateSettings,
         may_write: Callable[[], bool],
         *,
         on_end: Callable[[Kind, datetime], None] = lambda _kind, _end: None,
@@ -120,7 +120,7 @@ class CertificateSync:
     def _may_write(self) -> bool:
         return not self._stopped.is_set() and self._leads()
 
-    def _decide(self, configuration: WebhookConfiguration | None, secret: StoredSecret, now: datetime) -> Step:
+    def _decide(self, configuration: WebhookConfiguration | None, secret: StoredSecret, now: datetime) -> Rotation:
         entries = configuration.entries if configuration else ()
         ca_bundle = b"\n".join(entry.ca_bundle for entry in entries)
         bundle = read_bundle(secret.data, ca_bundle)
@@ -141,7 +141,7 @@ class CertificateSync:
             asked=asked,
         )
 
-    def _write_secret(self, secret: StoredSecret, step: Step) -> bool | None:
+    def _write_secret(self, secret: StoredSecret, step: Rotation) -> bool | None:
         """Tell whether something was written; None where it could not be now."""
         data = step.bundle.data()
         if not secret.asked and all(secret.data.get(key) == value for key, value in data.items()):
@@ -174,7 +174,7 @@ class CertificateSync:
         self._on_write(what, "success" if done else "conflict")
         return done
 
-    def _report(self, configuration: WebhookConfiguration | None, step: Step) -> None:
+    def _report(self, configuration: WebhookConfiguration | None, step: Rotation) -> None:
         signing, leaf = step.bundle.signing, step.bundle.leaf
         if signing:
             self._on_end(Kind.AUTHORITY, signing.certificate.not_valid_after_utc)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from webhook.core.model import Decision, MasterAddress, Namespace
 from webhook.core.networks import Attachment
 from webhook.core.profiles import Profile
-from webhook.core.workloads.member import Member, Rendezvous
+from webhook.core.workloads.training_pod import Rendezvous, TrainingPod
 
 
 class Plan(NamedTuple):
@@ -30,7 +30,7 @@ class Plan(NamedTuple):
     networks: str | None = None
     attachments: tuple[Attachment, ...] = ()
     rendezvous: Attachment | None = None
-    member: Member | None = None
+    member: TrainingPod | None = None
     meets: Rendezvous | None = None
     stays: Decision | None = None
     local_address_everywhere: bool = False

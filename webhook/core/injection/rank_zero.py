@@ -10,7 +10,7 @@ from webhook.core.draft import Draft
 from webhook.core.injection.plan import Plan
 from webhook.core.injection.published import field_entry, is_published
 from webhook.core.workloads.arguments import why_own_name_is_needed
-from webhook.core.workloads.member import Rendezvous
+from webhook.core.workloads.training_pod import Rendezvous
 
 
 def why_name_stays(draft: Draft, plan: Plan, meets: Rendezvous) -> str:

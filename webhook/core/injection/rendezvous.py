@@ -20,7 +20,7 @@ from webhook.core.workloads.addresses import Variables
 from webhook.core.workloads.arguments import Rewriting, flag_variables, rewrite_arguments
 from webhook.core.workloads.consumption import consumed_before_port
 from webhook.core.workloads.endpoint import is_local, is_rendezvous_variable, split_endpoint
-from webhook.core.workloads.member import Rendezvous
+from webhook.core.workloads.training_pod import Rendezvous
 
 STEP = "rendezvous"
 _HELPER = f"$({names.ENV_MASTER_HOST})"

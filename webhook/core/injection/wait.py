@@ -12,7 +12,7 @@ from webhook.core.draft import Draft
 from webhook.core.injection.plan import Plan
 from webhook.core.model import Object
 from webhook.core.quantity import format_quantity, parse_quantity
-from webhook.core.workloads.member import Rendezvous
+from webhook.core.workloads.training_pod import Rendezvous
 
 _FILES = {
     path: f"metadata.annotations['{annotation}']"

@@ -9,7 +9,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 Family: TypeAlias = Literal["any", "IPv4", "IPv6"]
-Address: TypeAlias = IPv4Address | IPv6Address
+IPAddress: TypeAlias = IPv4Address | IPv6Address
 
 MAX_LENGTH = 262_144
 _REMEMBERED_LENGTH = 8_192
@@ -105,7 +105,7 @@ def _is_cluster_network(entry: dict[str, Any]) -> bool:
     return entry.get("default") is True or entry.get("interface") == _CLUSTER_INTERFACE
 
 
-def _choose(entry: dict[str, Any], family: Family, problems: list[str]) -> Address | None:
+def _choose(entry: dict[str, Any], family: Family, problems: list[str]) -> IPAddress | None:
     """Take the first address of the family; IPv4 before IPv6 where any will do."""
     listed = entry.get("ips")
     if listed is None:
@@ -123,7 +123,7 @@ def _choose(entry: dict[str, Any], family: Family, problems: list[str]) -> Addre
     return None
 
 
-def _addresses(listed: list[Any], problems: list[str]) -> Iterator[Address]:
+def _addresses(listed: list[Any], problems: list[str]) -> Iterator[IPAddress]:
     for text in listed:
         try:
             address = ip_address(text.partition("/")[0] if isinstance(text, str) else repr(text))

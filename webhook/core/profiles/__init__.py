@@ -2,7 +2,15 @@
 
 from webhook.core.profiles.json_schema import profiles_schema
 from webhook.core.profiles.load import parse_profiles
-from webhook.core.profiles.profile import Multus, PodInfo, Profile, ProfileNetwork, Profiles, Rendezvous, SharedMemory
+from webhook.core.profiles.profile import (
+    Multus,
+    PodInfo,
+    Profile,
+    ProfileNetwork,
+    Profiles,
+    RendezvousSettings,
+    SharedMemory,
+)
 
 __all__ = [
     "Multus",
@@ -10,7 +18,7 @@ __all__ = [
     "Profile",
     "ProfileNetwork",
     "Profiles",
-    "Rendezvous",
+    "RendezvousSettings",
     "SharedMemory",
     "parse_profiles",
     "profiles_schema",

@@ -12,7 +12,15 @@ from webhook.core.profiles.checks import NONE
 from webhook.core.profiles.consistency import find_contradictions
 from webhook.core.profiles.grammar import parse_duration, parse_network, parse_resources
 from webhook.core.profiles.messages import explain
-from webhook.core.profiles.profile import Multus, PodInfo, Profile, ProfileNetwork, Profiles, Rendezvous, SharedMemory
+from webhook.core.profiles.profile import (
+    Multus,
+    PodInfo,
+    Profile,
+    ProfileNetwork,
+    Profiles,
+    RendezvousSettings,
+    SharedMemory,
+)
 from webhook.core.profiles.reader import read_document
 from webhook.core.profiles.schema import FileFields, NetworkFields, ProfileFields, RendezvousFields
 
@@ -83,8 +91,8 @@ def _build_network(fields: NetworkFields) -> ProfileNetwork:
     return replace(parse_network(fields.network), resources=resources, count=fields.count)
 
 
-def _build_rendezvous(fields: RendezvousFields) -> Rendezvous:
-    return Rendezvous(
+def _build_rendezvous(fields: RendezvousFields) -> RendezvousSettings:
+    return RendezvousSettings(
         enabled=fields.enabled,
         network=parse_network(fields.network) if fields.network else None,
         ip_family=fields.ip_family,

@@ -54,7 +54,7 @@ class PodInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class Rendezvous:
+class RendezvousSettings:
     """Say how the ranks meet.
 
     *network* None: the profile's first with IPAM; otherwise its namespace and name count, and its interface where it has one.
@@ -91,7 +91,7 @@ class Profile:
     container: str | None = None
     node_selector: Mapping[str, str] = field(default_factory=_nothing)
     pod_info: PodInfo = PodInfo()
-    rendezvous: Rendezvous = Rendezvous()
+    rendezvous: RendezvousSettings = RendezvousSettings()
     allowed_namespaces: frozenset[str] | None = None
 
     def is_chosen_by(self, labels: Mapping[str, str]) -> bool:

@@ -8,8 +8,7 @@ from typing import NamedTuple
 from webhook.core import names, podspec
 from webhook.core.model import Object
 from webhook.core.reconcile.member import Member
-from webhook.core.workloads import Member as Part
-from webhook.core.workloads import recognise
+from webhook.core.workloads import TrainingPod, recognise
 
 NO_ADDRESS = "NoSecondaryAddress"
 BOUND_SECONDS = 60.0
@@ -95,7 +94,7 @@ def about_rank_zero(member: Member, pod: Object, siblings: list[Object], now: da
         if podspec.labels(sibling).get(names.JOB) or not _is_live(sibling):
             continue
         part = recognise(sibling)
-        meets = part.rendezvous if isinstance(part, Part) else None
+        meets = part.rendezvous if isinstance(part, TrainingPod) else None
         if meets is not None and meets.role == "master" and meets.job == member.job:
             why, then = _why_not_injected(sibling, member.created)
             return Complaint(

@@ -23,15 +23,15 @@ from webhook.core.workloads import (
     trainjob,
     volcano,
 )
-from webhook.core.workloads.member import Member, NotTraining, Rendezvous
+from webhook.core.workloads.training_pod import NotTraining, Rendezvous, TrainingPod
 
-__all__ = ["SYSTEMS", "Member", "NotTraining", "Rendezvous", "recognise"]
+__all__ = ["SYSTEMS", "NotTraining", "Rendezvous", "TrainingPod", "recognise"]
 
 
 class System(Protocol):
     """Describe what each file of this folder offers."""
 
-    def recognise(self, pod: Object, labels: Mapping[str, str]) -> Member | NotTraining | None:
+    def recognise(self, pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraining | None:
         """Say what part the pod plays, None where it is not one of this system's."""
 
 
@@ -54,7 +54,7 @@ SYSTEMS: tuple[System, ...] = (
 """Precedence where one pod carries the labels of several systems."""
 
 
-def recognise(pod: Object) -> Member | NotTraining:
+def recognise(pod: Object) -> TrainingPod | NotTraining:
     """Say what part the pod plays in which training system, or why it plays none."""
     labels = podspec.labels(pod)
     for system in SYSTEMS:

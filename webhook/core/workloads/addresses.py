@@ -26,7 +26,7 @@ _ORDINARY = 6
 _LAST = 7
 
 
-class Address(NamedTuple):
+class RendezvousAddress(NamedTuple):
     """Name one rendezvous address of a pod: *host* as written, *source* the variable or flag that holds it."""
 
     source: str
@@ -110,25 +110,25 @@ def _field(pod: Object, path: str) -> str | None:
     return OWN_ADDRESS if path == "status.podIP" else None
 
 
-def find_addresses(pod: Object) -> list[Address]:
+def find_addresses(pod: Object) -> list[RendezvousAddress]:
     """List the rendezvous addresses of the app containers, the one that decides first.
 
     Precedence: ``--rdzv_endpoint``, ``PET_RDZV_ENDPOINT``, ``--master_addr``, ``PET_MASTER_ADDR``, ``MASTER_ADDR``, others. An address
     that an earlier pass moved away is read back from the variable that keeps it. Of entries of one name the last counts.
     """
-    found: list[tuple[int, Address]] = []
+    found: list[tuple[int, RendezvousAddress]] = []
     for container in podspec.containers(pod):
         variables: Variables | None = None
         for entry in podspec.env(container):
             name = entry["name"]
             if name == names.ENV_MASTER_NAME:
                 if value := entry.get("value"):
-                    found.append((_PRIORITY[name], Address(name, value)))
+                    found.append((_PRIORITY[name], RendezvousAddress(name, value)))
             elif is_rendezvous_variable(name):
                 variables = variables or Variables(pod, container)
                 endpoint = split_endpoint(variables.text(entry) or "") if variables.counts(entry) else None
                 if endpoint is not None:
-                    found.append((_PRIORITY.get(name, _ORDINARY), Address(name, endpoint.host)))
+                    found.append((_PRIORITY.get(name, _ORDINARY), RendezvousAddress(name, endpoint.host)))
         for written in written_addresses(container):
             variables = variables or Variables(pod, container)
             if (item := _written(pod, variables, written)) is not None:
@@ -137,19 +137,19 @@ def find_addresses(pod: Object) -> list[Address]:
     return [address for _, address in found]
 
 
-def _written(pod: Object, variables: Variables, written: Written) -> tuple[int, Address] | None:
+def _written(pod: Object, variables: Variables, written: Written) -> tuple[int, RendezvousAddress] | None:
     source = "--" + written.source if written.is_flag else written.source
     priority = _PRIORITY.get(written.source, _ORDINARY)
     endpoint = split_endpoint(written.value)
     if endpoint is not None:
-        return priority, Address(source, endpoint.host)
+        return priority, RendezvousAddress(source, endpoint.host)
     variable = referred_variable(written.value)
     if not variable or not written.is_flag or is_rendezvous_variable(variable):
         return None
     if variable in ("HOSTNAME", "hostname"):
-        return _LAST, Address(source, "localhost")
+        return _LAST, RendezvousAddress(source, "localhost")
     endpoint = split_endpoint(variables.named(variable) or "")
     if endpoint is None:
         return None
     own = is_local(endpoint.host) or endpoint.host in podspec.own_names(pod)
-    return (_LAST if own else priority), Address(variable, endpoint.host)
+    return (_LAST if own else priority), RendezvousAddress(variable, endpoint.host)

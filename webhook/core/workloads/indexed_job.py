@@ -11,13 +11,13 @@ from webhook.core import podspec
 from webhook.core.model import Object, Reason
 from webhook.core.workloads.addresses import find_addresses
 from webhook.core.workloads.meeting import meet, names_rank_zero, numbered
-from webhook.core.workloads.member import Member, NotTraining
+from webhook.core.workloads.training_pod import NotTraining, TrainingPod
 
 SYSTEM = "job"
 _INDEX = "batch.kubernetes.io/job-completion-index"
 
 
-def recognise(pod: Object, labels: Mapping[str, str]) -> Member | NotTraining | None:
+def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraining | None:
     """Describe a pod of a Job; None for other pods."""
     owner = podspec.controller(pod)
     job = labels.get("batch.kubernetes.io/job-name")

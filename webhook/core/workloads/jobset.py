@@ -10,17 +10,17 @@ from collections.abc import Mapping
 
 from webhook.core import podspec
 from webhook.core.model import Object, Reason
-from webhook.core.workloads.addresses import Address, find_addresses
+from webhook.core.workloads.addresses import RendezvousAddress, find_addresses
 from webhook.core.workloads.endpoint import first_label
 from webhook.core.workloads.meeting import leads, meet, names_rank_zero, numbered
-from webhook.core.workloads.member import Member, NotTraining
+from webhook.core.workloads.training_pod import NotTraining, TrainingPod
 
 SYSTEM = "jobset"
 PREFIX = "jobset.sigs.k8s.io/"
 _JOB = ".+-[0-9]+-"
 
 
-def recognise(pod: Object, labels: Mapping[str, str]) -> Member | NotTraining | None:
+def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraining | None:
     """Describe a pod of a JobSet; None for other pods."""
     jobset = labels.get(PREFIX + "jobset-name")
     if jobset is None:
@@ -42,9 +42,9 @@ def describe(
     labels: Mapping[str, str],
     system: str,
     container: str | None,
-    addresses: list[Address],
+    addresses: list[RendezvousAddress],
     is_rank_zero: bool,
-) -> Member:
+) -> TrainingPod:
     """Describe a member of a JobSet, also of one that another controller made."""
     jobset = labels[PREFIX + "jobset-name"]
     return meet(

@@ -9,15 +9,15 @@ from collections.abc import Mapping
 
 from webhook.core import podspec
 from webhook.core.model import Object, Reason
-from webhook.core.workloads.member import Member
 from webhook.core.workloads.replica_types import describe
+from webhook.core.workloads.training_pod import TrainingPod
 
 SYSTEM = "pytorchjob"
 PREFIX = "training.kubeflow.org/"
 _ELASTIC_ENDPOINT = frozenset(("PET_RDZV_ENDPOINT",))
 
 
-def recognise(pod: Object, labels: Mapping[str, str]) -> Member | None:
+def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | None:
     """Describe a pod of the training operator; None for pods of other systems."""
     job = labels.get(PREFIX + "job-name") or labels.get("pytorch-job-name")
     if job is None and labels.get("group-name") == "kubeflow.org":
@@ -28,7 +28,7 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> Member | None:
     kind = podspec.controller(pod).get("kind") or ""
     if (kind and kind != "PyTorchJob") or (operator and operator != "pytorchjob-controller"):
         message = f"{kind or operator} forms no torch process group"
-        return Member("kubeflow", None, None, Reason.NO_PROCESS_GROUP, message)
+        return TrainingPod("kubeflow", None, None, Reason.NO_PROCESS_GROUP, message)
     return describe(
         pod,
         system=SYSTEM,

@@ -11,12 +11,12 @@ from webhook.core import podspec
 from webhook.core.model import Object, Reason
 from webhook.core.workloads.addresses import find_addresses
 from webhook.core.workloads.meeting import meet, names_rank_zero
-from webhook.core.workloads.member import Member, NotTraining
+from webhook.core.workloads.training_pod import NotTraining, TrainingPod
 
 SYSTEM = "kueue-pod-group"
 
 
-def recognise(pod: Object, labels: Mapping[str, str]) -> Member | NotTraining | None:
+def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraining | None:
     """Describe a pod of a plain pod group; None for other pods."""
     group = labels.get("kueue.x-k8s.io/pod-group-name")
     if group is None or podspec.controller(pod):

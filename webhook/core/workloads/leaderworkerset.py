@@ -12,13 +12,13 @@ from webhook.core import podspec
 from webhook.core.model import Object, Reason
 from webhook.core.workloads.addresses import find_addresses
 from webhook.core.workloads.meeting import meet, names_rank_zero, numbered
-from webhook.core.workloads.member import Member, NotTraining
+from webhook.core.workloads.training_pod import NotTraining, TrainingPod
 
 SYSTEM = "leaderworkerset"
 _PREFIX = "leaderworkerset.sigs.k8s.io/"
 
 
-def recognise(pod: Object, labels: Mapping[str, str]) -> Member | NotTraining | None:
+def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraining | None:
     """Describe a pod of a LeaderWorkerSet; None for other pods."""
     name = labels.get(_PREFIX + "name")
     if name is None:
@@ -30,7 +30,7 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> Member | NotTraining | 
         message = f"no variable or argument of this LeaderWorkerSet's pod names a leader of {name}"
         return NotTraining(Reason.NOT_TRAINING, message, SYSTEM)
     if podspec.annotations(pod).get(_PREFIX + "size") == "1":
-        return Member(
+        return TrainingPod(
             SYSTEM, None, None, Reason.SINGLE_NODE, "the group has one pod: its ranks need no network to meet"
         )
     group = labels.get(_PREFIX + "group-index", "")

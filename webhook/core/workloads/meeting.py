@@ -8,10 +8,10 @@ from collections.abc import Callable
 from webhook.core import podspec
 from webhook.core.job_key import job_key
 from webhook.core.model import Object, Reason
-from webhook.core.workloads.addresses import Address, find_addresses
+from webhook.core.workloads.addresses import RendezvousAddress, find_addresses
 from webhook.core.workloads.arguments import command_text, is_single_node, uses_etcd
 from webhook.core.workloads.endpoint import first_label, is_local
-from webhook.core.workloads.member import Member, Rendezvous
+from webhook.core.workloads.training_pod import Rendezvous, TrainingPod
 
 _LEADERS = frozenset(("master", "leader", "launcher", "head", "chief", "coordinator"))
 
@@ -27,9 +27,9 @@ def meet(
     rank_zero: str | None = None,
     is_rank_zero: bool = False,
     belongs: Callable[[str], bool],
-    addresses: list[Address] | None = None,
+    addresses: list[RendezvousAddress] | None = None,
     kept_on_master: frozenset[str] = frozenset(),
-) -> Member:
+) -> TrainingPod:
     """Describe a member of a job whose pods carry the address of rank 0.
 
     Precedence of rank 0's name: the first DNS label of the address that decides; the pod's own name where that is ``localhost`` and
@@ -38,11 +38,11 @@ def meet(
     """
     text = command_text(pod)
     if is_single_node(pod, text):
-        return Member(
+        return TrainingPod(
             system, container, None, Reason.SINGLE_NODE, "the job runs on one node: its ranks need no network to meet"
         )
     if uses_etcd(pod, text):
-        return Member(system, container, None, Reason.NO_MASTER, "the job meets at an etcd server, not at rank 0")
+        return TrainingPod(system, container, None, Reason.NO_MASTER, "the job meets at an etcd server, not at rank 0")
     own = podspec.own_names(pod)
     found = find_addresses(pod) if addresses is None else addresses
     zero, role_known = rank_zero, is_rank_zero
@@ -52,15 +52,15 @@ def meet(
         if is_local(host):
             if not is_rank_zero:
                 message = f"{found[0].source} is {host}: the pod is a process group of its own"
-                return Member(system, container, None, Reason.SINGLE_NODE, message)
+                return TrainingPod(system, container, None, Reason.SINGLE_NODE, message)
             zero = podspec.own_name(pod) or rank_zero
         elif label in own or belongs(label):
             zero, role_known = label, label in own
         else:
             message = f"{found[0].source} names {host}, which is no pod of this job: the user's own address is kept"
-            return Member(system, container, None, Reason.USER_VALUE, message)
+            return TrainingPod(system, container, None, Reason.USER_VALUE, message)
     if zero is None:
-        return Member(system, container, None, Reason.NO_MASTER, "no variable or argument names the job's rank 0")
+        return TrainingPod(system, container, None, Reason.NO_MASTER, "no variable or argument names the job's rank 0")
     hosts = frozenset(
         address.host
         for address in found
@@ -73,11 +73,11 @@ def meet(
         hosts=hosts,
         kept_on_master=kept_on_master,
     )
-    return Member(system, container, rendezvous)
+    return TrainingPod(system, container, rendezvous)
 
 
 def names_rank_zero(
-    pod: Object, addresses: list[Address], belongs: Callable[[str], bool], *, is_rank_zero: bool = False
+    pod: Object, addresses: list[RendezvousAddress], belongs: Callable[[str], bool], *, is_rank_zero: bool = False
 ) -> bool:
     """Tell whether the address that decides names a pod of this job: what makes a general-purpose workload a training job.
 

@@ -12,13 +12,13 @@ from webhook.core import podspec
 from webhook.core.accelerators import find_accelerator
 from webhook.core.model import Object, Reason
 from webhook.core.workloads.kubeflow import PREFIX
-from webhook.core.workloads.member import Member, NotTraining
+from webhook.core.workloads.training_pod import NotTraining, TrainingPod
 
 SYSTEM = "mpijob"
 _OPERATORS = frozenset(("mpi-operator", "mpijob-controller"))
 
 
-def recognise(pod: Object, labels: Mapping[str, str]) -> Member | NotTraining | None:
+def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraining | None:
     """Describe a launcher or worker of an MPIJob; None for other pods."""
     if PREFIX + "job-name" not in labels:
         return None
@@ -29,4 +29,4 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> Member | NotTraining | 
     ):
         return NotTraining(Reason.ROLE, "the MPI launcher asks for no accelerator: it only starts the workers", SYSTEM)
     message = "MPI ranks find each other by the hostfile; give them variables with mpirun -x"
-    return Member(SYSTEM, None, None, Reason.NO_PROCESS_GROUP, message)
+    return TrainingPod(SYSTEM, None, None, Reason.NO_PROCESS_GROUP, message)

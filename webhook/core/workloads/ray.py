@@ -8,17 +8,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from webhook.core.model import Object, Reason
-from webhook.core.workloads.member import Member, NotTraining
+from webhook.core.workloads.training_pod import NotTraining, TrainingPod
 
 SYSTEM = "raycluster"
 
 
-def recognise(pod: Object, labels: Mapping[str, str]) -> Member | NotTraining | None:
+def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraining | None:
     """Describe a head or worker of a RayCluster; None for other pods."""
     node_type = labels.get("ray.io/node-type")
     if node_type in ("head", "worker"):
         message = "Ray chooses MASTER_ADDR at run time from the node addresses that it registered"
-        return Member(SYSTEM, f"ray-{node_type}", None, Reason.NO_PROCESS_GROUP, message)
+        return TrainingPod(SYSTEM, f"ray-{node_type}", None, Reason.NO_PROCESS_GROUP, message)
     if "ray.io/originated-from-cr-name" in labels or "ray.io/cluster" in labels:
         return NotTraining(Reason.ROLE, "the Ray submitter runs no rank of the job", SYSTEM)
     return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from webhook.core import podspec
 from webhook.core.model import Object
 from webhook.core.workloads.meeting import meet, numbered
-from webhook.core.workloads.member import Member
+from webhook.core.workloads.training_pod import TrainingPod
 
 
 def describe(
@@ -17,7 +17,7 @@ def describe(
     rank_zero: str = "master-0",
     is_rank_zero: bool,
     kept_on_master: frozenset[str] = frozenset(),
-) -> Member:
+) -> TrainingPod:
     """Describe a member whose job is owned by a custom resource that is the pod's controller.
 
     *rank_zero*: the pod that leads where none holds an address, ``master-0``.

@@ -11,12 +11,12 @@ from webhook.core import podspec
 from webhook.core.model import Object, Reason
 from webhook.core.workloads.addresses import find_addresses
 from webhook.core.workloads.meeting import meet, names_rank_zero, numbered
-from webhook.core.workloads.member import Member, NotTraining
+from webhook.core.workloads.training_pod import NotTraining, TrainingPod
 
 SYSTEM = "statefulset"
 
 
-def recognise(pod: Object, labels: Mapping[str, str]) -> Member | NotTraining | None:
+def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraining | None:
     """Describe a pod of a StatefulSet; None for other pods."""
     owner = podspec.controller(pod)
     own = labels.get("statefulset.kubernetes.io/pod-name")

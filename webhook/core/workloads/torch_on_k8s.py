@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from webhook.core.model import Object, Reason
-from webhook.core.workloads.member import Member, NotTraining
 from webhook.core.workloads.replica_types import describe
+from webhook.core.workloads.training_pod import NotTraining, TrainingPod
 
 SYSTEM = "torch-on-k8s"
 
 
-def recognise(pod: Object, labels: Mapping[str, str]) -> Member | NotTraining | None:
+def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraining | None:
     """Describe a pod of a TorchJob; None for other pods."""
     if labels.get("group-name") != "train.distributed.io" or "job-name" not in labels:
         return None

@@ -13,7 +13,7 @@ from webhook.core import podspec
 from webhook.core.job_key import job_key
 from webhook.core.model import Object, Reason
 from webhook.core.workloads.arguments import command_text, is_single_node, referred_variable, written_addresses
-from webhook.core.workloads.member import Member, Rendezvous
+from webhook.core.workloads.training_pod import Rendezvous, TrainingPod
 
 SYSTEM = "torchx"
 _PREFIX = "torchx.pytorch.org/"
@@ -24,7 +24,7 @@ _NAMED = re.compile(r"(?<!\w)(TORCHX_RANK0_HOST|(?:VC|TORCHX_MCAD)_[A-Z0-9_]+_0_
 _UNFIT = re.compile(r"[^A-Z0-9]")
 
 
-def recognise(pod: Object, labels: Mapping[str, str]) -> Member | None:
+def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | None:
     """Describe a TorchX replica; None for other pods."""
     if _PREFIX + "version" not in labels and _PREFIX + "app-name" not in labels:
         return None
@@ -32,13 +32,13 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> Member | None:
     text = command_text(pod)
     container = labels.get("volcano.sh/task-spec") or podspec.display_name(pod)
     if is_single_node(pod, text):
-        return Member(
+        return TrainingPod(
             SYSTEM, container, None, Reason.SINGLE_NODE, "the app runs on one node: its ranks need no network to meet"
         )
     variables = _variables(pod, text, role, role_name)
     if not variables:
         message = f"the command of role {role_name!r} does not name the address of rank 0"
-        return Member(SYSTEM, container, None, Reason.NO_PROCESS_GROUP, message)
+        return TrainingPod(SYSTEM, container, None, Reason.NO_PROCESS_GROUP, message)
     is_master = role == labels.get(_PREFIX + "replica-id") == "0"
     app = (
         labels.get("app.kubernetes.io/instance")
@@ -47,7 +47,7 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> Member | None:
     )
     attempt = podspec.annotations(pod).get("volcano.sh/job-version", "")
     job_id = f"{app}/{podspec.controller(pod).get('uid', '')}"
-    return Member(
+    return TrainingPod(
         SYSTEM,
         container,
         Rendezvous(

@@ -14,14 +14,14 @@ from webhook.core.model import Object, Reason
 from webhook.core.workloads import jobset
 from webhook.core.workloads.addresses import find_addresses
 from webhook.core.workloads.arguments import command_text
-from webhook.core.workloads.member import Member, NotTraining
+from webhook.core.workloads.training_pod import NotTraining, TrainingPod
 
 SYSTEM = "trainjob"
 _NODE = "node"
 _INITIALIZERS = frozenset(("dataset-initializer", "model-initializer"))
 
 
-def recognise(pod: Object, labels: Mapping[str, str]) -> Member | NotTraining | None:
+def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraining | None:
     """Describe a pod of a TrainJob; None for other JobSets and other pods."""
     role = labels.get(jobset.PREFIX + "replicatedjob-name")
     if role is None or jobset.PREFIX + "jobset-name" not in labels:
@@ -41,7 +41,7 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> Member | NotTraining | 
     addresses = find_addresses(pod)
     if not addresses and not _is_torch(pod):
         message = "the TrainJob's runtime names no torch address of rank 0"
-        return Member(SYSTEM, role, None, Reason.NO_PROCESS_GROUP, message)
+        return TrainingPod(SYSTEM, role, None, Reason.NO_PROCESS_GROUP, message)
     return jobset.describe(pod, labels, SYSTEM, _NODE, addresses, jobset.completion_index(pod) == "0")
 
 

@@ -10,15 +10,15 @@ from collections.abc import Callable, Mapping
 
 from webhook.core import podspec
 from webhook.core.model import Object, Reason
-from webhook.core.workloads.addresses import Address, find_addresses
+from webhook.core.workloads.addresses import RendezvousAddress, find_addresses
 from webhook.core.workloads.endpoint import first_label
 from webhook.core.workloads.meeting import leads, meet, names_rank_zero, numbered
-from webhook.core.workloads.member import Member, NotTraining
+from webhook.core.workloads.training_pod import NotTraining, TrainingPod
 
 SYSTEM = "volcano"
 
 
-def recognise(pod: Object, labels: Mapping[str, str]) -> Member | NotTraining | None:
+def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraining | None:
     """Describe a pod of a Volcano Job; None for other pods."""
     job = labels.get("volcano.sh/job-name")
     if job is None:
@@ -44,7 +44,7 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> Member | NotTraining | 
     )
 
 
-def _belongs(job: str, addresses: list[Address]) -> Callable[[str], bool]:
+def _belongs(job: str, addresses: list[RendezvousAddress]) -> Callable[[str], bool]:
     """Know ``<job>-<task>-<index>``, and the host names that a task's template chose: the job's own Service answers for those."""
     is_pod = numbered(job, ".+-")
     chosen = frozenset(first_label(one.host) for one in addresses if one.host.split(".")[1:2] == [job])

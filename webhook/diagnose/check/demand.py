@@ -12,7 +12,7 @@ from webhook.core.injection.devices import needed_resources
 from webhook.core.model import NetworkDefinition
 from webhook.core.networks import Attachment, resolve_networks
 from webhook.core.networks.finder import Lookup
-from webhook.core.profiles import Multus, Profile, ProfileNetwork, Profiles, Rendezvous
+from webhook.core.profiles import Multus, Profile, ProfileNetwork, Profiles, RendezvousSettings
 
 NOWHERE = ""
 """Stands for the namespace where none uses a profile: networks without a namespace cannot be looked for then."""
@@ -47,7 +47,7 @@ def attach(
     profile: Profile, network: ProfileNetwork | None, multus: Multus, namespace: str, lookup: Lookup
 ) -> tuple[Attachment, ...]:
     """Attach one network that the profile wants alone, as admission would; raises Denied as it does."""
-    alone = replace(profile, networks=(), rendezvous=Rendezvous(enabled=False))
+    alone = replace(profile, networks=(), rendezvous=RendezvousSettings(enabled=False))
     if network is not None:
         alone = replace(alone, networks=(network,), annotations={})
     return resolve_networks({}, alone, multus, namespace, lookup).attachments

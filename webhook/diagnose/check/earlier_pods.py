@@ -10,7 +10,7 @@ from webhook.core.errors import MalformedReview
 from webhook.core.finding import Finding
 from webhook.core.model import Object, Reason
 from webhook.core.pod_check import check_pod
-from webhook.core.workloads import Member, NotTraining, recognise
+from webhook.core.workloads import NotTraining, TrainingPod, recognise
 from webhook.diagnose.check.namespaces import LabelledNamespace
 from webhook.diagnose.wording import counted, listed
 
@@ -30,7 +30,7 @@ def may_be_earlier(pod: Object, namespaces: Mapping[str, LabelledNamespace]) -> 
     if namespace is None or not namespace.profile or namespace.observes or not _is_uninjected(pod):
         return False
     found = recognise(pod)
-    return isinstance(found, Member) or found.reason is not Reason.UNKNOWN_SYSTEM
+    return isinstance(found, TrainingPod) or found.reason is not Reason.UNKNOWN_SYSTEM
 
 
 def is_unreached(pod: Object, namespaces: Mapping[str, LabelledNamespace]) -> bool:
@@ -66,7 +66,7 @@ def check_earlier_pods(pods: Iterable[Object], unreached: Sequence[Object] = ())
         yield Finding("warn", TOPIC, f"pods with label {names.PROFILE}", message, action)
 
 
-def _note(found: _Found, pod: Object, member: Member) -> None:
+def _note(found: _Found, pod: Object, member: TrainingPod) -> None:
     found.pods += 1
     meets = member.rendezvous
     owner = podspec.controller(pod)
@@ -75,7 +75,7 @@ def _note(found: _Found, pod: Object, member: Member) -> None:
         found.masters.append(podspec.display_name(pod))
 
 
-def _member(pod: Object) -> Member | None:
+def _member(pod: Object) -> TrainingPod | None:
     try:
         found = recognise(check_pod(pod))
     except MalformedReview:

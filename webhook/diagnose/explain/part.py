@@ -13,8 +13,7 @@ from webhook.core.profiles import Profile
 from webhook.core.reconcile import Member, read_member
 from webhook.core.review import Verdict
 from webhook.core.training_container import choose_container
-from webhook.core.workloads import Member as Found
-from webhook.core.workloads import NotTraining, recognise
+from webhook.core.workloads import NotTraining, TrainingPod, recognise
 from webhook.diagnose.explain.reading import Reading, seconds_since
 
 _FINISHED = ("Succeeded", "Failed")
@@ -29,7 +28,7 @@ class Part:
     """
 
     pod: Object
-    found: Found | NotTraining
+    found: TrainingPod | NotTraining
     member: Member | None = None
     verdict: Verdict | None = None
 
@@ -49,7 +48,7 @@ class Part:
         label = podspec.labels(self.pod).get(names.JOB)
         if label:
             return label
-        meets = self.found.rendezvous if isinstance(self.found, Found) else None
+        meets = self.found.rendezvous if isinstance(self.found, TrainingPod) else None
         return meets.job if meets else ""
 
     @property
@@ -58,7 +57,7 @@ class Part:
         role = podspec.labels(self.pod).get(names.RENDEZVOUS)
         if role:
             return role == "master"
-        meets = self.found.rendezvous if isinstance(self.found, Found) else None
+        meets = self.found.rendezvous if isinstance(self.found, TrainingPod) else None
         return meets is not None and meets.role == "master"
 
     @property
@@ -99,7 +98,7 @@ class Part:
         named = podspec.annotations(self.pod).get(names.CONTAINER)
         if not found or (named and all(each.get("name") != named for each in found)):
             return found[0] if found else {}
-        return found[choose_container(self.pod, _ANY, self.found if isinstance(self.found, Found) else None)[0]]
+        return found[choose_container(self.pod, _ANY, self.found if isinstance(self.found, TrainingPod) else None)[0]]
 
     def condition(self, kind: str) -> Object:
         """Return the condition of this type, else an empty one."""

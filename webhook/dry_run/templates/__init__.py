@@ -29,7 +29,7 @@ from webhook.dry_run.templates import (
     volcano,
 )
 from webhook.dry_run.templates.documents import parse_documents
-from webhook.dry_run.templates.node import Node
+from webhook.dry_run.templates.section import Section
 from webhook.dry_run.templates.workload import Expand, Found, Ignored, Template, Workload
 
 __all__ = ["Ignored", "Template", "Templates", "find_templates", "parse_documents"]
@@ -117,7 +117,7 @@ def _find(source: str, value: Any, namespace: str, peers: Sequence[Object]) -> F
     source = f"{kind}/{_display_name(names) or '?'}"
     note, count = _misplaced(kind, names), 0
     try:
-        root = Node(value)
+        root = Section(value)
         own = root.node("metadata").text("namespace", namespace)
         workload = Workload(root, source, own, peers, _expand)
         for found in _expand(workload):

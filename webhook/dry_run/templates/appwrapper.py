@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from webhook.core.model import Object
-from webhook.dry_run.templates.node import Node
+from webhook.dry_run.templates.section import Section
 from webhook.dry_run.templates.workload import Expand, Found, Workload
 
 _TORCHX_ROLE = "torchx.pytorch.org/role-index"
@@ -21,7 +21,7 @@ def expand(workload: Workload) -> Found:
     for component in workload.spec.nodes("components"):
         item = component.node("template")
         owned = _wrapped(workload, item.value, {})
-        part = workload.part(Node(owned, item.path), {"workload.codeflare.dev/appwrapper": workload.name})
+        part = workload.part(Section(owned, item.path), {"workload.codeflare.dev/appwrapper": workload.name})
         yield from workload.expand(part)
 
 
@@ -37,13 +37,13 @@ def _generic_items(workload: Workload) -> Found:
                 continue
         labels = {"appwrapper.mcad.ibm.com": workload.name, "resourceName": metadata.text("name")}
         yield from workload.expand(
-            workload.part(Node(_labelled(_wrapped(workload, item.value, labels), labels), item.path))
+            workload.part(Section(_labelled(_wrapped(workload, item.value, labels), labels), item.path))
         )
 
 
 def _wrapped(workload: Workload, value: Object, labels: Mapping[str, str]) -> Object:
     """Return a wrapped object as the wrapper creates it: owned and labelled."""
-    metadata = Node(value).node("metadata")
+    metadata = Section(value).node("metadata")
     merged = {**metadata.texts("labels"), **labels}
     owned: Object = {
         **metadata.value,
@@ -54,7 +54,7 @@ def _wrapped(workload: Workload, value: Object, labels: Mapping[str, str]) -> Ob
 
 def _labelled(value: Object, labels: Mapping[str, str]) -> Object:
     """Add MCAD's labels to ``spec.template`` too, which it does only where that has labels already."""
-    spec = Node(value).node("spec")
+    spec = Section(value).node("spec")
     template = spec.node("template")
     own = template.node("metadata").texts("labels")
     if not own:

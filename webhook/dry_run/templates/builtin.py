@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from webhook.core.model import Object
-from webhook.dry_run.templates.node import Node, fail
 from webhook.dry_run.templates.pod_parts import all_containers, append_env, append_to, field_variable, owner_reference
+from webhook.dry_run.templates.section import Section, fail
 from webhook.dry_run.templates.workload import Expand, Found, Workload, checked_pod, shown_indices
 
 _INDEX = "batch.kubernetes.io/job-completion-index"
@@ -59,10 +59,10 @@ def expand_stateful_set(workload: Workload) -> Found:
 
 def stateful_pod(
     workload: Workload,
-    template: Node,
+    template: Section,
     set_name: str,
     ordinal: int,
-    spec: Node,
+    spec: Section,
     labels: Mapping[str, str] | None = None,
     annotations: Mapping[str, str] | None = None,
 ) -> Object:
@@ -102,7 +102,7 @@ def expand_cron_job(workload: Workload) -> Found:
     yield from _job_pods(workload, workload.spec.node("jobTemplate").node("spec"), f"{workload.name}-0")
 
 
-def _job_pods(workload: Workload, spec: Node, job: str) -> Found:
+def _job_pods(workload: Workload, spec: Section, job: str) -> Found:
     template = spec.node("template")
     if spec.number("parallelism", 1) == 0:
         yield workload.ignore(spec.at("parallelism"), "is 0: no pod is created")
@@ -113,14 +113,14 @@ def _job_pods(workload: Workload, spec: Node, job: str) -> Found:
             yield workload.template(template, job_pod(workload, template, job, index))
 
 
-def completions(spec: Node) -> int:
+def completions(spec: Section) -> int:
     """Return how many indices an indexed Job has."""
     return spec.number("completions", spec.number("parallelism", 1))
 
 
 def job_pod(
     workload: Workload,
-    template: Node,
+    template: Section,
     job: str,
     index: int | None,
     labels: Mapping[str, str] | None = None,

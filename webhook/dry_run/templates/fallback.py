@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from webhook.dry_run.templates.node import Node
+from webhook.dry_run.templates.section import Section
 from webhook.dry_run.templates.workload import Found, Workload
 
 
@@ -22,20 +22,20 @@ def expand(workload: Workload) -> Found:
             yield workload.template(node, pod)
 
 
-def _templates(node: Node, *, is_root: bool = False) -> Iterator[Node]:
+def _templates(node: Section, *, is_root: bool = False) -> Iterator[Section]:
     if not is_root and (_is_object(node.value) or _is_template(node.value)):
         yield node
         return
     for key, value in node.value.items():
         if key == "podSpec" and isinstance(value, dict) and isinstance(value.get("containers"), list):
-            yield Node({"metadata": _metadata(node.value), "spec": value}, node.path)
+            yield Section({"metadata": _metadata(node.value), "spec": value}, node.path)
         elif key not in ("status", "managedFields"):
             yield from _below(value, node.at(key))
 
 
-def _below(value: Any, path: str) -> Iterator[Node]:
+def _below(value: Any, path: str) -> Iterator[Section]:
     if isinstance(value, dict):
-        yield from _templates(Node(value, path))
+        yield from _templates(Section(value, path))
     elif isinstance(value, list):
         for index, item in enumerate(value):
             yield from _below(item, f"{path}[{index}]")

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from webhook.core.model import Object
 from webhook.dry_run.templates.builtin import completions, job_pod
-from webhook.dry_run.templates.node import Node
 from webhook.dry_run.templates.pod_parts import UID
+from webhook.dry_run.templates.section import Section
 from webhook.dry_run.templates.workload import Expand, Found, Workload
 
 PREFIX = "jobset.sigs.k8s.io/"
@@ -26,15 +26,15 @@ class ReplicatedJob:
     group: str
     replicas: int
     offset: int
-    node: Node
+    node: Section
 
     @property
-    def job_spec(self) -> Node:
+    def job_spec(self) -> Section:
         """Return the spec of its Jobs."""
         return self.node.node("template").node("spec")
 
     @property
-    def template(self) -> Node:
+    def template(self) -> Section:
         """Return the template of its pods."""
         return self.job_spec.node("template")
 
@@ -44,7 +44,7 @@ def expand(workload: Workload) -> Found:
     yield from expand_spec(workload, workload.spec)
 
 
-def expand_spec(workload: Workload, spec: Node) -> Found:
+def expand_spec(workload: Workload, spec: Section) -> Found:
     """Complete the pods of a JobSet's spec, also of one that another controller made."""
     jobs = _replicated_jobs(spec)
     for job in jobs:
@@ -54,7 +54,7 @@ def expand_spec(workload: Workload, spec: Node) -> Found:
             yield workload.template(job.template, _pod(workload, spec, jobs, job, job_index, index))
 
 
-def _replicated_jobs(spec: Node) -> list[ReplicatedJob]:
+def _replicated_jobs(spec: Section) -> list[ReplicatedJob]:
     jobs: list[ReplicatedJob] = []
     offset = 0
     for node in spec.nodes("replicatedJobs"):
@@ -75,7 +75,7 @@ def _shown(job: ReplicatedJob) -> Iterator[tuple[int, int | None]]:
 
 
 def _pod(
-    workload: Workload, spec: Node, jobs: list[ReplicatedJob], job: ReplicatedJob, job_index: int, index: int | None
+    workload: Workload, spec: Section, jobs: list[ReplicatedJob], job: ReplicatedJob, job_index: int, index: int | None
 ) -> Object:
     name = f"{workload.name}-{job.name}-{job_index}"
     group = [other for other in jobs if other.group == job.group]

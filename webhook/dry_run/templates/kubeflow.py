@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from webhook.core.model import Object
-from webhook.dry_run.templates.node import Node
 from webhook.dry_run.templates.pod_parts import append_env, append_to, variable
 from webhook.dry_run.templates.replica_types import Replicas, port_of, replica_types, set_restart_policy, shown
+from webhook.dry_run.templates.section import Section
 from webhook.dry_run.templates.workload import Expand, Found, Ignored, Workload
 
 PREFIX = "training.kubeflow.org/"
@@ -69,7 +69,7 @@ def _pod(workload: Workload, replicas: Replicas, index: int, types: list[Replica
     return pod
 
 
-def _processes(spec: Node) -> str:
+def _processes(spec: Section) -> str:
     elastic = spec.node("elasticPolicy")
     for holder, key in ((spec, "nprocPerNode"), (elastic, "nProcPerNode")):
         if holder.has(key):
@@ -77,7 +77,7 @@ def _processes(spec: Node) -> str:
     return "auto"
 
 
-def _master_variables(spec: Node, types: list[Replicas], master: str, rank: int) -> list[Object]:
+def _master_variables(spec: Section, types: list[Replicas], master: str, rank: int) -> list[Object]:
     port = port_of(types, "master", "pytorch", "pytorchjob-port")
     nodes, processes = sum(replicas.count for replicas in types), _processes(spec)
     entries = [

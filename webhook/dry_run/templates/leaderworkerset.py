@@ -10,8 +10,8 @@ from collections.abc import Mapping
 
 from webhook.core.model import Object
 from webhook.dry_run.templates.builtin import stateful_pod
-from webhook.dry_run.templates.node import Node
 from webhook.dry_run.templates.pod_parts import all_containers, variable
+from webhook.dry_run.templates.section import Section
 from webhook.dry_run.templates.workload import Expand, Found, Workload
 
 _PREFIX = "leaderworkerset.sigs.k8s.io/"
@@ -33,7 +33,7 @@ def expand(workload: Workload) -> Found:
         yield workload.template(worker, _pod(workload, worker, 1, size))
 
 
-def _pod(workload: Workload, template: Node, index: int, size: int) -> Object:
+def _pod(workload: Workload, template: Section, index: int, size: int) -> Object:
     name = workload.name
     leader = f"{name}-0"
     labels = {
@@ -47,7 +47,7 @@ def _pod(workload: Workload, template: Node, index: int, size: int) -> Object:
     annotations = {_PREFIX + "size": str(size)}
     if index:
         annotations[_PREFIX + "leader-name"] = leader
-    pod = stateful_pod(workload, template, leader if index else name, index, Node({}), labels, annotations)
+    pod = stateful_pod(workload, template, leader if index else name, index, Section({}), labels, annotations)
     policy = workload.spec.node("networkConfig").text("subdomainPolicy", "Shared")
     subdomain = leader if policy == "UniquePerReplica" else name
     pod["spec"]["subdomain"] = subdomain

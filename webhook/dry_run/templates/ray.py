@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from webhook.core import podspec
 from webhook.core.model import Object
 from webhook.dry_run.templates.builtin import job_pod
-from webhook.dry_run.templates.node import Node
 from webhook.dry_run.templates.pod_parts import UNKNOWN_SUFFIX, append_to, owner_reference
+from webhook.dry_run.templates.section import Section
 from webhook.dry_run.templates.workload import Expand, Found, Workload
 
 _SHARED_MEMORY = "shared-mem"
@@ -38,7 +38,7 @@ def expand_job(workload: Workload) -> Found:
         yield workload.template(template, job_pod(workload, template, workload.name, None, labels))
 
 
-def _nodes(workload: Workload, spec: Node, cluster: str) -> Found:
+def _nodes(workload: Workload, spec: Section, cluster: str) -> Found:
     if spec.has("headGroupSpec"):
         group = spec.node("headGroupSpec")
         template = group.node("template")
@@ -51,7 +51,7 @@ def _nodes(workload: Workload, spec: Node, cluster: str) -> Found:
         yield workload.template(group.node("template"), _pod(workload, group, cluster, "worker", name))
 
 
-def _pod(workload: Workload, group: Node, cluster: str, node_type: str, group_name: str) -> Object:
+def _pod(workload: Workload, group: Section, cluster: str, node_type: str, group_name: str) -> Object:
     prefix = f"{cluster}-head-" if node_type == "head" else f"{cluster}-{group_name}-worker-"
     owner = owner_reference(workload.root.text("apiVersion", "ray.io/v1"), "RayCluster", cluster)
     pod = workload.pod(

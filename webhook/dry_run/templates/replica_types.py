@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from webhook.core.model import Object
-from webhook.dry_run.templates.node import Node
+from webhook.dry_run.templates.section import Section
 from webhook.dry_run.templates.workload import Ignored, Workload, shown_indices
 
 _FIRST = ("aimaster", "launcher", "chief", "master", "scheduler", "ps", "server", "worker")
@@ -21,15 +21,15 @@ class Replicas:
 
     kind: str
     count: int
-    node: Node
+    node: Section
 
     @property
-    def template(self) -> Node:
+    def template(self) -> Section:
         """Return the pod template."""
         return self.node.node("template")
 
 
-def replica_types(spec: Node, suffix: str, count_key: str = "replicas") -> list[Replicas]:
+def replica_types(spec: Section, suffix: str, count_key: str = "replicas") -> list[Replicas]:
     """Return the replica types of the map whose key ends in *suffix*, ``pytorchReplicaSpecs``, the one that holds rank 0 first."""
     found = [
         Replicas(name.lower(), node.number(count_key, 1), node)

@@ -10,8 +10,8 @@ from typing import Any
 
 from webhook.core.model import Object
 from webhook.dry_run.templates.jobset import expand_spec
-from webhook.dry_run.templates.node import Node
 from webhook.dry_run.templates.pod_parts import copied, field_variable, variable
+from webhook.dry_run.templates.section import Section
 from webhook.dry_run.templates.workload import Expand, Found, Ignored, Workload
 
 _ANCESTOR = "trainer.kubeflow.org/trainjob-ancestor-step"
@@ -42,7 +42,7 @@ def expand(workload: Workload) -> Found:
     kind, name = reference.text("kind", "ClusterTrainingRuntime"), reference.text("name", "torch-distributed")
     runtime = _find_runtime(workload, kind, name)
     if runtime is None:
-        runtime = Node(copied(_TORCH_DISTRIBUTED), "runtime")
+        runtime = Section(copied(_TORCH_DISTRIBUTED), "runtime")
         if name != "torch-distributed":
             yield Ignored(f"{kind}/{name}", f"is not in the input: {workload.source} is shown with torch-distributed")
     policy = runtime.node("mlPolicy")
@@ -68,18 +68,18 @@ def expand_runtime(workload: Workload) -> Found:
     yield workload.ignore("", "makes no pod itself: it is used by the TrainJobs that name it")
 
 
-def _find_runtime(workload: Workload, kind: str, name: str) -> Node | None:
+def _find_runtime(workload: Workload, kind: str, name: str) -> Section | None:
     for peer in workload.peers:
         metadata = peer.get("metadata")
         if peer.get("kind") != kind or not isinstance(metadata, dict) or metadata.get("name") != name:
             continue
         namespace = metadata.get("namespace")
         if kind == "ClusterTrainingRuntime" or namespace in (None, workload.namespace):
-            return Node(copied(Node(peer).node("spec").value), f"{kind}/{name} spec")
+            return Section(copied(Section(peer).node("spec").value), f"{kind}/{name} spec")
     return None
 
 
-def _apply_trainer(workload: Workload, template: Node, nodes: int, *, is_torch: bool) -> None:
+def _apply_trainer(workload: Workload, template: Section, nodes: int, *, is_torch: bool) -> None:
     if not workload.spec.has("trainer"):
         return
     trainer = workload.spec.node("trainer")
@@ -98,7 +98,7 @@ def _apply_trainer(workload: Workload, template: Node, nodes: int, *, is_torch: 
         container.value["env"] = env
 
 
-def _apply_torch(workload: Workload, trainer: Node, container: Node, env: list[Object], nodes: int) -> None:
+def _apply_torch(workload: Workload, trainer: Section, container: Section, env: list[Object], nodes: int) -> None:
     master = f"{workload.name}-{_NODE}-0-0.{workload.name}"
     processes = str(trainer.number("numProcPerNode", 0) or "auto")
     _upsert(
@@ -116,12 +116,12 @@ def _apply_torch(workload: Workload, trainer: Node, container: Node, env: list[O
         _upsert(env, (variable("PET_MASTER_ADDR", master), variable("PET_MASTER_PORT", "29500")))
 
 
-def _patches(workload: Workload, job: str) -> Iterator[Node]:
+def _patches(workload: Workload, job: str) -> Iterator[Section]:
     """Yield what the TrainJob lays over the pod template of a replicated Job, in all forms since v2.0."""
     for override in workload.spec.nodes("podSpecOverrides"):
         if _targets(override, job):
             spec = {key: value for key, value in override.value.items() if key != "targetJobs"}
-            yield Node({"spec": spec}, override.path)
+            yield Section({"spec": spec}, override.path)
     for override in workload.spec.nodes("podTemplateOverrides"):
         if _targets(override, job):
             yield override
@@ -132,11 +132,11 @@ def _patches(workload: Workload, job: str) -> Iterator[Node]:
                 yield replicated.node("template").node("spec").node("template")
 
 
-def _targets(override: Node, job: str) -> bool:
+def _targets(override: Section, job: str) -> bool:
     return any(target.text("name") == job for target in override.nodes("targetJobs"))
 
 
-def _merge_pod_template(job_spec: Node, patch: Node) -> None:
+def _merge_pod_template(job_spec: Section, patch: Section) -> None:
     template = _own(job_spec, "template")
     metadata, spec = _own(template, "metadata"), _own(template, "spec")
     for key in ("labels", "annotations"):
@@ -151,7 +151,7 @@ def _merge_pod_template(job_spec: Node, patch: Node) -> None:
             _merge(spec.value, {key: value})
 
 
-def _own(holder: Node, key: str) -> Node:
+def _own(holder: Section, key: str) -> Section:
     """Return the map at *key*, making it where it is missing."""
     node = holder.node(key)
     holder.value[key] = node.value

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from webhook.core.model import Object
-from webhook.dry_run.templates.node import Node
 from webhook.dry_run.templates.pod_parts import UID, all_containers, append_env, append_to, variable
+from webhook.dry_run.templates.section import Section
 from webhook.dry_run.templates.workload import Expand, Found, Workload, shown_indices
 
 _TORCHX_ROLE = "torchx.pytorch.org/role-index"
@@ -23,8 +23,8 @@ _NEED_SVC = frozenset(("pytorch", "tensorflow", "mpi", "ray"))
 class _Task:
     name: str
     replicas: int
-    node: Node
-    template: Node
+    node: Section
+    template: Section
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def expand(workload: Workload) -> Found:
             yield workload.template(task.template, pod)
 
 
-def _plugins(spec: Node) -> dict[str, list[str]]:
+def _plugins(spec: Section) -> dict[str, list[str]]:
     holder = spec.node("plugins")
     plugins = {name: holder.words(name) for name in holder.value}
     if not _NEED_SVC.isdisjoint(plugins):
@@ -79,7 +79,7 @@ def _plugins(spec: Node) -> dict[str, list[str]]:
     return plugins
 
 
-def _task(node: Node, index: int) -> _Task:
+def _task(node: Section, index: int) -> _Task:
     return _Task(node.text("name", f"default{index}"), node.number("replicas", 1), node, node.node("template"))
 
 

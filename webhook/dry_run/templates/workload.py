@@ -13,8 +13,8 @@ from typing import TypeAlias
 from webhook.core.errors import InputError, MalformedReview
 from webhook.core.model import Object
 from webhook.core.pod_check import check_pod
-from webhook.dry_run.templates.node import Node, fail
 from webhook.dry_run.templates.pod_parts import UNKNOWN_SUFFIX, copied, default_requests, owner_reference
+from webhook.dry_run.templates.section import Section, fail
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Workload:
     input. *expand* finds the pods of an object that this one holds. *pod_labels*: what a wrapper put on every template.
     """
 
-    root: Node
+    root: Section
     source: str
     namespace: str
     peers: Sequence[Object]
@@ -65,7 +65,7 @@ class Workload:
         return self.root.text("kind")
 
     @property
-    def spec(self) -> Node:
+    def spec(self) -> Section:
         """Return ``spec``."""
         return self.root.node("spec")
 
@@ -83,7 +83,7 @@ class Workload:
         """Return ``metadata.annotations``."""
         return self.root.node("metadata").texts("annotations")
 
-    def part(self, root: Node, pod_labels: Mapping[str, str] | None = None) -> Workload:
+    def part(self, root: Section, pod_labels: Mapping[str, str] | None = None) -> Workload:
         """Return the workload of an object that this one holds."""
         namespace = root.node("metadata").text("namespace", self.namespace)
         return replace(self, root=root, namespace=namespace, pod_labels={**self.pod_labels, **(pod_labels or {})})
@@ -94,7 +94,7 @@ class Workload:
 
     def pod(
         self,
-        template: Node,
+        template: Section,
         *,
         name: str = "",
         generate_name: str = "",
@@ -122,7 +122,7 @@ class Workload:
             metadata["finalizers"] = own["finalizers"]
         return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": pod["spec"]}
 
-    def template(self, template: Node, pod: Object) -> Template:
+    def template(self, template: Section, pod: Object) -> Template:
         """Finish *pod* as the API server does before it calls the webhook, and say where it came from."""
         default_requests(pod)
         source = f"{self.source} {template.path}" if template.path else self.source
@@ -133,7 +133,7 @@ class Workload:
         return Ignored(f"{self.source} {path}" if path else self.source, message)
 
 
-def checked_pod(template: Node) -> Object:
+def checked_pod(template: Section) -> Object:
     """Return a copy of a template that is known to have the structure of a pod, with at least one container."""
     value = copied({key: template.value[key] for key in ("metadata", "spec") if key in template.value})
     try:

@@ -10,7 +10,7 @@ from webhook.world.read import Master
 
 
 @dataclass(frozen=True, slots=True)
-class Inventory:
+class Snapshot:
     """Hold copies of the caches by key: namespaces, networks, and the live rank-0 pods of jobs."""
 
     namespaces: dict[Key, Namespace]

@@ -24,7 +24,7 @@ class Rendezvous(NamedTuple):
     kept_on_master: frozenset[str] = frozenset()
 
 
-class Member(NamedTuple):
+class TrainingPod(NamedTuple):
     """Describe a pod of a known training system.
 
     *container*: the name that the system itself gives its training container, if it has one. *rendezvous* is ``None`` where the

@@ -8,7 +8,7 @@ from webhook.core.errors import InputError
 from webhook.core.model import Object
 
 
-class Node:
+class Section:
     """Hold a map of the input and the path that leads to it, ``spec.tasks[0].template``.
 
     Each reader takes missing and null as empty, and raises InputError naming path, expected type and what was found.
@@ -28,11 +28,11 @@ class Node:
         """Return the path of *key*."""
         return f"{self.path}.{key}" if self.path else key
 
-    def node(self, key: str) -> Node:
+    def node(self, key: str) -> Section:
         """Return the map at *key*."""
         return self._as_node(self.value.get(key), self.at(key))
 
-    def nodes(self, key: str) -> list[Node]:
+    def nodes(self, key: str) -> list[Section]:
         """Return the list of maps at *key*."""
         value = self.value.get(key)
         if value is None:
@@ -41,7 +41,7 @@ class Node:
             fail(self.at(key), "a list", value)
         return [self._as_node(item, f"{self.at(key)}[{index}]") for index, item in enumerate(value)]
 
-    def named_nodes(self, key: str) -> list[tuple[str, Node]]:
+    def named_nodes(self, key: str) -> list[tuple[str, Section]]:
         """Return the entries of the map of maps at *key*."""
         holder = self.node(key)
         return [(name, holder.node(name)) for name in holder.value if holder.has(name)]
@@ -88,12 +88,12 @@ class Node:
         return value
 
     @staticmethod
-    def _as_node(value: Any, path: str) -> Node:
+    def _as_node(value: Any, path: str) -> Section:
         if value is None:
-            return Node({}, path)
+            return Section({}, path)
         if not isinstance(value, dict):
             fail(path, "a map", value)
-        return Node(value, path)
+        return Section(value, path)
 
 
 _MOST_SHOWN = 60
