@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Protocol
 
-from webhook.control.inspector import EventRecorder, Inspector
+from webhook.control.inspector import EventSink, Inspector
 from webhook.control.publisher import THREADS, Publisher, Result
 from webhook.control.queue import FairQueue
 from webhook.core import names
@@ -45,7 +45,7 @@ class Controller:
     def __init__(
         self,
         connection: Connection,
-        recorder: EventRecorder,
+        recorder: EventSink,
         leadership: Leadership,
         *,
         on_result: Callable[[Result, float], None] = lambda _result, _seconds: None,
