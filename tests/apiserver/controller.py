@@ -99,7 +99,7 @@ class Controller:
     def signal(self, number: signal.Signals) -> None:
         """Send a signal to the process, such as SIGSTOP."""
         assert self._server is not None
-        self._server.process.send_signal(number)
+        self._server.send(number)
 
     def is_ready(self) -> bool:
         """Tell whether it knows all pods."""

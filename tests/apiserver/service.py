@@ -38,7 +38,7 @@ class Replica(Webhook):
     def signal(self, number: signal.Signals) -> None:
         """Send a signal to the process."""
         assert self._server is not None
-        self._server.process.send_signal(number)
+        self._server.send(number)
 
     def wait(self, seconds: float) -> int:
         """Wait for the process to end by itself; give its exit status."""
