@@ -1,0 +1,34 @@
+"""The pages that say how to add a training system, a step and a finding work as they are written."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests import ROOT
+from tests.docs.recipes import changed, follow
+
+PAGES = ("add-a-training-system.md", "add-a-step.md", "add-a-finding.md")
+
+
+def test_all_three_work_in_a_copy(tmp_path: Path) -> None:
+    for folder in ("webhook", "certs", "tests", "manifests"):
+        ignored = shutil.ignore_patterns("__pycache__", "*.so")  # compiled modules would hide what is added
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=ignored)
+    for file in ("pyproject.toml", "README.md"):
+        shutil.copy(ROOT / file, tmp_path)
+    tests = [name for page in PAGES for name in follow((ROOT / "docs" / page).read_text(), tmp_path)]
+    assert len(tests) == len(PAGES)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr
+
+
+def test_a_change_needs_its_one_place() -> None:
+    assert changed("a\nc\n", " a\n+b\n c\n", "file") == "a\nb\nc\n"
+    with pytest.raises(AssertionError, match="file holds these lines 0 times"):
+        changed("a\nx\nc\n", " a\n+b\n c\n", "file")
