@@ -23,7 +23,7 @@ class CertificateWatch:
         self._fault = ""
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._follow, name="certificate", daemon=True)
-        metrics.certificate_ends(certificate.not_after)
+        metrics.certificate_ends("serving", certificate.not_after)
 
     def start(self) -> None:
         """Begin to follow the files."""
@@ -49,7 +49,7 @@ class CertificateWatch:
             else:
                 self._fault = ""
                 if changed:
-                    self._metrics.certificate_ends(self._certificate.not_after)
+                    self._metrics.certificate_ends("serving", self._certificate.not_after)
                     self._metrics.certificate_reloaded("success")
                     log.info("certificate reloaded, good until %s", self._certificate.not_after.isoformat())
 
