@@ -7,7 +7,6 @@ import contextlib
 import logging
 import os
 import secrets
-import signal
 import socket
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,6 +24,7 @@ from webhook.http.health import make_health_app
 from webhook.http.listener import ListenAddress, Listener, bind
 from webhook.http.logs import log_fields
 from webhook.http.pool import WorkerPool
+from webhook.http.signals import StopSignals
 from webhook.kube.connection import Connection, connect
 from webhook.kube.lease import Leader
 
@@ -112,10 +112,7 @@ async def _run(
     pool = WorkerPool("health", waiting=32)
     health = Bridge(make_health_app(controller.checks, metrics.registry), pool, Limits(body_bytes=0))
     listener = Listener(sock, health, connections=100)
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
+    stop = StopSignals().asked
     await listener.start()
     log_fields(
         log, logging.INFO, "controlling", {"metrics": listener.url, "lease": f"{namespace}/{LEASE}", "identity": me}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-import signal
 import socket
 import time
 from collections.abc import Callable
@@ -25,6 +24,7 @@ from webhook.http.listener import Listener
 from webhook.http.logs import log_fields
 from webhook.http.pool import WorkerPool
 from webhook.http.refusal import STRANGER
+from webhook.http.signals import StopSignals
 from webhook.serve.admission import AdmissionRecorder, make_admission_app
 from webhook.serve.metrics import WebhookMetrics
 
@@ -115,7 +115,7 @@ async def _serve(service: Service, sockets: Sockets) -> None:
         Listener(sockets.dry_run, dry_run, connections=50),
         Listener(sockets.metrics, health, connections=100),
     )
-    stop = _Stop()
+    stop = StopSignals()
     for listener in listeners:
         await listener.start()
     urls = dict(zip(("admission", "dryRun", "metrics"), (each.url for each in listeners), strict=True))
@@ -139,22 +139,7 @@ def _ending(quiet_seconds: float) -> str:
     return f"ending: not ready any more, {until}"
 
 
-class _Stop:
-    """Tell of signals: SIGTERM asks for an end, SIGINT or a second signal for one at once."""
-
-    def __init__(self) -> None:
-        self.asked, self.at_once = asyncio.Event(), asyncio.Event()
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._ask, number)
-
-    def _ask(self, number: int) -> None:
-        if number == signal.SIGINT or self.asked.is_set():
-            self.at_once.set()
-        self.asked.set()
-
-
-async def _drain(bridge: Bridge, quiet_seconds: float, stop: _Stop) -> None:
+async def _drain(bridge: Bridge, quiet_seconds: float, stop: StopSignals) -> None:
     """Wait until no request has come for *quiet_seconds*, the time is over, or a second signal comes."""
     begun = time.monotonic()
     while not stop.at_once.is_set():
