@@ -12,7 +12,7 @@ from webhook.core.errors import InputError, Unavailable
 
 @click.command("rotate")
 @click.option("--authority", is_flag=True, help="A new CA too, which signs once all API servers trust it.")
-@namespace_option
+@namespace_option("Namespace of the Secret.")
 @cluster_options
 def rotate(authority: bool, namespace: str) -> None:
     """Ask the controller for a new serving certificate now, and on request for a new CA.

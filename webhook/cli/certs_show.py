@@ -34,7 +34,7 @@ _TIMEOUT_SECONDS = 4.0
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     help="Read tls.crt, tls.key and ca.crt of this directory in place of the Secret.",
 )
-@namespace_option
+@namespace_option("Namespace of the Secret.")
 @webhook_configuration_option
 @cluster_options
 def show(directory: Path | None, namespace: str, webhook_configuration: str) -> None:

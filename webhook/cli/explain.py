@@ -12,7 +12,16 @@ import click
 
 from webhook.cli.findings import print_findings, print_json
 from webhook.cli.members_table import print_members
-from webhook.cli.options import Failure, cluster_options, connect_to_cluster, system_namespace_option, unusable
+from webhook.cli.options import (
+    FILE,
+    Failure,
+    cluster_options,
+    connect_to_cluster,
+    option,
+    output_option,
+    system_namespace_option,
+    unusable,
+)
 from webhook.core.errors import ProfilesError, WebhookError
 from webhook.core.finding import Finding, exit_status
 
@@ -28,24 +37,11 @@ _PODS, _JOBS = ("pod", "pods", "po"), ("job", "jobs")
 
 @click.command("explain")
 @click.argument("target", required=False, metavar="[pod/NAME | job/NAME-OR-KEY]")
-@click.option("-l", "--selector", metavar="SELECTOR", show_envvar=True, help="Explain the pods with these labels.")
-@click.option("-n", "--namespace", metavar="NS", show_envvar=True, help="Namespace of the pods; else the kubeconfig's.")
-@click.option(
-    "--profiles",
-    type=click.Path(path_type=Path),
-    show_envvar=True,
-    help="YAML file of the profiles, in place of the installed ConfigMap.",
-)
+@option("-l", "--selector", metavar="SELECTOR", help="Explain the pods with these labels.")
+@option("-n", "--namespace", metavar="NS", help="Namespace of the pods; else the kubeconfig's.")
+@option("--profiles", type=FILE, help="YAML file of the profiles, in place of the installed ConfigMap.")
 @system_namespace_option
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    show_envvar=True,
-    help="Form of the answer.",
-)
+@output_option("table", "json", default="table", text="Form of the answer.")
 @cluster_options
 def command(
     target: str | None,
