@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from certs.handshake import CertificateError as CertificateError  # also for importers
-from certs.handshake import Requirements, make_context, reason, shake_hands
+from certs.handshake import CertificateError, Requirements, make_context, reason, shake_hands
 
 CERTIFICATE = "tls.crt"
 KEY = "tls.key"

@@ -100,13 +100,6 @@ def dry_run(text: str, *, namespace: str | None, profile: str | None, profiles: 
     return judge(templates, profile=profile, profiles=profiles, world=world)
 
 
-def dry_run_document(
-    text: str, *, namespace: str | None, profile: str | None, profiles: Profiles, world: World
-) -> Object:
-    """Do as ``dry_run`` does, and return the document."""
-    return dry_run(text, namespace=namespace, profile=profile, profiles=profiles, world=world).as_json()
-
-
 def judge(templates: Templates, *, profile: str | None, profiles: Profiles, world: World) -> DryRun:
     """Judge the pods that were found in an input; raises Unavailable where the cluster cannot be asked."""
     present = {
