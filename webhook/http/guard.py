@@ -1,4 +1,4 @@
-"""Keep a loopback port from web pages of other origins: who may ask, and what browsers may do with the answers."""
+"""Keep web pages of other origins from a loopback port: check who asks, and limit what browsers do with the answers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ HEADERS = {
 
 
 def guard(app: Flask) -> None:
-    """Refuse requests under another name (421: DNS rebinding) or from another site (403), and bind browsers by HEADERS.
+    """Refuse requests under another name (421: DNS rebinding) or from another site (403), and send HEADERS with each answer.
 
     A link on another site may open ``/``, which tells nothing to that site.
     """

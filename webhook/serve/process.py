@@ -1,4 +1,4 @@
-"""Run the listeners of one process on one event loop, from the first connection to a quiet end."""
+"""Run the three listeners on one event loop, and at SIGTERM end them so that no request fails."""
 
 from __future__ import annotations
 
@@ -35,10 +35,11 @@ PATIENCE_SECONDS = 4.0
 """Longest wait for a thread: the API server gives up after 5 s, so that later work is for nobody."""
 CONNECTIONS = 500
 YOUNG_OBJECTS = 20_000
-"""How many new objects make the collector look for cycles: a review is a thousand that live for a millisecond."""
+"""How many new objects make the collector look for cycles: a review makes a thousand, which live for a millisecond."""
+# clients that are refused by name get a limit of their own: else their bodies could use up what the API server needs
 STRANGERS_LIMITS = Limits(held_bytes=8 << 20)
 MOST_DRAIN_SECONDS = 25.0
-"""Longest time of serving on after SIGTERM: Kubernetes kills after 30 s."""
+"""How long to serve on after SIGTERM at the most: Kubernetes kills after 30 s."""
 LINGER_SECONDS = 1.0
 GRACE_SECONDS = 3.0
 
@@ -58,9 +59,9 @@ class Sockets:
 class Service:
     """Hold what a process serves.
 
-    *quiet_seconds*: how long no admission request must have come before a process that got SIGTERM ends: as long as a Service may
-    still send new connections. *client_names*: one of them must be in a client's certificate; none: any certificate that was
-    verified, if one was asked for at all. *announcement*: fields for the line that says where it serves.
+    *quiet_seconds*: after SIGTERM the process ends once no admission request has come for so long; a Service sends new connections
+    for a while. *client_names*: a client's certificate must carry one of them; empty: any verified certificate will do, if one is
+    demanded at all. *announcement*: more fields for the log line that says where it serves.
     """
 
     admit: Callable[[bytes], Answer]
@@ -76,7 +77,7 @@ class Service:
 def serve(service: Service, sockets: Sockets) -> None:
     """Serve until SIGTERM or SIGINT."""
     gc.collect()
-    gc.freeze()
+    gc.freeze()  # what is loaded now stays: no collection needs to look through it
     gc.set_threshold(YOUNG_OBJECTS)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_serve(service, sockets))
@@ -140,7 +141,7 @@ def _ending(quiet_seconds: float) -> str:
 
 
 async def _drain(bridge: Bridge, quiet_seconds: float, stop: StopSignals) -> None:
-    """Wait until no request has come for *quiet_seconds*, the time is over, or a second signal comes."""
+    """Wait until no request has come for *quiet_seconds*, MOST_DRAIN_SECONDS are over, or a second signal comes."""
     begun = time.monotonic()
     while not stop.at_once.is_set():
         now = time.monotonic()

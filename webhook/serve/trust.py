@@ -1,4 +1,4 @@
-"""Ask what the API servers trust, and tell whether they would accept the certificate that is served."""
+"""Read which CAs the API servers trust, and find out whether they would accept the certificate that is served."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from webhook.kube.webhook_configuration import WebhookConfiguration, get_webhook
 
 PERIOD_SECONDS = 10.0
 AGAIN_SECONDS = 1.0
-"""Pause while there is a problem: it may be mended at any moment."""
+"""Pause while there is a problem: it may be solved at any moment."""
 REQUEST_SECONDS = 4.0
 
 log = logging.getLogger(__name__)
 
 
 class TrustWatch:
-    """Compare the certificate with the live caBundle in a thread of its own; what cannot be known is no problem."""
+    """Compare the certificate with the live caBundle, in a thread of its own; where that cannot be read, there is no problem."""
 
     def __init__(self, connection: Connection, configuration: str, certificate: ServingCertificate) -> None:
         self._ask: Callable[[], WebhookConfiguration | None] = lambda: get_webhook_configuration(
@@ -32,25 +32,25 @@ class TrustWatch:
         self._thread = threading.Thread(target=self._follow, name="trust", daemon=True)
 
     def start(self) -> None:
-        """Begin to ask."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop asking; the thread ends with the request that is on its way."""
+        """End the thread, but do not wait for the request that it may have sent."""
         self._stopping.set()
 
     def problem(self) -> str:
-        """Say why the API server would refuse the certificate; empty if it would not, or nobody can tell."""
+        """Return why the API server would refuse the certificate; empty if it would not, or if that is unknown."""
         return self._problem if self._asked else "the webhook configuration was not asked for yet"
 
     def look(self) -> None:
-        """Ask once and compare; what was found last stays where there is no answer."""
+        """Read caBundle once and compare; where it cannot be read, the last result stays."""
         try:
             configuration = self._ask()
         except RequestFailed as error:
-            self._tell(f"the certificate is not compared with caBundle: {error}")
-        except Exception as error:  # the next look may go better, and nobody else would ever look again
-            self._tell(f"the certificate is not compared with caBundle: internal error: {error!r}")
+            self._report(f"the certificate is not compared with caBundle: {error}")
+        except Exception as error:  # the next look may succeed, and without this thread there is none
+            self._report(f"the certificate is not compared with caBundle: internal error: {error!r}")
         else:
             self._fault = ""
             problem = distrust(self._certificate, configuration) if configuration else ""
@@ -65,14 +65,14 @@ class TrustWatch:
             self.look()
             seconds = AGAIN_SECONDS if self._problem else PERIOD_SECONDS
 
-    def _tell(self, fault: str) -> None:
+    def _report(self, fault: str) -> None:
         if fault != self._fault:
             self._fault = fault
             log.warning("%s", fault)
 
 
 def distrust(certificate: ServingCertificate, configuration: WebhookConfiguration) -> str:
-    """Say which entry would refuse the certificate, and why; empty if none would."""
+    """Return which entry would refuse the certificate, and why; empty if none would."""
     for entry in configuration.entries:
         if problem := certificate.distrust(entry.ca_bundle, entry.host):
             return f"MutatingWebhookConfiguration {configuration.name}, webhook {entry.name}: {problem}"
