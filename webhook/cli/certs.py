@@ -169,7 +169,7 @@ def _line(kind: str, certificate: x509.Certificate, now: datetime) -> None:
 
 
 def _compare(connection: Connection, name: str, data: Mapping[str, bytes], now: datetime) -> list[Fault]:
-    """Tell what the live caBundle says of the certificate; where that cannot be known, only why."""
+    """Return why the live caBundle refuses the certificate; where it cannot be read, print why, and return nothing."""
     try:
         configuration = get_webhook_configuration(connection, name, timeout=_TIMEOUT_SECONDS)
     except Unavailable as error:

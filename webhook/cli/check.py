@@ -1,4 +1,4 @@
-"""Look at a cluster before and after installation: ``fabric-injector check``."""
+"""Check a cluster before and after installation: ``fabric-injector check``."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _read(path: Path) -> ProfilesRead:
 
 
 def _progress() -> Progress:
-    """Tell on a terminal how far it is; a file or a pipe gets findings only."""
+    """Show the progress on a terminal; a file or a pipe gets findings only."""
     from webhook.diagnose.check import Progress
 
     if not sys.stderr.isatty():

@@ -1,4 +1,4 @@
-"""Publish addresses and keep certificates: ``fabric-injector control``."""
+"""Run the controller: ``fabric-injector control``."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def command(
 
 
 def _report_faults(path: Path) -> None:
-    """Say what is wrong with the profiles; addresses are published all the same."""
+    """Print what is wrong with the profiles; addresses are published all the same."""
     from webhook.world.profiles_file import read_profiles
 
     try:

@@ -115,7 +115,7 @@ def print_explanation(explanation: Explanation) -> None:
 
 
 def _unread_at_once(findings: Sequence[Finding]) -> Iterator[Finding]:
-    """Yield what the caller's rights leave unknown in one line, in the place of the first; the API server's words are long."""
+    """Yield the findings, with all that the caller may not read in one, in place of the first: the API server's words are long."""
     refused = [finding for finding in findings if finding.topic == "unread" and " answered 403" in finding.message]
     for finding in findings:
         if len(refused) < _FEW or finding not in refused:
@@ -128,7 +128,7 @@ def _unread_at_once(findings: Sequence[Finding]) -> Iterator[Finding]:
 
 
 def _print_members(explanation: Explanation) -> None:
-    """Print a table of the members; of many that are alike a few."""
+    """Print a table of the members; of many that are alike, a few."""
     rows = explanation.rows
     if not rows:
         return
@@ -149,7 +149,7 @@ def _print_members(explanation: Explanation) -> None:
 
 
 def _chosen(rows: Sequence[Row]) -> Sequence[Row]:
-    """Choose rows to show: of many pods rank 0, and some of each that are alike."""
+    """Choose the rows to show: of many pods, up to three of each kind that are alike, in their order."""
     if len(rows) <= _MOST_ROWS:
         return rows
     kinds: dict[tuple[str, ...], list[int]] = {}

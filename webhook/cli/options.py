@@ -1,4 +1,4 @@
-"""Share the pieces of which commands are made."""
+"""Define the options that commands share, and what follows from them."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def cluster_options(command: F) -> F:
 
 
 def connect_to_cluster() -> Connection:
-    """Prepare a connection as the running command's `cluster_options` say; raise InputError where there are no credentials."""
+    """Return a connection as the running command's `cluster_options` say. Raises InputError where there are no credentials."""
     from webhook.kube.connection import connect
 
     meta = click.get_current_context().meta
@@ -116,7 +116,7 @@ def connect_to_cluster() -> Connection:
 
 
 def unusable(source: str, error: ProfilesError) -> InputError:
-    """Tell every fault of the profiles at *source*."""
+    """Return the error that lists every fault of the profiles at *source*."""
     faults = "\n".join(f"{source}: {problem}" for problem in error.problems)
     return InputError(f"the profiles cannot be used\n{faults}")
 

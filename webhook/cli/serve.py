@@ -1,4 +1,4 @@
-"""Serve admission reviews: ``fabric-injector serve``."""
+"""Run the webhook: ``fabric-injector serve``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from webhook.serve.run import WebhookSettings, run
 
 _VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
 QUIET_SECONDS_IN_CLUSTER = 5.0
-"""A Service sends new connections for a moment longer than its pod is ready; nothing else does."""
+"""A Service sends new connections for a moment after its pod stops being ready; without a cluster nothing does."""
 
 
 @click.command("serve")

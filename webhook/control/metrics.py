@@ -42,11 +42,11 @@ class ControllerMetrics(Metrics):
             self._delay.observe(seconds)
 
     def leads(self, leads: Callable[[], bool]) -> None:
-        """Ask *leads* whenever the metrics are read."""
+        """Export whether this replica leads; *leads* is called at each scrape."""
         self._leader.set_function(leads)
 
     def waiting(self, count: Callable[[], float], oldest_seconds: Callable[[], float]) -> None:
-        """Ask for waiting pods whenever the metrics are read."""
+        """Export how many pods wait, and the oldest one's age; both functions are called at each scrape."""
         self._waiting.set_function(count)
         self._oldest.set_function(oldest_seconds)
 

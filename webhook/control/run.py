@@ -38,10 +38,10 @@ _SERVICE_ACCOUNT_NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount
 
 @dataclass(frozen=True, slots=True)
 class ControllerSettings:
-    """Hold what `control` was told.
+    """Hold the settings of ``fabric-injector control``.
 
-    *namespace* holds the Lease and the certificates, empty for the service account's own. *certificates*: keep them; *service* and
-    *webhook_configuration* are whose.
+    *namespace* holds the Lease and the certificates, empty for the service account's own. *certificates*: keep those of *service*,
+    and publish their CA in *webhook_configuration*.
     """
 
     metrics_listen: ListenAddress
@@ -52,13 +52,13 @@ class ControllerSettings:
 
 
 class _Part(Protocol):
-    """Run in threads of its own from start to stop."""
+    """Do some of the work, in threads of its own."""
 
     def start(self) -> None:
-        """Begin."""
+        """Start the threads."""
 
     def stop(self) -> None:
-        """End."""
+        """End the threads."""
 
 
 def run(settings: ControllerSettings) -> bool:
@@ -79,7 +79,7 @@ def run(settings: ControllerSettings) -> bool:
 
 
 def own_namespace() -> str:
-    """Return the namespace of the service account, else the usual one."""
+    """Return the namespace of the service account, else DEFAULT_NAMESPACE."""
     try:
         return _SERVICE_ACCOUNT_NAMESPACE.read_text().strip() or DEFAULT_NAMESPACE
     except OSError:
@@ -87,7 +87,7 @@ def own_namespace() -> str:
 
 
 def identity() -> str:
-    """Return a name that no other process has, also not this pod's after a restart."""
+    """Return a name that no other process has, nor this pod's container after a restart."""
     return f"{os.environ.get('POD_NAME') or socket.gethostname()}_{secrets.token_hex(4)}"
 
 
@@ -138,7 +138,8 @@ async def _run(
 def _certificates(
     connection: Connection, settings: ControllerSettings, leader: Leader, metrics: ControllerMetrics
 ) -> _Part:
-    """Prepare to keep the certificates; the cryptography library is loaded only for that."""
+    """Prepare to keep the certificates."""
+    # imported here, for it loads the cryptography library, which costs 8 MB
     from webhook.control.certificates.sync import CertificateSettings, CertificateSync
 
     kept = CertificateSettings(settings.namespace, settings.service, settings.webhook_configuration)
@@ -152,6 +153,6 @@ def _certificates(
 
 
 def _end(*parts: _Part) -> None:
-    """Stop writing first, then let the next replica begin: the caller gives the order."""
+    """Stop one after the other: what writes before the leader, whose end lets the next replica write."""
     for part in parts:
         part.stop()

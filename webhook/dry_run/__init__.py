@@ -1,4 +1,4 @@
-"""Judge the pods of workload manifests as admission would, and show the result: the core of the dry run, command line and HTTP."""
+"""Decide about the pods of workload manifests as admission would, and render the result, for the command line and HTTP."""
 
 from webhook.dry_run.judge import DryRun, PodResult, dry_run, judge
 from webhook.dry_run.page import render_page

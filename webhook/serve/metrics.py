@@ -65,7 +65,7 @@ class WebhookMetrics(Metrics):
         self._dropped.labels(reason).inc()
 
     def in_flight(self, count: Callable[[], float]) -> None:
-        """Ask *count* for the requests in flight whenever the metrics are read."""
+        """Export the requests in flight; *count* is called at each scrape."""
         self._in_flight.set_function(count)
 
     def profiles_reloaded(self, result: str) -> None:

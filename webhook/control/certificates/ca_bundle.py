@@ -1,4 +1,4 @@
-"""Say what callers trust, as the live configuration tells, and write what they are to trust."""
+"""Read from the live configuration which CAs its callers trust, and write those that they are to trust."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def trusted_everywhere(entries: Iterable[WebhookEntry]) -> set[str]:
 
 
 def ca_bundle_patch(configuration: WebhookConfiguration, ca_bundle: bytes) -> list[Object]:
-    """Return the JSON patch of every entry that trusts something else, for this version of the object only; empty if none does."""
+    """Return the JSON patch for the entries that trust something else; empty if none does. It fits this version of the object only."""
     value = base64.b64encode(ca_bundle).decode()
     changes: list[Object] = [
         {"op": "add", "path": f"/webhooks/{index}/clientConfig/caBundle", "value": value}
@@ -31,6 +31,6 @@ def ca_bundle_patch(configuration: WebhookConfiguration, ca_bundle: bytes) -> li
 
 
 def publish(connection: Connection, configuration: WebhookConfiguration, patch: list[Object]) -> bool:
-    """Send the patch; False where somebody else changed the configuration meanwhile. Raises RequestFailed."""
+    """Send the patch; return False where somebody else changed the configuration meanwhile. Raises RequestFailed."""
     path = CONFIGURATIONS.object_path(("", configuration.name))
     return written(connection, "PATCH", path, patch, {"Content-Type": "application/json-patch+json"})

@@ -1,6 +1,6 @@
-"""Complete what operators of one descent share: pods named ``<job>-<type>-<index>``, of a map from replica type to template.
+"""Complete the pods of operators with replica types: named ``<job>-<type>-<index>``, from a map of type to template.
 
-Kubeflow's training operator v1, KubeDL and torch-on-k8s grew from the same code.
+Kubeflow's training operator v1, KubeDL and torch-on-k8s descend from the same code.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def port_of(types: list[Replicas], kind: str, container: str, port: str, default
 
 
 def set_restart_policy(pod: Object, replicas: Replicas, default: str) -> None:
-    """Set the pod's restartPolicy from the replica type's, which the kubelet knows no ``ExitCode`` of."""
+    """Set the pod's restartPolicy from the replica type's; ``ExitCode``, which pods do not have, becomes ``Never``."""
     policy = replicas.node.text("restartPolicy", default)
     pod["spec"]["restartPolicy"] = "Never" if policy == "ExitCode" else policy
 
