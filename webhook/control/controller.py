@@ -33,7 +33,7 @@ SWEEP_SECONDS = 30.0
 
 
 class Leadership(Protocol):
-    """Say whether this replica may write now."""
+    """Know whether this replica leads, as kube's Leader does."""
 
     def may_write(self) -> bool:
         """Return whether it may, at this moment."""

@@ -17,7 +17,7 @@ MOST_COMPLAINTS = 4096
 
 
 class PodRef(NamedTuple):
-    """Name one pod; the uid tells it from a later one of its name."""
+    """Name one pod; the uid distinguishes it from a later pod of the same name."""
 
     namespace: str
     name: str

@@ -11,10 +11,10 @@ from webhook import __version__
 
 
 class Metrics:
-    """Make metrics in *registry*, and hold those that every process of ours has; *certificate_help* says whose end is told."""
+    """Register metrics, among them those that both processes have; *certificate_help* explains the certificate's end."""
 
     def __init__(self, certificate_help: str) -> None:
-        disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for each counter, which nobody asks for
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for each counter, which is of no use
         self.registry = CollectorRegistry()
         ProcessCollector(namespace="", registry=self.registry)
         self.gauge("fabric_injector_build_info", "Always 1.", "version").labels(__version__).set(1)

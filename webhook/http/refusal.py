@@ -73,7 +73,7 @@ class Refused(Exception):
 
 
 def refusal_for(error: BaseException) -> Refusal:
-    """Map an exception to the answer that it means; what nobody raised on purpose is INTERNAL."""
+    """Map an exception to the answer that it means; any that is not raised on purpose is INTERNAL."""
     match error:
         case Refused():
             return error.refusal

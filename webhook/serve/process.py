@@ -32,7 +32,7 @@ THREADS = 1
 SPARES = 7
 WAITING = 256
 PATIENCE_SECONDS = 4.0
-"""Longest wait for a thread: the API server gives up after 5 s, so that later work is for nobody."""
+"""Longest wait for a thread: the API server gives up after 5 s, so that a later answer is of no use."""
 CONNECTIONS = 500
 YOUNG_OBJECTS = 20_000
 """How many new objects make the collector look for cycles: a review makes a thousand, which live for a millisecond."""

@@ -179,7 +179,7 @@ def _trust(connection: Connection, configuration: str, certificate: ServingCerti
 
 @contextlib.contextmanager
 def _world(settings: WebhookSettings, connection: Connection | None, metrics: WebhookMetrics) -> Iterator[CheckedWorld]:
-    """Yield the files that stand for a cluster, else the cluster, which is watched until the end of the block."""
+    """Give the files that stand for a cluster, else the cluster, watched from now on."""
     if connection is None:
         from webhook.world.objects import ObjectsWorld, load_objects
 

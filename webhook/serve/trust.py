@@ -12,14 +12,14 @@ from webhook.kube.webhook_configuration import WebhookConfiguration, get_webhook
 
 PERIOD_SECONDS = 10.0
 AGAIN_SECONDS = 1.0
-"""Pause while there is a problem: it may be solved at any moment."""
+"""Pause while there is a problem: it may be mended at any moment."""
 REQUEST_SECONDS = 4.0
 
 log = logging.getLogger(__name__)
 
 
 class TrustWatch:
-    """Compare the certificate with the live caBundle, in a thread of its own; where that cannot be read, there is no problem."""
+    """Compare the certificate with the live caBundle in a thread of its own; what cannot be known is no problem."""
 
     def __init__(self, connection: Connection, configuration: str, certificate: ServingCertificate) -> None:
         self._ask: Callable[[], WebhookConfiguration | None] = lambda: get_webhook_configuration(
@@ -48,9 +48,9 @@ class TrustWatch:
         try:
             configuration = self._ask()
         except RequestFailed as error:
-            self._report(f"the certificate is not compared with caBundle: {error}")
-        except Exception as error:  # the next look may succeed, and without this thread there is none
-            self._report(f"the certificate is not compared with caBundle: internal error: {error!r}")
+            self._tell(f"the certificate is not compared with caBundle: {error}")
+        except Exception as error:  # the next look may go better, and nobody else would ever look again
+            self._tell(f"the certificate is not compared with caBundle: internal error: {error!r}")
         else:
             self._fault = ""
             problem = distrust(self._certificate, configuration) if configuration else ""
@@ -65,7 +65,7 @@ class TrustWatch:
             self.look()
             seconds = AGAIN_SECONDS if self._problem else PERIOD_SECONDS
 
-    def _report(self, fault: str) -> None:
+    def _tell(self, fault: str) -> None:
         if fault != self._fault:
             self._fault = fault
             log.warning("%s", fault)

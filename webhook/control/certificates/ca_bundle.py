@@ -31,6 +31,6 @@ def ca_bundle_patch(configuration: WebhookConfiguration, ca_bundle: bytes) -> li
 
 
 def publish(connection: Connection, configuration: WebhookConfiguration, patch: list[Object]) -> bool:
-    """Send the patch; return False where somebody else changed the configuration meanwhile. Raises RequestFailed."""
+    """Send the patch; False where somebody else changed the configuration meanwhile. Raises RequestFailed."""
     path = CONFIGURATIONS.object_path(("", configuration.name))
     return written(connection, "PATCH", path, patch, {"Content-Type": "application/json-patch+json"})

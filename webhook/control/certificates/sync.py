@@ -128,9 +128,8 @@ class CertificateSync:
         bundle = read_bundle(secret.data, ca_bundle)
         trusted = trusted_everywhere(entries)
         if configuration is None:
-            trusted = {
-                each.fingerprint for each in bundle.authorities
-            }  # nobody calls, so that nobody would refuse a new one
+            # no API server calls the webhook, so that none would refuse a certificate of a new CA
+            trusted = {each.fingerprint for each in bundle.authorities}
         at = self._monotonic()
         self._published = {key: self._published.get(key, at) for key in trusted}
         age = {key: timedelta(seconds=at - since) for key, since in self._published.items()}
@@ -146,7 +145,7 @@ class CertificateSync:
         )
 
     def _write_secret(self, secret: StoredSecret, step: Rotation) -> bool | None:
-        """Return whether something was written; None where it could not be now."""
+        """Tell whether something was written; None where it could not be now."""
         data = step.bundle.data()
         if not secret.asked and all(secret.data.get(key) == value for key, value in data.items()):
             return False
