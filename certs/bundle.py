@@ -1,6 +1,6 @@
-"""Hold the authorities that clients trust and the certificate that is served, and write both as the data of a Secret.
+"""Hold the authorities that clients trust and the certificate that is served; read and write both as the data of a Secret.
 
-Whatever the Secret holds can be read: a part that is missing, garbage or does not fit the others counts as not there.
+Reading never fails: a part that is missing, cannot be parsed or does not fit the others counts as absent.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from certs.serving import AUTHORITY, CERTIFICATE, KEY
 SIGNING_KEY = "ca.key"
 """Key of a Secret: the private key of the authority that signs. The webhook never needs it; do not mount it."""
 RECORD = "rotation.json"
-"""Key of a Secret: the fields of :class:`Bundle` that no certificate tells, as JSON:
+"""Key of a Secret: the fields of :class:`Bundle` that are in no certificate, as JSON:
 ``{"leavesEnd": {"<SHA-256 of an authority>": "<time>" or null}, "left": ["<SHA-256>"], "settled": true}``."""
 
 
@@ -42,7 +42,7 @@ class Authority:
 
     @property
     def fingerprint(self) -> str:
-        """Return what it is known by."""
+        """Return the SHA-256 by which it is known."""
         return fingerprint(self.certificate)
 
 
@@ -50,8 +50,8 @@ class Authority:
 class Bundle:
     """Hold what is served and trusted: *signer* is one of *authorities*, and so is the issuer of *serving*.
 
-    *settled*: every client trusts the signer, so that it may sign. *left*: fingerprints of authorities that are trusted no more,
-    but were still seen in the live ``caBundle``.
+    *settled*: every client trusts the signer, so that it may sign. *left*: fingerprints of authorities that are no longer trusted,
+    but were still in the live ``caBundle`` when last seen.
     """
 
     serving: KeyPair | None = None
@@ -83,7 +83,7 @@ class Bundle:
         return write_certificates(certificates)
 
     def data(self) -> dict[str, bytes]:
-        """Return the data of the Secret; without a pair to serve, those keys are not named and stay as they are."""
+        """Return the data of the Secret; without a pair to serve, its keys are absent, so that a patch leaves them as they are."""
         ends = {each.fingerprint: each.leaves_end and each.leaves_end.isoformat() for each in self.authorities}
         record = {"leavesEnd": ends, "left": sorted(self.left), "settled": self.settled}
         data = {AUTHORITY: self.ca_bundle, RECORD: json.dumps(record, sort_keys=True).encode()}
@@ -95,9 +95,9 @@ class Bundle:
 
 
 def read_bundle(data: Mapping[str, bytes], published: bytes = b"") -> Bundle:
-    """Read the data of a Secret; *published* is the live ``caBundle``, which may still know an authority that ``ca.crt`` lost.
+    """Read the data of a Secret; *published* is the live ``caBundle``, which may still hold an authority that ``ca.crt`` lost.
 
-    What is not recorded of an authority is assumed to the safe side: it stays until it ends itself, or until it signs.
+    An authority that the record lacks is taken to have signed leaves that live as long as itself, unless it is the signer.
     """
     own = read_authorities(data.get(AUTHORITY, b""))
     known = {fingerprint(each): each for each in (*own, *read_authorities(published))}
@@ -148,7 +148,7 @@ def _record(text: bytes) -> dict[str, Any]:
 
 
 def _ends(record: dict[str, Any]) -> Mapping[str, datetime | None]:
-    """Read when the leaves of each authority end; an entry that cannot be read is left out."""
+    """Return when the leaves of each authority end, without the entries that cannot be parsed."""
     listed = record.get("leavesEnd")
     ends: dict[str, datetime | None] = {}
     for key, end in listed.items() if isinstance(listed, dict) else ():

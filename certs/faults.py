@@ -1,4 +1,4 @@
-"""Say what is wrong with a serving certificate, its key and those who are to trust it; reads PEM, knows no cluster."""
+"""Find what is wrong with a serving certificate, its key and the CAs that clients trust; reads PEM, knows no cluster."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def leaf_of(data: Mapping[str, bytes]) -> x509.Certificate | None:
 
 
 def pair_faults(data: Mapping[str, bytes], now: datetime) -> Iterator[Fault]:
-    """Look at ``tls.crt``, ``tls.key`` and ``ca.crt`` as a Secret or a directory holds them."""
+    """Yield what is wrong with ``tls.crt``, ``tls.key`` and ``ca.crt``, as a Secret or a directory holds them."""
     leaf = leaf_of(data)
     if leaf is None:
         yield Fault(CERTIFICATE, "holds no certificate", "the controller issues one, or `certs issue` does")
@@ -62,7 +62,7 @@ def pair_faults(data: Mapping[str, bytes], now: datetime) -> Iterator[Fault]:
 def trust_faults(
     leaf: x509.Certificate | None, client: str, ca_bundle: bytes, host: str, now: datetime
 ) -> Iterator[Fault]:
-    """Say why *client* (``pods.fabric-injector.io``), which trusts *ca_bundle* and calls *host*, would refuse the certificate."""
+    """Yield why *client* (``pods.fabric-injector.io``), which trusts *ca_bundle* and calls *host*, would refuse the certificate."""
     if leaf is None:
         return
     if not any(is_signed_by(leaf, each) for each in valid_authorities(ca_bundle, now)):
@@ -72,5 +72,5 @@ def trust_faults(
 
 
 def valid_authorities(ca_bundle: bytes, now: datetime) -> tuple[x509.Certificate, ...]:
-    """Return the authorities of a caBundle that count at *now*."""
+    """Return the authorities of a caBundle that are valid at *now*."""
     return tuple(each for each in read_authorities(ca_bundle) if is_valid(each, now))

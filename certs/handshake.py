@@ -1,4 +1,4 @@
-"""Say what a TLS handshake must meet, make contexts that ask for it, and try them in memory."""
+"""Make TLS contexts that demand what an administrator requires of clients, and try them in memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class CertificateError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Requirements:
-    """Hold what clients must meet.
+    """Hold what is required of clients.
 
     *ciphers*: OpenSSL's list for TLS 1.2, empty for OpenSSL's own choice; those of TLS 1.3 are fixed. *client_ca*: PEM file of
     authorities, one of which must have signed the certificate that every client must then show.
@@ -95,5 +95,5 @@ def shake_hands(
 
 
 def reason(error: Exception) -> str:
-    """Say in OpenSSL's words why a handshake failed."""
+    """Return why a handshake failed, in OpenSSL's words."""
     return str(getattr(error, "verify_message", None) or error)

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 CLOCK_SKEW = timedelta(minutes=5)
-"""How far a certificate's start lies before its issue, for clients whose clock is late."""
+"""How long before its issue a certificate begins to be valid, for clients whose clock is late."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def issue_serving(
     """Issue a serving certificate for the names and addresses, which ends no later than its authority.
 
     Clients compare the names and addresses only: *common_name* is for people. Raises ValueError where the authority has
-    expired at *now*, or where a name or address is none.
+    expired at *now*, or where a name or an address cannot be parsed.
     """
     issuer = x509.load_pem_x509_certificate(authority.certificate)
     issuer_key = serialization.load_pem_private_key(authority.key, None)
@@ -76,7 +76,7 @@ def issue_serving(
 
 
 def _authority_identifier(issuer: x509.Certificate, key: ec.EllipticCurvePublicKey) -> x509.AuthorityKeyIdentifier:
-    """Repeat the issuer's own identifier; an authority that somebody else made may have none."""
+    """Return the issuer's own identifier; an authority that somebody else made may lack one, which is then computed."""
     try:
         own = issuer.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
     except x509.ExtensionNotFound:

@@ -1,4 +1,4 @@
-"""Read PEM that anybody may have written: what is no certificate or no key is left out, never raised."""
+"""Read PEM that anybody may have written: what is not a certificate or not a key is left out, and never raises."""
 
 from __future__ import annotations
 
@@ -15,18 +15,16 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from certs.issue import CLOCK_SKEW
 
 MOST_BYTES = 1 << 20
-"""Longest text that is read: no Secret holds more."""
+"""Most bytes that are read: a Secret cannot hold more."""
 _CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----[^-]{1,100000}-----END CERTIFICATE-----")
 
 
 def read_certificates(pem: bytes) -> tuple[x509.Certificate, ...]:
-    """Return each certificate that can be read, in order and once; between and after them there may be anything."""
+    """Return each certificate that can be parsed, in order and once; between and after them there may be anything."""
     found: dict[str, x509.Certificate] = {}
     for match in _CERTIFICATE.finditer(pem[:MOST_BYTES]):
         try:
-            with warnings.catch_warnings(
-                action="ignore"
-            ):  # of odd serial numbers and the like, which are no faults here
+            with warnings.catch_warnings(action="ignore"):  # of odd serial numbers and the like: they do no harm
                 certificate = x509.load_pem_x509_certificate(match[0])
                 _ = certificate.extensions, certificate.subject, certificate.public_key()
         except (ValueError, TypeError, x509.DuplicateExtension, UnsupportedAlgorithm):
@@ -50,12 +48,12 @@ def read_key(pem: bytes) -> ec.EllipticCurvePrivateKey | None:
 
 
 def is_pair(certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> bool:
-    """Tell whether the key belongs to the certificate."""
+    """Return whether the key belongs to the certificate."""
     return certificate.public_key() == key.public_key()
 
 
 def is_signed_by(certificate: x509.Certificate, authority: x509.Certificate) -> bool:
-    """Tell whether the authority signed the certificate; when either ends is not asked."""
+    """Return whether the authority signed the certificate; either may have expired."""
     try:
         certificate.verify_directly_issued_by(authority)
     except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm):
@@ -64,7 +62,7 @@ def is_signed_by(certificate: x509.Certificate, authority: x509.Certificate) -> 
 
 
 def is_serving(certificate: x509.Certificate) -> bool:
-    """Tell whether it is a certificate for servers."""
+    """Return whether the certificate is one for servers."""
     try:
         usages = certificate.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
     except x509.ExtensionNotFound:
@@ -83,23 +81,23 @@ def hosts(certificate: x509.Certificate) -> frozenset[str]:
 
 
 def is_valid(certificate: x509.Certificate, now: datetime) -> bool:
-    """Tell whether *now* lies in its life."""
+    """Return whether the certificate is valid at *now*."""
     return certificate.not_valid_before_utc <= now < certificate.not_valid_after_utc
 
 
 def renewal_due(certificate: x509.Certificate) -> datetime:
-    """Return when two thirds of its life are over, counted from its issue."""
+    """Return when two thirds of the certificate's life are over, counted from its issue."""
     issued = certificate.not_valid_before_utc + CLOCK_SKEW
     return issued + max(timedelta(0), certificate.not_valid_after_utc - issued) * 2 / 3
 
 
 def fingerprint(certificate: x509.Certificate) -> str:
-    """Return its SHA-256 in hexadecimal digits."""
+    """Return the certificate's SHA-256 in hexadecimal digits."""
     return certificate.fingerprint(hashes.SHA256()).hex()
 
 
 def write_certificates(certificates: Iterable[x509.Certificate]) -> bytes:
-    """Return them as PEM, one below the other."""
+    """Return the certificates as PEM, one below the other."""
     return b"".join(certificate.public_bytes(serialization.Encoding.PEM) for certificate in certificates)
 
 

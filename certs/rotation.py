@@ -1,4 +1,4 @@
-"""Decide what is due: state and time in, next state out. No clock, no network, no cluster.
+"""Decide which certificate is due: state and time in, next state out. Reads no clock, no network, no cluster.
 
 A new authority is trusted before it signs: clients see ``caBundle`` late, servers take up a new leaf late. So
 
@@ -21,7 +21,7 @@ from certs.pem import hosts, is_signed_by, is_valid, read_authorities, read_cert
 from certs.trust import View, adopt, drop
 
 MOST_AUTHORITIES = 16
-"""More are not made on request: each stays in caBundle as long as its leaves live."""
+"""With so many, none is made on request: each stays in caBundle as long as its leaves live."""
 _FULL = f"no CA is made on request while there are {MOST_AUTHORITIES}: each stays until its certificates have expired"
 
 
@@ -44,7 +44,7 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Rotation:
-    """Hold the next state, what changed (a sentence each), and what is waited for, empty if nothing is."""
+    """Hold the next state, a sentence for each change, and what is waited for; empty if nothing is."""
 
     bundle: Bundle
     changes: tuple[str, ...] = ()
@@ -62,8 +62,8 @@ def advance(
 ) -> Rotation:
     """Return the state that follows *bundle* at *now*; the Secret is to be written before ``caBundle``.
 
-    *names*: the DNS names and IP addresses that clients call. *asked*: a renewal that somebody wants now; of an authority, it
-    brings a new leaf too.
+    *names*: the DNS names and IP addresses that clients call. *asked*: what somebody wants renewed now; a new
+    authority brings a new leaf too.
     """
     bundle, changes = adopt(bundle, view, now, policy.leaf_lifetime)
     reason = _authority_due(bundle, now, asked)
@@ -87,7 +87,7 @@ def advance(
 
 
 def _authority_due(bundle: Bundle, now: datetime, asked: Kind | None) -> str:
-    """Say why an authority is needed; empty if none is."""
+    """Return why a new authority is needed; empty if none is."""
     signing = bundle.signing
     if signing is None:
         return "there is none whose key is known"
@@ -100,7 +100,7 @@ def _authority_due(bundle: Bundle, now: datetime, asked: Kind | None) -> str:
 
 
 def _leaf_due(bundle: Bundle, now: datetime, names: frozenset[str], asked: Kind | None) -> str:
-    """Say why a serving certificate is needed; empty if none is."""
+    """Return why a new serving certificate is needed; empty if none is."""
     leaf, signing = bundle.leaf, bundle.signing
     if leaf is None:
         return "there is none that works"
@@ -116,7 +116,7 @@ def _leaf_due(bundle: Bundle, now: datetime, names: frozenset[str], asked: Kind 
 
 
 def _unsettled(bundle: Bundle, view: View, now: datetime, policy: Policy) -> str:
-    """Say what is waited for before the authority may sign; empty if it may."""
+    """Return what is waited for before the authority may sign; empty if it may."""
     signing, leaf = bundle.signing, bundle.leaf
     assert signing is not None  # noqa: S101  # one was made where there was none
     published = view.published_for.get(signing.fingerprint)
@@ -125,7 +125,7 @@ def _unsettled(bundle: Bundle, view: View, now: datetime, policy: Policy) -> str
     if published is None and (others or (served and not bundle.settled)):
         return "the new CA is not in caBundle yet"
     if bundle.settled or published is None or not (others or served):
-        return ""  # nobody is trusted and nothing can be served, so that nothing is kept from failing
+        return ""  # or nothing works now that waiting could keep from failing
     return "the new CA signs once all callers know it" if published < policy.settle else ""
 
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from certs.handshake import CertificateError as CertificateError  # also for importers
-from certs.handshake import Requirements, make_context, reason, shake_hands
+from certs.handshake import CertificateError, Requirements, make_context, reason, shake_hands
 
 CERTIFICATE = "tls.crt"
 KEY = "tls.key"
@@ -23,7 +22,7 @@ _NO_REQUIREMENTS = Requirements()
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """Hold a pair that works: its context, the same without a demand for clients' certificates, and when it ends."""
+    """Hold a pair that works: its context, the same without a demand for clients' certificates, and when the leaf ends."""
 
     context: ssl.SSLContext
     open_context: ssl.SSLContext
@@ -40,7 +39,7 @@ class ServingCertificate:
     def __init__(self, directory: Path, requirements: Requirements = _NO_REQUIREMENTS) -> None:
         """Load the pair, and the clients' authorities that *requirements* names: they are followed as the pair is.
 
-        Raises CertificateError; an expired pair is taken, for :meth:`problem` to tell.
+        Raises CertificateError; an expired pair is loaded, and :meth:`problem` then says so.
         """
         self._directory, self._requirements = directory, requirements
         self._seen = self._read()
@@ -57,13 +56,13 @@ class ServingCertificate:
         return self._current.not_after
 
     def problem(self, now: datetime) -> str:
-        """Say why the certificate cannot be served at *now*; empty if it can."""
+        """Return why the certificate cannot be served at *now*; empty if it can."""
         if self.not_after <= now:
             return f"{self._directory / CERTIFICATE} expired at {self.not_after.isoformat()}; replace it"
         return ""
 
     def distrust(self, ca_bundle: bytes, host: str) -> str:
-        """Say why a client that trusts only *ca_bundle* (PEM) refuses this server as *host*; empty if it does not.
+        """Return why a client that trusts only *ca_bundle* (PEM) refuses this server as *host*; empty if it does not.
 
         An empty *ca_bundle* means the client's own authorities: refused only where ``ca.crt`` says that another one signed.
         """
@@ -79,7 +78,7 @@ class ServingCertificate:
         return ""
 
     def poll(self, now: datetime) -> bool:
-        """Take the pair in the files if it has changed; tell whether it was taken.
+        """Load the pair in the files if it has changed; return whether it has.
 
         Raises CertificateError where it cannot be used (half written, foreign key, expired): the old pair is then kept, and the
         next call looks again.

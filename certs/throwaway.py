@@ -27,7 +27,7 @@ def make_throwaway(
     ip_addresses: Iterable[str] = IP_ADDRESSES,
     lifetime: timedelta = LIFETIME,
 ) -> Path:
-    """Write ``ca.crt``, ``tls.crt`` and ``tls.key`` into *directory*; return the path of ``ca.crt``. The CA's key is forgotten."""
+    """Write ``ca.crt``, ``tls.crt`` and ``tls.key`` into *directory*; return the path of ``ca.crt``. The CA's key is not kept."""
     authority = issue_authority("fabric-injector throw-away CA", now=now, lifetime=lifetime)
     serving = issue_serving(
         authority, "fabric-injector", dns_names=dns_names, ip_addresses=ip_addresses, now=now, lifetime=lifetime

@@ -1,4 +1,4 @@
-"""Decide which authorities clients are to trust: what may still be served must chain to one of them. Pure, as ``rotation``."""
+"""Decide which authorities clients are to trust: every leaf that may still be served must chain to one. Pure, as ``rotation``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from certs.issue import CLOCK_SKEW
 from certs.pem import fingerprint, is_valid, read_authorities
 
 ADOPTED_LONGER = timedelta(hours=1)
-"""So that a state which stays out of step is not written anew each time."""
+"""Added to a leaf's life when an authority is adopted, so that it is not adopted, and written, again at each look."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +27,9 @@ class View:
 
 
 def adopt(bundle: Bundle, view: View, now: datetime, leaf_lifetime: timedelta) -> tuple[Bundle, tuple[str, ...]]:
-    """Keep what clients trust for one more leaf's life where it is not, CA by CA, what we last published.
+    """Keep the CAs that clients trust for one more leaf's life, where they are not exactly those that we last published.
 
-    The Secret was then lost or restored, or we died between two writes: servers may hold a leaf that we know nothing of.
+    The Secret was then lost or restored, or a write failed half way: servers may hold a leaf that the Secret does not know.
     """
     live = {fingerprint(each): each for each in read_authorities(view.ca_bundle)}
     trusted = {key: each for key, each in live.items() if key not in bundle.left and is_valid(each, now)}
@@ -47,7 +47,7 @@ def adopt(bundle: Bundle, view: View, now: datetime, leaf_lifetime: timedelta) -
 
 
 def drop(bundle: Bundle, now: datetime) -> tuple[Bundle, tuple[str, ...]]:
-    """Trust those no more whose leaves have all ended; tell how many."""
+    """Stop trusting the authorities whose leaves have all ended; return a sentence that says how many."""
     kept = tuple(each for each in bundle.authorities if each == bundle.signing or _is_needed(each, now))
     gone = {each.fingerprint for each in bundle.authorities if each not in kept}
     if not gone:
@@ -57,6 +57,6 @@ def drop(bundle: Bundle, now: datetime) -> tuple[Bundle, tuple[str, ...]]:
 
 
 def _is_needed(authority: Authority, now: datetime) -> bool:
-    """Tell whether a leaf that it signed may still be taken for valid, also by a clock that is late."""
+    """Return whether some client, even one whose clock is late, may take a leaf of the authority for valid."""
     end = min(authority.leaves_end or now, authority.certificate.not_valid_after_utc)
     return authority.leaves_end is not None and now < end + CLOCK_SKEW

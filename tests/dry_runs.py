@@ -7,7 +7,7 @@ from typing import Any
 from tests.pods import FIXTURES
 from webhook.core import names
 from webhook.core.profiles import Profiles, parse_profiles
-from webhook.dry_run import DryRun, dry_run, dry_run_document
+from webhook.dry_run import DryRun, dry_run
 from webhook.world.objects import ObjectsWorld
 
 PROFILES: Profiles = parse_profiles(
@@ -41,4 +41,4 @@ def run(text: str = TORCHX, namespace: str | None = "research", profile: str | N
 
 
 def document(text: str = TORCHX, namespace: str | None = "research", profile: str | None = None) -> Any:
-    return dry_run_document(text, namespace=namespace, profile=profile, profiles=PROFILES, world=WORLD)
+    return run(text, namespace, profile).as_json()

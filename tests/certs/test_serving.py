@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives import serialization
 
-from certs.serving import CertificateError, ServingCertificate
+from certs.handshake import CertificateError
+from certs.serving import ServingCertificate
 from certs.throwaway import make_throwaway
 from tests import ROOT
 

@@ -202,15 +202,15 @@ def test_drops_a_connection_that_stays_silent(monkeypatch: pytest.MonkeyPatch) -
 def test_drops_the_oldest_that_has_asked_nothing_whether_its_handshake_is_done_or_not() -> None:
     connections, dropped = Connections(2), list[str]()
     for name in ("silent", "greeting"):
-        connections.greeting.add(name)
+        connections.handshaking.add(name)
         connections.silent[name] = partial(dropped.append, name)
-    connections.greeting.remove("silent")
+    connections.handshaking.remove("silent")
     connections.connections.add("silent")  # type: ignore[arg-type]  # any object will do
     assert connections.make_room()
     assert dropped == ["silent"]
     connections.most = 1
     assert connections.make_room()
-    assert (dropped, connections.greeting, connections.silent) == (["silent", "greeting"], set(), {})
+    assert (dropped, connections.handshaking, connections.silent) == (["silent", "greeting"], set(), {})
 
 
 def test_drops_the_oldest_silent_connection_where_there_are_too_many() -> None:

@@ -1,4 +1,4 @@
-"""Offer the command line: one module of this folder for each command, imported when it is called."""
+"""Define the command line: each command is a module of this folder, imported when it is called."""
 
 from __future__ import annotations
 
@@ -49,5 +49,5 @@ def main() -> None:
 
 
 def kubectl_plugin() -> None:
-    """Run as kubectl's plugin: usage and errors then name what was typed."""
+    """Run as kubectl's plugin: usage and errors then name ``kubectl fabric-injector``."""
     main(prog_name="kubectl fabric-injector")

@@ -50,7 +50,7 @@ def issue(out: Path, dns: tuple[str, ...], ip: tuple[str, ...], days: int, autho
     if not force and (present := [name for name in (CERTIFICATE, KEY) if (out / name).exists()]):
         raise Failure(f"{out / present[0]} exists; add --force to replace it, or choose another --out")
     if wrong := [name for name in dns if not _DNS_NAME.fullmatch(name)]:
-        raise Failure(f"--dns {wrong[0]!r}: is no DNS name; write one such as injector.example.com, in ASCII")
+        raise Failure(f"--dns {wrong[0]!r}: is not a DNS name; write one such as injector.example.com, in ASCII")
     now = datetime.now(UTC)
     dns = dns or (() if ip else (service_host(names.SERVICE, NAMESPACE),))
     try:
@@ -92,7 +92,7 @@ def _make_authority(directory: Path, now: datetime, lifetime: timedelta) -> KeyP
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Write a file in one go, for a server may read it at any moment; a key is for its owner only."""
+    """Replace a file in one step, because a server may read it at any moment; only its owner may read a key."""
     part = path.with_name(f".{path.name}.new")
     part.unlink(missing_ok=True)
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if path.suffix == ".key" else 0o644)

@@ -1,4 +1,4 @@
-"""Look at a cluster before and after installation: ``fabric-injector check``."""
+"""Check a cluster before and after installation: ``fabric-injector check``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING
 import click
 
 from webhook.cli.findings import print_findings, print_json
-from webhook.cli.options import Failure, cluster_options, connect_to_cluster, webhook_configuration_option
+from webhook.cli.options import (
+    FILE,
+    Failure,
+    cluster_options,
+    connect_to_cluster,
+    namespace_option,
+    option,
+    output_option,
+    webhook_configuration_option,
+)
 from webhook.core.errors import InputError, Unavailable
 from webhook.core.finding import count, exit_status, worst_first
 
@@ -20,30 +29,15 @@ _LINE = 100
 
 
 @click.command("check")
-@click.option(
-    "--profiles",
-    type=click.Path(path_type=Path),
-    show_envvar=True,
-    help="YAML file of the profiles. Default: those that are installed.",
-)
-@click.option(
-    "-n",
-    "--namespace",
-    default="fabric-injector",
-    show_default=True,
-    show_envvar=True,
-    help="Namespace that fabric-injector is, or will be, installed in.",
-)
+@option("--profiles", type=FILE, help="YAML file of the profiles. Default: those that are installed.")
+@namespace_option("Namespace that fabric-injector is, or will be, installed in.")
 @webhook_configuration_option
 @cluster_options
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["text", "json"]),
+@output_option(
+    "text",
+    "json",
     default="text",
-    show_default=True,
-    show_envvar=True,
-    help="text: a line for each finding, failures first. json: one document for programs.",
+    text="text: a line for each finding, failures first. json: one document for programs.",
 )
 def command(profiles: Path | None, namespace: str, webhook_configuration: str, output: str) -> None:
     """Look at profiles, networks, nodes, certificates, privileges, quotas and pods, and say what to do.
@@ -89,7 +83,7 @@ def _read(path: Path) -> ProfilesRead:
 
 
 def _progress() -> Progress:
-    """Tell on a terminal how far it is; a file or a pipe gets findings only."""
+    """Show the progress on a terminal; a file or a pipe gets findings only."""
     from webhook.diagnose.check import Progress
 
     if not sys.stderr.isatty():

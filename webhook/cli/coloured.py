@@ -1,4 +1,4 @@
-"""Print a dry run on a terminal, with colours."""
+"""Print a dry run in colours on a terminal, for ``dry-run`` and ``demo``."""
 
 from __future__ import annotations
 

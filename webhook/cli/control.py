@@ -1,4 +1,4 @@
-"""Publish addresses and keep certificates: ``fabric-injector control``."""
+"""Run the controller: ``fabric-injector control``."""
 
 from __future__ import annotations
 
@@ -6,50 +6,41 @@ from pathlib import Path
 
 import click
 
-from webhook.cli.options import AddressType, Failure, webhook_configuration_option
+from webhook.cli.options import FILE, Failure, listen_option, option, webhook_configuration_option
 from webhook.core import names
 from webhook.core.errors import InputError, ProfilesError
 from webhook.http.listener import ListenAddress
 
 
 @click.command("control")
-@click.option(
+@option(
     "--profiles",
-    type=click.Path(path_type=Path),
-    show_envvar=True,
+    type=FILE,
     help="YAML file of the profiles. All that the controller needs is on the pods: the file is read once, and its faults are logged.",
 )
-@click.option(
+@option(
     "-n",
     "--namespace",
     default="",
-    show_envvar=True,
     help="Namespace of the Lease and of the certificates. Default: the service account's own, else fabric-injector.",
 )
-@click.option(
+@option(
     "--certificates",
     type=click.Choice(["self", "none"]),
     default="self",
-    show_default=True,
-    show_envvar=True,
     help="self: keep a CA and a serving certificate in Secret fabric-injector-tls, and the CA in the configuration's caBundle. "
     "none: leave both alone. What carries an annotation of cert-manager is always left alone.",
 )
-@click.option(
+@option(
     "--service",
     default=names.SERVICE,
-    show_default=True,
-    show_envvar=True,
     help="Service that the certificate is for, beside those that the configuration names.",
 )
 @webhook_configuration_option
-@click.option(
+@listen_option(
     "--metrics-listen",
-    type=AddressType(),
-    default="0.0.0.0:8080",
-    show_default=True,
-    show_envvar=True,
-    help="Where to answer /metrics, /livez and /readyz, over HTTP. Port 0 takes a free one.",
+    "0.0.0.0:8080",
+    "Where to answer /metrics, /livez and /readyz, over HTTP. Port 0 takes a free one.",
 )
 def command(
     profiles: Path | None,
@@ -86,7 +77,7 @@ def command(
 
 
 def _report_faults(path: Path) -> None:
-    """Say what is wrong with the profiles; addresses are published all the same."""
+    """Print what is wrong with the profiles; addresses are published all the same."""
     from webhook.world.profiles_file import read_profiles
 
     try:

@@ -1,4 +1,4 @@
-"""Show the webhook at work on sample data: the command ``demo``."""
+"""Show the webhook at work on sample data: ``fabric-injector demo``."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def command(once: bool) -> None:
 
 
 def _await_serving(process: subprocess.Popen[str]) -> Mapping[str, str]:
-    """Return the log line that says where the webhook serves; show the log where it does not come to that."""
+    """Return the log line that says where the webhook serves. Raises ClickException with the log where it ends before."""
     assert process.stderr is not None  # noqa: S101  # asked for above
     seen = []
     for line in process.stderr:

@@ -9,7 +9,16 @@ from pathlib import Path
 import click
 
 from webhook.cli.input_files import read_manifests, read_text, shown
-from webhook.cli.options import Failure, cluster_options, connect_to_cluster, system_namespace_option, unusable
+from webhook.cli.options import (
+    Failure,
+    cluster_options,
+    connect_to_cluster,
+    objects_option,
+    option,
+    output_option,
+    system_namespace_option,
+    unusable,
+)
 from webhook.core import names
 from webhook.core.errors import InputError, ProfilesError, Unavailable, WebhookError
 from webhook.core.profiles import Profiles, parse_profiles
@@ -25,52 +34,30 @@ _FILE = click.Path(path_type=Path, allow_dash=True)
 
 
 @click.command("dry-run")
-@click.option(
+@option(
     "-f",
     "--file",
     type=_FILE,
     multiple=True,
-    show_envvar=True,
     help="Manifest, YAML or JSON; - reads standard input. Repeatable; further FILEs may follow. In the "
     "environment variable, separate files with ':'.",
 )
 @click.argument("more", type=_FILE, nargs=-1, metavar="[FILE]...")
-@click.option(
+@option(
     "--profiles",
     type=_FILE,
-    show_envvar=True,
     help="YAML file of the profiles. Default: those that are installed; beside --objects, samples.",
 )
 @system_namespace_option
-@click.option(
-    "--objects",
-    type=_FILE,
-    multiple=True,
-    show_envvar=True,
-    help="YAML or JSON file of Namespaces, NetworkAttachmentDefinitions and Pods in place of a cluster, which is then not "
-    "contacted. Repeatable; in the environment variable, separate files with ':'.",
+@objects_option(_FILE)
+@option(
+    "-n", "--namespace", metavar="NS", help="Namespace of objects that name none; else the kubeconfig's, else default."
 )
-@click.option(
-    "-n",
-    "--namespace",
-    metavar="NS",
-    show_envvar=True,
-    help="Namespace of objects that name none; else the kubeconfig's, else default.",
-)
-@click.option("--profile", metavar="NAME", show_envvar=True, help="Use this profile, whatever the labels say.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(list(RENDERERS)),
-    default="diff",
-    show_default=True,
-    show_envvar=True,
-    help="Form of the answer, see Output above.",
-)
-@click.option(
+@option("--profile", metavar="NAME", help="Use this profile, whatever the labels say.")
+@output_option(*RENDERERS, default="diff", text="Form of the answer, see Output above.")
+@option(
     "--server",
     is_flag=True,
-    show_envvar=True,
     help="Ask the cluster: send each pod as a dry-run create, with your own credentials.",
 )
 @cluster_options

@@ -10,42 +10,42 @@ from typing import TYPE_CHECKING
 
 import click
 
-from webhook.cli.findings import print_findings, print_json
-from webhook.cli.members_table import print_members
-from webhook.cli.options import Failure, cluster_options, connect_to_cluster, system_namespace_option, unusable
+from webhook.cli.findings import echo, print_findings, print_json
+from webhook.cli.options import (
+    FILE,
+    Failure,
+    cluster_options,
+    connect_to_cluster,
+    option,
+    output_option,
+    system_namespace_option,
+    unusable,
+)
 from webhook.core.errors import ProfilesError, WebhookError
 from webhook.core.finding import Finding, exit_status
+from webhook.core.printable import printable
 
 if TYPE_CHECKING:
     from webhook.core.profiles import Profiles
-    from webhook.diagnose.explain.explanation import Explanation
+    from webhook.diagnose.explain.explanation import Explanation, Row
     from webhook.diagnose.explain.read_pods import Target
     from webhook.diagnose.explain.reader import Progress
 
 _FEW = 2
+_MOST_ROWS = 16
+_WIDEST = 253
+"""Most characters of a cell: no name is longer, but an annotation may be."""
+_HEADINGS = ("POD", "ROLE", "PHASE", "NODE", "ADDRESS", "TOLD", "WAIT")
 _PODS, _JOBS = ("pod", "pods", "po"), ("job", "jobs")
 
 
 @click.command("explain")
 @click.argument("target", required=False, metavar="[pod/NAME | job/NAME-OR-KEY]")
-@click.option("-l", "--selector", metavar="SELECTOR", show_envvar=True, help="Explain the pods with these labels.")
-@click.option("-n", "--namespace", metavar="NS", show_envvar=True, help="Namespace of the pods; else the kubeconfig's.")
-@click.option(
-    "--profiles",
-    type=click.Path(path_type=Path),
-    show_envvar=True,
-    help="YAML file of the profiles, in place of the installed ConfigMap.",
-)
+@option("-l", "--selector", metavar="SELECTOR", help="Explain the pods with these labels.")
+@option("-n", "--namespace", metavar="NS", help="Namespace of the pods; else the kubeconfig's.")
+@option("--profiles", type=FILE, help="YAML file of the profiles, in place of the installed ConfigMap.")
 @system_namespace_option
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    show_envvar=True,
-    help="Form of the answer.",
-)
+@output_option("table", "json", default="table", text="Form of the answer.")
 @cluster_options
 def command(
     target: str | None,
@@ -111,11 +111,11 @@ def _target(target: str | None, selector: str | None) -> Target:
 def print_explanation(explanation: Explanation) -> None:
     """Print the findings, then a table of the members."""
     print_findings(_unread_at_once(explanation.findings))
-    print_members(explanation)
+    _print_members(explanation)
 
 
 def _unread_at_once(findings: Sequence[Finding]) -> Iterator[Finding]:
-    """Yield what the caller's rights leave unknown in one line, in the place of the first; the API server's words are long."""
+    """Yield the findings, with all that the caller may not read in one, in place of the first: the API server's words are long."""
     refused = [finding for finding in findings if finding.topic == "unread" and " answered 403" in finding.message]
     for finding in findings:
         if len(refused) < _FEW or finding not in refused:
@@ -125,6 +125,45 @@ def _unread_at_once(findings: Sequence[Finding]) -> Iterator[Finding]:
             message = f"your account may not read {parts}: what they would tell is unknown"
             action = "ask for get and list of them, or let an administrator run this; -o json holds each answer"
             yield Finding("warn", "unread", "rights", message, action)
+
+
+def _print_members(explanation: Explanation) -> None:
+    """Print a table of the members; of many that are alike, a few."""
+    rows = explanation.rows
+    if not rows:
+        return
+    shown = _chosen(rows)
+    several = len(explanation.jobs) > 1
+    lines: list[tuple[str, ...]] = [(*_HEADINGS, "JOB") if several else _HEADINGS]
+    lines += [_cells(row, with_job=several) for row in shown]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    click.echo()
+    for line in lines:
+        echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+    if len(shown) < len(rows):
+        rest: dict[str, int] = {}
+        for row in rows:
+            rest[row.phase] = rest.get(row.phase, 0) + 1
+        phases = ", ".join(f"{number:,} {phase}" for phase, number in rest.items())
+        echo(f"… {len(rows):,} pods in all: {phases}; -o json lists them")
+
+
+def _chosen(rows: Sequence[Row]) -> Sequence[Row]:
+    """Choose the rows to show: of many pods, up to three of each kind that are alike, in their order."""
+    if len(rows) <= _MOST_ROWS:
+        return rows
+    kinds: dict[tuple[str, ...], list[int]] = {}
+    for number, row in enumerate(rows):
+        kinds.setdefault((row.role, row.phase, row.told, row.wait), []).append(number)
+    chosen: list[int] = []
+    for nth in range(3):
+        chosen += [numbers[nth] for numbers in kinds.values() if nth < len(numbers)]
+    return [rows[number] for number in sorted(chosen[:_MOST_ROWS])]
+
+
+def _cells(row: Row, *, with_job: bool) -> tuple[str, ...]:
+    cells = (row.pod, row.role, row.phase, row.node, row.address, row.told, row.wait, *([row.job] if with_job else ()))
+    return tuple(printable(cell, limit=_WIDEST) for cell in cells)
 
 
 def _profiles(path: Path | None) -> Profiles | None:

@@ -17,7 +17,7 @@ _DEFAULT, _NO_FILES = 0, 4
 
 
 def main() -> None:
-    """Print a line for each way in which the last argument may go on, ``VALUE<tab>help``, and cobra's directive."""
+    """Print a line for each completion of the last argument, ``VALUE<tab>help``, then cobra's directive."""
     *arguments, incomplete = sys.argv[1:] or [""]
     found = ShellComplete(command, {}, "kubectl-fabric_injector", "").get_completions(arguments, incomplete)
     for item in found:

@@ -1,4 +1,4 @@
-"""Share the pieces of which commands are made."""
+"""Define the options that commands share, and what follows from them."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from webhook.kube.connection import Connection
 
 F = TypeVar("F", bound=Callable[..., Any])
+FILE = click.Path(path_type=Path)
 _KUBECONFIG, _CONTEXT = f"{__name__}.kubeconfig", f"{__name__}.context"
 
 
@@ -32,28 +33,48 @@ class AddressType(click.ParamType[ListenAddress]):
             self.fail(str(error), param, ctx)
 
 
-webhook_configuration_option = click.option(
+def option(*spellings: str, **settings: Any) -> Callable[[F], F]:
+    """Make an option that is an environment variable too; its help names that, and the default where there is one."""
+    return click.option(*spellings, show_envvar=True, show_default=bool(settings.get("default")), **settings)
+
+
+webhook_configuration_option = option(
     "--webhook-configuration",
     default=names.WEBHOOK_CONFIGURATION,
-    show_default=True,
-    show_envvar=True,
     help="MutatingWebhookConfiguration whose caBundle clients of the webhook trust.",
 )
-
-
-namespace_option = click.option(
-    "-n", "--namespace", default="fabric-injector", show_default=True, show_envvar=True, help="Namespace of the Secret."
-)
-
-
-system_namespace_option = click.option(
+system_namespace_option = option(
     "--system-namespace",
     metavar="NS",
     default="fabric-injector",
-    show_default=True,
-    show_envvar=True,
     help="Namespace in which fabric-injector is installed.",
 )
+
+
+def namespace_option(text: str) -> Callable[[F], F]:
+    """Make ``--namespace`` for commands that look at the installation; *text* says what is in it."""
+    return option("-n", "--namespace", default="fabric-injector", help=text)
+
+
+def objects_option(file: click.Path) -> Callable[[F], F]:
+    """Make ``--objects``; *file* says whether it may be standard input."""
+    return option(
+        "--objects",
+        type=file,
+        multiple=True,
+        help="YAML or JSON file of Namespaces, NetworkAttachmentDefinitions and Pods in place of a cluster, which is then not "
+        "contacted. Repeatable; in the environment variable, separate files with ':'.",
+    )
+
+
+def output_option(*forms: str, default: str, text: str) -> Callable[[F], F]:
+    """Make ``--output`` with *forms* to choose from."""
+    return option("-o", "--output", type=click.Choice(forms), default=default, help=text)
+
+
+def listen_option(spelling: str, default: str, text: str) -> Callable[[F], F]:
+    """Make an option for an address to listen on."""
+    return option(spelling, type=AddressType(), default=default, help=text)
 
 
 def _keep(key: str) -> Callable[[click.Context, click.Parameter, Any], None]:
@@ -65,31 +86,29 @@ def _keep(key: str) -> Callable[[click.Context, click.Parameter, Any], None]:
 
 def cluster_options(command: F) -> F:
     """Give a command kubectl's ``--kubeconfig`` and ``--context``; `connect_to_cluster` follows them."""
-    for option in (
-        click.option(
+    for add in (
+        option(
             "--context",
             metavar="NAME",
             default="",
-            show_envvar=True,
             expose_value=False,
             callback=_keep(_CONTEXT),
             help="Context of the kubeconfig, in place of its current one.",
         ),
-        click.option(
+        option(
             "--kubeconfig",
-            type=click.Path(path_type=Path),
-            show_envvar=True,
+            type=FILE,
             expose_value=False,
             callback=_keep(_KUBECONFIG),
             help="Kubeconfig file, in place of the service account, KUBECONFIG and ~/.kube/config.",
         ),
     ):
-        command = option(command)
+        command = add(command)
     return command
 
 
 def connect_to_cluster() -> Connection:
-    """Prepare a connection as the running command's `cluster_options` say; raise InputError where there are no credentials."""
+    """Return a connection as the running command's `cluster_options` say. Raises InputError where there are no credentials."""
     from webhook.kube.connection import connect
 
     meta = click.get_current_context().meta
@@ -97,7 +116,7 @@ def connect_to_cluster() -> Connection:
 
 
 def unusable(source: str, error: ProfilesError) -> InputError:
-    """Tell every fault of the profiles at *source*."""
+    """Return the error that lists every fault of the profiles at *source*."""
     faults = "\n".join(f"{source}: {problem}" for problem in error.problems)
     return InputError(f"the profiles cannot be used\n{faults}")
 

@@ -1,78 +1,79 @@
-"""Serve admission reviews: ``fabric-injector serve``."""
+"""Run the webhook: ``fabric-injector serve``."""
 
 from __future__ import annotations
 
 import os
+import ssl
 from pathlib import Path
 
 import click
 
 from certs.handshake import Requirements
-from webhook.cli.options import AddressType, Failure, webhook_configuration_option
-from webhook.cli.tls import tls_options
+from webhook.cli.options import (
+    FILE,
+    Failure,
+    listen_option,
+    objects_option,
+    option,
+    unusable,
+    webhook_configuration_option,
+)
 from webhook.core.errors import InputError, ProfilesError
 from webhook.http.listener import ListenAddress
 from webhook.serve.run import WebhookSettings, run
 
+_VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
 QUIET_SECONDS_IN_CLUSTER = 5.0
-"""A Service sends new connections for a moment longer than its pod is ready; nothing else does."""
+"""A Service sends new connections for a moment after its pod stops being ready; without a cluster nothing does."""
 
 
 @click.command("serve")
-@click.option(
-    "--profiles",
-    type=click.Path(path_type=Path),
-    required=True,
-    show_envvar=True,
-    help="YAML file of the profiles; read again when it changes.",
-)
-@click.option(
-    "--objects",
-    type=click.Path(path_type=Path),
-    multiple=True,
-    show_envvar=True,
-    help="YAML or JSON file of Namespaces, NetworkAttachmentDefinitions and Pods in place of a cluster, which is then not "
-    "contacted. Repeatable; in the environment variable, separate files with ':'.",
-)
-@click.option(
+@option("--profiles", type=FILE, required=True, help="YAML file of the profiles; read again when it changes.")
+@objects_option(FILE)
+@option(
     "--tls-dir",
-    type=click.Path(path_type=Path),
-    show_envvar=True,
+    type=FILE,
     help="Directory of tls.crt and tls.key, and of ca.crt if there is one; read again when they change. Without it, and only "
     "with --objects, a throw-away CA is made.",
 )
-@tls_options
-@click.option(
-    "--listen",
-    type=AddressType(),
-    default="0.0.0.0:8443",
-    show_default=True,
-    show_envvar=True,
-    help="Where to answer admission reviews, over HTTPS. Port 0 takes a free one.",
+@option(
+    "--client-ca",
+    type=FILE,
+    help="PEM file of authorities. Every client of the admission port must then show a certificate that one of them signed; "
+    "read again when it changes. Probes and metrics are not concerned.",
 )
-@click.option(
-    "--dry-run-listen",
-    type=AddressType(),
-    default="127.0.0.1:8081",
-    show_default=True,
-    show_envvar=True,
-    help="Where to answer dry runs, over HTTP; keep it on a loopback address.",
+@option(
+    "--client-name",
+    multiple=True,
+    help="Common name or DNS name of which the client's certificate must carry one, exactly; others get 403. Repeatable; in "
+    "the environment variable, separate names with spaces. Needs --client-ca. Without it every certificate of the CA will do.",
 )
-@click.option(
-    "--metrics-listen",
-    type=AddressType(),
-    default="0.0.0.0:8080",
-    show_default=True,
-    show_envvar=True,
-    help="Where to answer /metrics, /livez and /readyz, over HTTP.",
+@option(
+    "--tls-min-version",
+    type=click.Choice(list(_VERSIONS)),
+    default="1.2",
+    help="Oldest version of TLS that the admission port speaks.",
 )
+@option(
+    "--tls-ciphers",
+    default="",
+    help="Ciphers for TLS 1.2 in OpenSSL's notation, separated by ':'. Default: OpenSSL's own choice. Those of TLS 1.3 are "
+    "fixed.",
+)
+@listen_option("--listen", "0.0.0.0:8443", "Where to answer admission reviews, over HTTPS. Port 0 takes a free one.")
+@listen_option(
+    "--dry-run-listen", "127.0.0.1:8081", "Where to answer dry runs, over HTTP; keep it on a loopback address."
+)
+@listen_option("--metrics-listen", "0.0.0.0:8080", "Where to answer /metrics, /livez and /readyz, over HTTP.")
 @webhook_configuration_option
 def command(
     profiles: Path,
     objects: tuple[Path, ...],
     tls_dir: Path | None,
-    handshake: Requirements,
-    client_names: frozenset[str],
+    client_ca: Path | None,
+    client_name: tuple[str, ...],
+    tls_min_version: str,
+    tls_ciphers: str,
     listen: ListenAddress,
     dry_run_listen: ListenAddress,
     metrics_listen: ListenAddress,
@@ -91,13 +92,14 @@ def command(
     """  # noqa: D301  # \\b is click's own mark
     if not tls_dir and not objects:
         raise Failure("give --tls-dir: a throw-away certificate is made only with --objects, where no API server calls")
+    handshake = _requirements(client_ca, client_name, tls_min_version, tls_ciphers)
     in_cluster = not objects and "KUBERNETES_SERVICE_HOST" in os.environ
     settings = WebhookSettings(
         profiles=profiles,
         objects=objects,
         tls_dir=tls_dir,
         handshake=handshake,
-        client_names=client_names,
+        client_names=frozenset(client_name),
         listen=listen,
         dry_run_listen=dry_run_listen,
         metrics_listen=metrics_listen,
@@ -107,7 +109,17 @@ def command(
     try:
         run(settings)
     except ProfilesError as error:
-        faults = "\n".join(f"{profiles}: {problem}" for problem in error.problems)
-        raise Failure(f"the profiles cannot be used\n{faults}") from None
+        raise Failure(str(unusable(str(profiles), error))) from None
     except InputError as error:
         raise Failure(str(error)) from None
+
+
+def _requirements(client_ca: Path | None, client_names: tuple[str, ...], version: str, ciphers: str) -> Requirements:
+    """Return what clients must meet. Raises Failure where two options contradict each other, or an option does nothing."""
+    if client_names and not client_ca:
+        raise Failure("--client-name needs --client-ca: without it no client shows a certificate")
+    if not all(client_names):
+        raise Failure("--client-name is empty; give the name that the client's certificate carries")
+    if ciphers and version == "1.3":
+        raise Failure("--tls-ciphers is for TLS 1.2, which --tls-min-version 1.3 rules out; give one of the two")
+    return Requirements(_VERSIONS[version], ciphers, client_ca)

@@ -1,4 +1,4 @@
-"""Ask the cluster itself what it would make of each pod: a create with ``dryRun=All``, as the caller."""
+"""Ask the cluster itself what it would make of each pod: it is created with ``dryRun=All``, in the caller's name."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _SERVER_FIELDS = frozenset(
     ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink", "deletionTimestamp")
 )
 _LACKS_RIGHT = re.compile(r'is forbidden: User ".*" cannot create resource "pods" ')
-"""What the API server says before admission. Source: kubernetes apiserver endpoints/handlers/responsewriters/errors.go."""
+"""How the API server refuses before admission. Source: kubernetes apiserver endpoints/handlers/responsewriters/errors.go."""
 _UNAUTHORIZED = 401
 _CONFLICT = 409
 
 
 def ask_server(connection: Connection, templates: Templates) -> DryRun:
-    """Send each pod; raises Unavailable where the API server gives no usable answer, InputError where it does not know the caller."""
+    """Send each pod. Raises Unavailable where no usable answer comes, InputError where the caller may not create pods."""
     return DryRun(tuple(_ask(connection, template) for template in templates.pods), templates.ignored)
 
 
@@ -63,13 +63,13 @@ def _ask(connection: Connection, template: Template) -> PodResult:
 
 
 def _as_new(pod: Object) -> Object:
-    """Return the pod without what an API server sets, so that it may be created."""
+    """Return the pod without the fields that an API server sets, so that it can be created."""
     metadata = {key: value for key, value in (pod.get("metadata") or {}).items() if key not in _SERVER_FIELDS}
     return {**{key: value for key, value in pod.items() if key != "status"}, "metadata": metadata}
 
 
 def _message(response: Response) -> str:
-    """Return the API server's reason as it gives it."""
+    """Return the API server's own reason, and what to do where a pod of that name exists."""
     try:
         message = str(response.json()["message"])
     except (RequestFailed, KeyError):

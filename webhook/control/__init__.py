@@ -1,6 +1,7 @@
-"""Publish the secondary addresses of jobs: the only part that writes to the cluster.
+"""Run the controller, the only part that writes to the cluster: it publishes the secondary addresses of jobs on their pods.
 
-``controller`` wires a watch of the jobs' pods to ``queue``, whose units ``publisher`` carries out; ``lease`` lets one replica at a
-time write; ``inspector`` looks for pods that wait in vain, and ``events`` tells their owners. What to write and what to complain
-of is decided in ``webhook.core.reconcile``. ``run`` wires one process.
+``run`` runs one process. ``controller`` watches the jobs' pods and puts what lacks an address into ``queue``; ``publisher`` writes
+it, in one replica at a time, which ``webhook.kube.lease`` elects. ``inspector`` looks for pods that wait in vain, and ``events``
+sends their owners an Event. What to write and what to complain of is decided in ``webhook.core.reconcile``. ``certificates`` keeps
+the webhook's certificates.
 """

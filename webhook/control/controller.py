@@ -1,4 +1,4 @@
-"""Bring the addresses that network-status tells onto the pods of their jobs."""
+"""Watch the pods of jobs, and publish on them the addresses that Multus writes into annotation network-status."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ SWEEP_SECONDS = 30.0
 
 
 class Leadership(Protocol):
-    """Say whether this replica may write now."""
+    """Know whether this replica leads, as kube's Leader does."""
 
     def may_write(self) -> bool:
-        """Tell it."""
+        """Return whether it may, at this moment."""
 
 
 class Controller:
@@ -75,27 +75,27 @@ class Controller:
         self._inspector = Inspector(connection, recorder, suspects=self._suspects, may_write=leadership.may_write)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the threads."""
         self._pods.start()
         self._publisher.start()
         for name, target in (("inspect", lambda: self._inspector.run(self._stopped)), ("sweep", self._sweep)):
             threading.Thread(target=target, name=name, daemon=True).start()
 
     def stop(self) -> None:
-        """End once what is being written has been."""
+        """End the threads, once the writes under way have ended."""
         self._stopped.set()
         self._publisher.stop()
         self._pods.stop()
 
     def lead(self, leads: bool) -> None:
-        """Begin with all that is to be written, or drop it: another replica's watch knows it too."""
+        """Queue all that is to be written once this replica leads, and drop it when it no longer does: the next leader finds it too."""
         if not leads:
             self._queue.clear()
             return
         log.info("leading: %d pods lack an address", self._publish_all())
 
     def checks(self) -> Mapping[str, str]:
-        """Say what keeps the watch from being trusted; empty where nothing does."""
+        """Return why the watch of pods cannot be trusted; an empty text if it can."""
         problem = f" ({self._pods.problem})" if self._pods.problem else ""
         silent = self._monotonic() - self._pods.last_contact
         if not self._pods.synced:
@@ -109,7 +109,7 @@ class Controller:
             return sum(member.waits for member in self._jobs.members())
 
     def oldest_wait_seconds(self) -> float:
-        """Return the age of the oldest of them; 0 where there is none."""
+        """Return the age of the oldest live member that still waits; 0 where none does."""
         with self._lock:
             oldest = min((one.created for one in self._jobs.members() if one.waits and one.created), default="")
         return max(0.0, (datetime.now(UTC) - datetime.fromisoformat(oldest)).total_seconds()) if oldest else 0.0
@@ -126,7 +126,7 @@ class Controller:
         return len(units)
 
     def _publish(self, units: list[Unit]) -> None:
-        """Queue the pods. Not before all are listed once: of an older rank 0 nobody knows yet whether it is the newest."""
+        """Queue the pods, but not before all are listed once: until then an older rank 0 may pass for the newest."""
         if units and self._pods.synced and self._leadership.may_write():
             self._queue.add(units)
 
@@ -139,7 +139,7 @@ class Controller:
             self._jobs.wrote(done)
 
     def _suspects(self) -> list[tuple[Member, bool]]:
-        """Give the members that wait, or whose network-status is odd, rank 0 first; each with whether its job has a rank 0."""
+        """Return the members that wait, or whose network-status is faulty, rank 0 first; each with whether its job has a rank 0."""
         with self._lock:
             found = [
                 (member, self._jobs.has_master(member))
@@ -149,11 +149,11 @@ class Controller:
         return sorted(found, key=lambda pair: not pair[0].is_master)
 
     def _sweep(self) -> None:
-        """Publish now and then whatever lacks: what another hand has undone, and what was dropped while nobody might write."""
+        """Publish now and then whatever lacks: what somebody else removed, and what was dropped while no replica led."""
         while not self._stopped.wait(SWEEP_SECONDS):
             try:
                 with self._lock:
                     self._jobs.sweep()
                 self._publish_all()
-            except Exception:  # the next round may go better
+            except Exception:  # the next round may succeed
                 log.exception("sweep failed unexpectedly")

@@ -1,4 +1,4 @@
-"""Decide which complaints are told: each one seldom, each namespace its share, and all of them few."""
+"""Limit the Events that are sent: each complaint once in ten minutes, each namespace to its share, and all together."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 REPEAT_SECONDS = 600.0
-"""How long the same is not told again."""
+"""How long the same complaint about the same pod is not sent again."""
 NAMESPACE_BURST, NAMESPACE_PER_SECOND = 25.0, 0.2
-"""As client-go's filter: 25 at once, then one in 5 s; no namespace takes another's share."""
+"""Burst and rate for one namespace, so that none takes another's share. client-go allows an object 25, then one in 300 s."""
 TOTAL_BURST, TOTAL_PER_SECOND = 100.0, 2.0
 MOST_COMPLAINTS = 4096
 """How many are remembered: more than the buckets let through in REPEAT_SECONDS, so that a young one is never forgotten."""
 
 
 class PodRef(NamedTuple):
-    """Name one pod; the uid tells it from a later one of its name."""
+    """Name one pod; the uid distinguishes it from a later pod of the same name."""
 
     namespace: str
     name: str
@@ -26,7 +26,7 @@ class PodRef(NamedTuple):
 
 @dataclass(slots=True)
 class EventSeries:
-    """Hold what was told of one pod for one reason: how often it was seen, and whether its Event exists."""
+    """Hold what is known of the Event about one pod for one reason: how often it was seen, and whether the Event exists."""
 
     pod: PodRef
     reason: str
@@ -36,7 +36,7 @@ class EventSeries:
 
 
 class Bucket:
-    """Hold tokens, which come back at *per_second* up to *burst*."""
+    """Limit a rate as a token bucket: it holds up to *burst* tokens, and gains *per_second*."""
 
     def __init__(self, burst: float, per_second: float, at: float) -> None:
         self._burst = self._tokens = burst
@@ -44,22 +44,22 @@ class Bucket:
         self._at = at
 
     def fill(self, at: float) -> float:
-        """Give how many tokens there are now."""
+        """Add the tokens gained since the last call; return how many there are."""
         self._tokens = min(self._burst, self._tokens + (at - self._at) * self._per_second)
         self._at = at
         return self._tokens
 
     def take(self) -> None:
-        """Take one."""
+        """Take a token."""
         self._tokens -= 1
 
     def is_full(self, at: float) -> bool:
-        """Tell whether it is as if it had never been used."""
+        """Return whether it is as if it had never been used."""
         return self.fill(at) >= self._burst
 
 
 class SpamFilter:
-    """Let complaints through, with bounded memory. Not for several threads at a time."""
+    """Let complaints through at a limited rate, with bounded memory. The caller holds a lock."""
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
@@ -68,7 +68,7 @@ class SpamFilter:
         self._complaints: OrderedDict[tuple[str, str], EventSeries] = OrderedDict()
 
     def admit(self, pod: PodRef, reason: str) -> EventSeries | None:
-        """Give the complaint where it may be told now, counted; None where it was told lately or there are too many."""
+        """Count the complaint; return it where an Event may be sent now, None where one was sent lately or there are too many."""
         at = self._monotonic()
         known = self._complaints.get((pod.uid, reason))
         if known is not None:
@@ -86,7 +86,7 @@ class SpamFilter:
         return complaint
 
     def forget(self, complaint: EventSeries) -> None:
-        """Let the complaint through the next time, for it was not told."""
+        """Let the complaint through the next time: its Event was not sent."""
         self._complaints.pop((complaint.pod.uid, complaint.reason), None)
 
     def _has_token(self, namespace: str, at: float) -> bool:

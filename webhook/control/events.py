@@ -1,4 +1,4 @@
-"""Tell a pod's owner what is wrong, by Events: few of them, and never at the cost of the work itself."""
+"""Send Events that tell a pod's owner what is wrong: few of them, and never at the cost of publishing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from webhook.kube.resource import Resource
 __all__ = ["EventRecorder", "PodRef"]
 
 MESSAGE_BYTES = 1024
-"""What the API takes of a message."""
+"""Longest message that the API accepts."""
 NAME_LENGTH = 253
 QUEUE_LENGTH = 1024
 REQUEST_SECONDS = 4.0
@@ -34,8 +34,8 @@ EVENTS = Resource("events", "/api/v1")
 class EventRecorder:
     """Send Warning Events about pods, one at a time, in a thread of its own.
 
-    The same reason is told of the same pod once in ten minutes, by one Event that counts; what comes more often, or too much
-    at once, is dropped. *host* is the process' identity. ``dropped``: how many were not sent for want of room or an answer.
+    For the same pod and reason one Event is sent, and its count raised at most once in ten minutes; what exceeds the limits of
+    ``event_spam`` is dropped. *host* is the process' identity. ``dropped``: how many were lost to a full queue or to failures.
     """
 
     def __init__(
@@ -64,11 +64,11 @@ class EventRecorder:
         self._problem = ""
 
     def start(self) -> None:
-        """Begin to send, in a thread of its own."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End within a second; what waits is dropped, for the next leader sees the same pods."""
+        """End within a second; what waits is dropped: the next leader sees the same pods."""
         self._stopped.set()
         with self._changed:
             self._changed.notify_all()
@@ -76,7 +76,7 @@ class EventRecorder:
             self._thread.join(STOP_SECONDS)
 
     def record(self, pod: PodRef, reason: str, message: str) -> None:
-        """Tell the pod's owner; any thread may call, and is never held up. *reason* as ``NoSecondaryAddress``."""
+        """Queue an Event about the pod; any thread may call this, and is never held up. *reason*: ``NoSecondaryAddress``."""
         with self._changed:
             if self._stopped.is_set():
                 return
@@ -107,7 +107,7 @@ class EventRecorder:
                     self.dropped += 1
 
     def _delivered(self, complaint: EventSeries, message: str) -> bool:
-        """Send, again after a growing pause where there is no answer; tell whether it arrived."""
+        """Send, and again after a growing pause where no answer comes; return whether it arrived."""
         for number in range(1, TRIES + 1):
             try:
                 problem = self._send(complaint, message)
@@ -117,7 +117,7 @@ class EventRecorder:
                 self._report(str(error))
                 most = min(MOST_BACKOFF_SECONDS, LEAST_BACKOFF_SECONDS * 2**number)
                 after = min(MOST_BACKOFF_SECONDS, error.retry_after_seconds)
-            except Exception:  # the others are still to be told
+            except Exception:  # the other Events are still to be sent
                 _log.exception("Event of pod %s/%s: unexpected failure", complaint.pod.namespace, complaint.pod.name)
                 return False
             if number < TRIES:
@@ -127,12 +127,12 @@ class EventRecorder:
         return False
 
     def _send(self, complaint: EventSeries, message: str) -> str:
-        """Create the Event, or count it where it was told before; give what was refused, or an empty text."""
+        """Create the Event, or raise its count where it exists; return why it was refused, or an empty text."""
         text, at = _fitting(message), self._now().astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         former = False
         if not complaint.told:
             response = self._create(complaint, text, at)
-            former = response.status == 409  # another process told it, and how often is not known
+            former = response.status == 409  # another process created it, and its count is not known here
         if complaint.told or former:
             patch = {"lastTimestamp": at, "message": text, **({} if former else {"count": complaint.count})}
             path = self._path(complaint, event_name(complaint))
@@ -177,13 +177,13 @@ class EventRecorder:
 
 
 def event_name(complaint: EventSeries) -> str:
-    """Name the Event of a pod and a reason, the same in every process, so that a second one is found and counted."""
+    """Return the name of the Event for a pod and a reason; the same in every process, so that a second one is counted on the first."""
     digest = hashlib.sha256(f"{complaint.pod.uid}/{complaint.reason}".encode()).hexdigest()[:16]
     return f"{complaint.pod.name[: NAME_LENGTH - 17].rstrip('-.')}.{digest}"
 
 
 def _fitting(message: str) -> str:
-    """Give printable text that the API takes; names in it come from pods."""
+    """Return the message as printable text that the API accepts; names in it come from pods."""
     text = "".join(char if char.isprintable() else " " for char in message)
     data = text.encode()
     return text if len(data) <= MESSAGE_BYTES else data[: MESSAGE_BYTES - 3].decode(errors="ignore") + "…"

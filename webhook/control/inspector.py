@@ -1,4 +1,4 @@
-"""Look now and then for pods that wait in vain, and tell their owners by an Event."""
+"""Look now and then for pods that wait in vain, and send their owners an Event."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 PERIOD_SECONDS = 5.0
 AGAIN_SECONDS = 600.0
-"""When a pod that was complained of, or found in order, is looked at again."""
+"""When a pod that has a complaint, or was found in order, is looked at again."""
 MOST_REQUESTS = 40
 """Requests of one round: what is left is looked at in the next."""
 REQUEST_SECONDS = 4.0
@@ -37,14 +37,14 @@ MOST_SIBLINGS = 500
 
 
 class EventSink(Protocol):
-    """Take Events."""
+    """Record Events, as EventRecorder does."""
 
     def record(self, pod: PodRef, reason: str, message: str) -> None:
-        """Tell a pod's owner."""
+        """Queue an Event about the pod."""
 
 
 class Inspector:
-    """Inspect the *suspects* in rounds: each member with whether its job has a live rank 0. Only while *may_write*."""
+    """Inspect in rounds what *suspects* returns, each member with whether its job has a live rank 0; only while *may_write*."""
 
     def __init__(
         self,
@@ -68,11 +68,11 @@ class Inspector:
         while not stopped.wait(PERIOD_SECONDS):
             try:
                 self.inspect()
-            except Exception:  # the next round may go better
+            except Exception:  # the next round may succeed
                 log.exception("inspection of waiting pods failed unexpectedly")
 
     def inspect(self) -> None:
-        """Do one round."""
+        """Inspect the suspects that are due, as many as MOST_REQUESTS allow."""
         if not self._may_write():
             self._look_at.clear()
             return

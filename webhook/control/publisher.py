@@ -1,4 +1,4 @@
-"""Write addresses onto pods: a few requests at a time, as fast as the API server takes them."""
+"""Write addresses onto pods: a few requests at a time, as fast as the API server accepts them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 THREADS = 8
 PATCH_SECONDS = 4.0
-"""Time of one request: it has ended before another leader may write."""
+"""Timeout of one request: it has ended before another leader may write."""
 LEAST_BACKOFF_SECONDS = 0.25
 MOST_BACKOFF_SECONDS = 15.0
 UNREACHABLE_PAUSE_SECONDS = 0.5
@@ -31,10 +31,10 @@ _HEADERS = {
 
 
 class Result(StrEnum):
-    """Say what became of a write: a metric label, so the set is closed.
+    """Name what became of a write: a metric label, so the set is closed.
 
-    gone: the pod is not there any more, or another of its name is. throttled: the server asked to wait. refused: a person must
-    mend privileges or policy. failed: no answer, or a failure of the server.
+    gone: the pod no longer exists, or another one has its name. throttled: the server asked to wait. refused: a person must correct
+    privileges or policy. failed: no answer, or a failure of the server.
     """
 
     PUBLISHED = "published"
@@ -45,9 +45,9 @@ class Result(StrEnum):
 
 
 class Publisher:
-    """Carry out the units of *queue*.
+    """Publish the units of *queue*.
 
-    *lacks* says what a unit lacks at this moment, *wrote* is told of what was written. Nothing is sent unless *may_write*.
+    *lacks* returns what a unit lacks at this moment, *wrote* gets what was written. Nothing is sent unless *may_write*.
     *on_result* gets the result and the seconds since the unit was added.
     """
 
@@ -71,12 +71,12 @@ class Publisher:
         self._threads = [threading.Thread(target=self._run, name=f"publish-{n}", daemon=True) for n in range(threads)]
 
     def start(self) -> None:
-        """Begin."""
+        """Start the threads."""
         for thread in self._threads:
             thread.start()
 
     def stop(self) -> None:
-        """End once the requests that are on their way have."""
+        """End the threads, once the requests under way have ended."""
         self._queue.stop()
         deadline = self._monotonic() + PATCH_SECONDS
         for thread in self._threads:
@@ -88,14 +88,14 @@ class Publisher:
             unit, since = taken
             try:
                 self.publish(unit, since)
-            except Exception:  # this thread must go on: without it nobody is told anything
+            except Exception:  # this thread must go on: without it fewer publish, in the end none
                 log.exception("pod %s/%s: publishing failed unexpectedly", unit.namespace, unit.name)
                 self._again(unit, since)
             finally:
                 self._queue.done(unit)
 
     def publish(self, unit: Unit, since: float) -> None:
-        """Write what one pod lacks; what fails is put back into the queue."""
+        """Write what one pod lacks; put it back into the queue where that fails."""
         wanted = self._lacks(unit)
         if wanted is None or not self._may_write():
             self._failures.pop(unit, None)
@@ -104,7 +104,7 @@ class Publisher:
         if result in (Result.PUBLISHED, Result.GONE):
             self._failures.pop(unit, None)
         elif result is Result.THROTTLED:
-            self._queue.add_later(unit, 0.0, since)  # the pause of all is what the server asked for
+            self._queue.add_later(unit, 0.0, since)  # the pause of the whole queue is what the server asked for
         else:
             self._again(unit, since)
         if result is Result.PUBLISHED:
@@ -142,7 +142,7 @@ class Publisher:
 
 
 def _is_another_pod(response: Response) -> bool:
-    """Tell the answer to a write that names the uid of a pod which is not there any more."""
+    """Return whether a write was refused because the pod of this name now has another uid."""
     if response.status != 422:
         return False
     causes = (response.json().get("details") or {}).get("causes") or ()

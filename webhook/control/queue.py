@@ -1,4 +1,4 @@
-"""Hand out work fairly: namespaces take turns, and within one its jobs do, so that none starves another."""
+"""Hand out work fairly: namespaces take turns, and within each its jobs do, so that none starves another."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class FairQueue:
             self._changed.notify()
 
     def pause(self, seconds: float) -> None:
-        """Hand nothing out for a while: the server asked for it."""
+        """Hand out nothing for a while, as the API server asked."""
         with self._changed:
             self._not_before = max(self._not_before, self._monotonic() + seconds)
 
@@ -64,7 +64,7 @@ class FairQueue:
             return None
 
     def done(self, unit: Unit) -> None:
-        """Tell that a unit is no longer worked on."""
+        """Mark a unit as no longer worked on."""
         with self._changed:
             again = self._working.pop(unit, None)
             if again is not None:
@@ -80,7 +80,7 @@ class FairQueue:
             self._length = 0
 
     def stop(self) -> None:
-        """Let every ``get`` return None."""
+        """Make every ``get`` return None, from now on."""
         with self._changed:
             self._stopped = True
             self._changed.notify_all()
@@ -92,13 +92,13 @@ class FairQueue:
         return max(0.0, min(times) - now) if times else None
 
     def _put_due(self, now: float) -> None:
-        """Put what is to be tried again by now; what was added in the meantime, or put off, has no time of its own any more."""
+        """Queue what is due to be tried again; entries of units that were since added, or given a later time, are void."""
         before = self._length
         while self._later and (self._later[0][0] <= now or self._is_dropped(*self._later[0])):
             due, unit = heapq.heappop(self._later)
             if not self._is_dropped(due, unit):
                 self._put(unit, self._due[unit][1])
-        self._changed.notify(self._length - before)  # one thread's timer has ended, and there may be work for more
+        self._changed.notify(self._length - before)  # one thread's wait has ended, and there may be work for more
 
     def _is_dropped(self, due: float, unit: Unit) -> bool:
         return self._due.get(unit, (None, 0.0))[0] != due

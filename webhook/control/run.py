@@ -7,7 +7,6 @@ import contextlib
 import logging
 import os
 import secrets
-import signal
 import socket
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,6 +24,7 @@ from webhook.http.health import make_health_app
 from webhook.http.listener import ListenAddress, Listener, bind
 from webhook.http.logs import log_fields
 from webhook.http.pool import WorkerPool
+from webhook.http.signals import StopSignals
 from webhook.kube.connection import Connection, connect
 from webhook.kube.lease import Leader
 
@@ -38,10 +38,10 @@ _SERVICE_ACCOUNT_NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount
 
 @dataclass(frozen=True, slots=True)
 class ControllerSettings:
-    """Hold what `control` was told.
+    """Hold the settings of ``fabric-injector control``.
 
-    *namespace* holds the Lease and the certificates, empty for the service account's own. *certificates*: keep them; *service* and
-    *webhook_configuration* are whose.
+    *namespace* holds the Lease and the certificates, empty for the service account's own. *certificates*: keep those of *service*,
+    and publish their CA in *webhook_configuration*.
     """
 
     metrics_listen: ListenAddress
@@ -52,13 +52,13 @@ class ControllerSettings:
 
 
 class _Part(Protocol):
-    """Run in threads of its own from start to stop."""
+    """Do some of the work, in threads of its own."""
 
     def start(self) -> None:
-        """Begin."""
+        """Start the threads."""
 
     def stop(self) -> None:
-        """End."""
+        """End the threads."""
 
 
 def run(settings: ControllerSettings) -> bool:
@@ -79,7 +79,7 @@ def run(settings: ControllerSettings) -> bool:
 
 
 def own_namespace() -> str:
-    """Return the namespace of the service account, else the usual one."""
+    """Return the namespace of the service account, else DEFAULT_NAMESPACE."""
     try:
         return _SERVICE_ACCOUNT_NAMESPACE.read_text().strip() or DEFAULT_NAMESPACE
     except OSError:
@@ -87,7 +87,7 @@ def own_namespace() -> str:
 
 
 def identity() -> str:
-    """Return a name that no other process has, also not this pod's after a restart."""
+    """Return a name that no other process has, nor this pod's container after a restart."""
     return f"{os.environ.get('POD_NAME') or socket.gethostname()}_{secrets.token_hex(4)}"
 
 
@@ -112,10 +112,7 @@ async def _run(
     pool = WorkerPool("health", waiting=32)
     health = Bridge(make_health_app(controller.checks, metrics.registry), pool, Limits(body_bytes=0))
     listener = Listener(sock, health, connections=100)
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
+    stop = StopSignals().asked
     await listener.start()
     log_fields(
         log, logging.INFO, "controlling", {"metrics": listener.url, "lease": f"{namespace}/{LEASE}", "identity": me}
@@ -141,7 +138,8 @@ async def _run(
 def _certificates(
     connection: Connection, settings: ControllerSettings, leader: Leader, metrics: ControllerMetrics
 ) -> _Part:
-    """Prepare to keep the certificates; the cryptography library is loaded only for that."""
+    """Prepare to keep the certificates."""
+    # imported here, for it loads the cryptography library, which costs 8 MB
     from webhook.control.certificates.sync import CertificateSettings, CertificateSync
 
     kept = CertificateSettings(settings.namespace, settings.service, settings.webhook_configuration)
@@ -155,6 +153,6 @@ def _certificates(
 
 
 def _end(*parts: _Part) -> None:
-    """Stop writing first, then let the next replica begin: the caller gives the order."""
+    """Stop one after the other: what writes before the leader, whose end lets the next replica write."""
     for part in parts:
         part.stop()

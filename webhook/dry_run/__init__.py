@@ -1,6 +1,6 @@
-"""Judge the pods of workload manifests as admission would, and show the result: the core of the dry run, command line and HTTP."""
+"""Decide about the pods of workload manifests as admission would, and render the result, for the command line and HTTP."""
 
-from webhook.dry_run.judge import DryRun, PodResult, dry_run, dry_run_document, judge
+from webhook.dry_run.judge import DryRun, PodResult, dry_run, judge
 from webhook.dry_run.page import render_page
 from webhook.dry_run.render import RENDERERS, render_diff, render_json, render_patch, render_pod
 
@@ -9,7 +9,6 @@ __all__ = [
     "DryRun",
     "PodResult",
     "dry_run",
-    "dry_run_document",
     "judge",
     "render_diff",
     "render_json",

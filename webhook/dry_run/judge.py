@@ -15,7 +15,7 @@ from webhook.dry_run.templates import Ignored, Template, Templates, find_templat
 class PodResult:
     """Hold the answer about one pod: *before* as it reaches admission, *after* as it leaves, *patch* from one to the other.
 
-    *rendezvous*: ``master``, ``worker`` or empty. *observed*: the namespace only observes; the decisions tell what would be.
+    *rendezvous*: ``master``, ``worker`` or empty. *observed*: the namespace only observes; the decisions are what would be done.
     """
 
     source: str
@@ -67,19 +67,19 @@ class PodResult:
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """Hold the answers about an input, in its order."""
+    """Hold the answers about all pods of an input, in its order."""
 
     pods: tuple[PodResult, ...]
     ignored: tuple[Ignored, ...]
 
     @property
     def is_broken(self) -> bool:
-        """Tell whether a part of the input is of a structure that no cluster would take."""
+        """Return whether some part of the input has a structure that no cluster would accept."""
         return any(part.broken for part in self.ignored)
 
     @property
     def is_allowed(self) -> bool:
-        """Tell whether every pod is allowed."""
+        """Return whether every pod is allowed."""
         return all(pod.allowed for pod in self.pods)
 
     def as_json(self) -> Object:
@@ -100,15 +100,8 @@ def dry_run(text: str, *, namespace: str | None, profile: str | None, profiles: 
     return judge(templates, profile=profile, profiles=profiles, world=world)
 
 
-def dry_run_document(
-    text: str, *, namespace: str | None, profile: str | None, profiles: Profiles, world: World
-) -> Object:
-    """Do as ``dry_run`` does, and return the document."""
-    return dry_run(text, namespace=namespace, profile=profile, profiles=profiles, world=world).as_json()
-
-
 def judge(templates: Templates, *, profile: str | None, profiles: Profiles, world: World) -> DryRun:
-    """Judge the pods that were found in an input; raises Unavailable where the cluster cannot be asked."""
+    """Judge the pods that were found in an input. Raises Unavailable where the cluster cannot be asked."""
     present = {
         name: None if profile is not None else world.namespace(name) or world.fresh_namespace(name)
         for name in dict.fromkeys(template.namespace for template in templates.pods)
@@ -146,7 +139,7 @@ def _judge(
 
 
 def _unsent(namespace: Namespace | None, verdict: Verdict) -> tuple[str, ...]:
-    """Warn where the webhook may never see the pod that the verdict is of."""
+    """Return a warning where the webhook may never be called for the pod."""
     if namespace is None or not verdict.profile or names.PROFILE in namespace.labels:
         return ()
     return (

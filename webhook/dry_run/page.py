@@ -1,4 +1,4 @@
-"""Write a dry run for the page: what it shows of each pod, every text free of what would not show, or would reorder what does."""
+"""Render a dry run for the page: every text is free of characters that are invisible, or that reorder those beside them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from webhook.dry_run.yaml_text import yaml_lines, yaml_text
 
 _NAME_LENGTH = 300
 _MESSAGE_LENGTH = 4_000
-"""Longer than any that a cluster would take; a manifest may hold texts of megabytes where a name is due."""
+"""Longer than any that a cluster would accept; a manifest may hold megabytes of text where a name belongs."""
 _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+\d+(?:,\d+)? @@\Z")
 _KEY = re.compile(r"( *)((?:- )*)([^\s:'\"][^:]*):")
 
 
 def render_page(run: DryRun) -> str:
-    """Write the document: ``diff`` and ``yaml`` are texts of many lines, ``diff`` empty where nothing is changed.
+    """Render the page's JSON document: ``diff`` and ``yaml`` are texts of many lines, ``diff`` empty where nothing is changed.
 
     Each hunk's heading names the fields above its first line: ``@@ -40,6 +46,11 @@ spec.containers.env``.
     """
@@ -86,6 +86,6 @@ def path_above(lines: list[str], index: int) -> list[str]:
 
 
 def _depth(line: str) -> float:
-    """Return how deep a line stands; an item of a list stands half a step below the key of the list, which has its indent."""
+    """Return how deep a line is indented; an item of a list, indented as the key of the list is, counts half a step more."""
     indent = len(line) - len(line.lstrip(" "))
     return indent + 0.5 if line[indent : indent + 2] == "- " else float(indent)

@@ -1,4 +1,4 @@
-"""Write a dry run for people and programs: the document, a diff, the patches, the resulting pods."""
+"""Render a dry run for people and programs: as JSON document, diff, patches or resulting pods."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _MAX_LINES = 20_000
 
 
 def render_json(run: DryRun) -> str:
-    """Write the document."""
+    """Render the JSON document."""
     return json.dumps(run.as_json(), indent=2, ensure_ascii=False) + "\n"
 
 
 def render_patch(run: DryRun) -> str:
-    """Write a JSON list with an entry for each pod, whose ``patch`` is what ``kubectl patch --type=json`` takes."""
+    """Render a JSON list with an entry for each pod, whose ``patch`` is what ``kubectl patch --type=json`` takes."""
     entries = [
         {
             "source": pod.source,
@@ -38,7 +38,7 @@ def render_patch(run: DryRun) -> str:
 
 
 def render_pod(run: DryRun) -> str:
-    """Write a YAML stream of the pods as they leave admission; of a denied pod a comment."""
+    """Render a YAML stream of the pods as they leave admission; a denied pod is a comment."""
     parts = []
     for pod in run.pods:
         if pod.allowed:
@@ -49,7 +49,7 @@ def render_pod(run: DryRun) -> str:
 
 
 def render_diff(run: DryRun) -> str:
-    """Write for each pod a heading, a unified diff of its YAML, the decisions and the warnings."""
+    """Render for each pod a heading, a unified diff of its YAML, the decisions and the warnings."""
     parts = ["\n".join(_diff_part(pod)) for pod in run.pods]
     if run.ignored:
         parts.append("\n".join(f"{printable(part.source)}: {printable(part.message)}" for part in run.ignored))
@@ -68,12 +68,12 @@ def _diff_part(pod: PodResult) -> list[str]:
 
 
 def heading(pod: PodResult) -> str:
-    """Name a pod and where it came from in one line."""
+    """Return a line that names a pod and where it came from."""
     return printable(f"{pod.source}: pod {pod.namespace}/{pod.name}", limit=None)
 
 
 def summary(pod: PodResult) -> str:
-    """Say in one line what was decided: ``allowed, profile rdma-shared, torchx, master of train-x-3f9a01c2de``."""
+    """Return a line that says what was decided: ``allowed, profile rdma-shared, torchx, master of train-x-3f9a01c2de``."""
     if not pod.allowed:
         return f"denied: {printable(pod.message, limit=None)}"
     facts = ["allowed"]
@@ -87,19 +87,19 @@ def summary(pod: PodResult) -> str:
 
 
 def unchanged(pod: PodResult) -> str:
-    """Say that an allowed pod stays as it is, and what the decisions mean where its namespace only observes."""
+    """Return a line for an allowed pod that is not changed; where its namespace only observes, what the decisions below mean."""
     if pod.observed:
         return f"nothing is changed or denied, as label {names.MODE} of the namespace says; this would be:"
     return "nothing is changed"
 
 
 def told_decisions(pod: PodResult) -> list[Decision]:
-    """Return the decisions that the summary has not told already."""
+    """Return the decisions, without the one that the summary of a denied pod repeats."""
     return [decision for decision in pod.decisions if pod.allowed or decision.message != pod.message]
 
 
 def told_warnings(pod: PodResult) -> list[str]:
-    """Return the warnings that no decision has told already, printable."""
+    """Return the warnings as printable text, without those that a decision repeats."""
     if pod.observed:
         return []
     told = {printable(decision.message) for decision in told_decisions(pod)}
@@ -109,7 +109,7 @@ def told_warnings(pod: PodResult) -> list[str]:
 def diff_lines(pod: PodResult, *, whole: str = "-o pod", patch: str = "-o patch") -> list[str]:
     """Return the unified diff of a pod's YAML, without line ends; empty where nothing is changed.
 
-    *whole* and *patch* name, to its reader, what shows the pod and the patch in full.
+    *whole* and *patch* tell the reader where to find the pod and the patch in full.
     """
     if pod.after is pod.before or pod.after == pod.before:
         return []
@@ -122,7 +122,7 @@ def diff_lines(pod: PodResult, *, whole: str = "-o pod", patch: str = "-o patch"
 
 
 def _folded(after: Object, before: Object, whole: str) -> Object:
-    """Return the pod with the wait container's script in one line, where that container is new: nobody reads it in each diff."""
+    """Return the pod with the script of a new wait container folded into one line: nobody wants to read it in each diff."""
     if any(_is_wait(container) for container in podspec.init_containers(before)):
         return after
     folded = [
@@ -149,4 +149,4 @@ RENDERERS: Mapping[str, tuple[str, Callable[[DryRun], str]]] = {
     "patch": ("application/json", render_patch),
     "pod": ("application/yaml", render_pod),
 }
-"""The forms of output, by name: content type and function."""
+"""Content type and function of each form of output, by its name."""

@@ -1,6 +1,6 @@
-"""Bring a pod that an API server returned into a form that can be compared with the pod that was sent.
+"""Make a pod that an API server returned comparable with the pod that was sent.
 
-What the API server does to every pod (defaults, its own order of fields, its way to write quantities) would hide what webhooks did.
+What the API server does to every pod (defaults, its own order of fields and form of quantities) would hide what webhooks did.
 Source: kubernetes pkg/apis/core/v1/defaults.go; admission plugins ServiceAccount, Priority, DefaultTolerationSeconds.
 """
 
@@ -37,7 +37,7 @@ _ANYWHERE: Mapping[str, Any] = {"apiVersion": "v1", "protocol": "TCP", "defaultM
 
 
 def comparable(returned: Object, sent: Object) -> Object:
-    """Return *returned* in the order of *sent*, without the defaults that *sent* does not hold; both are left as they are."""
+    """Return *returned* in the order of *sent*, without the defaults that *sent* lacks; neither argument is changed."""
     spec, sent_spec = returned.get("spec") or {}, sent.get("spec") or {}
     account = sent_spec.get("serviceAccountName")
     kept = _drop(spec, sent_spec, {**_SPEC, "serviceAccount": account} if account else _SPEC)
@@ -68,7 +68,7 @@ def _is_token(item: Object) -> bool:
 
 
 def _filter(holder: Object, sent: Object, key: str, is_default: Callable[[Object], bool]) -> None:
-    """Drop the items of a list that are defaults and that were not sent."""
+    """Remove the items of a list that are defaults and were not sent."""
     if key in holder:
         own = sent.get(key) or ()
         holder[key] = [item for item in holder[key] if item in own or not is_default(item)]
@@ -77,7 +77,7 @@ def _filter(holder: Object, sent: Object, key: str, is_default: Callable[[Object
 
 
 def _drop(holder: Object, sent: Object, defaults: Mapping[str, Any]) -> Object:
-    """Drop the entries that are defaults (None: whatever the value) and that were not sent."""
+    """Return *holder* without the entries that are defaults (None: whatever the value) and were not sent."""
     return {
         key: value
         for key, value in holder.items()
@@ -86,7 +86,7 @@ def _drop(holder: Object, sent: Object, defaults: Mapping[str, Any]) -> Object:
 
 
 def _align(value: Any, sent: Any, *, is_quantity: bool = False) -> Any:
-    """Order the keys as they were sent, keep what was sent empty and is left out, and quantities as they were written."""
+    """Return *value* with its keys in the order in which they were sent, empty values that were sent, and quantities as written."""
     if isinstance(value, dict):
         known = sent if isinstance(sent, dict) else {}
         aligned = {}

@@ -1,6 +1,6 @@
-"""Write JSON values as YAML for people: block style, keys in the order of the object, texts over several lines as they are.
+"""Write JSON values as YAML for people: block style, keys in the order of the object, texts of several lines as they are.
 
-Written here because PyYAML takes ten times as long, which shows on a job of a thousand pods. Only printable characters come out.
+PyYAML would take ten times as long, which can be felt on a job of a thousand pods. The output holds printable characters only.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 _PLAIN = re.compile(r"(?:[^\W\d]|[/$(]|--?[A-Za-z])[^\n]*\Z|[0-9]+(?:[mkMGTPE]|[KMGTPE]i)\Z")
-"""Texts that no YAML parser takes for anything else; among them quantities, ``64000m``."""
+"""Texts that every YAML parser reads as strings without quotes; among them quantities, ``64000m``."""
 _RESERVED = frozenset(("null", "true", "false", "yes", "no", "on", "off", "y", "n"))
 
 
@@ -57,7 +57,7 @@ def _entry(head: str, value: Any, indent: str, *, is_item: bool) -> Iterator[str
 
 
 def _is_literal(text: str) -> bool:
-    """Tell a text over several lines that a literal block can hold as it is."""
+    """Return whether a text has several lines that a literal block can hold unchanged."""
     if "\n" not in text[:-1] or text[0] in " \n" or text.endswith("\n\n"):
         return False
     return text.replace("\n", "").isprintable()

@@ -1,1 +1,1 @@
-"""Serve HTTP, whoever it is for."""
+"""Serve HTTP for both processes: connections and their bounds, refusals, health, metrics, logs and signals."""

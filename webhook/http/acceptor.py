@@ -1,4 +1,8 @@
-"""Accept connections, each with a TLS context of its own time and a deadline for its handshake."""
+"""Accept connections, each with the newest TLS context and a deadline for its handshake.
+
+asyncio's own server does not do: it keeps the SSL context of its start, while ours is replaced whenever the certificate is, and it
+shows a connection only once its handshake is done, so that clients which never finish one could be neither counted nor dropped.
+"""
 
 from __future__ import annotations
 
@@ -12,24 +16,24 @@ from functools import partial
 from webhook.http.connection import Connections, HttpConnection
 
 HANDSHAKE_SECONDS = 10.0
-GOODBYE_SECONDS = 3.0
-"""How long a client may take to confirm the end of a TLS connection."""
+CLOSING_SECONDS = 3.0
+"""How long a client may take to confirm the end of a TLS connection (close_notify)."""
 BACKLOG = 1024
 BURST = 8
-"""Most connections accepted before those that are open get their turn: a handshake costs as much as a review."""
+"""Most connections accepted in one go: a handshake costs as much as a review, and those that are open wait meanwhile."""
 PAUSE_SECONDS = 0.5
-"""Pause where the system has no more file descriptors."""
-TOLD_SECONDS = 10.0
-"""Shortest time between two lines about failed handshakes, of which anybody can cause many."""
+"""Pause where no connection can be accepted for want of file descriptors or memory."""
+LOG_SECONDS = 10.0
+"""Least time between two log lines about failed handshakes: any client can cause any number of them."""
 
 log = logging.getLogger(__name__)
 
 
 class Acceptor:
-    """Accept on a bound socket until stopped; *context* is asked for each connection, None means no TLS.
+    """Accept on a bound socket until stopped; *context* is asked anew for each connection, None means no TLS.
 
-    Each connection gets the newest context, so that neither a certificate nor what clients must show is ever changed in a
-    context that is in use. *on_dropped* is told why a connection was ended without an answer: ``handshake`` or ``too-many``.
+    A context in use is never changed, see ``certs.serving``. *on_dropped* gets the reason why a connection was ended without an
+    answer: ``handshake`` or ``too-many``.
     """
 
     def __init__(
@@ -43,17 +47,17 @@ class Acceptor:
         self._socket, self._connections, self._make, self._context = sock, connections, make, context
         self._on_dropped = on_dropped
         self._loop = asyncio.get_running_loop()
-        self._untold, self._told_at = 0, -TOLD_SECONDS
+        self._failures, self._logged_at = 0, -LOG_SECONDS
         self._is_stopped = False
-        self._waiting: set[socket.socket] = set()
+        self._unowned: set[socket.socket] = set()  # accepted, and no transport will close them yet
         sock.setblocking(False)
         self._loop.add_reader(sock, self._accept)
 
     def stop(self) -> None:
-        """Take what has come, and refuse what comes from now on."""
+        """Accept what has come, and refuse what comes from now on."""
         if self._is_stopped:
             return
-        self._accept(BACKLOG)
+        self._accept(BACKLOG)  # to close the socket would reset the connections that wait in its backlog
         self._is_stopped = True
         self._loop.remove_reader(self._socket)
         self._socket.close()
@@ -75,14 +79,14 @@ class Acceptor:
                 continue
             accepted.setblocking(False)
             connection = self._make()
-            greeting = self._loop.create_task(self._greet(connection, accepted, str(peer[0])))
-            self._connections.greeting.add(connection)
-            self._connections.silent[connection] = greeting.cancel
-            self._waiting.add(accepted)
-            greeting.add_done_callback(partial(self._greeted, connection, accepted))
+            handshake = self._loop.create_task(self._shake_hands(connection, accepted, str(peer[0])))
+            self._connections.handshaking.add(connection)
+            self._connections.silent[connection] = handshake.cancel
+            self._unowned.add(accepted)
+            handshake.add_done_callback(partial(self._handshake_done, connection, accepted))
 
     def _pause(self, error: OSError) -> None:
-        """Wait for file descriptors or memory: to accept again at once would only burn the processor."""
+        """Stop accepting for a while: the socket stays readable, so that the loop would try again at once, and for ever."""
         log.error("connections wait: %s", error.strerror or error)
         self._loop.remove_reader(self._socket)
         self._loop.call_later(PAUSE_SECONDS, self._resume)
@@ -91,11 +95,10 @@ class Acceptor:
         if not self._is_stopped:
             self._loop.add_reader(self._socket, self._accept)
 
-    async def _greet(self, connection: HttpConnection, accepted: socket.socket, peer: str) -> None:
-        """Bring a connection through its handshake."""
-        self._waiting.remove(accepted)
+    async def _shake_hands(self, connection: HttpConnection, accepted: socket.socket, peer: str) -> None:
+        self._unowned.remove(accepted)
         context = self._context() if self._context else None
-        deadlines = (HANDSHAKE_SECONDS, GOODBYE_SECONDS) if context else (None, None)
+        deadlines = (HANDSHAKE_SECONDS, CLOSING_SECONDS) if context else (None, None)  # asyncio takes none without TLS
         try:
             await self._loop.connect_accepted_socket(
                 lambda: connection,
@@ -106,22 +109,24 @@ class Acceptor:
             )
         except OSError as error:
             self._on_dropped("handshake")
-            self._tell(peer, error)
+            self._log_failure(peer, error)
 
-    def _greeted(self, connection: HttpConnection, accepted: socket.socket, greeting: asyncio.Task[None]) -> None:
-        if connection in self._connections.greeting:  # its handshake failed
-            self._connections.greeting.remove(connection)
+    def _handshake_done(
+        self, connection: HttpConnection, accepted: socket.socket, handshake: asyncio.Task[None]
+    ) -> None:
+        if connection in self._connections.handshaking:  # it failed: connection_made was never called
+            self._connections.handshaking.remove(connection)
             self._connections.silent.pop(connection)
-        if accepted in self._waiting:  # dropped before its task began; later its transport closes it
-            self._waiting.remove(accepted)
+        if accepted in self._unowned:  # dropped before its task began
+            self._unowned.remove(accepted)
             accepted.close()
 
-    def _tell(self, peer: str, error: OSError) -> None:
-        """Log what is worth it: port scans and probes that only connect are not."""
+    def _log_failure(self, peer: str, error: OSError) -> None:
+        """Log errors of TLS only: port scans and probes that connect and leave are of no interest."""
         if not isinstance(error, ssl.SSLError):
             return
-        self._untold += 1
-        if self._loop.time() < self._told_at + TOLD_SECONDS:
+        self._failures += 1
+        if self._loop.time() < self._logged_at + LOG_SECONDS:
             return
-        log.warning("TLS handshake with %s failed: %s (%d since the last such line)", peer, error, self._untold)
-        self._untold, self._told_at = 0, self._loop.time()
+        log.warning("TLS handshake with %s failed: %s (%d since the last such line)", peer, error, self._failures)
+        self._failures, self._logged_at = 0, self._loop.time()

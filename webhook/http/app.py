@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 def make_app(name: str, on_refused: Callable[[Refusal], None] = lambda refusal: None) -> Flask:
     """Make an application without routes, where each exception becomes the answer that ``refusal`` names for it.
 
-    *on_refused* is told of each; the traceback of an internal error goes to the log, never into the answer.
+    *on_refused* gets each of them; the traceback of an internal error goes to the log, never into the answer.
     """
     app = Flask(name, static_folder=None)
 

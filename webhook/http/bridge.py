@@ -1,6 +1,7 @@
 """Call a WSGI application from uvicorn: whole bodies are read in the event loop, the application runs in a thread.
 
-A stalled body or a silent connection therefore never holds a thread, as it does with WSGI servers and ready-made adapters.
+A stalled body or a silent connection therefore never holds a thread, as it does with WSGI servers; adapters such as asgiref's and
+a2wsgi's bound neither how large a body may be nor how long it may take.
 """
 
 from __future__ import annotations
@@ -44,9 +45,9 @@ class Limits:
 
 
 class Bridge:
-    """Stand for the WSGI application *app* as an ASGI application.
+    """Make an ASGI application of the WSGI application *app*.
 
-    *refuse* says why no request can be taken now, or None. *on_refused* is told what is answered without asking the application.
+    *refuse* says why no request can be taken now, or None. *on_refused* gets each answer that the application was not asked for.
     While *closing* is set, every answer asks its client to connect anew.
     """
 
@@ -106,7 +107,9 @@ class Bridge:
                     if left < 0:
                         return TOO_LARGE
                     parts.append(part)
-                    self._held_bytes += len(part)
+                    self._held_bytes += len(
+                        part
+                    )  # until the answer is sent: many small bodies need as much as a few large
                     if self._held_bytes > self._limits.held_bytes:
                         return OVERLOADED
                     if not message["more_body"]:
@@ -125,7 +128,7 @@ class Bridge:
 
     async def _send(self, answer: Answer, receive: Receive, send: Send, *, drain: bool) -> None:
         status, headers, content = answer
-        if self.closing or drain or status == TOO_SLOW.code:
+        if self.closing or drain or status == TOO_SLOW.code:  # nobody waits for the rest of a late body
             headers = [*headers, CLOSE]
         await send({"type": "http.response.start", "status": status, "headers": headers})
         if drain:

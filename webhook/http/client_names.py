@@ -17,14 +17,14 @@ log = logging.getLogger(__name__)
 
 
 class NamedConnection(HttpConnection):
-    """Hand the requests of a client without an allowed name to *strangers*; asked once for each connection."""
+    """Hand the requests of a client without an allowed name to *strangers*; the certificate is looked at once per connection."""
 
     def __init__(self, config: Config, connections: Connections, *, names: frozenset[str], strangers: Bridge) -> None:
         super().__init__(config, connections)
         self._names, self._strangers = names, strangers
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn narrows it too
-        """Take the connection, and look at the certificate."""
+        """Set the connection up, and choose who answers by the certificate, which is known once the handshake is done."""
         super().connection_made(transport)
         found = names_of(transport.get_extra_info("peercert") or {})
         if self._names.isdisjoint(found):

@@ -1,4 +1,8 @@
-"""Keep HTTP connections that send or read nothing, or nothing whole, from costing more than a file descriptor for a while."""
+"""Bound what an HTTP connection may cost: how long, and with how many bytes, a client may leave something unfinished.
+
+uvicorn has one timeout, for idle connections after their first answer. A client that sends nothing, half a head, endless trailers,
+or reads no answers is waited for without end, and with what it sent in memory.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ from uvicorn.server import ServerState
 KEEP_ALIVE_SECONDS = 120
 """Longer than the 90 s after which the API server drops an idle connection: else it may send on one that was just closed."""
 HEAD_SECONDS = 10.0
+"""How long a request's head may take from its first byte."""
 HEAD_BYTES = 64 << 10
 READ_SECONDS = 10.0
 """How long a client may leave answers unread once they fill its buffers."""
@@ -20,72 +25,71 @@ UNREAD_BYTES = 64 << 10
 PIPELINED = 64
 """Most requests of one connection that wait for the answer to an earlier one."""
 
-
 Waiting: TypeAlias = dict[object, Callable[[], object]]
-"""Connections that only wait for their client, longest first, and what ends each."""
+"""Connections that only wait for their client, the one that waits longest first, with the function that ends each."""
 
 
 class Connections(ServerState):
     """Hold the connections of one listener, and which of them only wait.
 
-    *silent*: they have never sent a request. *greeting*: those of them whose TLS handshake is not done. *idle*: they have sent
+    *silent*: they have never sent a request. *handshaking*: those of them whose TLS handshake is not done. *idle*: they have sent
     none since the last answer.
     """
 
     def __init__(self, most: int) -> None:
         super().__init__()
         self.most = most
-        self.greeting: set[object] = set()
+        self.handshaking: set[object] = set()
         self.silent: Waiting = {}
         self.idle: Waiting = {}
 
     @property
     def count(self) -> int:
-        """Return how many there are, those that shake hands included."""
-        return len(self.connections) + len(self.greeting)
+        """Return how many there are, with those in their handshake."""
+        return len(self.connections) + len(self.handshaking)
 
     def make_room(self) -> bool:
         """Drop the connection that waits longest where there are too many; return whether one more may be taken."""
         if self.count < self.most:
             return True
-        for waiting in (self.silent, self.idle):
+        for waiting in (self.silent, self.idle):  # an idle client has shown that it sends requests, and may again
             if waiting:
                 oldest = next(iter(waiting))
-                self.greeting.discard(oldest)
+                self.handshaking.discard(oldest)
                 waiting.pop(oldest)()
                 return True
         return False
 
     def drop_all(self) -> None:
-        """End every connection at once."""
-        for connection in list(self.greeting):
+        """Abort every connection, whatever it is doing."""
+        for connection in list(self.handshaking):
             self.silent[connection]()
         for connected in list(self.connections):
             connected.transport.abort()
 
 
 class HttpConnection(HttpToolsProtocol):
-    """Speak HTTP/1.1 as uvicorn does, with deadlines and bounds for what uvicorn would wait for and hold for ever."""
+    """Speak HTTP/1.1 as uvicorn does, with a deadline or a bound for each thing that uvicorn waits for or holds."""
 
     def __init__(self, config: Config, connections: Connections) -> None:
         super().__init__(config, connections, {})
-        self._greeting, self._silent, self._idle = connections.greeting, connections.silent, connections.idle
+        self._handshaking, self._silent, self._idle = connections.handshaking, connections.silent, connections.idle
         self._in_head = self._in_body = self._large_read = False
         self._head_bytes = 0
         self._head_timer: asyncio.TimerHandle | None = None
         self._read_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn narrows it too
-        """Take the connection."""
+        """Count the connection as silent, and give it the idle timeout that uvicorn gives only after an answer."""
         super().connection_made(transport)
         transport.set_write_buffer_limits(UNREAD_BYTES)
         self._drop = transport.abort
-        self._greeting.discard(self)
-        self._silent[self] = self._drop  # in the place that it has since it was accepted
+        self._handshaking.discard(self)
+        self._silent[self] = self._drop  # keeps the place in the order that it has since it was accepted
         self.timeout_keep_alive_task = self.loop.call_later(KEEP_ALIVE_SECONDS, self.timeout_keep_alive_handler)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the connection."""
+        """Stop the timers, which would hold the connection in memory, and forget it."""
         self._stop_head_timer()
         self._stop_read_timer()
         super().connection_lost(exc)
@@ -94,7 +98,7 @@ class HttpConnection(HttpToolsProtocol):
         self._idle.pop(self, None)
 
     def data_received(self, data: bytes) -> None:
-        """Feed the parser; a head that grows too long, or takes too long, ends the connection."""
+        """Feed the parser; end the connection where a head grows too long or takes too long."""
         self._large_read = len(data) > HEAD_BYTES
         super().data_received(data)
         if (self._is_answering() and not self._in_head) or self.transport.is_closing():
@@ -106,19 +110,20 @@ class HttpConnection(HttpToolsProtocol):
             self._head_timer = self.loop.call_later(HEAD_SECONDS, self._drop)
 
     def on_message_begin(self) -> None:
-        """Note that a head has begun."""
+        """Count the bytes of this head from nought."""
         self._in_head, self._in_body = True, False
         self._head_bytes = 0
         super().on_message_begin()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header; those that follow a chunked body would be held without a bound."""
+        """Take a header, but no trailer: those that follow a chunked body would be held without a bound."""
         if self._in_body:
             raise ValueError("trailers")
         super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """Note that the head is whole, and start on the request."""
+        """Start on the request, unless it breaks a bound."""
+        # in one large read data_received cannot tell the head from what follows it: here it is known
         if self._large_read and sum(len(name) + len(value) for name, value in self.headers) > HEAD_BYTES:
             raise ValueError("head too long")
         if len(self.pipeline) >= PIPELINED:
@@ -130,18 +135,18 @@ class HttpConnection(HttpToolsProtocol):
         super().on_headers_complete()
 
     def on_response_complete(self) -> None:
-        """Go on with what was asked meanwhile, or wait for the next request."""
+        """Go on with the next request; where none has come, the connection is idle."""
         super().on_response_complete()
         if not self._is_answering():
             self._idle[self] = self._drop
 
     def pause_writing(self) -> None:
-        """Give a client that reads no answers a while to do so."""
+        """Set a deadline for a client that reads no answers."""
         super().pause_writing()
         self._read_timer = self.loop.call_later(READ_SECONDS, self._drop)
 
     def resume_writing(self) -> None:
-        """Go on: the client reads."""
+        """Lift the deadline: the client reads."""
         super().resume_writing()
         self._stop_read_timer()
 

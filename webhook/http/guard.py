@@ -1,4 +1,4 @@
-"""Keep a loopback port from web pages of other origins: who may ask, and what browsers may do with the answers."""
+"""Keep web pages of other origins from a loopback port: check who asks, and limit what browsers do with the answers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ HEADERS = {
 
 
 def guard(app: Flask) -> None:
-    """Refuse requests under another name (421: DNS rebinding) or from another site (403), and bind browsers by HEADERS.
+    """Refuse requests under another name (421: DNS rebinding) or from another site (403), and send HEADERS with each answer.
 
     A link on another site may open ``/``, which tells nothing to that site.
     """
@@ -65,7 +65,7 @@ def guard(app: Flask) -> None:
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a Host header names this machine: ``localhost``, ``127.0.0.1:8081``, ``[::1]:8081``."""
+    """Return whether a Host header names this machine: ``localhost``, ``127.0.0.1:8081``, ``[::1]:8081``."""
     name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
     if name.lower() == "localhost":
         return True
@@ -76,7 +76,7 @@ def is_loopback(host: str) -> bool:
 
 
 def is_own(host: str, origin: str, site: str) -> bool:
-    """Tell whether a request, by its headers Host, Origin and Sec-Fetch-Site, comes from this origin or from no web page."""
+    """Return whether a request comes from this origin or from no web page, by its headers Host, Origin and Sec-Fetch-Site."""
     if site not in OWN_SITES:
         return False
     if not origin:

@@ -1,4 +1,4 @@
-"""Tell how the process is: ``/livez``, ``/readyz`` and ``/metrics``."""
+"""Answer ``/livez``, ``/readyz`` and ``/metrics``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from webhook.http.refusal import STARTING, Refusal
 
 
 class Readiness:
-    """Tell whether admission requests should come here: *checks* gives each check's problem, empty if there is none."""
+    """Decide whether admission requests should come here: *checks* gives each check's problem, empty if there is none."""
 
     def __init__(self, checks: Callable[[], Mapping[str, str]]) -> None:
         self._checks = checks

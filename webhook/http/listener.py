@@ -51,8 +51,8 @@ def bind(address: ListenAddress) -> socket.socket:
 class Listener:
     """Serve *bridge* on a bound socket to at most *connections* clients at a time.
 
-    *context* gives what a new connection is served with, where TLS is wanted. Where there are too many connections, one that only
-    waits for its client is dropped, else the new one; *on_dropped* is told why. *make* makes what serves a connection.
+    *context* returns the SSL context for a new connection; without it there is no TLS. Where there are too many connections, one that
+    only waits for its client is dropped, else the new one; *on_dropped* gets the reason. *make* makes what serves a connection.
     """
 
     def __init__(
@@ -85,11 +85,11 @@ class Listener:
 
     @property
     def url(self) -> str:
-        """Return where to reach it, ``https://127.0.0.1:8443``."""
+        """Return the URL, ``https://127.0.0.1:8443``."""
         return f"{'https' if self._context else 'http'}://{self.address}"
 
     async def start(self) -> None:
-        """Begin to accept."""
+        """Start to accept connections."""
         self._acceptor = Acceptor(self._socket, self._connections, self._connection, self._context, self._on_dropped)
 
     def stop_accepting(self) -> None:

@@ -1,4 +1,7 @@
-"""Run functions in a few threads, with a bound on how many may wait."""
+"""Run functions in a few threads, with a bound on how many may wait and for how long.
+
+ThreadPoolExecutor has neither bound, and starts threads for work that one thread does faster: see WorkerPool.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +18,11 @@ T = TypeVar("T")
 STACK_BYTES = 8 << 20
 """Stack of each thread: deep documents must end in RecursionError, whatever the C library's default (musl: 128 KiB)."""
 STUCK_SECONDS = 0.01
+"""How long nothing may be finished before another thread starts: an admission takes about 1 ms."""
 
 
 class PoolFull(Exception):
-    """Refuse work because too much is waiting already, or has waited too long."""
+    """Refuse work because too much waits already, or because it has waited too long."""
 
 
 class _Work(NamedTuple):
@@ -30,9 +34,10 @@ class _Work(NamedTuple):
 class WorkerPool:
     """Run functions in *threads* threads; *waiting* more functions are kept, each for at most *patience_seconds*.
 
-    Threads that compute only fight for the interpreter: one answers more requests for each second of processor time than two, and
-    half as many again as eight. So *spares* more start only where nothing was finished for a moment, because functions wait for
-    something else, and end when nothing waits. All of a pool is used from one event loop; only the functions run elsewhere.
+    Threads that compute only contend for the interpreter lock: one answers more requests for each second of processor time than
+    two, and half as many again as eight. So up to *spares* more start only where nothing was finished for a moment, because the
+    functions wait for something else, such as the API server; they end when nothing waits. All methods are called in one event
+    loop; only the functions run in threads.
     """
 
     def __init__(
@@ -77,20 +82,20 @@ class WorkerPool:
         self._watch = loop.call_later(STUCK_SECONDS, self._relieve, self._finished)
 
     def _start(self, name: str, target: Callable[[], None]) -> None:
-        before = threading.stack_size(STACK_BYTES)
+        before = threading.stack_size(STACK_BYTES)  # holds for every thread that the process starts from now on
         threading.Thread(target=target, name=name, daemon=True).start()
         threading.stack_size(before)
 
     def _work(self) -> None:
         while job := self._jobs.get():
             self._do(job)
-            del job  # not to be held while the thread waits
+            del job  # else a body would be held in memory until the next one comes
 
     def _work_off(self, loop: asyncio.AbstractEventLoop) -> None:
         with contextlib.suppress(Empty):
             while job := self._jobs.get_nowait():
                 self._do(job)
-        _tell(loop, self._spare_ended)
+        _call_in(loop, self._spare_ended)
 
     def _do(self, job: _Work) -> None:
         value: Any = None
@@ -101,8 +106,8 @@ class WorkerPool:
             value = job.function()
         except BaseException as raised:  # the thread must outlive whatever it runs; the waiting task gets it
             error = raised
-        self._finished += 1
-        _tell(job.future.get_loop(), self._finish, job.future, value, error)
+        self._finished += 1  # without a lock: only whether it changes is asked
+        _call_in(job.future.get_loop(), self._finish, job.future, value, error)
 
     def _finish(self, future: asyncio.Future[Any], value: Any, error: BaseException | None) -> None:
         self._pending -= 1
@@ -117,7 +122,7 @@ class WorkerPool:
         self._spares -= 1
 
 
-def _tell(loop: asyncio.AbstractEventLoop, function: Callable[..., None], *arguments: object) -> None:
+def _call_in(loop: asyncio.AbstractEventLoop, function: Callable[..., None], *arguments: object) -> None:
     """Call *function* in the event loop, if that still runs."""
     with contextlib.suppress(RuntimeError):
         loop.call_soon_threadsafe(function, *arguments)

@@ -16,7 +16,7 @@ RETRY_AFTER_SECONDS = "1"
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Answer without a decision: *code* for the client, *reason* for the metric, *message* for people."""
+    """Describe an answer that holds no decision: *code* for the client, *reason* for the metric, *message* for people."""
 
     code: int
     reason: str
@@ -65,7 +65,7 @@ STARTING = Refusal(503, "starting", "not ready yet, /readyz says why; ask again"
 
 
 class Refused(Exception):
-    """Answer a request with *refusal*."""
+    """End a request with the answer ``refusal``."""
 
     def __init__(self, code: int, reason: str, message: str) -> None:
         super().__init__(message)
@@ -73,7 +73,7 @@ class Refused(Exception):
 
 
 def refusal_for(error: BaseException) -> Refusal:
-    """Map an exception to the answer that it means; what nobody raised on purpose is INTERNAL."""
+    """Map an exception to the answer that it means; any that is not raised on purpose is INTERNAL."""
     match error:
         case Refused():
             return error.refusal

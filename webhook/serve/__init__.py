@@ -1,6 +1,6 @@
 """Serve admission, dry runs, health and metrics over HTTP.
 
-``run`` wires one process: three listeners on one event loop. ``connection`` and ``listener`` own sockets and TLS, ``bridge``
-reads whole bodies and hands them to a Flask application (``admission``, ``dry_run``, ``health``) in a thread of ``pool``. Flask
-knows nothing of uvicorn, and uvicorn nothing of Flask.
+``run`` prepares what is served from the settings; ``process`` serves it with three listeners on one event loop until SIGTERM. Of
+``webhook.http``, ``listener`` and ``connection`` own sockets and TLS, and ``bridge`` reads whole bodies and hands them to a Flask
+application (``admission``, ``dry_run``, ``health``) in a thread of ``pool``. Flask knows nothing of uvicorn, nor uvicorn of Flask.
 """

@@ -37,7 +37,7 @@ def make_admission_app(admit: Callable[[bytes], Answer], record: AdmissionRecord
 
 
 class AdmissionRecorder:
-    """Write the log line and the metrics of each admission; never a variable's value or a token."""
+    """Write the log line and the metrics of each admission: never the value of a variable, nor a token."""
 
     def __init__(self, metrics: WebhookMetrics) -> None:
         self._metrics = metrics
@@ -73,7 +73,7 @@ class AdmissionRecorder:
         )
 
     def refused(self, refusal: Refusal, received_at: float | None = None) -> None:
-        """Record an answer that holds no decision; requests to other paths or by other methods are not admissions."""
+        """Record an answer without a decision; requests to other paths or by other methods are not admissions, and left out."""
         if refusal.code in (404, 405):
             return
         seconds = None if received_at is None else time.perf_counter() - received_at

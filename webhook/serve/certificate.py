@@ -1,4 +1,4 @@
-"""Follow the certificate files: a mounted Secret gives no dependable file events, so they are read again and again."""
+"""Follow the certificate files. They are read every second: a mounted Secret gives no file events that can be relied on."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ log = logging.getLogger(__name__)
 
 
 class CertificateWatch:
-    """Take each new usable pair in a thread of its own; a fault is told once, and the old pair serves on."""
+    """Load each new usable pair, in a thread of its own; a fault is logged once, and the old pair stays in use."""
 
     def __init__(self, certificate: ServingCertificate, metrics: WebhookMetrics) -> None:
         self._certificate, self._metrics = certificate, metrics
         self._fault = ""
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._follow, name="certificate", daemon=True)
-        metrics.certificate_ends(certificate.not_after)
+        metrics.certificate_ends("serving", certificate.not_after)
 
     def start(self) -> None:
-        """Begin to follow the files."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop following; returns once the thread has ended."""
+        """End the thread, and return once it has ended."""
         self._stopping.set()
         self._thread.join()
 
     def problem(self) -> str:
-        """Say why the certificate cannot be served now; empty if it can."""
+        """Return why the certificate cannot be served now; empty if it can."""
         return self._certificate.problem(datetime.now(UTC))
 
     def _follow(self) -> None:
@@ -43,17 +43,17 @@ class CertificateWatch:
             try:
                 changed = self._certificate.poll(datetime.now(UTC))
             except CertificateError as error:
-                self._tell(str(error))
-            except Exception as error:  # the next look may go well, and nobody else would ever look again
-                self._tell(f"internal error: {error!r}")
+                self._report(str(error))
+            except Exception as error:  # the next read may succeed, and without this thread there is none
+                self._report(f"internal error: {error!r}")
             else:
                 self._fault = ""
                 if changed:
-                    self._metrics.certificate_ends(self._certificate.not_after)
+                    self._metrics.certificate_ends("serving", self._certificate.not_after)
                     self._metrics.certificate_reloaded("success")
                     log.info("certificate reloaded, good until %s", self._certificate.not_after.isoformat())
 
-    def _tell(self, fault: str) -> None:
+    def _report(self, fault: str) -> None:
         if fault != self._fault:
             self._fault = fault
             self._metrics.certificate_reloaded("error")

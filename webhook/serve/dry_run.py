@@ -17,7 +17,7 @@ from webhook.serve.page import INDEX, SAMPLES, read_page
 
 PARAMETERS = frozenset(("namespace", "output", "profile"))
 FORM = "application/x-www-form-urlencoded"
-"""What ``curl`` says of every file that it sends with -d or --data-binary."""
+"""The content type that ``curl`` gives every file that it sends with -d or --data-binary."""
 JOINED = "the body is one line: curl's -d joins the lines of a file, --data-binary keeps them"
 CONTENT_TYPES = frozenset(
     {
@@ -51,9 +51,9 @@ def make_dry_run_app(
     state: Callable[[], Object],
     renderers: Mapping[str, tuple[str, Callable[[DryRun], str]]] = OUTPUTS,
 ) -> Flask:
-    """Make the application: *judge* takes a manifest, a namespace and a profile; *state* says what the server knows.
+    """Make the application: *judge* takes a manifest, a namespace and a profile; *state* returns what the server knows.
 
-    *renderers* hold for each ``output`` its content type and how it is written.
+    *renderers* has the content type and the writer of each ``output``.
     """
     app = make_app(__name__)
     guard(app)
@@ -71,7 +71,7 @@ def make_dry_run_app(
     @app.get("/page/<path:path>")
     def asset(path: str) -> Response:
         if path not in page:
-            raise Refused(404, "not-found", f"/page/{path} is no part of the page")
+            raise Refused(404, "not-found", f"/page/{path} is not a file of the page")
         return Response(page[path].content, content_type=page[path].content_type)
 
     @app.get("/state")
@@ -87,7 +87,7 @@ def make_dry_run_app(
             )
         unknown = sorted(request.args.keys() - PARAMETERS)
         if unknown:
-            raise Refused(400, "parameter", f"{unknown[0]} is no parameter: use {', '.join(sorted(PARAMETERS))}")
+            raise Refused(400, "parameter", f"{unknown[0]} is not a parameter: use {', '.join(sorted(PARAMETERS))}")
         output = request.args.get("output", "json")
         if output not in renderers:
             raise Refused(400, "output", f"output={output}: choose one of {', '.join(renderers)}")

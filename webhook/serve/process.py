@@ -1,11 +1,10 @@
-"""Run the listeners of one process on one event loop, from the first connection to a quiet end."""
+"""Run the three listeners on one event loop, and at SIGTERM end them so that no request fails."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
 import logging
-import signal
 import socket
 import time
 from collections.abc import Callable
@@ -25,6 +24,7 @@ from webhook.http.listener import Listener
 from webhook.http.logs import log_fields
 from webhook.http.pool import WorkerPool
 from webhook.http.refusal import STRANGER
+from webhook.http.signals import StopSignals
 from webhook.serve.admission import AdmissionRecorder, make_admission_app
 from webhook.serve.metrics import WebhookMetrics
 
@@ -32,13 +32,14 @@ THREADS = 1
 SPARES = 7
 WAITING = 256
 PATIENCE_SECONDS = 4.0
-"""Longest wait for a thread: the API server gives up after 5 s, so that later work is for nobody."""
+"""Longest wait for a thread: the API server gives up after 5 s, so that a later answer is of no use."""
 CONNECTIONS = 500
 YOUNG_OBJECTS = 20_000
-"""How many new objects make the collector look for cycles: a review is a thousand that live for a millisecond."""
+"""How many new objects make the collector look for cycles: a review makes a thousand, which live for a millisecond."""
+# clients that are refused by name get a limit of their own: else their bodies could use up what the API server needs
 STRANGERS_LIMITS = Limits(held_bytes=8 << 20)
 MOST_DRAIN_SECONDS = 25.0
-"""Longest time of serving on after SIGTERM: Kubernetes kills after 30 s."""
+"""How long to serve on after SIGTERM at the most: Kubernetes kills after 30 s."""
 LINGER_SECONDS = 1.0
 GRACE_SECONDS = 3.0
 
@@ -58,9 +59,9 @@ class Sockets:
 class Service:
     """Hold what a process serves.
 
-    *quiet_seconds*: how long no admission request must have come before a process that got SIGTERM ends: as long as a Service may
-    still send new connections. *client_names*: one of them must be in a client's certificate; none: any certificate that was
-    verified, if one was asked for at all. *announcement*: fields for the line that says where it serves.
+    *quiet_seconds*: after SIGTERM the process ends once no admission request has come for so long; a Service sends new connections
+    for a while. *client_names*: a client's certificate must carry one of them; empty: any verified certificate will do, if one is
+    demanded at all. *announcement*: more fields for the log line that says where it serves.
     """
 
     admit: Callable[[bytes], Answer]
@@ -76,7 +77,7 @@ class Service:
 def serve(service: Service, sockets: Sockets) -> None:
     """Serve until SIGTERM or SIGINT."""
     gc.collect()
-    gc.freeze()
+    gc.freeze()  # what is loaded now stays: no collection needs to look through it
     gc.set_threshold(YOUNG_OBJECTS)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_serve(service, sockets))
@@ -115,7 +116,7 @@ async def _serve(service: Service, sockets: Sockets) -> None:
         Listener(sockets.dry_run, dry_run, connections=50),
         Listener(sockets.metrics, health, connections=100),
     )
-    stop = _Stop()
+    stop = StopSignals()
     for listener in listeners:
         await listener.start()
     urls = dict(zip(("admission", "dryRun", "metrics"), (each.url for each in listeners), strict=True))
@@ -139,23 +140,8 @@ def _ending(quiet_seconds: float) -> str:
     return f"ending: not ready any more, {until}"
 
 
-class _Stop:
-    """Tell of signals: SIGTERM asks for an end, SIGINT or a second signal for one at once."""
-
-    def __init__(self) -> None:
-        self.asked, self.at_once = asyncio.Event(), asyncio.Event()
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._ask, number)
-
-    def _ask(self, number: int) -> None:
-        if number == signal.SIGINT or self.asked.is_set():
-            self.at_once.set()
-        self.asked.set()
-
-
-async def _drain(bridge: Bridge, quiet_seconds: float, stop: _Stop) -> None:
-    """Wait until no request has come for *quiet_seconds*, the time is over, or a second signal comes."""
+async def _drain(bridge: Bridge, quiet_seconds: float, stop: StopSignals) -> None:
+    """Wait until no request has come for *quiet_seconds*, MOST_DRAIN_SECONDS are over, or a second signal comes."""
     begun = time.monotonic()
     while not stop.at_once.is_set():
         now = time.monotonic()

@@ -1,4 +1,4 @@
-"""Wire a webhook server from its settings: files, cluster, certificate, sockets."""
+"""Run the webhook: prepare profiles, cluster, certificate and sockets from the settings, and serve."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class WebhookSettings:
-    """Hold what ``fabric-injector serve`` was asked for.
+    """Hold the settings of ``fabric-injector serve``.
 
     *objects*: files in place of a cluster. *tls_dir* None: a throw-away certificate, for tests and demos. *quiet_seconds* and
     *client_names*: as in ``process.Service``.
@@ -60,23 +60,23 @@ class WebhookSettings:
 
 
 class CheckedWorld(World, Protocol):
-    """Answer what the cluster looks like, and how far the answers can be trusted."""
+    """Answer for the cluster as World does, and say how far the answers can be trusted."""
 
     def checks(self) -> Mapping[str, str]:
         """Return each check's problem, empty if there is none."""
 
     def snapshot(self) -> Snapshot:
-        """Return all that is held."""
+        """Return everything that is known."""
 
 
 class _Follower(Protocol):
-    """Follow what changes, from start to stop."""
+    """Follow, in a thread, something that changes."""
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
 
     def stop(self) -> None:
-        """End."""
+        """End the thread."""
 
 
 def run(settings: WebhookSettings) -> None:

@@ -18,7 +18,7 @@ from webhook.world.snapshot import Snapshot
 
 
 def state_document(profiles: Profiles, snapshot: Snapshot, problems: Mapping[str, str]) -> Object:
-    """Return all that is held, by name. *problems*: what keeps a source from being trusted, by its name; empty texts count as none.
+    """Return all that is known, by name. *problems*: why a source cannot be trusted, by its name; an empty text means no problem.
 
     Shape: ``{"version", "problems": [text], "namespaces": [], "profiles": [], "networks": [], "jobs": []}``.
     """
@@ -65,7 +65,7 @@ def _job(pod: Key, master: Master) -> Object:
 
 
 def _profile(profile: Profile) -> Object:
-    """Describe a profile in the words of its file; *settings* holds what differs from the default."""
+    """Describe a profile with the keys of its file; *settings* holds what differs from the default."""
     settings = dict(_settings(profile, Profile(profile.name)))
     settings.pop("networks", None)
     return {"name": profile.name, "networks": [_wanted(network) for network in profile.networks], "settings": settings}
@@ -76,7 +76,7 @@ def _wanted(network: ProfileNetwork) -> Object:
 
 
 def _settings(given: Any, default: Any, above: str = "") -> Iterator[tuple[str, Any]]:
-    """Give key and value of each field that is not as by *default*, ``("rendezvous.timeout", "600s")``."""
+    """Yield key and value of each field that differs from *default*, ``("rendezvous.timeout", "600s")``."""
     for field in fields(given):
         value, usual = getattr(given, field.name), getattr(default, field.name)
         key = f"{above}{to_camel(field.name)}"

@@ -1,4 +1,4 @@
-"""Ask what the API servers trust, and tell whether they would accept the certificate that is served."""
+"""Read which CAs the API servers trust, and find out whether they would accept the certificate that is served."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ class TrustWatch:
         self._thread = threading.Thread(target=self._follow, name="trust", daemon=True)
 
     def start(self) -> None:
-        """Begin to ask."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop asking; the thread ends with the request that is on its way."""
+        """End the thread, but do not wait for the request that it may have sent."""
         self._stopping.set()
 
     def problem(self) -> str:
-        """Say why the API server would refuse the certificate; empty if it would not, or nobody can tell."""
+        """Return why the API server would refuse the certificate; empty if it would not, or if that is unknown."""
         return self._problem if self._asked else "the webhook configuration was not asked for yet"
 
     def look(self) -> None:
-        """Ask once and compare; what was found last stays where there is no answer."""
+        """Read caBundle once and compare; where it cannot be read, the last result stays."""
         try:
             configuration = self._ask()
         except RequestFailed as error:
@@ -72,7 +72,7 @@ class TrustWatch:
 
 
 def distrust(certificate: ServingCertificate, configuration: WebhookConfiguration) -> str:
-    """Say which entry would refuse the certificate, and why; empty if none would."""
+    """Return which entry would refuse the certificate, and why; empty if none would."""
     for entry in configuration.entries:
         if problem := certificate.distrust(entry.ca_bundle, entry.host):
             return f"MutatingWebhookConfiguration {configuration.name}, webhook {entry.name}: {problem}"

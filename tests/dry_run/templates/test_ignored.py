@@ -22,7 +22,7 @@ IGNORED: dict[str, tuple[Any, str, str, bool]] = {
         "holds no pod template, without which a PyTorchJob is none: is a key misspelt?",
         True,
     ),
-    "text": ("hello", "document 1", "is no object", True),
+    "text": ("hello", "document 1", "is not an object", True),
     "no kind": ({"a": 1}, "document 1", "names no kind", True),
     "kind is no text": ({"kind": 5}, "document 1", "names no kind", True),
     "scaled to zero": (

@@ -1,1 +1,1 @@
-"""Keep the certificates: carry out what ``certs.rotation`` decides, in the Secret and in the webhook configuration's caBundle."""
+"""Keep the certificates: write what ``certs.rotation`` decides into the Secret and the webhook configuration's caBundle."""

@@ -1,4 +1,4 @@
-"""Say what callers trust, as the live configuration tells, and write what they are to trust."""
+"""Read from the live configuration which CAs its callers trust, and write those that they are to trust."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def trusted_everywhere(entries: Iterable[WebhookEntry]) -> set[str]:
 
 
 def ca_bundle_patch(configuration: WebhookConfiguration, ca_bundle: bytes) -> list[Object]:
-    """Return the JSON patch of every entry that trusts something else, for this version of the object only; empty if none does."""
+    """Return the JSON patch for the entries that trust something else; empty if none does. It fits this version of the object only."""
     value = base64.b64encode(ca_bundle).decode()
     changes: list[Object] = [
         {"op": "add", "path": f"/webhooks/{index}/clientConfig/caBundle", "value": value}

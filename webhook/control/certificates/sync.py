@@ -1,4 +1,4 @@
-"""Bring the Secret and the caBundle to what ``certs.rotation`` decides, again and again, while this process leads."""
+"""Write what ``certs.rotation`` decides into the Secret and the caBundle, every few seconds while this process leads."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ log = logging.getLogger(__name__)
 
 PERIOD_SECONDS = 5.0
 SOON_SECONDS = 0.5
-"""Pause after a change, and before the leader's next question whether it leads."""
+"""Pause after a change, and while another replica leads."""
 MOST_RETRY_AFTER_SECONDS = 30.0
 STOP_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class CertificateSettings:
-    """Hold where the certificates are kept: *service* is called where the configuration does not say another."""
+    """Hold where the certificates are kept; they are for *service* and for those that the configuration names."""
 
     namespace: str
     service: str = names.SERVICE
@@ -67,11 +67,11 @@ class CertificateSync:
         self._thread = threading.Thread(target=self._run, name="certificates", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End once what is being written has been."""
+        """End the thread, once a write that is under way has ended."""
         self._stopped.set()
         if self._thread.is_alive():
             self._thread.join(STOP_SECONDS)
@@ -92,7 +92,9 @@ class CertificateSync:
         now = self._now()
         if secret.answered and abs(wrong := now - secret.answered) > CLOCK_SKEW:
             minutes, way = abs(wrong).total_seconds() // 60, "ahead of" if wrong > timedelta(0) else "behind"
-            self._tell(f"this clock is {minutes:.0f} min {way} the API server's: nothing is issued until it is right")
+            self._log_once(
+                f"this clock is {minutes:.0f} min {way} the API server's: nothing is issued until it is right"
+            )
             return self._period
         step = self._decide(configuration, secret, now)
         changed = self._write_secret(secret, step)
@@ -111,10 +113,10 @@ class CertificateSync:
             try:
                 seconds = self.turn()
             except RequestFailed as error:
-                self._tell(f"certificates are not kept: {error}")
+                self._log_once(f"certificates are not kept: {error}")
                 seconds = max(self._period, min(error.retry_after_seconds, MOST_RETRY_AFTER_SECONDS))
-            except Exception as error:  # the next turn may go better, and without this thread nothing is ever renewed
-                self._tell(f"certificates are not kept: internal error: {error!r}", exc_info=True)
+            except Exception as error:  # the next turn may succeed, and without this thread nothing is renewed
+                self._log_once(f"certificates are not kept: internal error: {error!r}", exc_info=True)
                 seconds = self._period
 
     def _may_write(self) -> bool:
@@ -126,7 +128,8 @@ class CertificateSync:
         bundle = read_bundle(secret.data, ca_bundle)
         trusted = trusted_everywhere(entries)
         if configuration is None:
-            trusted = {each.fingerprint for each in bundle.authorities}  # there is nobody whom a new one could surprise
+            # no API server calls the webhook, so that none would refuse a certificate of a new CA
+            trusted = {each.fingerprint for each in bundle.authorities}
         at = self._monotonic()
         self._published = {key: self._published.get(key, at) for key in trusted}
         age = {key: timedelta(seconds=at - since) for key, since in self._published.items()}
@@ -154,7 +157,7 @@ class CertificateSync:
         return True if done else None
 
     def _publish(self, configuration: WebhookConfiguration, bundle: Bundle) -> bool:
-        """Write what is to be trusted into every entry that says otherwise; False where it could not be now."""
+        """Write the CAs into every entry that has others; return False where they could not be written now."""
         patch = ca_bundle_patch(configuration, bundle.ca_bundle)
         if not patch:
             return True
@@ -181,14 +184,14 @@ class CertificateSync:
         if leaf:
             self._on_end(Kind.SERVING, leaf.not_valid_after_utc)
         absent = "" if configuration else f"there is no MutatingWebhookConfiguration {self._settings.configuration} yet"
-        self._tell("; ".join(filter(None, (absent, step.waiting))), level=logging.INFO)
+        self._log_once("; ".join(filter(None, (absent, step.waiting))), level=logging.INFO)
 
     def _leave(self, what: str, keeper: str) -> float:
-        self._tell(f"{what} is left to {keeper}, whose annotation it carries", level=logging.INFO)
+        self._log_once(f"{what} is left to {keeper}, whose annotation it carries", level=logging.INFO)
         return self._period
 
-    def _tell(self, text: str, *, level: int = logging.ERROR, exc_info: bool = False) -> None:
-        """Log a state once, until it is another."""
+    def _log_once(self, text: str, *, level: int = logging.ERROR, exc_info: bool = False) -> None:
+        """Log a state once, until it changes."""
         if text and text != self._told:
             log.log(level, "certificates: %s", text, exc_info=exc_info)
         self._told = text

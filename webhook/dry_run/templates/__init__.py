@@ -1,7 +1,7 @@
 """Find the pod templates of any object, and complete each into the pods that would reach admission.
 
-One file for each family of kinds; each has a table KINDS from (API group, kind) to the function that finds its pods. A new kind is
-one file and a line here; kinds that no file knows are searched for templates by shape.
+Each family of kinds has a file, with a table KINDS from (API group, kind) to the function that finds its pods. A new kind needs a
+file and a line here; in kinds that no file knows, whatever looks like a pod template is taken for one.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def find_templates(documents: Sequence[Any], namespace: str | None = None) -> Te
 
 
 def _objects(documents: Sequence[Any]) -> Iterator[tuple[str, Any]]:
-    """Yield each object with a name for what has none; lists are taken apart."""
+    """Yield each object with a name for messages, should it lack one; lists are taken apart."""
     for number, document in enumerate(documents, 1):
         yield from _items(document, f"document {number}")
 
@@ -107,11 +107,11 @@ def _is_list(value: Object) -> bool:
 
 def _find(source: str, value: Any, namespace: str, peers: Sequence[Object]) -> Found:
     if not isinstance(value, dict):
-        yield Ignored(source, "is no object", broken=True)
+        yield Ignored(source, "is not an object", broken=True)
         return
     kind, metadata = value.get("kind"), value.get("metadata")
     if not isinstance(kind, str) or not kind:
-        yield Ignored(source, "names no kind: it is no Kubernetes object", broken=True)
+        yield Ignored(source, "names no kind: it is not a Kubernetes object", broken=True)
         return
     names = metadata if isinstance(metadata, dict) else {}
     source = f"{kind}/{_display_name(names) or '?'}"
@@ -133,7 +133,7 @@ def _find(source: str, value: Any, namespace: str, peers: Sequence[Object]) -> F
 
 
 def _misplaced(kind: str, metadata: Object) -> str:
-    """Return what to say of a profile that is named where nobody reads it; empty where there is none."""
+    """Return a note about a profile that is named where nothing reads it; empty where there is none."""
     labels, annotations = metadata.get("labels"), metadata.get("annotations")
     if isinstance(annotations, dict) and PROFILE in annotations:
         return f"annotation {PROFILE} of the {kind} counts for nothing: it is a label of pods and namespaces"

@@ -16,7 +16,7 @@ _TORCHX_ROLE = "torchx.pytorch.org/role-index"
 
 
 def expand(workload: Workload) -> Found:
-    """Find the pods of every wrapped object; of TorchX, which wraps each replica, the first two of each role."""
+    """Find the pods of every wrapped object; TorchX wraps each replica, of which the first two of each role are shown."""
     yield from _generic_items(workload)
     for component in workload.spec.nodes("components"):
         item = component.node("template")
@@ -53,7 +53,7 @@ def _wrapped(workload: Workload, value: Object, labels: Mapping[str, str]) -> Ob
 
 
 def _labelled(value: Object, labels: Mapping[str, str]) -> Object:
-    """Add MCAD's labels to ``spec.template`` too, which it does only where that has labels already."""
+    """Add the labels to ``spec.template`` too, as MCAD does only where that has labels already."""
     spec = Section(value).node("spec")
     template = spec.node("template")
     own = template.node("metadata").texts("labels")

@@ -17,7 +17,7 @@ _TRACKING = "batch.kubernetes.io/job-tracking"
 
 
 def expand_pod(workload: Workload) -> Found:
-    """Complete a pod as it stands in the input."""
+    """Complete a pod of the input, which has no controller."""
     pod = checked_pod(workload.root)
     metadata = {**(pod.get("metadata") or {}), "namespace": workload.namespace}
     if workload.pod_labels:

@@ -1,4 +1,4 @@
-"""Find pod templates in objects of kinds that nothing here knows, by their shape."""
+"""Find pod templates by their shape, in objects of kinds that no other file knows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from webhook.dry_run.templates.workload import Found, Workload
 def expand(workload: Workload) -> Found:
     """Complete one pod of each template in the object: ``{spec: {containers: […]}}``, or a list of containers in ``podSpec``.
 
-    Whole objects inside it, as wrappers of other projects hold them, are taken as what they are.
+    Whole objects inside it, as wrappers of other projects hold them, are completed by their own kind.
     """
     for node in _templates(workload.root, is_root=True):
         if _is_object(node.value):

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 from webhook.core.model import Object
 from webhook.dry_run.templates.pod_parts import append_env, variable
-from webhook.dry_run.templates.replica_types import Replicas, port_of, replica_types, role_pods, set_role
-from webhook.dry_run.templates.workload import Expand, Found, Ignored, Workload
+from webhook.dry_run.templates.replica_types import Replicas, expand_roles, port_of, replica_types
+from webhook.dry_run.templates.workload import Expand, Found, Workload
 
 _KINDS = ("PyTorchJob", "TFJob", "XGBoostJob", "MPIJob", "XDLJob", "MarsJob", "ElasticDLJob")
 
@@ -18,17 +18,14 @@ _KINDS = ("PyTorchJob", "TFJob", "XGBoostJob", "MPIJob", "XDLJob", "MarsJob", "E
 def expand(workload: Workload) -> Found:
     """Complete the first pod of each role of a KubeDL job."""
     types = replica_types(workload.spec, "replicaspecs")
-    for found in role_pods(workload, types, "training.kubedl.io", "replica"):
-        if isinstance(found, Ignored):
-            yield found
-            continue
-        replicas, index, pod = found
-        set_role(pod, replicas, "job-role")
+
+    def finish(pod: Object, replicas: Replicas, index: int) -> None:
         if workload.kind == "PyTorchJob":
             port = port_of(types, "master", "pytorch", "pytorchjob-port")
             set_cluster_spec(pod, workload.name, types, replicas, index, port)
         use_host_network(pod, workload, "kubedl.io/network-mode")
-        yield workload.template(replicas.template, pod)
+
+    yield from expand_roles(workload, types, "training.kubedl.io", "replica", "job-role", finish)
 
 
 def set_cluster_spec(pod: Object, job: str, types: list[Replicas], replicas: Replicas, index: int, port: str) -> None:

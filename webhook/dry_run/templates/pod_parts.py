@@ -1,6 +1,6 @@
 """Make the parts of a pod that controllers and API server add to its template.
 
-Parts that nobody can know yet are placeholders: the zero uid, a generateName without the random end.
+What cannot be known yet is a placeholder: the zero uid, a generateName without the random end.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Any
 from webhook.core.model import Object
 
 UID = "00000000-0000-0000-0000-000000000000"
-"""Stand for the uid that the API server will give."""
+"""Placeholder for the uid that the API server will give."""
 UNKNOWN_SUFFIX = "xxxxx"
-"""Stand for the random end of a generated name."""
+"""Placeholder for the random end of a generated name."""
 
 
 def copied(value: Any) -> Any:

@@ -1,16 +1,16 @@
-"""Complete what operators of one descent share: pods named ``<job>-<type>-<index>``, of a map from replica type to template.
+"""Complete the pods of operators with replica types: named ``<job>-<type>-<index>``, from a map of type to template.
 
-Kubeflow's training operator v1, KubeDL and torch-on-k8s grew from the same code.
+Kubeflow's training operator v1, KubeDL and torch-on-k8s descend from the same code.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from webhook.core.model import Object
 from webhook.dry_run.templates.section import Section
-from webhook.dry_run.templates.workload import Ignored, Workload, shown_indices
+from webhook.dry_run.templates.workload import Found, Ignored, Workload, shown_indices
 
 _FIRST = ("aimaster", "launcher", "chief", "master", "scheduler", "ps", "server", "worker")
 
@@ -63,15 +63,23 @@ def port_of(types: list[Replicas], kind: str, container: str, port: str, default
 
 
 def set_restart_policy(pod: Object, replicas: Replicas, default: str) -> None:
-    """Set the pod's restartPolicy from the replica type's, which the kubelet knows no ``ExitCode`` of."""
+    """Set the pod's restartPolicy from the replica type's; ``ExitCode``, which pods do not have, becomes ``Never``."""
     policy = replicas.node.text("restartPolicy", default)
     pod["spec"]["restartPolicy"] = "Never" if policy == "ExitCode" else policy
 
 
-def role_pods(
-    workload: Workload, types: list[Replicas], group: str, word: str
-) -> Iterator[tuple[Replicas, int, Object] | Ignored]:
-    """Give the first pod of each role as KubeDL and torch-on-k8s make it; *word* tells their labels apart, ``replica-type``."""
+def expand_roles(
+    workload: Workload,
+    types: list[Replicas],
+    group: str,
+    word: str,
+    role_label: str,
+    finish: Callable[[Object, Replicas, int], None],
+) -> Found:
+    """Complete the first pod of each role as KubeDL and torch-on-k8s do; *finish* adds what only one of the two writes.
+
+    *word* tells their labels apart, ``replica-type``; the master carries *role_label* too.
+    """
     for found in shown(workload, types):
         if isinstance(found, Ignored):
             yield found
@@ -83,13 +91,11 @@ def role_pods(
             f"{word}-type": replicas.kind,
             f"{word}-index": str(index),
         }
+        is_master = replicas.kind == "master"
+        if is_master:
+            labels[role_label] = "master"
         name = f"{workload.name}-{replicas.kind}-{index}"
         pod = workload.pod(replicas.template, name=name, owner=workload.owner(), labels=labels)
-        set_restart_policy(pod, replicas, "Never" if replicas.kind == "master" else "OnFailure")
-        yield replicas, index, pod
-
-
-def set_role(pod: Object, replicas: Replicas, label: str) -> None:
-    """Label the master with its role."""
-    if replicas.kind == "master":
-        pod["metadata"]["labels"][label] = "master"
+        set_restart_policy(pod, replicas, "Never" if is_master else "OnFailure")
+        finish(pod, replicas, index)
+        yield workload.template(replicas.template, pod)

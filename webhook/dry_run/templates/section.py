@@ -1,4 +1,4 @@
-"""Walk an object of the input whose structure nobody has checked, naming the field that is wrong."""
+"""Read an object of the input whose structure has not been checked; errors name the field that is wrong."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Section:
         self.path = path
 
     def has(self, key: str) -> bool:
-        """Tell whether *key* is there and not null."""
+        """Return whether *key* is present and not null."""
         return self.value.get(key) is not None
 
     def at(self, key: str) -> str:

@@ -7,27 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from webhook.core.model import Object
 from webhook.dry_run.templates.kubedl import set_cluster_spec, use_host_network
-from webhook.dry_run.templates.replica_types import Replicas, port_of, replica_types, role_pods, set_role
-from webhook.dry_run.templates.workload import Expand, Found, Ignored, Workload
+from webhook.dry_run.templates.replica_types import Replicas, expand_roles, port_of, replica_types
+from webhook.dry_run.templates.workload import Expand, Found, Workload
 
 
 def expand(workload: Workload) -> Found:
     """Complete the first pod of each role of a TorchJob."""
     types = replica_types(workload.spec, "taskspecs", "numTasks")
-    for found in role_pods(workload, types, "train.distributed.io", "task"):
-        if isinstance(found, Ignored):
-            yield found
-            continue
-        replicas, index, pod = found
-        set_role(pod, replicas, "task-role")
+
+    def finish(pod: Object, replicas: Replicas, index: int) -> None:
         set_cluster_spec(pod, workload.name, types, replicas, index, port_of(types, "master", "torch", "torchjob-port"))
         if workload.spec.flag("enableTorchElastic"):
             arguments = _elastic_arguments(workload, types)
             for container in pod["spec"]["containers"]:
                 container["args"] = [*arguments, *(container.get("args") or ())]
         use_host_network(pod, workload, "distributed.io/network-mode")
-        yield workload.template(replicas.template, pod)
+
+    yield from expand_roles(workload, types, "train.distributed.io", "task", "task-role", finish)
 
 
 def _elastic_arguments(workload: Workload, types: list[Replicas]) -> list[str]:

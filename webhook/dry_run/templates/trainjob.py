@@ -64,7 +64,7 @@ def expand(workload: Workload) -> Found:
 
 
 def expand_runtime(workload: Workload) -> Found:
-    """Say that a runtime makes no pods itself."""
+    """Yield that a runtime makes no pods itself."""
     yield workload.ignore("", "makes no pod itself: it is used by the TrainJobs that name it")
 
 

@@ -1,4 +1,4 @@
-"""Hold what the files of this folder share: an object of the input, and the pods found in it.
+"""Hold an object of the input and the pods found in it, as all files of this folder need them.
 
 A pod is completed by what its controller writes, as far as anything reads it, and by what the API server does before it calls the
 webhook.
@@ -19,9 +19,9 @@ from webhook.dry_run.templates.section import Section, fail
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """Hold a pod as it would reach admission, and where it stands in the input: ``Job/train spec.tasks[0].template``.
+    """Hold a pod as it would reach admission, and the place of its template in the input: ``Job/train spec.tasks[0].template``.
 
-    *notes*: mistakes in what surrounds it, which admission never sees.
+    *notes*: mistakes in the object around it, which admission never sees.
     """
 
     source: str
@@ -32,7 +32,7 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """Say why a part of the input gives no pod; *broken* where the API server or a controller would refuse it."""
+    """Hold why a part of the input gives no pod; *broken* where the API server or a controller would refuse it."""
 
     source: str
     message: str
@@ -49,7 +49,7 @@ class Workload:
     """Hold an object of the input whose templates are looked for.
 
     *source*: how messages name the object of the input, ``Job/train``; *root* may be a part of it. *peers*: all objects of the
-    input. *expand* finds the pods of an object that this one holds. *pod_labels*: what a wrapper put on every template.
+    input. *expand* finds the pods of an object inside this one. *pod_labels*: what a wrapper adds to every template.
     """
 
     root: Section
@@ -71,7 +71,7 @@ class Workload:
 
     @property
     def name(self) -> str:
-        """Return ``metadata.name``, or what a generated one will look like."""
+        """Return ``metadata.name``; where it is generated, generateName with a placeholder."""
         metadata = self.root.node("metadata")
         name = metadata.text("name") or metadata.text("generateName")
         if not name:
@@ -104,7 +104,7 @@ class Workload:
     ) -> Object:
         """Make a pod from a template, as controllers do: its labels, annotations, finalizers and spec, and what they add.
 
-        The pod shares nothing with the input. Raises InputError where the template cannot be one of a pod.
+        The pod shares nothing with the input. Raises InputError where the template is not that of a pod.
         """
         pod = checked_pod(template)
         own = pod.get("metadata") or {}
@@ -129,12 +129,12 @@ class Workload:
         return Template(source, pod["metadata"].get("namespace") or self.namespace, pod)
 
     def ignore(self, path: str, message: str) -> Ignored:
-        """Say why the part at *path* gives no pod."""
+        """Return why the part at *path* gives no pod."""
         return Ignored(f"{self.source} {path}" if path else self.source, message)
 
 
 def checked_pod(template: Section) -> Object:
-    """Return a copy of a template that is known to have the structure of a pod, with at least one container."""
+    """Return a copy of a template. Raises InputError unless it has a pod's structure, with at least one container."""
     value = copied({key: template.value[key] for key in ("metadata", "spec") if key in template.value})
     try:
         check_pod(value, template.path or "pod")
@@ -146,5 +146,5 @@ def checked_pod(template: Section) -> Object:
 
 
 def shown_indices(replicas: int, *, alone: bool = True) -> range:
-    """Return the indices to show of *replicas* equal pods: rank 0 and one other, or only the first where others show the rest."""
+    """Return which of *replicas* equal pods to show: rank 0 and one other; only the first unless they are *alone*."""
     return range(min(replicas, 2 if alone else 1))

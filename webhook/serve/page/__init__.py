@@ -1,4 +1,4 @@
-"""Give the page that ``/`` of the dry-run port serves: plain files, read once at start, that need nothing from elsewhere."""
+"""Read the files of the page that the dry-run port serves at ``/``: read once at start, and loading nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ CONTENT_TYPES = {
 
 
 class Asset(NamedTuple):
-    """Hold one file as it is sent."""
+    """Hold one file and its content type."""
 
     content_type: str
     content: bytes
 
 
 class Sample(NamedTuple):
-    """Offer a manifest to start from. *namespace*: the one that it names itself, which the server must know."""
+    """Describe a manifest to start from. *namespace*: the one that it names itself, which the server must know."""
 
     path: str
     title: str
