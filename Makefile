@@ -8,15 +8,17 @@ IMAGE ?= fabric-injector
 ENGINE ?= $(shell for tool in docker podman buildah; do $$tool info >/dev/null 2>&1 && echo $$tool && break; done)
 VERSION = $(shell $(BIN)/python -c "import webhook; print(webhook.__version__)")
 COMPILED := build/compiled
+TESTS := check sockets test-page apiserver test-image test-node
 
-.PHONY: $(shell sed -n 's/^\([a-z-]*\):.*## .*/\1/p' $(MAKEFILE_LIST))
+.PHONY: setup $(shell sed -n 's/^\([a-z-]*\):.*## .*/\1/p' $(MAKEFILE_LIST))
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-$(STAMP): pyproject.toml
+setup: # what the targets of this command line need of the machine, before any of them begins
+	@PYTHON="$(PYTHON)" sh tests/setup.sh $(patsubst test,$(TESTS),$(MAKECMDGOALS))
+$(STAMP): pyproject.toml | setup
 	@echo "making $(VENV): about a minute the first time" >&2
-	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, not " + sys.version if sys.version_info < (3, 11) else 0)'
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
 	@touch $@
@@ -24,9 +26,9 @@ $(STAMP): pyproject.toml
 run: $(STAMP) ## a real webhook on sample data, and a TorchX job sent through it (ONCE=1: end after the print)
 	@$(BIN)/fabric-injector demo $(if $(ONCE),--once)
 
-test: check sockets test-page apiserver test-image test-node ## everything: format, lint, types, layers, all test tiers
+test: $(TESTS) ## everything: format, lint, types, layers, all test tiers (installs what it needs first, as root on Debian; SETUP=no forbids it)
 
-check: format lint types layers core ## the fast part: needs Python only
+check: format lint types layers core ## the fast part: needs Python, dash, bash and busybox
 
 format: $(STAMP) ## check the formatting
 	@$(BIN)/ruff format --check .
@@ -36,7 +38,7 @@ types: $(STAMP) ## check the types
 	@$(BIN)/mypy
 layers: $(STAMP) ## check the import contracts
 	@$(BIN)/lint-imports
-core: $(STAMP) ## tests that need nothing
+core: $(STAMP) ## tests that need nothing but Python, dash, bash and busybox
 	@$(BIN)/pytest -q -m core
 sockets: $(STAMP) ## tests with real server processes on loopback
 	@$(BIN)/pytest -q -m sockets
@@ -69,7 +71,7 @@ lock: $(STAMP) ## lock the current releases of what the image is made of
 	@$(BIN)/python -c 'import tomllib; p = tomllib.load(open("pyproject.toml", "rb")); print(*p["build-system"]["requires"], *p["tool"]["hatch"]["build"]["targets"]["wheel"]["hooks"]["mypyc"]["dependencies"], sep="\n")' \
 	  | $(LOCK) - --output-file requirements-build.lock
 
-$(COMPILED)/.built: $(STAMP) $(shell git ls-files webhook certs)
+$(COMPILED)/.built: $(STAMP) $(shell find webhook certs -type f ! -path '*/__pycache__/*')
 	@echo "compiling the admission path: about two minutes" >&2
 	@rm -rf $(COMPILED) && mkdir -p $(COMPILED)
 	@cp -r $(shell git ls-files | cut -d/ -f1 | sort -u) $(COMPILED)
@@ -104,8 +106,8 @@ manifests: $(STAMP) ## render manifests/install.yaml from the default overlay, a
 scan: .venv-scan/.installed ## Checkov over install.yaml, and the schemas of the oldest and the newest Kubernetes (PyPI; some minutes the first time)
 	@.venv-scan/bin/checkov --config-file manifests/.checkov.yaml
 	@for version in 1.30 1.37; do .venv-scan/bin/kubernetes-validate --strict --kubernetes-version $$version manifests/install.yaml || exit; done
-.venv-scan/.installed: pyproject.toml
-	@test -x .venv-scan/bin/python || $(PYTHON) -m venv .venv-scan
+.venv-scan/.installed: pyproject.toml | setup
+	@test -x .venv-scan/bin/pip || $(PYTHON) -m venv .venv-scan
 	@.venv-scan/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	@.venv-scan/bin/python -m pip install --quiet --disable-pip-version-check --group scan
 	@touch $@
