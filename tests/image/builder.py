@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from contextlib import suppress
@@ -16,8 +15,6 @@ from .bases import BASE, BUILDER, root_file_system
 from .package_index import pip_configuration
 
 ROOT = Path(__file__).parents[2]
-PROGRAMS = ("buildah", "mmdebstrap", "runc")
-"""Each is of the Debian package of its name."""
 NAME = "fabric-injector.test/fabric-injector"
 REVISION = "0123456789abcdef0123456789abcdef01234567"
 SOURCE = "https://example.com/fabric-injector"
@@ -29,12 +26,6 @@ def not_possible() -> str:
     if sys.platform.startswith("linux") and os.geteuid() == 0:
         return ""
     return f"images are built and run as root on Linux; this is uid {os.geteuid()} on {sys.platform}"
-
-
-def not_installed() -> str:
-    """Say which packages this machine lacks that could be installed; empty where none."""
-    missing = " ".join(name for name in PROGRAMS if shutil.which(name) is None)
-    return f"not installed: {missing}; install them: apt-get install {missing}" if missing else ""
 
 
 class Image(NamedTuple):

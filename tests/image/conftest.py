@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from .builder import Builder, Image, not_installed, not_possible
+from tests.installed import not_installed
+
+from .builder import Builder, Image, not_possible
 from .container import Container
 
 FOLDER = Path(__file__).parent
@@ -30,7 +32,7 @@ def builder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Builder]:
     """Give what builds images; skip where this machine cannot, with the reason."""
     if reason := not_possible():
         pytest.skip(reason)
-    if reason := not_installed():
+    if reason := not_installed("test-image"):
         if os.environ.get("CI") == "true":
             pytest.fail(reason)
         pytest.skip(reason)

@@ -19,10 +19,11 @@ from tests.apiserver.assets import AssetsUnavailable, assets, node_assets
 from tests.apiserver.client import Client
 from tests.apiserver.controller import ACCOUNT, Controller
 from tests.apiserver.webhook import Webhook, installed_command
+from tests.installed import not_installed
 from webhook.core.names import PROFILE
 
 from .node import Node
-from .requirements import not_installed, not_possible
+from .requirements import not_possible
 
 FOLDER = Path(__file__).parent
 PROFILES = """\
@@ -71,7 +72,7 @@ def start_node(
     """Run a cluster; skip where this machine cannot, with the reason."""
     if reason := not_possible(tmp_path_factory.mktemp("try") / "overlay"):
         pytest.skip(reason)
-    if reason := not_installed():
+    if reason := not_installed("operators" if runs_operators else "test-node"):
         unavailable(reason)
     capture = pytestconfig.pluginmanager.getplugin("capturemanager")
     assert capture is not None

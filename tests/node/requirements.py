@@ -1,26 +1,11 @@
 """What a machine must allow so that a node with Multus and macvlan can run on it, and why this one does not."""
 
 import os
-import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
-PROGRAMS = {
-    "containerd": "containerd",
-    "containerd-shim-runc-v2": "containerd",
-    "ctr": "containerd",
-    "runc": "runc",
-    "busybox": "busybox",
-    "bash": "bash",
-    "dash": "dash",
-    "ip": "iproute2",
-    "unshare": "util-linux",
-    "nsenter": "util-linux",
-    "mount": "mount",
-    "ldd": "libc-bin",
-}
-"""Program -> Debian package."""
 PLUGINS = ("bridge", "host-local", "loopback", "macvlan")
 PLUGIN_FOLDERS = ("/usr/lib/cni", "/opt/cni/bin", "/usr/libexec/cni")
 CONTROLLERS = ("cpu", "cpuset", "memory", "pids")
@@ -30,16 +15,6 @@ def plugin_folder() -> Path | None:
     """Give the folder that holds the CNI plugins."""
     folders = (Path(name) for name in PLUGIN_FOLDERS)
     return next((folder for folder in folders if all((folder / plugin).is_file() for plugin in PLUGINS)), None)
-
-
-def not_installed() -> str:
-    """Say which packages this machine lacks that could be installed; empty where none."""
-    missing = {package for program, package in PROGRAMS.items() if shutil.which(program) is None}
-    if plugin_folder() is None:
-        missing.add("containernetworking-plugins")
-    if not missing:
-        return ""
-    return f"not installed: {', '.join(sorted(missing))}; install them: apt-get install {' '.join(sorted(missing))}"
 
 
 def not_possible(folder: Path) -> str:
@@ -93,3 +68,8 @@ def _run(*command: str) -> str:
     """Give the error of a command that fails; empty where it succeeds."""
     done = subprocess.run(command, capture_output=True, text=True)
     return done.stderr.strip() or f"status {done.returncode}" if done.returncode else ""
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as name:
+        print(not_possible(Path(name) / "overlay"))

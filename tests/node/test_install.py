@@ -8,6 +8,7 @@ from tests.apiserver.client import Client
 from tests.apiserver.installation import INSTALL, NAMESPACE, shipped
 from tests.apiserver.processes import NotReady, wait_until
 from tests.image import builder as images
+from tests.installed import not_installed
 from webhook import __version__
 from webhook.core import names
 
@@ -25,7 +26,7 @@ def cluster(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactor
     """A node of its own, which has the image under the name that install.yaml gives it."""
     if reason := images.not_possible():
         pytest.skip(reason)
-    if reason := images.not_installed():
+    if reason := not_installed("test-node"):
         unavailable(reason)
     (deployment,) = shipped("Deployment", "fabric-injector-webhook")
     (container,) = deployment["spec"]["template"]["spec"]["containers"]

@@ -11,9 +11,8 @@ import pytest
 
 from tests.apiserver.processes import wait_until
 
-from . import requirements
 from .links import Links
-from .requirements import not_installed, not_possible
+from .requirements import not_possible
 
 KILLED = """\
 import sys, time
@@ -35,13 +34,6 @@ def possible(tmp_path: Path) -> None:
     """Skip where this machine could not run a node anyway."""
     if reason := not_possible(tmp_path / "try"):
         pytest.skip(reason)
-
-
-def test_packages_that_lack_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """By the names under which Debian has them."""
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(requirements, "PLUGIN_FOLDERS", (str(tmp_path),))
-    assert "apt-get install bash busybox containerd containernetworking-plugins" in not_installed()
 
 
 def test_a_user_who_is_not_root_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
