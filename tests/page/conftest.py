@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
+from tests.installed import not_installed
 from tests.sockets.server import ROOT, Server
 
 FOLDER = Path(__file__).parent
@@ -46,9 +47,9 @@ def unavailable(reason: str) -> NoReturn:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Run the Chromium of this machine."""
-    path = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if path is None:
-        unavailable("no Chromium on PATH: apt-get install chromium")
+    if reason := not_installed("test-page"):
+        unavailable(reason)
+    path = next(filter(None, map(shutil.which, BROWSERS)))
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(executable_path=path)
         yield running
