@@ -104,8 +104,12 @@ WRONG: dict[str, tuple[list[str], str | bytes | None, str]] = {
         "nowhere.yaml: cannot be read (No such file or directory)",
     ),
     "a folder": (["-f", "/"], None, "/: cannot be read (Is a directory)"),
-    "no YAML": (["-f", "-"], "a: 1\nb: c: d", "standard input: line 2, column 5: mapping values are not allowed"),
-    "no UTF-8": (["-f", "-"], b"a: 1\nb: \xff", "standard input: line 2: not UTF-8"),
+    "no YAML": (
+        ["-f", "-"],
+        "a: 1\nb: c: d",
+        "standard input: line 2, column 5: not valid YAML: mapping values are not allowed",
+    ),
+    "no UTF-8": (["-f", "-"], b"a: 1\nb: \xff", "standard input: line 2, column 4: the byte 0xff is not UTF-8"),
     "nothing": (["-f", "-"], "", "standard input: expected a manifest, found nothing"),
     "an unknown output": (["-f", "-", "-o", "yaml"], "", "'yaml' is not one of 'json', 'diff', 'patch', 'pod'"),
     "an unknown profile": (

@@ -151,12 +151,12 @@ def test_reads_each_kind_of_user(tmp_path: Path, user: Any, cluster: Any, want: 
     ("user", "cluster", "more", "message"),
     [
         ({}, {}, {}, "clusters[c].cluster.server: '' is no http or https URL; write https://HOST:PORT"),
-        ({}, {"server": 7}, {}, "clusters[c].cluster.server: expected text, found int; put it in quotes"),
+        ({}, {"server": 7}, {}, "clusters[c].cluster.server: expected a string, found a number; put it in quotes"),
         (
             {},
             {**SERVER, "insecure-skip-tls-verify": "no"},
             {},
-            "clusters[c].cluster.insecure-skip-tls-verify: expected true or false, found str; write true or false",
+            "clusters[c].cluster.insecure-skip-tls-verify: expected a boolean, found a string; write true or false",
         ),
         (
             {},
@@ -195,9 +195,9 @@ def test_reads_each_kind_of_user(tmp_path: Path, user: Any, cluster: Any, want: 
         ({}, SERVER, {"clusters": []}, "contexts[x].context.cluster: 'c' is not among clusters; correct one of them"),
         ({}, SERVER, {"users": None}, "contexts[x].context.user: 'u' is not among users; correct one of them"),
         ({}, SERVER, {"users": {}}, "contexts[x].context.user: 'u' is not among users; correct one of them"),
-        ({}, SERVER, {"users": "u"}, "users: expected a list, found str; correct it"),
+        ({}, SERVER, {"users": "u"}, "users: expected a list, found a string; correct it"),
         ({}, SERVER, {"users": [{"user": {}}]}, "users[0]: has no name; give it one"),
-        ({}, SERVER, {"users": [{"name": "u", "user": 1}]}, "users[u].user: expected a map; correct it"),
+        ({}, SERVER, {"users": [{"name": "u", "user": 1}]}, "users[u].user: expected an object; correct it"),
     ],
 )
 def test_names_the_file_and_field_that_is_wrong(
@@ -212,8 +212,8 @@ def test_names_the_file_and_field_that_is_wrong(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a: [\n", "line 2, column 1: not YAML"),
-        ("7", "expected a map, found int; see `kubectl config view`"),
+        ("a: [\n", "line 2, column 1: not valid YAML"),
+        ("7", "expected an object, found a number; see `kubectl config view`"),
         ("", "current-context: not set"),
     ],
 )

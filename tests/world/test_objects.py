@@ -103,6 +103,11 @@ def test_knows_the_newest_live_rank_zero(tmp_path: Path) -> None:
     assert world(tmp_path, new + old, finished).master("ml", "j") == MasterAddress("10.0.0.2", "10.0.0.2")
 
 
+def test_reads_scalars_as_kubernetes_tools_do(tmp_path: Path) -> None:
+    text = "{kind: Namespace, metadata: {name: ml, labels: {window: 12:30, day: 2026-11-21}}}"
+    assert world(tmp_path, text).namespace("ml") == Namespace("ml", {"window": "12:30", "day": "2026-11-21"})
+
+
 def test_lets_the_last_object_of_a_name_count(tmp_path: Path) -> None:
     text = "{kind: Namespace, metadata: {name: ml, labels: {n: '%s'}}}"
     assert world(tmp_path, text % 1, text % 2).namespace("ml") == Namespace("ml", {"n": "2"})
@@ -119,37 +124,44 @@ NAMED = "kind: Namespace\nmetadata:\n  name: ml\n"
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a: b\n c: d\n", "line 2, column 3: not YAML ("),
-        ("kind: [\n", "line 2, column 1: not YAML ("),
-        (NAMED + "---\n\tx: 1", "line 5, column 1: not YAML ("),
-        ("kind: &a\nx: *b", "line 2, column 4: not YAML ("),
-        ("kind: !!python/none x", "line 1, column 7: not YAML ("),
-        ("kind: Na\x00mespace", "line 1, column 9: not YAML ("),
-        ('{"kind": "Namespace",', "line 2, column 1: not YAML ("),
+        ("a: b\n c: d\n", "line 2, column 3: not valid YAML: "),
+        ("kind: [\n", "line 2, column 1: not valid YAML: "),
+        (NAMED + "---\n\tx: 1", "line 5, column 1: not valid YAML: "),
+        ("kind: &a\nx: *b", "line 2, column 4: the alias *b has no anchor before it"),
+        ("kind: Na\x00mespace", "line 1, column 9: the character U+0000 is not allowed; remove it"),
+        ('{"kind": "Namespace",', "line 2, column 1: not valid YAML: "),
+        (NAMED + "  name: other", "line 4, column 3: metadata.name: is written twice, first in line 3; keep one"),
+        ('{"kind": "List",\n"kind": "List"}', "line 2, column 1: kind: is written twice, first in line 1; keep one"),
         ("7\n", "line 1: expected an object with a kind, found a number; correct or remove it"),
         (NAMED + "---\n- a\n", "line 5: expected an object with a kind, found a list; correct or remove it"),
         (
             "metadata: {name: x}",
-            "line 1: expected an object with a kind, found a map without one; correct or remove it",
+            "line 1: expected an object with a kind, found an object without one; correct or remove it",
         ),
         (
             "kind: List\nitems: [7]",
             "line 1, items[0]: expected an object with a kind, found a number; correct or remove it",
         ),
-        ("kind: Namespace", "line 1: Namespace: metadata.name: expected text, found nothing; give the object a name"),
-        ("kind: Pod\nmetadata: x", "line 1: Pod: metadata: expected a map, found text; correct it"),
+        (
+            "kind: Namespace",
+            "line 1: Namespace: metadata.name: expected a string, found nothing; give the object a name",
+        ),
+        ("kind: Pod\nmetadata: x", "line 1: Pod: metadata: expected an object, found a string; correct it"),
         (
             NAMED + "  labels: {a: 1}",
-            "line 1: Namespace ml: metadata.labels: a: expected text, found a number; put both in quotes",
+            "line 1: Namespace ml: metadata.labels: a: expected a string, found a number; put both in quotes",
         ),
         (
             NAMED + "  labels: {a: null}",
-            "line 1: Namespace ml: metadata.labels: a: expected text, found nothing; put both in quotes",
+            "line 1: Namespace ml: metadata.labels: a: expected a string, found nothing; put both in quotes",
         ),
-        (NAMED + "  labels: [a]", "line 1: Namespace ml: metadata: labels: expected a map, found a list; correct it"),
+        (
+            NAMED + "  labels: [a]",
+            "line 1: Namespace ml: metadata: labels: expected an object, found a list; correct it",
+        ),
         (
             "kind: NetworkAttachmentDefinition\nmetadata: {name: n}\nspec: {config: {}}",
-            "line 1: NetworkAttachmentDefinition n: spec.config: expected text, found a map; put it in quotes",
+            "line 1: NetworkAttachmentDefinition n: spec.config: expected a string, found an object; put it in quotes",
         ),
     ],
 )
@@ -164,7 +176,9 @@ def test_names_the_place_that_is_wrong(tmp_path: Path, text: str, message: str) 
 def test_names_the_place_of_bytes_that_are_no_text(tmp_path: Path) -> None:
     file = tmp_path / "objects.yaml"
     file.write_bytes(b"kind: x\n# \xfc\n")
-    with pytest.raises(InputError, match=r"line 2, column 3: not UTF-8; save the file in that encoding$"):
+    with pytest.raises(
+        InputError, match=r"line 2, column 3: the byte 0xfc is not UTF-8; save the file in that encoding$"
+    ):
         load_objects([file])
 
 

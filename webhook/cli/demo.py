@@ -19,10 +19,10 @@ from uuid import uuid4
 
 import click
 import jsonpatch
-import yaml
 
 from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.dry_run import DryRun, PodResult, render_diff
+from webhook.dry_run.templates import parse_documents
 
 _TIMEOUT_SECONDS = 20.0
 
@@ -53,7 +53,7 @@ def command(once: bool) -> None:
         )
         try:
             serving = _await_serving(process)
-            pods = list(yaml.safe_load_all((folder / "torchx-pods.yaml").read_text(encoding="utf-8")))
+            pods = parse_documents((folder / "torchx-pods.yaml").read_text(encoding="utf-8"))
             results = tuple(_admit(pod, serving) for pod in pods)
             _print(DryRun(results, ()))
             injected = [result for result in results if result.allowed and result.patch]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from webhook.core.errors import InputError
+from webhook.core.yaml_reader import decode
 from webhook.dry_run.templates import parse_documents
 
 
@@ -32,10 +33,9 @@ def read_text(path: Path) -> str:
     except OSError as error:
         raise InputError(f"{shown(path)}: cannot be read ({error.strerror}); correct the path or its mode") from None
     try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise InputError(f"{shown(path)}: line {line}: not UTF-8; save the file in that encoding") from None
+        return decode(content)
+    except InputError as error:
+        raise InputError(f"{shown(path)}: {error}") from None
 
 
 def shown(path: Path) -> str:

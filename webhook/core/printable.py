@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 _WARNING_LENGTH = 400
 
 
@@ -10,3 +12,8 @@ def printable(text: str, limit: int | None = _WARNING_LENGTH) -> str:
     if not text.isprintable():
         text = "".join(character if character.isprintable() else " " for character in text)
     return text if limit is None or len(text) <= limit else text[: limit - 1] + "…"
+
+
+def quoted(text: str) -> str:
+    """Show *text* in a message: in quotes, on one line, at most 60 characters of it."""
+    return json.dumps(text if len(text) <= 60 else text[:57] + "...", ensure_ascii=not text.isprintable())

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from webhook.core.errors import InputError
 from webhook.core.model import Object
+from webhook.core.value_types import BOOLEAN, LIST, OBJECT, STRING, type_name
+from webhook.core.yaml_reader import YamlFault, decode, read_documents
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,19 +26,19 @@ class NamedEntry:
     values: Object
 
     def text(self, key: str) -> str:
-        """Read a text; empty where it is missing."""
+        """Read a string; empty where it is missing."""
         value = self.values.get(key)
         if value is None:
             return ""
         if not isinstance(value, str):
-            raise self.wrong(key, f"expected text, found {type(value).__name__}", "put it in quotes")
+            raise self.wrong(key, f"expected {STRING}, found {type_name(value)}", "put it in quotes")
         return value
 
     def flag(self, key: str) -> bool:
         """Read a boolean; false where it is missing."""
         value = self.values.get(key)
         if value is not None and not isinstance(value, bool):
-            raise self.wrong(key, f"expected true or false, found {type(value).__name__}", "write true or false")
+            raise self.wrong(key, f"expected {BOOLEAN}, found {type_name(value)}", "write true or false")
         return bool(value)
 
     def path(self, value: str) -> Path:
@@ -102,32 +102,29 @@ def read_context(files: Iterable[Path], chosen: str = "") -> Context:
 
 def _load(file: Path) -> Object:
     try:
-        document = yaml.safe_load(file.read_bytes())
+        documents = read_documents(decode(file.read_bytes()))
     except OSError as error:
         raise InputError(
             f"kubeconfig {file}: cannot be read ({error.strerror}); check its mode or KUBECONFIG"
         ) from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+    except YamlFault as fault:
+        raise InputError(f"kubeconfig {file}: {fault}; correct it") from None
+    document = documents[0].value if documents else {}  # kubectl, too, reads the first alone
+    if not isinstance(document, dict):
         raise InputError(
-            f"kubeconfig {file}: {place}not YAML ({getattr(error, 'problem', error)}); correct it"
-        ) from None
-    if document is not None and not isinstance(document, dict):
-        raise InputError(
-            f"kubeconfig {file}: expected a map, found {type(document).__name__}; see `kubectl config view`"
+            f"kubeconfig {file}: expected {OBJECT}, found {type_name(document)}; see `kubectl config view`"
         )
-    return document or {}
+    return document
 
 
 def _entries(file: Path, document: Object, section: str, body: str) -> Iterable[tuple[str, NamedEntry]]:
     listed: Any = document.get(section) or []
     if not isinstance(listed, list):
-        raise InputError(f"kubeconfig {file}: {section}: expected a list, found {type(listed).__name__}; correct it")
+        raise InputError(f"kubeconfig {file}: {section}: expected {LIST}, found {type_name(listed)}; correct it")
     for number, item in enumerate(listed):
         if not isinstance(item, dict) or not isinstance(item.get("name"), str):
             raise InputError(f"kubeconfig {file}: {section}[{number}]: has no name; give it one")
         values = item.get(body) or {}
         if not isinstance(values, dict):
-            raise InputError(f"kubeconfig {file}: {section}[{item['name']}].{body}: expected a map; correct it")
+            raise InputError(f"kubeconfig {file}: {section}[{item['name']}].{body}: expected {OBJECT}; correct it")
         yield item["name"], NamedEntry(file, f"{section}[{item['name']}].{body}", values)

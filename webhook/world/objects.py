@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from webhook.core.errors import InputError
 from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, Object
 from webhook.core.networks import define_network
+from webhook.core.value_types import OBJECT, STRING, type_name
+from webhook.core.yaml_reader import YamlFault, decode, read_documents
 from webhook.world.masters import Masters
 from webhook.world.read import read_master, read_namespace
 from webhook.world.snapshot import Snapshot
-
-try:
-    from yaml import CSafeLoader as _SafeLoader
-except ImportError:  # PyYAML without libyaml: ten times slower, the same otherwise
-    from yaml import SafeLoader as _SafeLoader  # type: ignore[assignment]
 
 KINDS = ("Namespace", "NetworkAttachmentDefinition", "Pod")
 _FINISHED = ("Succeeded", "Failed")
@@ -86,48 +80,15 @@ def load_objects(paths: Iterable[Path]) -> list[Object]:
     return [obj for path in paths for place, value in _documents(path) for obj in _objects(place, value)]
 
 
-def _documents(path: Path) -> Iterator[tuple[str, Any]]:
+def _documents(path: Path) -> list[tuple[str, Any]]:
     """Give each document of the file, with its place for messages: ``nads.yaml, line 12``."""
     try:
-        text = path.read_text("utf-8")
+        documents = read_documents(decode(path.read_bytes()))
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}); correct the path or its mode") from None
-    except UnicodeDecodeError as error:
-        line, column = _position(error.object[: error.start].decode("utf-8", "replace"))
-        raise InputError(f"{path}: line {line}, column {column}: not UTF-8; save the file in that encoding") from None
-    if text.lstrip().startswith("{"):
-        try:
-            yield f"{path}, line 1", json.loads(text)
-            return
-        except ValueError:
-            pass  # YAML in flow style, or broken: the YAML parser will say
-    loader = _Loader(text)
-    try:
-        while loader.check_node() and (node := loader.get_node()):
-            yield f"{path}, line {node.start_mark.line + 1}", loader.construct_document(node)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        place = f"line {mark.line + 1}, column {mark.column + 1}" if mark else "somewhere"
-        raise InputError(f"{path}: {place}: not YAML ({error.problem or error.context}); correct it") from None
-    except yaml.reader.ReaderError as error:
-        line, column = _position(text[: error.position])
-        raise InputError(f"{path}: line {line}, column {column}: not YAML ({error.reason}); correct it") from None
-    finally:
-        loader.dispose()
-
-
-class _Loader(_SafeLoader):
-    """Read YAML as Kubernetes does: a time is text."""
-
-    yaml_implicit_resolvers = {  # noqa: RUF012  # as the base class declares it
-        first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-        for first, resolvers in _SafeLoader.yaml_implicit_resolvers.items()
-    }
-
-
-def _position(before: str) -> tuple[int, int]:
-    """Give line and column, from 1, of what comes after the text *before*."""
-    return before.count("\n") + 1, len(before) - before.rfind("\n")
+    except YamlFault as fault:
+        raise InputError(f"{path}: {fault}") from None
+    return [(f"{path}, line {document.line}", document.value) for document in documents]
 
 
 def _objects(place: str, value: Any) -> Iterator[Object]:
@@ -135,8 +96,8 @@ def _objects(place: str, value: Any) -> Iterator[Object]:
     if value is None:
         return
     if not isinstance(value, dict) or not isinstance(value.get("kind"), str):
-        found = "a map without one" if isinstance(value, dict) else _kind_of(value)
-        raise InputError(f"{place}: expected an object with a kind, found {found}; correct or remove it")
+        found = f"{OBJECT} without one" if isinstance(value, dict) else type_name(value)
+        raise InputError(f"{place}: expected {OBJECT} with a kind, found {found}; correct or remove it")
     kind, items = value["kind"], value.get("items")
     if kind.endswith("List") and isinstance(items, list):
         for number, item in enumerate(items):
@@ -154,14 +115,14 @@ def _check(place: str, obj: Object) -> None:
     metadata = _map(place, obj, "metadata")
     name = metadata.get("name")
     if not isinstance(name, str) or not name:
-        raise InputError(f"{place}: metadata.name: expected text, found {_kind_of(name)}; give the object a name")
+        raise InputError(f"{place}: metadata.name: expected {STRING}, found {type_name(name)}; give the object a name")
     place = f"{place} {name}"
     _text(place, metadata, "metadata", ("namespace", "uid", "creationTimestamp", "deletionTimestamp"))
     for field in ("labels", "annotations"):
         for key, text in _map(f"{place}: metadata", metadata, field).items():
-            if not isinstance(key, str) or not isinstance(text, str):
+            if not isinstance(text, str):
                 raise InputError(
-                    f"{place}: metadata.{field}: {key}: expected text, found {_kind_of(text)}; put both in quotes"
+                    f"{place}: metadata.{field}: {key}: expected {STRING}, found {type_name(text)}; put both in quotes"
                 )
     _text(place, _map(place, obj, "status"), "status", ("phase",))
     if obj["kind"] == "NetworkAttachmentDefinition":
@@ -171,7 +132,7 @@ def _check(place: str, obj: Object) -> None:
 def _map(place: str, obj: Object, field: str) -> Object:
     value = obj.get(field)
     if value is not None and not isinstance(value, dict):
-        raise InputError(f"{place}: {field}: expected a map, found {_kind_of(value)}; correct it")
+        raise InputError(f"{place}: {field}: expected {OBJECT}, found {type_name(value)}; correct it")
     return value or {}
 
 
@@ -179,9 +140,4 @@ def _text(place: str, values: Object, path: str, fields: Iterable[str]) -> None:
     for field in fields:
         value = values.get(field)
         if value is not None and not isinstance(value, str):
-            raise InputError(f"{place}: {path}.{field}: expected text, found {_kind_of(value)}; put it in quotes")
-
-
-def _kind_of(value: Any) -> str:
-    words = {type(None): "nothing", dict: "a map", list: "a list", str: "text", int: "a number", float: "a number"}
-    return words.get(type(value)) or ("true or false" if isinstance(value, bool) else type(value).__name__)
+            raise InputError(f"{place}: {path}.{field}: expected {STRING}, found {type_name(value)}; put it in quotes")

@@ -1,0 +1,412 @@
+"""Read the documents of any input, YAML or JSON, as Kubernetes' own tools read them, and without recursion.
+
+YAML is read as ``sigs.k8s.io/yaml`` reads it: no timestamps, no numbers in base 60 (``12:30`` is a string), ``on`` and ``yes`` are
+true, keys are strings. A key that stands twice is refused, as kubectl's strict validation refuses it. Input that expands beyond the
+limits (alias bombs, deep nesting) is refused while it is read.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import math
+import re
+from typing import Any, NamedTuple, NoReturn, TypeAlias
+
+import yaml
+
+from webhook.core.errors import InputError
+from webhook.core.printable import quoted
+from webhook.core.value_types import LIST, OBJECT, STRING, type_name
+
+MAX_DEPTH = 100
+"""Objects and lists inside one another; a wrapped pod needs about 30."""
+MAX_NODES = 1_000_000
+"""Values of all documents together, aliases counted as often as they are used."""
+_TEXT_PER_NODE = 64
+
+_UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What YAML itself does not allow: no reader of it finds another, so that each of its errors has a mark."""
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_CONSTANTS: dict[str, bool | None] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON"), True),
+    **dict.fromkeys(("false", "False", "FALSE", "no", "No", "NO", "off", "Off", "OFF"), False),
+}
+_INTEGER = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F_]+|0[bB][01_]+|0[oO]?[0-7_]+|0|[1-9][0-9_]*)\Z")
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
+_PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
+_TAG = "tag:yaml.org,2002:"
+_STARTS = (yaml.MappingStartEvent, yaml.SequenceStartEvent)
+_ENDS = (yaml.MappingEndEvent, yaml.SequenceEndEvent)
+_TAGS = ("str", "int", "float", "bool", "null", "timestamp", "binary", "merge", "map", "seq")
+_MERGE = object()
+"""A plain ``<<``, which as a key is not a string."""
+
+Location: TypeAlias = tuple[str | int, ...]
+"""Where a value stands: ``("profiles", "hostdev", "networks", 0, "network")``."""
+
+
+class Document(NamedTuple):
+    """Hold one document as plain values, and the line on which it begins, from 1."""
+
+    value: Any
+    line: int
+
+
+class Place(NamedTuple):
+    """Say on which lines a value and its key stand, and how a scalar is written; None for an object or a list."""
+
+    line: int
+    key_line: int
+    text: str | None
+
+
+class Places:
+    """Remember where each value of an input stands, and collect the faults after which reading can go on.
+
+    What is ours alone is read strictly: tags of the user's own, and keys that are not strings, are faults as well.
+    """
+
+    def __init__(self) -> None:
+        self.faults: list[YamlFault] = []
+        self._inside: dict[int, dict[str | int, Place]] = {}  # by the id of the object or list, which the input keeps
+
+    def put(self, value: object, inside: dict[str | int, Place]) -> None:
+        """Remember the places of what is in *value*, an object or a list."""
+        self._inside[id(value)] = inside
+
+    def of(self, value: object) -> dict[str | int, Place]:
+        """Return the places of what is in *value*; empty for a scalar."""
+        return self._inside.get(id(value), {}) if isinstance(value, dict | list) else {}
+
+
+class YamlFault(InputError):
+    """Refuse input; says line and column, both from 1 (0: of the whole), the *location* where it is known, and the problem."""
+
+    def __init__(self, line: int, column: int, problem: str, location: Location = ()) -> None:
+        place = f"line {line}, column {column}: " if line else ""
+        where = f"{format_path(location)}: " if location else ""
+        super().__init__(f"{place}{where}{problem}")
+        self.line = line
+        self.problem = problem
+        self.location = location
+
+
+def decode(content: bytes) -> str:
+    """Decode UTF-8, with a byte order mark or without; raises YamlFault."""
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = error.object[: error.start].decode("utf-8", "replace")
+        problem = f"the byte 0x{error.object[error.start]:02x} is not UTF-8; save the file in that encoding"
+        raise YamlFault(before.count("\n") + 1, len(before) - before.rfind("\n"), problem) from None
+
+
+def read_documents(text: str, places: Places | None = None) -> list[Document]:
+    """Read all documents of *text*, a YAML stream or one or more JSON values; empty ones are left out.
+
+    *places* remembers where values stand. Raises YamlFault with line and column.
+    """
+    text = text.removeprefix("\ufeff")
+    match = _UNPRINTABLE.search(text)
+    if match:
+        start = match.start()
+        line, column = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
+        raise YamlFault(line, column, f"the character U+{ord(match[0]):04X} is not allowed; remove it")
+    is_json = places is None and text.lstrip()[:1] in ("{", "[")
+    documents = _json_documents(text) if is_json else None
+    if documents is None:
+        documents = _yaml_documents(text, places)
+    if "\\u" in text or "\\U" in text:
+        _check_surrogates(documents)
+    return documents
+
+
+def format_path(location: Location) -> str:
+    """Write a location for people: ``profiles.hostdev.networks[0].network``, ``profiles.a.resources[nvidia.com/hostdev]``."""
+    path = ""
+    for part in location:
+        if isinstance(part, str) and _PLAIN_KEY.fullmatch(part):
+            path += f".{part}"
+        else:
+            path += f"[{part if isinstance(part, int) or (part.isprintable() and len(part) <= 80) else quoted(part)}]"
+    return path.removeprefix(".") or "document"
+
+
+def _yaml_documents(text: str, places: Places | None) -> list[Document]:
+    builder = _Builder(places)
+    try:
+        for event in yaml.parse(text, Loader=_LOADER):
+            builder.take(event)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        problem = "not valid YAML: " + ", ".join(part for part in (error.problem, error.context) if part)
+        line, column = (mark.line, mark.column) if mark else (0, 0)
+        lines = text.split("\n")
+        if line < len(lines) and "\t" in lines[line]:
+            problem += " (the line holds a tab: YAML is indented with spaces)"
+        raise YamlFault(line + 1, column + 1, problem) from None
+    except ValueError as error:  # of PyYAML without libyaml, which takes any eight digits behind \\U for a character
+        raise YamlFault(0, 0, f"not valid YAML: {error}") from None
+    return builder.documents
+
+
+def _json_documents(text: str) -> list[Document] | None:
+    """Read JSON values one after the other; None where the text is not JSON or repeats a key, so that YAML may judge it."""
+    decoder = json.JSONDecoder(parse_float=_finite, object_pairs_hook=_unrepeated)
+    documents: list[Document] = []
+    position, nodes, line = 0, 0, 1
+    try:
+        while (start := _skip_space(text, position)) < len(text):
+            line += text.count("\n", position, start)
+            value, position = decoder.raw_decode(text, start)
+            nodes += _count(value)
+            documents.append(Document(value, line))
+            line += text.count("\n", start, position)
+    except (ValueError, RecursionError):
+        return None
+    if nodes > MAX_NODES:
+        raise YamlFault(0, 0, f"the input holds {nodes} values; at most {MAX_NODES} are read at once: split it")
+    return documents
+
+
+def _skip_space(text: str, position: int) -> int:
+    while position < len(text) and text[position] in " \t\r\n":
+        position += 1
+    return position
+
+
+def _finite(literal: str) -> float:
+    value = float(literal)
+    if not math.isfinite(value):
+        raise ValueError(literal)
+    return value
+
+
+def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        raise ValueError("a key is written twice")
+    return values
+
+
+def _count(value: Any) -> int:
+    """Count the values of a JSON document; raises ValueError where it is too deep, or holds NaN."""
+    count = 0
+    level = [value]
+    for _ in range(MAX_DEPTH + 1):
+        count += len(level)
+        below: list[Any] = []
+        for node in level:
+            if isinstance(node, dict):
+                below.extend(node.values())
+            elif isinstance(node, list):
+                below.extend(node)
+            elif isinstance(node, float) and not math.isfinite(node):
+                raise ValueError("not a JSON number")
+        if not below:
+            return count
+        level = below
+    raise ValueError("too deep")
+
+
+def _check_surrogates(documents: list[Document]) -> None:
+    try:
+        json.dumps(documents, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise YamlFault(0, 0, "the input holds half of a surrogate pair, which is not a character") from None
+
+
+class _Frame:
+    """Hold an object or list that is being read, and where its values stand."""
+
+    __slots__ = ("anchor", "key", "key_lines", "line", "merges", "nodes", "places", "value")
+
+    def __init__(self, value: Any, anchor: str | None, nodes: int, line: int) -> None:
+        self.value = value
+        self.anchor = anchor
+        self.nodes = nodes
+        self.line = line
+        self.key: Any = None
+        self.key_lines: dict[str, int] = {}
+        self.merges: list[dict[str, Any]] = []
+        self.places: dict[str | int, Place] = {}
+
+
+class _Builder:
+    """Take the events of a stream one by one; ``documents`` holds what is complete, empty documents left out."""
+
+    def __init__(self, places: Places | None) -> None:
+        self.documents: list[Document] = []
+        self._places = places
+        self._nodes = 0
+        self._stack: list[_Frame] = []
+        self._anchors: dict[str, tuple[Any, int, int, str | None]] = {}
+
+    def take(self, event: Any) -> None:
+        """Take the next event; raises YamlFault where a limit is passed, an alias is unknown or a key is not a string."""
+        kind = event.__class__
+        if kind is yaml.ScalarEvent:
+            before = self._nodes
+            self._count(event, 1 + len(event.value) // _TEXT_PER_NODE)
+            self._complete(event, self._scalar(event), event.anchor, before, event.start_mark.line, event.value)
+        elif kind in _STARTS:
+            self._count(event, 1)
+            if len(self._stack) >= MAX_DEPTH:
+                mark = event.start_mark
+                raise YamlFault(mark.line + 1, mark.column + 1, f"objects and lists are nested deeper than {MAX_DEPTH}")
+            if event.tag is not None:
+                self._check_tag(event, "list or object")
+            empty: Any = {} if kind is yaml.MappingStartEvent else []
+            self._stack.append(_Frame(empty, event.anchor, self._nodes - 1, event.start_mark.line))
+        elif kind in _ENDS:
+            frame = self._stack.pop()
+            value = self._merged(frame) if frame.merges else frame.value
+            if self._places is not None:
+                self._places.put(value, frame.places)
+            self._complete(event, value, frame.anchor, frame.nodes, frame.line, None)
+        elif kind is yaml.AliasEvent:
+            known = self._anchors.get(event.anchor)
+            if known is None:
+                self._fail(event, f"the alias *{event.anchor} has no anchor before it")
+            value, nodes, line, text = known
+            self._count(event, nodes)
+            self._complete(event, value, None, self._nodes, line, text)
+        elif kind is yaml.DocumentStartEvent:
+            self._anchors.clear()
+
+    def _complete(self, event: Any, value: Any, anchor: str | None, before: int, line: int, text: str | None) -> None:
+        """Put a value that is complete into the object or list around it; *before*: how many values came before it."""
+        if anchor is not None:
+            self._anchors[anchor] = (value, self._nodes - before, line, text)
+        frame = self._stack[-1] if self._stack else None
+        if frame is not None and frame.key is None and frame.value.__class__ is dict:
+            frame.key = value if value.__class__ is str or value is _MERGE else self._key(event, value, text)
+            if frame.key in frame.value:
+                self._fault(event, f"is written twice, first in line {frame.key_lines[frame.key] + 1}; keep one")
+            elif frame.key is not _MERGE:
+                frame.key_lines[frame.key] = event.start_mark.line
+            return
+        if value is _MERGE:
+            value = "<<"
+        if frame is None:
+            if value is not None:
+                self.documents.append(Document(value, line + 1))
+        elif frame.value.__class__ is list:
+            if self._places is not None:
+                frame.places[len(frame.value)] = Place(line + 1, line + 1, text)
+            frame.value.append(value)
+        else:
+            self._put(event, frame, value, line, text)
+            frame.key = None
+
+    def _put(self, event: Any, frame: _Frame, value: Any, line: int, text: str | None) -> None:
+        key = frame.key
+        if key is _MERGE:
+            merges = value if isinstance(value, list) else [value]
+            for item in merges:
+                if not isinstance(item, dict):
+                    self._fail(event, f"found {type_name(item)}; << needs {OBJECT}, or {LIST} of them")
+            frame.merges.extend(merges)
+        elif key not in frame.value:  # else it is refused already
+            frame.value[key] = value
+            if self._places is not None:
+                frame.places[key] = Place(line + 1, frame.key_lines[key] + 1, text)
+
+    def _merged(self, frame: _Frame) -> dict[str, Any]:
+        """Return the object with what ``<<`` brings in: its own keys win, then the first object named."""
+        merged: dict[str, Any] = {}
+        places: dict[str | int, Place] = {}
+        for value in reversed(frame.merges):
+            merged.update(value)
+            if self._places is not None:
+                places.update(self._places.of(value))
+        frame.places = {**places, **frame.places}
+        return {**merged, **frame.value}
+
+    def _key(self, event: Any, value: Any, text: str | None) -> str:
+        """Return the key that a value is which is not a string: as Kubernetes writes it, or as it is written."""
+        if value.__class__ is dict or value.__class__ is list:
+            self._fail(event, f"{type_name(value)} stands where a key is needed; write {STRING}")
+        if self._places is not None:
+            written = text or ""
+            problem = f'the key is {written}, which YAML reads as {type_name(value)}; write it in quotes: "{written}"'
+            self._fault(event, problem, written)
+            return written
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        return "null" if value is None else str(value)
+
+    def _scalar(self, event: Any) -> Any:
+        text: str = event.value
+        if event.tag is not None:
+            self._check_tag(event, "value")
+            kind = event.tag.removeprefix(_TAG)
+            if kind == "binary":
+                try:
+                    return base64.b64decode(text, validate=False).decode()
+                except (binascii.Error, ValueError):
+                    self._fail(event, f"!!binary does not hold {STRING}")
+            return _plain(text) if kind in ("int", "float", "bool", "null") else text
+        if not event.implicit[0] or event.style not in (None, ""):
+            return text
+        return _plain(text)
+
+    def _check_tag(self, event: Any, expected: str) -> None:
+        if self._places is not None and event.tag.removeprefix(_TAG) not in _TAGS:
+            problem = f"has the tag {event.tag}; write a plain {expected}"
+            self._fault(event, problem)
+
+    def _count(self, event: Any, nodes: int) -> None:
+        self._nodes += nodes
+        if self._nodes > MAX_NODES:
+            self._fail(event, f"the input expands to more than {MAX_NODES} values: split it")
+
+    def _location(self) -> Location:
+        """Say where the next value will stand."""
+        keys = (len(frame.value) if frame.value.__class__ is list else frame.key for frame in self._stack)
+        return tuple("<<" if key is _MERGE else key for key in keys if key is not None)
+
+    def _fault(self, event: Any, problem: str, *below: str) -> None:
+        """Refuse the input, or note what is wrong and go on."""
+        mark = event.start_mark
+        fault = YamlFault(mark.line + 1, mark.column + 1, problem, (*self._location(), *below))
+        if self._places is None:
+            raise fault
+        self._places.faults.append(fault)
+
+    def _fail(self, event: Any, problem: str) -> NoReturn:
+        mark = event.start_mark
+        raise YamlFault(mark.line + 1, mark.column + 1, problem, self._location() if self._places is not None else ())
+
+
+def _plain(text: str) -> Any:
+    if text in _CONSTANTS:
+        return _CONSTANTS[text]
+    if text == "<<":
+        return _MERGE
+    if text[0] not in "+-.0123456789":
+        return text
+    if _INTEGER.match(text):
+        return _integer(text)
+    if _FLOAT.match(text):
+        number = float(text)
+        return number if math.isfinite(number) else text
+    return text
+
+
+def _integer(text: str) -> int | float | str:
+    digits = text.replace("_", "").lower().lstrip("+-")
+    if len(digits) > 80:
+        return text
+    sign = -1 if text[0] == "-" else 1
+    if digits.startswith("0x"):
+        return sign * int(digits[2:] or "0", 16)
+    if digits.startswith("0b"):
+        return sign * int(digits[2:] or "0", 2)
+    if digits.startswith("0") and len(digits) > 1:
+        return sign * int(digits.removeprefix("0o").removeprefix("0") or "0", 8)
+    number = sign * int(digits)
+    return number if abs(number) < 2**64 else float(number)
