@@ -191,7 +191,9 @@ def test_refuses_to_start_on_a_file_that_cannot_be_read(tmp_path: Path, name: st
 def test_names_the_line_that_is_not_utf_8(tmp_path: Path) -> None:
     path = tmp_path / "profiles.yaml"
     path.write_bytes(b"profiles:\n  a: {env: {X: '\xff'}}\n")
-    with pytest.raises(ProfilesError, match="line 2: document: the byte 0xff is not UTF-8; save the file as UTF-8"):
+    with pytest.raises(
+        ProfilesError, match="line 2: document: the byte 0xff is not UTF-8; save the file in that encoding"
+    ):
         read_profiles(path)
 
 

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from webhook.core.errors import InputError, Problem, ProfilesError, WebhookError
+from webhook.core.errors import InputError, WebhookError
 from webhook.core.profiles import Profiles, parse_profiles
 
 _SETTLE_SECONDS = 0.1
@@ -110,10 +110,4 @@ def _read(path: Path) -> bytes:
 def _parse(content: bytes | str) -> Profiles:
     if isinstance(content, str):
         raise InputError(content)
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        message = f"the byte 0x{content[error.start]:02x} is not UTF-8; save the file as UTF-8"
-        raise ProfilesError((Problem("document", line, message),)) from None
-    return parse_profiles(text)
+    return parse_profiles(content)

@@ -71,7 +71,7 @@ GRAMMAR_FAULTS = {
     ),
     "resource-yaml-list": (
         "profiles: {a: {networks: [{network: a, resource: [rdma/a]}]}}",
-        "profiles.a.networks[0].resource: found a list; write text in quotes",
+        "profiles.a.networks[0].resource: found a list; write a string in quotes",
     ),
     "count-negative": ("profiles: {a: {networks: [{network: a, count: -1}]}}", "count: found -1; write 0 or more"),
     "count-beyond": (
@@ -80,11 +80,11 @@ GRAMMAR_FAULTS = {
     ),
     "count-bool": (
         "profiles: {a: {networks: [{network: a, count: yes}]}}",
-        "found yes, which YAML reads as true or false; write a whole number",
+        "found yes, which YAML reads as a boolean; write an integer",
     ),
     "count-text": (
         "profiles: {a: {networks: [{network: a, count: '2'}]}}",
-        'found "2"; write a whole number, without quotes',
+        'found "2"; write an integer, without quotes',
     ),
     "count-fraction": (
         "profiles: {a: {networks: [{network: a, count: 1.5}]}}",
@@ -113,7 +113,7 @@ GRAMMAR_FAULTS = {
     ),
     "resources-bool": (
         "profiles: {a: {resources: {rdma/a: on}}}",
-        "found on, which YAML reads as true or false; write a number with an optional suffix",
+        "found on, which YAML reads as a boolean; write a number with an optional suffix",
     ),
     "resources-null": (
         "profiles: {a: {resources: {rdma/a: }}}",
@@ -146,8 +146,11 @@ GRAMMAR_FAULTS = {
         "profiles: {a: {rendezvous: {timeout: 30}}}",
         "profiles.a.rendezvous.timeout: found 30, which YAML reads as a number; write a duration with its unit",
     ),
-    "timeout-clock": ("profiles: {a: {rendezvous: {timeout: 1:30}}}", "found 1:30, which YAML reads as a number"),
-    "timeout-bool": ("profiles: {a: {rendezvous: {timeout: off}}}", "found off, which YAML reads as true or false"),
+    "timeout-clock": (
+        "profiles: {a: {rendezvous: {timeout: 1:30}}}",
+        'found "1:30"; write a duration of whole seconds',
+    ),
+    "timeout-bool": ("profiles: {a: {rendezvous: {timeout: off}}}", "found off, which YAML reads as a boolean"),
     "timeout-short": ("profiles: {a: {rendezvous: {timeout: 500ms}}}", "write a duration of whole seconds, 1s or more"),
     "timeout-fraction": ("profiles: {a: {rendezvous: {timeout: 1.5s}}}", "write a duration of whole seconds"),
     "timeout-negative": ("profiles: {a: {rendezvous: {timeout: -1m}}}", "write a duration of whole seconds"),

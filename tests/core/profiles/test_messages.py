@@ -34,13 +34,13 @@ FIELD_FAULTS = {
     "profile-empty": ('profiles: {"": {}}', 'profiles[]: found ""; it is a label\'s value'),
     "profile-key": (
         "profiles: {on: {}}",
-        'profiles.on: the key is on, which YAML reads as true or false; write it in quotes: "on"',
+        'profiles.on: the key is on, which YAML reads as a boolean; write it in quotes: "on"',
     ),
-    "profile-list": ("profiles: [a]", "profiles: found a list; write a mapping"),
-    "profile-text": ("profiles: {a: b}", 'profiles.a: found "b"; write a mapping of fields'),
+    "profile-list": ("profiles: [a]", "profiles: found a list; write an object"),
+    "profile-text": ("profiles: {a: b}", 'profiles.a: found "b"; write an object of fields'),
     "memory-text": (
         "profiles: {a: {sharedMemory: 16Gi}}",
-        'profiles.a.sharedMemory: found "16Gi"; write a mapping of fields',
+        'profiles.a.sharedMemory: found "16Gi"; write an object of fields',
     ),
     "bool-text": (
         "profiles: {a: {ipcLock: 'true'}}",
@@ -52,24 +52,23 @@ FIELD_FAULTS = {
         'profiles.a.podSecurity: found "Deny"; write one of deny, skip, ignore; did you mean deny?',
     ),
     "literal-far": ("profiles: {a: {pods: some}}", 'profiles.a.pods: found "some"; write one of training, all'),
-    "literal-bool": ("profiles: {a: {pods: true}}", "found true, which YAML reads as true or false; write one of"),
+    "literal-bool": ("profiles: {a: {pods: true}}", "found true, which YAML reads as a boolean; write one of"),
     "env-number": (
         "profiles: {a: {env: {NCCL_DEBUG: 1}}}",
         'profiles.a.env.NCCL_DEBUG: found 1, which YAML reads as a number; write it in quotes: "1"',
     ),
     "env-on": (
         "profiles: {a: {env: {X: on}}}",
-        'profiles.a.env.X: found on, which YAML reads as true or false; write it in quotes: "on"',
+        'profiles.a.env.X: found on, which YAML reads as a boolean; write it in quotes: "on"',
     ),
-    "env-date": (
-        "profiles: {a: {env: {X: 2026-11-21}}}",
-        'which YAML reads as a date; write it in quotes: "2026-11-21"',
+    "env-null": (
+        "profiles: {a: {env: {X: }}}",
+        'profiles.a.env.X: found nothing; write a string in quotes, "" for none',
     ),
-    "env-null": ("profiles: {a: {env: {X: }}}", 'profiles.a.env.X: found nothing; write text in quotes, "" for none'),
-    "env-list": ("profiles: {a: {env: [X]}}", "profiles.a.env: found a list; write a mapping"),
-    "env-nul": ('profiles: {a: {env: {X: "\\0"}}}', 'profiles.a.env.X: found "\\u0000"; a variable holds no NUL'),
+    "env-list": ("profiles: {a: {env: [X]}}", "profiles.a.env: found a list; write an object"),
+    "env-nul": ('profiles: {a: {env: {X: "\\0"}}}', 'profiles.a.env.X: found "\\u0000"; a variable does not hold NUL'),
     "env-name": ("profiles: {a: {env: {9A: x}}}", 'profiles.a.env.9A: found "9A"; write a variable\'s name'),
-    "env-key": ("profiles: {a: {env: {NO: x}}}", "profiles.a.env.NO: the key is NO, which YAML reads as true or false"),
+    "env-key": ("profiles: {a: {env: {NO: x}}}", "profiles.a.env.NO: the key is NO, which YAML reads as a boolean"),
     "env-own": ("profiles: {a: {env: {FABRIC_INJECTOR_X: x}}}", "are set by the injector itself; write another name"),
     "container": ("profiles: {a: {container: My_C}}", 'profiles.a.container: found "My_C"; write 1 to 63 of a-z'),
     "selector-key": (
@@ -80,8 +79,8 @@ FIELD_FAULTS = {
         "profiles: {a: {nodeSelector: {a: '-'}}}",
         'profiles.a.nodeSelector.a: found "-"; write a label\'s value',
     ),
-    "selector-bool": ("profiles: {a: {nodeSelector: {a: true}}}", 'reads as true or false; write it in quotes: "true"'),
-    "info-list": ("profiles: {a: {podInfo: [labels]}}", "profiles.a.podInfo: found a list; write a mapping of fields"),
+    "selector-bool": ("profiles: {a: {nodeSelector: {a: true}}}", 'reads as a boolean; write it in quotes: "true"'),
+    "info-list": ("profiles: {a: {podInfo: [labels]}}", "profiles.a.podInfo: found a list; write an object of fields"),
     "image-space": (
         "profiles: {a: {rendezvous: {waitImage: a b}}}",
         'waitImage: found "a b"; write an image reference',
@@ -110,7 +109,7 @@ FIELD_FAULTS = {
     ),
     "namespaces-mapping": (
         "profiles: {a: {allowedNamespaces: {a: b}}}",
-        "allowedNamespaces: found a mapping; write a list",
+        "allowedNamespaces: found an object; write a list",
     ),
     "multus-bool": ("multus: {namespaceIsolation: 'no'}", 'multus.namespaceIsolation: found "no"; write true or false'),
     "multus-text": ("multus: {globalNamespaces: default}", 'multus.globalNamespaces: found "default"; write a list'),

@@ -29,34 +29,47 @@ def test_follows_anchors_and_merges() -> None:
     assert (b.env, b.ipc_lock, b.pods) == ({"X": "3", "Y": "2", "Z": "4"}, False, "all")
 
 
+def test_reads_scalars_as_kubernetes_tools_do() -> None:
+    text = "profiles: {a: {env: {WINDOW: 12:30, DAY: 2026-11-21, LONG: 99999999999999999999999999x}}}"
+    assert parse_profiles(text).profiles["a"].env == {
+        "WINDOW": "12:30",
+        "DAY": "2026-11-21",
+        "LONG": "99999999999999999999999999x",
+    }
+
+
+def test_shows_the_line_where_an_alias_or_a_merge_has_its_value_from() -> None:
+    text = """\
+profiles:
+  a: &a
+    env: &env
+      X: 1
+  b:
+    <<: *a
+    container: [x]
+  c:
+    env: *env
+"""
+    found = ["4: profiles.a.env.X", "4: profiles.b.env.X", "4: profiles.c.env.X", "7: profiles.b.container"]
+    assert [fault.removeprefix("line ").split(": found")[0] for fault in faults(text)] == found
+
+
 YAML_FAULTS = {
-    "root-list": ("[a]", "document: found a list; write a mapping of fields"),
-    "root-text": ("hello", 'document: found "hello"; write a mapping of fields'),
-    "root-null": ("null", "document: found null, which YAML reads as nothing; write a mapping of fields"),
+    "root-list": ("[a]", "document: found a list; write an object of fields"),
+    "root-text": ("hello", 'document: found "hello"; write an object of fields'),
+    "root-null": ("null", "document: is empty; write at least `profiles: {}`"),
     "duplicate": ("profiles: {}\n# x\nprofiles: {}", "line 3: profiles: is written twice, first in line 1; keep one"),
     "duplicate-deep": ('profiles: {a: {env: {X: "1", X: "2"}}}', "profiles.a.env.X: is written twice, first in line 1"),
-    "key-list": ("profiles: {[a]: {}}", "profiles: has a key that is a list; write text"),
-    "tag": ("profiles: !python/name {}", "profiles: has the tag !python/name; write a plain list or mapping"),
+    "key-list": ("profiles: {[a]: {}}", "profiles: a list stands where a key is needed; write a string"),
+    "tag": ("profiles: !python/name {}", "profiles: has the tag !python/name; write a plain list or object"),
     "tag-scalar": (
         "profiles: {a: {container: !secret x}}",
         "profiles.a.container: has the tag !secret; write a plain value",
     ),
-    "merge-text": ("profiles: {a: {<<: b}}", 'profiles.a[<<]: found "b"; write the alias of a mapping'),
-    "not-a-number": (f"multus: {{defaultNetworks: {'9' * 5000}}}", "but it is none; write it in quotes"),
-    "long-number": (f"profiles: {{a: {{pods: {'1' * 4000}}}}}", f"found {'1' * 60}, which YAML reads as a number"),
-    "tag-date": (
-        "profiles:\n  a:\n    pods: !!timestamp x",
-        "line 3: profiles.a.pods: found x, which YAML reads as a date, but it is none; write it in quotes",
-    ),
-    "tag-bool": (
-        "profiles: {a: {ipcLock: !!bool x}}",
-        "profiles.a.ipcLock: found x, which YAML reads as true or false",
-    ),
-    "tag-int": ('multus: {defaultNetworks: !!int ""}', "multus.defaultNetworks: found nothing, but it is none"),
-    "not-a-date": (
-        "profiles: {a: {env: {X: 2026-99-99}}}",
-        "which YAML reads as a date, but it is none; write it in quotes",
-    ),
+    "merge-text": ("profiles: {a: {<<: b}}", "profiles.a[<<]: found a string; << needs an object, or a list of them"),
+    "long-number": (f"multus: {{defaultNetworks: {'9' * 4000}}}", f'found "{"9" * 57}..."; write an integer'),
+    "tag-date": ("profiles:\n  a:\n    pods: !!timestamp x", 'line 3: profiles.a.pods: found "x"; write one of'),
+    "tag-bool": ("profiles: {a: {ipcLock: !!bool x}}", 'profiles.a.ipcLock: found "x"; write true or false'),
 }
 
 
@@ -68,23 +81,23 @@ def test_says_what_is_wrong_and_what_is_allowed(text: str, message: str) -> None
 UNREADABLE = {
     "empty": ("", "line 1: document: is empty; write at least `profiles: {}`"),
     "comment": ("# profiles\n", "line 1: document: is empty"),
-    "two-documents": ("profiles: {}\n---\nprofiles: {}\n", "line 2: document: holds more than one document"),
-    "open-list": ("profiles:\n  a: [", "document: is not valid YAML: "),
+    "two-documents": ("profiles: {}\n---\nprofiles: {}\n", "line 3: document: holds more than one document"),
+    "open-list": ("profiles:\n  a: [", "document: not valid YAML: "),
     "tab": (
         "profiles:\n\ta: {}\n",
-        "line 2: document: is not valid YAML: found character that cannot start any token (a tab",
+        "line 2: document: not valid YAML: found character that cannot start any token",
     ),
-    "two-colons": ("a: b: c", "line 1: document: is not valid YAML: mapping values are not allowed"),
-    "no-such-alias": ("profiles: *a", "line 1: document: is not valid YAML: found undefined alias"),
-    "control": ("profiles:\n  a: \x01", "line 2: document: holds the character U+0001, which YAML does not allow"),
-    "surrogate": ("profiles:\n  a: \ud800", "line 2: document: holds half a surrogate pair"),
-    "loop": ("profiles: &a\n  b: *a", "line 1: document: holds an alias inside its own anchor"),
-    "loop-by-merge": ("profiles: &a\n  <<: *a", "line 1: document: is nested too deeply"),
-    "deep": ("[" * 5000 + "]" * 5000, "line 1: document: is nested too deeply"),
+    "two-colons": ("a: b: c", "line 1: document: not valid YAML: mapping values are not allowed"),
+    "no-such-alias": ("profiles: *a", "line 1: profiles: the alias *a has no anchor before it"),
+    "control": ("profiles:\n  a: \x01", "line 2: document: the character U+0001 is not allowed"),
+    "surrogate": ("profiles:\n  a: \ud800", "line 2: document: the character U+D800 is not allowed"),
+    "loop": ("profiles: &a\n  b: *a", "line 2: profiles.b: the alias *a has no anchor before it"),
+    "loop-by-merge": ("profiles: &a\n  <<: *a", "line 2: profiles[<<]: the alias *a has no anchor before it"),
+    "deep": ("[" * 5000 + "]" * 5000, "line 1: document: objects and lists are nested deeper than 100"),
     "bomb": (
         "a: &a [1,1,1,1,1,1,1,1,1]\n"
         + "".join(f"{b}: &{b} [{','.join(['*' + a] * 9)}]\n" for a, b in zip("abcdefg", "bcdefgh", strict=True)),
-        "document: holds more than 100000 values, aliases followed",
+        "line 7: g[0]: the input expands to more than 1000000 values: split it",
     ),
 }
 

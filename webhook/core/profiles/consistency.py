@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
-from webhook.core.profiles import checks
-from webhook.core.profiles.document import Location
+from webhook.core.profiles.field_types import check_amount, check_quantity, check_resource_name
 from webhook.core.profiles.grammar import parse_network, refused
 from webhook.core.profiles.messages import did_you_mean
 from webhook.core.profiles.profile import ProfileNetwork
+from webhook.core.yaml_reader import Location
 
 _Contradiction: TypeAlias = tuple[Location, str]
 
@@ -58,12 +58,12 @@ def _wrong_amounts(resources: Any, at: Location) -> Iterator[_Contradiction]:
     """Find amounts that the API server would refuse for their resource."""
     for resource, amount in _items(resources):
         try:
-            checks.check_resource_name(resource)
-            text = checks.check_quantity(checks.number_as_text(amount))
+            check_resource_name(resource)
+            text = check_quantity(amount)
         except ValueError:
             continue
         try:
-            checks.check_resource_quantity(resource, text)
+            check_amount(resource, text)
         except ValueError as error:
             yield (*at, resource), str(error)
 
@@ -79,7 +79,7 @@ def _shared_pod_labels(name: str, labels: Any, choosers: dict[str, str]) -> Iter
 
 def _network(value: Any) -> ProfileNetwork | None:
     try:
-        return parse_network(value) if isinstance(value, str) else None
+        return ProfileNetwork(*parse_network(value)) if isinstance(value, str) else None
     except ValueError:
         return None
 

@@ -1,81 +1,66 @@
-"""Hold a YAML document as plain values that know where they stand, so that every fault can be shown with its line."""
+"""Hold the YAML of profiles.yaml as plain values that know where they stand, so that every fault can be shown with its line."""
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
-import yaml
-
-from webhook.core.errors import Problem
-from webhook.core.profiles.grammar import quoted
-
-Location: TypeAlias = tuple[str | int, ...]
-"""Where a value stands: ``("profiles", "hostdev", "networks", 0, "network")``."""
-
-TAG = "tag:yaml.org,2002:"
-_READ_AS = {"int": "a number", "float": "a number", "bool": "true or false", "null": "nothing", "timestamp": "a date"}
-_PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
+from webhook.core.errors import Problem, ProfilesError
+from webhook.core.printable import quoted
+from webhook.core.value_types import NOTHING, type_name
+from webhook.core.yaml_reader import Location, Place, Places, YamlFault, decode, format_path, read_documents
 
 
-@dataclass(slots=True)
-class Document:
-    """Hold *value* in plain Python, the YAML nodes that it came from, and the faults of the YAML itself."""
+class ProfilesDocument:
+    """Read the one document of a file: *value* in plain Python, and *problems* of the YAML itself, such as repeated keys.
 
-    value: Any = None
-    problems: list[Problem] = field(default_factory=list)
-    nodes: dict[Location, yaml.Node] = field(default_factory=dict)
-    keys: dict[Location, yaml.Node] = field(default_factory=dict)
+    Raises ProfilesError where nothing can be read.
+    """
+
+    def __init__(self, content: str | bytes) -> None:
+        self._places = Places()
+        try:
+            documents = read_documents(decode(content) if isinstance(content, bytes) else content, self._places)
+        except YamlFault as fault:
+            raise ProfilesError((_problem(fault),)) from None
+        if not documents:
+            raise ProfilesError((Problem(format_path(()), 1, "is empty; write at least `profiles: {}`"),))
+        if len(documents) > 1:
+            message = "holds more than one document; write one, without a second ---"
+            raise ProfilesError((Problem(format_path(()), documents[1].line, message),))
+        self.value = documents[0].value
+        self.problems = [_problem(fault) for fault in self._places.faults]
+        self._line = documents[0].line
 
     def problem(self, location: Location, message: str, *, at_key: bool = False) -> Problem:
         """Make a Problem whose line is that of the value (or its key), or of the nearest one above that is there."""
-        node = self.keys.get(location) if at_key else self.nodes.get(location)
-        known = location
-        while node is None:
-            known = known[:-1]
-            node = self.nodes.get(known)
-        return Problem(format_path(location), line_of(node), message)
+        _, place, is_there = self._find(location)
+        return Problem(format_path(location), place.key_line if at_key and is_there else place.line, message)
 
     def text(self, location: Location) -> str | None:
-        """Return the scalar at *location* as it is written; None for nothing, a list or a mapping."""
-        node = self.nodes.get(location)
-        return node.value if isinstance(node, yaml.ScalarNode) and node.tag != f"{TAG}null" else None
-
-    def is_null(self, location: Location) -> bool:
-        """Tell whether nothing, ``null`` or ``~`` stands at *location*."""
-        node = self.nodes.get(location)
-        return node is not None and node.tag == f"{TAG}null"
+        """Return the scalar at *location* as it is written; None for nothing, a list or an object."""
+        value, place, is_there = self._find(location)
+        return place.text if is_there and value is not None else None
 
     def found(self, location: Location) -> str:
-        """Say what stands at *location*: ``"ml"``, ``on, which YAML reads as true or false``, ``a list``."""
-        return describe(self.nodes.get(location))
+        """Say what stands at *location*: ``"ml"``, ``on, which YAML reads as a boolean``, ``a list``."""
+        value, place, is_there = self._find(location)
+        if isinstance(value, str):
+            return quoted(value)
+        if isinstance(value, dict | list) or not place.text or not is_there:
+            return type_name(value) if is_there else NOTHING
+        return f"{place.text[:60]}, which YAML reads as {type_name(value)}"
+
+    def _find(self, location: Location) -> tuple[Any, Place, bool]:
+        """Return the value at *location*, else the nearest above it; its place; and whether it is there."""
+        value = self.value
+        place = Place(self._line, self._line, None if isinstance(value, dict | list) else str(value))
+        for part in location:
+            below = self._places.of(value).get(part)
+            if below is None:
+                return value, place, False
+            value, place = value[part], below
+        return value, place, True
 
 
-def describe(node: yaml.Node | None) -> str:
-    """Say what *node* holds, as it is written."""
-    if isinstance(node, yaml.SequenceNode):
-        return "a list"
-    if isinstance(node, yaml.MappingNode):
-        return "a mapping"
-    if node is None or not node.value:
-        return '""' if node is not None and node.tag == f"{TAG}str" else "nothing"
-    read_as = _READ_AS.get(node.tag.removeprefix(TAG))
-    return f"{node.value[:60]}, which YAML reads as {read_as}" if read_as else quoted(node.value)
-
-
-def format_path(location: Location) -> str:
-    """Write a location for people: ``profiles.hostdev.networks[0].network``, ``profiles.a.resources[nvidia.com/hostdev]``."""
-    path = ""
-    for part in location:
-        if isinstance(part, str) and _PLAIN_KEY.fullmatch(part):
-            path += f".{part}"
-        else:
-            path += f"[{part if isinstance(part, int) or (part.isprintable() and len(part) <= 80) else quoted(part)}]"
-    return path.removeprefix(".") or "document"
-
-
-def line_of(node: yaml.Node) -> int:
-    """Return the line on which *node* begins, counted from 1."""
-    line: int = node.start_mark.line
-    return line + 1
+def _problem(fault: YamlFault) -> Problem:
+    return Problem(format_path(fault.location), max(fault.line, 1), fault.problem)

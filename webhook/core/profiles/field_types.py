@@ -1,89 +1,269 @@
-"""Name the kinds of text that profiles.yaml holds: for each its check, and the pattern that editors apply."""
+"""Define the kinds of value that profiles.yaml holds: for each its check, and the pattern that editors apply.
+
+A check returns the value as the program uses it, or raises ValueError with what was found and what is allowed.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, Strict, WithJsonSchema
+from pydantic.json_schema import SkipJsonSchema
+from pydantic_core import PydanticCustomError
 
-from webhook.core import names
-from webhook.core.profiles import annotation_checks, checks
+from webhook.core import names, qualified_name
+from webhook.core.profiles.grammar import HUGE_PAGES, parse_duration, parse_page_size, parse_resources, refused
 from webhook.core.qualified_name import DNS_LABEL, ENV_NAME, LABEL_NAME
+from webhook.core.quantity import parse_quantity
 
+NONE = "none"
+"""Written for "no value" where a field's table says so."""
+MAX_AMOUNT = (2**63 - 1) // 1000
+"""The API server counts devices in thousandths. Source: k8s.io/kubernetes pkg/apis/core/validation ValidateResourceQuantityValue."""
+_MAX_SIZE = 2**63 - 1
+_MAX_ANNOTATIONS = 262_144
+"""Bytes of all annotations of an object together. Source: k8s.io/apimachinery pkg/api/validation TotalAnnotationSizeLimitB."""
+_NATIVE_RESOURCES = ("cpu", "memory", "ephemeral-storage", "storage", "pods")
+_OWN_VARIABLES = "FABRIC_INJECTOR_"
+_WRITTEN_ELSEWHERE = {
+    names.NETWORKS: "the profile's networks are merged into it; write them under networks",
+    names.NETWORK_STATUS: "Multus alone writes it; leave it out",
+    names.NETWORKS_STATUS: "Multus alone writes it; leave it out",
+}
 _LABEL = {"type": "string", "pattern": f"^({LABEL_NAME})?$", "maxLength": 63}
 _LABEL_KEY = {"type": "string", "pattern": f"^([-.a-z0-9]+/)?{LABEL_NAME}$"}
 _NOT_OURS = {"not": {"pattern": f"^{names.PREFIX}"}}
 _DNS_LABEL = {"type": "string", "pattern": f"^{DNS_LABEL}$", "maxLength": 63}
 _SIGNLESS = r"[+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][-+]?[0-9]+)?"
+NETWORK_SCHEMA = {"type": "string", "pattern": "^([-a-z0-9]+/)?[-.a-z0-9]+(@[-a-z0-9]{1,15})?$"}
+_RESOURCES_SCHEMA = {"type": "string", "pattern": "^ *[^/, ]+/[^/, ]+ *(, *[^/, ]+/[^/, ]+ *)*$"}
 
+
+def _refuse_in_file(_: Any) -> None:
+    raise PydanticCustomError("extra_forbidden", "not a field of the file")
+
+
+def _check_profile_name(text: str) -> str:
+    if text == names.PROFILE_NONE:
+        raise refused(text, f"the label {names.PROFILE}: {names.PROFILE_NONE} leaves a pod alone; write another name")
+    if not text or not qualified_name.is_label_value(text):
+        raise refused(
+            text, "it is a label's value; write 1 to 63 letters, digits, '-', '_', '.', a letter or digit at both ends"
+        )
+    return text
+
+
+def _check_dns_label(text: str) -> str:
+    if not qualified_name.is_dns_label(text):
+        raise refused(text, "write 1 to 63 of a-z, 0-9, '-', with a letter or digit at both ends")
+    return text
+
+
+def _all_as_none(value: Any) -> Any:
+    """Turn the word ``all`` into None; any other word is not a list."""
+    if value == "all":
+        return None
+    if isinstance(value, str):
+        example = value if value.isprintable() else "research"
+        raise refused(value, f"write a list of namespaces, such as [{example}], or the word all")
+    return value
+
+
+def _resources_of(value: Any) -> Any:
+    return parse_resources(value) if isinstance(value, str) else _not_a_string(value)
+
+
+def _not_a_string(_: Any) -> Any:
+    raise PydanticCustomError("string_type", "not a string")
+
+
+def check_resource_name(text: str) -> str:
+    """Accept an extended resource or huge pages."""
+    if text in _NATIVE_RESOURCES:
+        raise refused(
+            text, "it belongs to the job, not to the fabric; write it in the job, or in a LimitRange of the namespace"
+        )
+    if text.startswith(HUGE_PAGES):
+        parse_page_size(text)
+        return text
+    problem = qualified_name.extended_resource_problem(text)
+    if problem:
+        raise refused(text, f"the resource's name {problem}")
+    return text
+
+
+def check_quantity(value: Any) -> str:
+    """Accept a quantity without spaces around it, or a number; return its text."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise PydanticCustomError("quantity_type", "not a quantity")
+    text = str(int(value) if isinstance(value, float) and value.is_integer() else value)
+    if text != text.strip():
+        raise refused(text, "write the quantity without spaces")
+    try:
+        parse_quantity(text)
+    except ValueError:
+        raise refused(text, "write a number with an optional suffix, such as 1, 8 or 16Gi") from None
+    return text
+
+
+def check_amount(resource: str, text: str) -> None:
+    """Refuse an amount of *resource* that the API server would refuse in a pod."""
+    amount = parse_quantity(text)
+    if amount < 0 or amount.denominator != 1:
+        raise refused(text, f"write a whole number of {resource}, 0 or more")
+    if amount > MAX_AMOUNT:
+        raise refused(text, f"write at most {MAX_AMOUNT}, beyond which Kubernetes does not count {resource}")
+    if resource.startswith(HUGE_PAGES) and amount.numerator % parse_page_size(resource):
+        raise refused(text, f"write a multiple of the page size, {resource.removeprefix(HUGE_PAGES)}")
+
+
+def _check_size(value: Any) -> str | None:
+    """Accept ``none``, or a whole number of bytes above 0."""
+    if value == NONE:
+        return None
+    text = check_quantity(value)
+    size = parse_quantity(text)
+    if size <= 0 or size.denominator != 1:
+        hint = " (the suffix m means thousandths; M and Mi mean mega)" if text.endswith("m") else ""
+        raise refused(text, f"write a whole number of bytes above 0, such as 16Gi, or none{hint}")
+    if size > _MAX_SIZE:
+        raise refused(text, "write at most 8Ei, or none")
+    return text
+
+
+def _check_duration(value: Any) -> int:
+    """Read a duration; a number without a unit is none."""
+    if isinstance(value, int | float):
+        raise PydanticCustomError("duration_type", "not a duration")
+    return parse_duration(value) if isinstance(value, str) else _not_a_string(value)
+
+
+def _check_image(value: Any) -> Any:
+    """Accept an image reference, or ``none``."""
+    if isinstance(value, str) and (len(value.split()) != 1 or value != value.strip() or not value.isprintable()):
+        raise refused(value, "write an image reference without spaces, such as docker.io/library/busybox:1.37, or none")
+    return None if value == NONE else value
+
+
+def _check_env_name(text: str) -> str:
+    if text.startswith(_OWN_VARIABLES):
+        raise refused(
+            text, f"names that start with {_OWN_VARIABLES} are set by the injector itself; write another name"
+        )
+    if not qualified_name.is_env_name(text):
+        raise refused(text, "write a variable's name of letters, digits, '_', '-', '.', not starting with a digit")
+    return text
+
+
+def _check_env_value(text: str) -> str:
+    if "\0" in text:
+        raise refused(text, "a variable does not hold NUL; write other text")
+    return text
+
+
+def _check_label_key(text: str) -> str:
+    if not qualified_name.is_label_key(text):
+        raise refused(text, "write a label's key: [domain/]name, such as node.example.com/fabric")
+    return text
+
+
+def _check_selecting_label(text: str) -> str:
+    if text.startswith(names.PREFIX):
+        raise refused(text, f"labels of {names.PREFIX} choose for themselves; write another label of the pods")
+    return _check_label_key(text)
+
+
+def _check_label_value(text: str) -> str:
+    if not qualified_name.is_label_value(text):
+        raise refused(
+            text, "write a label's value: at most 63 letters, digits, '-', '_', '.', a letter or digit at both ends"
+        )
+    return text
+
+
+def _check_annotation_key(text: str) -> str:
+    if not qualified_name.is_label_key(text):
+        raise refused(text, f"write an annotation's key: [domain/]name, such as {names.RESOURCE_NAME}")
+    return text
+
+
+def _check_set_annotation(text: str) -> str:
+    """Accept an annotation's key that neither we nor Multus write."""
+    if text.startswith(names.PREFIX):
+        raise refused(text, f"annotations of {names.PREFIX} are set by the injector itself; write another key")
+    if text in _WRITTEN_ELSEWHERE:
+        raise refused(text, _WRITTEN_ELSEWHERE[text])
+    return _check_annotation_key(text)
+
+
+def _check_annotation_value(text: str) -> str:
+    if len(text.encode()) > _MAX_ANNOTATIONS:
+        raise refused(text, f"write at most {_MAX_ANNOTATIONS} bytes, which the API server takes")
+    return text
+
+
+_T = TypeVar("_T")
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+NotInFile = Annotated[SkipJsonSchema[_T], BeforeValidator(_refuse_in_file), Field(default=None)]
+"""A field of the object that comes from elsewhere: the file does not have it."""
+Table = Annotated[Mapping[_Key, _Value], AfterValidator(MappingProxyType)]
+Flag = Annotated[bool, Strict()]
+Count = Annotated[int, Strict(), Field(ge=0, le=MAX_AMOUNT)]
 ProfileName = Annotated[
-    str, AfterValidator(checks.check_profile_name), WithJsonSchema({**_LABEL, "minLength": 1, "not": {"const": "none"}})
+    str, AfterValidator(_check_profile_name), WithJsonSchema({**_LABEL, "minLength": 1, "not": {"const": "none"}})
 ]
-Name = Annotated[str, AfterValidator(checks.check_dns_label), WithJsonSchema(_DNS_LABEL)]
-NetworkText = Annotated[
-    str,
-    AfterValidator(checks.check_network),
-    WithJsonSchema({"type": "string", "pattern": "^([-a-z0-9]+/)?[-.a-z0-9]+(@[-a-z0-9]{1,15})?$"}),
+Name = Annotated[str, AfterValidator(_check_dns_label), WithJsonSchema(_DNS_LABEL)]
+NamespaceList = Annotated[
+    frozenset[Name] | None,
+    BeforeValidator(_all_as_none),
+    WithJsonSchema({"anyOf": [{"const": "all"}, {"type": "array", "items": _DNS_LABEL}]}),
+    Field(json_schema_extra={"default": "all"}),
 ]
 ResourceList = Annotated[
-    str,
-    AfterValidator(checks.check_resources),
-    WithJsonSchema({"type": "string", "pattern": "^ *[^/, ]+/[^/, ]+ *(, *[^/, ]+/[^/, ]+ *)*$"}),
+    tuple[str, ...],
+    BeforeValidator(_resources_of),
+    WithJsonSchema({"anyOf": [_RESOURCES_SCHEMA, {"type": "null"}]}),
+    Field(json_schema_extra={"default": None}),
 ]
 ResourceName = Annotated[
     str,
-    AfterValidator(checks.check_resource_name),
+    AfterValidator(check_resource_name),
     WithJsonSchema({"type": "string", "pattern": "^([^/]+/[^/]+|hugepages-[^/]+)$"}),
 ]
 Quantity = Annotated[
     str,
-    BeforeValidator(checks.number_as_text),
-    AfterValidator(checks.check_quantity),
+    BeforeValidator(check_quantity),
     WithJsonSchema({"type": ["string", "number"], "minimum": 0, "pattern": f"^{_SIGNLESS}$"}),
 ]
 Size = Annotated[
-    str,
-    BeforeValidator(checks.number_as_text),
-    AfterValidator(checks.check_size),
+    str | None,
+    BeforeValidator(_check_size),
     WithJsonSchema({"type": ["string", "number"], "minimum": 1, "pattern": f"^(none|{_SIGNLESS})$"}),
+    Field(json_schema_extra={"default": NONE}),
 ]
-Duration = Annotated[
-    str,
-    BeforeValidator(checks.refuse_bare_number),
-    AfterValidator(checks.check_duration),
+Seconds = Annotated[
+    int,
+    BeforeValidator(_check_duration),
     WithJsonSchema({"type": "string", "pattern": "^[+]?([0-9.]+(h|m|s|ms|us|µs|ns))+$"}),
 ]
-Image = Annotated[str, AfterValidator(checks.check_image), WithJsonSchema({"type": "string", "pattern": r"^\S+$"})]
+Image = Annotated[
+    str | None,
+    BeforeValidator(_check_image),
+    WithJsonSchema({"type": "string", "pattern": r"^\S+$"}),
+    Field(json_schema_extra={"default": NONE}),
+]
 EnvName = Annotated[
     str,
-    AfterValidator(checks.check_env_name),
+    AfterValidator(_check_env_name),
     WithJsonSchema({"type": "string", "pattern": f"^{ENV_NAME}$", "not": {"pattern": "^FABRIC_INJECTOR_"}}),
 ]
-EnvValue = Annotated[str, AfterValidator(checks.check_env_value)]
-LabelKey = Annotated[
-    str,
-    AfterValidator(checks.check_label_key),
-    WithJsonSchema(_LABEL_KEY),
-]
-SelectingLabelKey = Annotated[
-    str,
-    AfterValidator(annotation_checks.check_selecting_label),
-    WithJsonSchema({**_LABEL_KEY, **_NOT_OURS}),
-]
-AnnotationKey = Annotated[
-    str,
-    AfterValidator(annotation_checks.check_annotation_key),
-    WithJsonSchema(_LABEL_KEY),
-]
-SetAnnotationKey = Annotated[
-    str,
-    AfterValidator(annotation_checks.check_set_annotation),
-    WithJsonSchema({**_LABEL_KEY, **_NOT_OURS}),
-]
-AnnotationValue = Annotated[str, AfterValidator(annotation_checks.check_annotation_value)]
-LabelValue = Annotated[str, AfterValidator(checks.check_label_value), WithJsonSchema(_LABEL)]
-NamespaceList = Annotated[
-    list[Name] | None,
-    BeforeValidator(checks.all_as_none),
-    WithJsonSchema({"anyOf": [{"const": "all"}, {"type": "array", "items": _DNS_LABEL}]}),
-]
+EnvValue = Annotated[str, AfterValidator(_check_env_value)]
+LabelKey = Annotated[str, AfterValidator(_check_label_key), WithJsonSchema(_LABEL_KEY)]
+SelectingLabelKey = Annotated[str, AfterValidator(_check_selecting_label), WithJsonSchema({**_LABEL_KEY, **_NOT_OURS})]
+LabelValue = Annotated[str, AfterValidator(_check_label_value), WithJsonSchema(_LABEL)]
+AnnotationKey = Annotated[str, AfterValidator(_check_annotation_key), WithJsonSchema(_LABEL_KEY)]
+SetAnnotationKey = Annotated[str, AfterValidator(_check_set_annotation), WithJsonSchema({**_LABEL_KEY, **_NOT_OURS})]
+AnnotationValue = Annotated[str, AfterValidator(_check_annotation_value)]

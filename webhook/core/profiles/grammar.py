@@ -5,11 +5,10 @@ Each reader raises ValueError with what was found and what is allowed.
 
 from __future__ import annotations
 
-import json
 import re
 from fractions import Fraction
 
-from webhook.core.profiles.profile import ProfileNetwork
+from webhook.core.printable import quoted
 from webhook.core.qualified_name import extended_resource_problem, is_dns_label, is_dns_subdomain, is_label_value
 from webhook.core.quantity import parse_quantity
 
@@ -29,18 +28,13 @@ _DURATION_PART = re.compile(r"([0-9.]+)([a-zµ]+)", re.ASCII)
 _SECONDS_MAX = 2**63 // 10**9
 
 
-def quoted(text: str) -> str:
-    """Show *text* in a message: in quotes, on one line, at most 60 characters of it."""
-    return json.dumps(text if len(text) <= 60 else text[:57] + "...", ensure_ascii=not text.isprintable())
-
-
 def refused(text: str, allowed: str) -> ValueError:
     """Build the error that says what was found and what is allowed."""
     return ValueError(f"found {quoted(text)}; {allowed}")
 
 
-def parse_network(text: str) -> ProfileNetwork:
-    """Read ``[namespace/]name[@interface]``, in the form that every version of Multus takes.
+def parse_network(text: str) -> tuple[str | None, str, str | None]:
+    """Read ``[namespace/]name[@interface]`` as these three, in the form that every version of Multus takes.
 
     Source: multus-cni pkg/k8sclient/k8sclient.go, parsePodNetworkObjectName; up to 4.0.2 interfaces follow the name's pattern.
     """
@@ -58,7 +52,7 @@ def parse_network(text: str) -> ProfileNetwork:
         )
     if interface in _INTERFACES_OF_EVERY_POD:
         raise refused(text, f"every pod already has an interface {interface}; write another, such as rail0")
-    return ProfileNetwork(namespace=namespace or None, name=name, interface=interface or None)
+    return namespace or None, name, interface or None
 
 
 def parse_resources(text: str) -> tuple[str, ...]:

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from webhook.core.profiles.schema import FileFields
+from webhook.core.profiles.profile import plain_schema
 
 
 def profiles_schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of profiles.yaml, for editors."""
-    schema: dict[str, Any] = _tidy(FileFields.model_json_schema())
+    schema: dict[str, Any] = _tidy(plain_schema())
+    sections = schema["$defs"]
+    for section in (*sections.values(), schema):
+        for name, field in section["properties"].items():
+            if "$ref" in field:
+                inner = sections[field["$ref"].rpartition("/")[2]]["properties"]
+                field["default"] = {key: value["default"] for key, value in inner.items()}
+            elif name not in section.get("required", ()):
+                field.setdefault("default", {})
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "profiles.yaml of fabric-injector",

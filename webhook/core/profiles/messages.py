@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, get_args
-
-from pydantic import BaseModel
+from typing import TYPE_CHECKING, Any
 
 from webhook.core.errors import Problem
-from webhook.core.profiles.document import Document, Location
+from webhook.core.profiles.document import ProfilesDocument
+from webhook.core.profiles.json_schema import profiles_schema
+from webhook.core.value_types import NOTHING
+from webhook.core.yaml_reader import Location
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -17,26 +18,26 @@ if TYPE_CHECKING:
 _KEY = "[key]"
 _ALLOWED = {
     "bool_type": "write true or false, without quotes",
-    "int_type": "write a whole number, without quotes",
-    "list_type": "write a list, [a, b], or one item a line after a dash",
-    "dict_type": "write a mapping, {name: value}, or one name: value a line",
-    "model_type": "write a mapping of fields, one field: value a line",
+    "int_type": "write an integer, without quotes",
+    **dict.fromkeys(("tuple_type", "frozen_set_type"), "write a list, [a, b], or one item a line after a dash"),
+    "dict_type": "write an object, {name: value}, or one name: value a line",
+    "dataclass_type": "write an object of fields, one field: value a line",
     "too_short": "write at least one item, or leave the field out",
     "quantity_type": "write a number with an optional suffix, such as 1, 8 or 16Gi",
     "duration_type": "write a duration with its unit, such as 90s, 30m or 1h30m",
 }
 
 
-def explain(error: ErrorDetails, document: Document, shape: type[BaseModel]) -> Problem:
-    """Turn one of pydantic's errors about *document*, validated as *shape*, into a Problem."""
+def explain(error: ErrorDetails, document: ProfilesDocument) -> Problem:
+    """Turn one of pydantic's errors about *document* into a Problem."""
     location: Location = error["loc"]
     at_key = location[-1:] == (_KEY,)
     if at_key:
         location = location[:-1]
     context: dict[str, Any] = error.get("ctx", {})
     match error["type"]:
-        case "extra_forbidden":
-            message = _unknown_field(str(location[-1]), _fields_at(shape, location[:-1]))
+        case "extra_forbidden" | "unexpected_keyword_argument":
+            message = _unknown_field(str(location[-1]), _fields_at(location[:-1]))
             return document.problem(location, message, at_key=True)
         case "missing":
             message = f"is missing; write {location[-1]}: and its value"
@@ -77,25 +78,25 @@ def _choice(found: str | None, expected: str) -> str:
     return f"write one of {choices}" + (f"; did you mean {meant}?" if meant else "")
 
 
-def _number(document: Document, location: Location) -> str:
+def _number(document: ProfilesDocument, location: Location) -> str:
     return (document.text(location) or "")[:60]
 
 
-def _text(document: Document, location: Location) -> str:
+def _text(document: ProfilesDocument, location: Location) -> str:
     text = document.text(location)
     if text is not None:
         return f'write it in quotes: "{text}"'
-    return "write text in quotes" + (', "" for none' if document.is_null(location) else "")
+    return "write a string in quotes" + (', "" for none' if document.found(location) == NOTHING else "")
 
 
-def _fields_at(shape: type[BaseModel], location: Location) -> tuple[str, ...]:
-    """Return the names of the fields that *shape* knows at *location*."""
-    here: Any = shape
+def _fields_at(location: Location) -> tuple[str, ...]:
+    """Return the names of the fields that the file has at *location*."""
+    schema = profiles_schema()
+    here = schema
     for part in location:
-        if isinstance(here, type) and issubclass(here, BaseModel):
-            here = next(field.annotation for field in here.model_fields.values() if field.alias == part)
-        else:
-            here = get_args(here)[-1]
-        if type(None) in get_args(here):
-            here = get_args(here)[0]
-    return tuple(str(field.alias) for field in here.model_fields.values())
+        within = here.get("properties", {})
+        here = within[part] if part in within else here.get("additionalProperties") or here["items"]
+        here = here.get("anyOf", (here,))[0]
+        if "$ref" in here:
+            here = schema["$defs"][here["$ref"].rpartition("/")[2]]
+    return tuple(here["properties"])

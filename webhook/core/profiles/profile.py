@@ -1,98 +1,279 @@
-"""Hold what the profiles file says, checked and ready to read: the rest of the program sees these objects, never YAML."""
+"""Define a profile once: each field of profiles.yaml with its type, default and limits, and the sentence that editors show.
+
+pydantic checks the file against these dataclasses and makes the JSON Schema of them; the rest of the program sees plain, frozen
+objects, never YAML.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache
 from types import MappingProxyType
-from typing import Literal
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetPydanticSchema,
+    Strict,
+    TypeAdapter,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic.alias_generators import to_camel
+from pydantic_core import PydanticCustomError, core_schema
 
 from webhook.core import names
+from webhook.core.profiles.field_types import (
+    NETWORK_SCHEMA,
+    AnnotationKey,
+    AnnotationValue,
+    Count,
+    EnvName,
+    EnvValue,
+    Flag,
+    Image,
+    LabelKey,
+    LabelValue,
+    Name,
+    NamespaceList,
+    NotInFile,
+    ProfileName,
+    Quantity,
+    ResourceList,
+    ResourceName,
+    Seconds,
+    SelectingLabelKey,
+    SetAnnotationKey,
+    Size,
+    Table,
+)
+from webhook.core.profiles.grammar import parse_network
 
-_NOTHING: Mapping[str, str] = MappingProxyType({})
+
+def _nothing() -> Mapping[Any, Any]:
+    return MappingProxyType({})
 
 
-def _nothing() -> Mapping[str, str]:
-    return _NOTHING
+def _check_network(text: str) -> str:
+    parse_network(text)
+    return text
+
+
+def _check_keys(keys: tuple[str, ...]) -> tuple[str, ...]:
+    if not keys:  # min_length would count the valid ones alone, and complain twice
+        raise PydanticCustomError("too_short", "no key")
+    return tuple(dict.fromkeys(keys))
+
+
+class _Section:
+    """Be read from an object of the file: names in camel case, unknown ones refused, null as if it were absent."""
+
+    __slots__ = ()
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid", alias_generator=to_camel)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _take_null_for_absent(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        schema = plain_schema()
+        known = schema["$defs"].get(cls.__name__, schema)["properties"]
+        return {key: item for key, item in value.items() if item is not None or key not in known}
 
 
 @dataclass(frozen=True, slots=True)
-class ProfileNetwork:
-    """Name a network that each pod gets, ``default/rdma-net-ipam``.
+class ProfileNetwork(_Section):
+    """A network that each pod gets."""
 
-    *namespace* None: the pod's own. *interface* None: Multus counts, ``net1``. *resources*: names that one attachment takes
-    *count* of; empty: those of the network's own resourceName annotation.
-    """
+    namespace: NotInFile[str | None]
+    """None: the pod's own."""
+    name: Annotated[
+        str,
+        AfterValidator(_check_network),
+        WithJsonSchema(NETWORK_SCHEMA),
+        Field(
+            alias="network",
+            description="[namespace/]name[@interface] of a NetworkAttachmentDefinition; without namespace: the pod's own.",
+            examples=["default/rdma-net-ipam", "rails/rail-0@rail0"],
+        ),
+    ]
+    interface: NotInFile[str | None] = None
+    """None: Multus counts, ``net1``."""
+    resources: Annotated[
+        ResourceList,
+        Field(
+            alias="resource",
+            description="Device resource of one attachment, or a comma list. Absent: the network's k8s.v1.cni.cncf.io/resourceName "
+            "annotation says it; macvlan and ipoib networks carry none.",
+            examples=["rdma/rdma_shared_device_a"],
+        ),
+    ] = ()
+    count: Annotated[Count, Field(description="How many of the resource one attachment takes.")] = 1
 
-    namespace: str | None
-    name: str
-    interface: str | None = None
-    resources: tuple[str, ...] = ()
-    count: int = 1
+    @model_validator(mode="after")
+    def _split_name(self) -> ProfileNetwork:
+        namespace, name, interface = parse_network(self.name)
+        return replace(self, namespace=namespace, name=name, interface=interface)
 
     def __str__(self) -> str:
         named = f"{self.namespace}/{self.name}" if self.namespace else self.name
         return f"{named}@{self.interface}" if self.interface else named
 
 
-@dataclass(frozen=True, slots=True)
-class SharedMemory:
-    """Describe the tmpfs at /dev/shm; *size_limit* is a quantity, ``16Gi``."""
-
-    enabled: bool = True
-    size_limit: str | None = None
-    limit_existing: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class PodInfo:
-    """Say which facts of the pod become downward-API files."""
-
-    hugepages: bool = False
-    labels: bool = False
-    annotations: bool = False
+NetworkName = Annotated[
+    ProfileNetwork | None,
+    GetPydanticSchema(
+        lambda *_: core_schema.no_info_after_validator_function(
+            lambda text: ProfileNetwork(*parse_network(text)), core_schema.str_schema()
+        )
+    ),
+    WithJsonSchema({"anyOf": [NETWORK_SCHEMA, {"type": "null"}]}),
+]
 
 
 @dataclass(frozen=True, slots=True)
-class RendezvousSettings:
-    """Say how the ranks meet.
+class SharedMemory(_Section):
+    """The tmpfs at /dev/shm."""
 
-    *network* None: the profile's first with IPAM; otherwise its namespace and name count, and its interface where it has one.
-    *wait_image* None: the training container's own.
-    """
-
-    enabled: bool = True
-    network: ProfileNetwork | None = None
-    ip_family: Literal["any", "IPv4", "IPv6"] = "any"
-    timeout_seconds: int = 1800
-    wait_image: str | None = None
-    rank_zero: Literal["address", "name"] = "address"
+    enabled: Annotated[
+        Flag, Field(description="Mount a tmpfs at /dev/shm where the container mounts nothing there.")
+    ] = True
+    size_limit: Annotated[
+        Size,
+        Field(
+            description="Its size; none: as large as the pod's memory limit, else the node's memory.", examples=["16Gi"]
+        ),
+    ] = None
+    limit_existing: Annotated[
+        Flag, Field(description="Give the size to a tmpfs without limit that the pod already mounts there.")
+    ] = False
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
-    """Describe what a fabric needs of a pod.
+class PodInfo(_Section):
+    """Facts of the pod as downward-API files, as network-resources-injector offers them."""
 
-    *pod_labels*: pods that carry all of them take this profile. *resources*: quantity texts by resource name, for the training
-    container. *existing_devices*: what becomes of devices that the pod asks for itself. *allowed_namespaces* None: all.
-    """
+    hugepages: Annotated[Flag, Field(description="Requests and limits of huge pages.")] = False
+    labels: Annotated[Flag, Field(description="The pod's labels.")] = False
+    annotations: Annotated[Flag, Field(description="The pod's annotations.")] = False
 
-    name: str
-    pods: Literal["training", "all"] = "training"
-    pod_labels: Mapping[str, str] = field(default_factory=_nothing)
-    networks: tuple[ProfileNetwork, ...] = ()
-    resources: Mapping[str, str] = field(default_factory=_nothing)
-    existing_devices: Literal["complete", "keep", "add"] = "complete"
-    ipc_lock: bool = True
-    pod_security: Literal["deny", "skip", "ignore"] = "deny"
-    shared_memory: SharedMemory = SharedMemory()
-    env: Mapping[str, str] = field(default_factory=_nothing)
-    annotations: Mapping[str, str] = field(default_factory=_nothing)
-    container: str | None = None
-    node_selector: Mapping[str, str] = field(default_factory=_nothing)
-    pod_info: PodInfo = PodInfo()
-    rendezvous: RendezvousSettings = RendezvousSettings()
-    allowed_namespaces: frozenset[str] | None = None
+
+@dataclass(frozen=True, slots=True)
+class RendezvousSettings(_Section):
+    """How the ranks meet on the secondary network."""
+
+    enabled: Annotated[Flag, Field(description="Make the ranks meet on the secondary network.")] = True
+    network: Annotated[
+        NetworkName,
+        Field(description="Network whose address counts. Absent: the first with IPAM.", examples=["rails/rail-0"]),
+    ] = None
+    ip_family: Annotated[
+        Literal["any", "IPv4", "IPv6"], Field(description="Family of the address; any: IPv4 first.")
+    ] = "any"
+    timeout_seconds: Annotated[
+        Seconds,
+        Field(
+            alias="timeout",
+            description="How long a pod waits for rank 0's address.",
+            examples=["10m", "1h30m"],
+            json_schema_extra={"default": "30m"},
+        ),
+    ] = 1800
+    wait_image: Annotated[
+        Image,
+        Field(description="Image of the wait container, with a POSIX sh; none: the training container's."),
+    ] = None
+    rank_zero: Annotated[
+        Literal["address", "name"],
+        Field(
+            description="What rank 0's own address variables hold: its secondary address, or the name as the operator wrote it."
+        ),
+    ] = "address"
+
+
+@dataclass(frozen=True, slots=True)
+class Profile(_Section):
+    """What a fabric needs of a pod."""
+
+    name: NotInFile[str]
+    pods: Annotated[
+        Literal["training", "all"],
+        Field(
+            description="training: pods of a known training system, and pods that carry the label; all: every pod of the namespace."
+        ),
+    ] = "training"
+    pod_labels: Annotated[
+        Table[SelectingLabelKey, LabelValue],
+        Field(
+            description="Pods that carry all of these labels take this profile in place of their namespace's, as if they named it; "
+            "of several, the one whose labels include the others'.",
+            examples=[{"feature.pod.kubernetes.io/sriov-network": "true"}],
+        ),
+    ] = field(default_factory=_nothing)
+    networks: Annotated[
+        tuple[ProfileNetwork, ...],
+        Field(description="Networks that each pod gets; none: those that it asks for itself."),
+    ] = ()
+    resources: Annotated[
+        Table[ResourceName, Quantity],
+        Field(
+            description="Extended resources and huge pages of the training container, once, however many networks.",
+            examples=[{"nvidia.com/hostdev": 8}],
+        ),
+    ] = field(default_factory=_nothing)
+    existing_devices: Annotated[
+        Literal["complete", "keep", "add"],
+        Field(
+            description="Devices that the pod asks for itself. complete: they count, and what lacks is added; keep: a resource that "
+            "any container names stays as it is; add: the networks' devices come on top."
+        ),
+    ] = "complete"
+    ipc_lock: Annotated[Flag, Field(description="Add the capability IPC_LOCK, which RDMA needs to lock memory.")] = True
+    pod_security: Annotated[
+        Literal["deny", "skip", "ignore"],
+        Field(
+            description="Where PodSecurity would refuse IPC_LOCK: deny the pod with the reason; skip IPC_LOCK with a warning; "
+            "ignore: inject, PodSecurity decides."
+        ),
+    ] = "deny"
+    shared_memory: Annotated[SharedMemory, Field(description="The tmpfs at /dev/shm.")] = SharedMemory()
+    env: Annotated[
+        Table[EnvName, EnvValue],
+        Field(
+            description="Variables of the training container; the user's own value wins.",
+            examples=[{"NCCL_IB_HCA": "mlx5"}],
+        ),
+    ] = field(default_factory=_nothing)
+    annotations: Annotated[
+        Table[SetAnnotationKey, AnnotationValue],
+        Field(
+            description="Annotations of the pod; the user's own value wins.",
+            examples=[{"v1.multus-cni.io/default-network": "fabric/primary"}],
+        ),
+    ] = field(default_factory=_nothing)
+    container: Annotated[
+        Name | None,
+        Field(
+            description="Name of the training container. Absent: the one with the GPU, else the system's own, else the first."
+        ),
+    ] = None
+    node_selector: Annotated[
+        Table[LabelKey, LabelValue], Field(description="Merged with the networks' own node selectors.")
+    ] = field(default_factory=_nothing)
+    pod_info: Annotated[
+        PodInfo, Field(description="Facts of the pod as downward-API files, where it gets a network or a device.")
+    ] = PodInfo()
+    rendezvous: Annotated[RendezvousSettings, Field(description="How the ranks meet on the secondary network.")] = (
+        RendezvousSettings()
+    )
+    allowed_namespaces: Annotated[
+        NamespaceList,
+        Field(description="Namespaces that may use the profile, by namespace and pod label alike; or the word all."),
+    ] = None
 
     def is_chosen_by(self, labels: Mapping[str, str]) -> bool:
         """Tell whether a pod with *labels* takes this profile by ``podLabels``."""
@@ -100,30 +281,65 @@ class Profile:
 
 
 @dataclass(frozen=True, slots=True)
-class Multus:
-    """Describe how this cluster's Multus is configured.
+class Multus(_Section):
+    """How this cluster's Multus is configured."""
 
-    *default_networks* counts those that it attaches before the pod's own. *resource_name_keys*: annotations of a
-    NetworkAttachmentDefinition that name device resources.
-    """
+    namespace_isolation: Annotated[
+        Flag, Field(description="Multus' namespaceIsolation: networks of another namespace are forbidden.")
+    ] = False
+    global_namespaces: Annotated[
+        tuple[Name, ...], Field(description="Multus' globalNamespaces: their networks are for every namespace.")
+    ] = ("default",)
+    default_networks: Annotated[
+        int,
+        Strict(),
+        Field(ge=0, le=100, description="How many networks Multus' defaultNetworks attaches before the pod's own."),
+    ] = 0
+    resource_name_keys: Annotated[
+        tuple[AnnotationKey, ...],
+        AfterValidator(_check_keys),
+        Field(
+            description="Annotations of a NetworkAttachmentDefinition that name its device resources; those of all keys count.",
+            json_schema_extra={"minItems": 1},
+        ),
+    ] = (names.RESOURCE_NAME,)
 
-    namespace_isolation: bool = False
-    global_namespaces: tuple[str, ...] = ("default",)
-    default_networks: int = 0
-    resource_name_keys: tuple[str, ...] = (names.RESOURCE_NAME,)
+
+def _null_as_empty(value: Any) -> Any:
+    return {} if value is None else value
+
+
+def _name_each(profiles: Mapping[str, Profile]) -> Mapping[str, Profile]:
+    return MappingProxyType({name: replace(profile, name=name) for name, profile in profiles.items()})
 
 
 @dataclass(frozen=True, slots=True)
-class Profiles:
-    """Hold the whole file: profiles by name, and the cluster's Multus.
+class Profiles(_Section):
+    """Profiles of fabric-injector: what each fabric of this cluster needs of a pod."""
 
-    *with_pod_labels*: the profiles that pods choose by other labels than our own; most files have none.
-    """
-
-    profiles: Mapping[str, Profile] = field(default_factory=dict)
-    multus: Multus = Multus()
+    multus: Annotated[Multus, Field(description="How this cluster's Multus is configured.")] = Multus()
+    profiles: Annotated[
+        Mapping[
+            ProfileName, Annotated[Profile, BeforeValidator(_null_as_empty, json_schema_input_type=Profile | None)]
+        ],
+        AfterValidator(_name_each),
+        Field(description="Profiles by name: the value of the namespace's label."),
+    ] = field(default_factory=_nothing)
     with_pod_labels: tuple[Profile, ...] = field(init=False, compare=False, repr=False)
+    """The profiles that pods choose by other labels than our own; most files have none."""
 
     def __post_init__(self) -> None:
         chosen = tuple(profile for profile in self.profiles.values() if profile.pod_labels)
         object.__setattr__(self, "with_pod_labels", chosen)
+
+
+@cache
+def reader() -> TypeAdapter[Profiles]:
+    """Return what reads Profiles of plain values."""
+    return TypeAdapter(Profiles)
+
+
+@cache
+def plain_schema() -> dict[str, Any]:
+    """Return the JSON Schema of the file as pydantic makes it."""
+    return reader().json_schema()
