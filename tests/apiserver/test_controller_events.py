@@ -121,7 +121,7 @@ def test_an_interface_other_than_the_promised_one_is_told_and_its_address_publis
 def test_a_network_status_that_holds_no_address_is_told_with_what_it_holds(world: World) -> None:
     [event] = events(world.broken)
     assert event["reason"] == "NetworkStatusUnusable"
-    assert "'10.1.0.x', which is no IP address" in event["message"]
+    assert "'10.1.0.x', which is not an IP address" in event["message"]
     assert {told.master for told in world.broken.told().values()} == {None}
 
 

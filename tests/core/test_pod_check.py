@@ -26,7 +26,7 @@ REFUSED: list[tuple[Any, str]] = [
     ({"metadata": {"name": 5}}, "pod.metadata.name: expected a string, found a number"),
     (
         {"metadata": {"ownerReferences": [{"controller": "true"}]}},
-        "pod.metadata.ownerReferences[0].controller: expected true or false",
+        "pod.metadata.ownerReferences[0].controller: expected a boolean",
     ),
     ({"spec": []}, "pod.spec: expected an object, found a list"),
     ({"spec": {"containers": {}}}, "pod.spec.containers: expected a list, found an object"),
@@ -66,7 +66,7 @@ REFUSED: list[tuple[Any, str]] = [
         {"spec": {"containers": [{"securityContext": {"runAsUser": True}}]}},
         "securityContext.runAsUser: expected an integer, found a boolean",
     ),
-    (pod(hostNetwork="yes"), "pod.spec.hostNetwork: expected true or false, found a string"),
+    (pod(hostNetwork="yes"), "pod.spec.hostNetwork: expected a boolean, found a string"),
     (pod(volumes=[{"name": "v", "emptyDir": "x"}]), "pod.spec.volumes[0].emptyDir: expected an object"),
     (
         pod(volumes=[{"name": "v", "downwardAPI": []}]),

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from webhook.core.errors import MalformedReview
 from webhook.core.model import Object
+from webhook.core.value_types import BOOLEAN, INTEGER, LIST, OBJECT, STRING, type_name
 
 
 def check_pod(pod: object, where: str = "pod") -> Object:
@@ -19,7 +20,7 @@ def check_pod(pod: object, where: str = "pod") -> Object:
     Raises MalformedReview naming the first field of a wrong type, ``request.object.spec.containers[0].env``.
     """
     if not isinstance(pod, dict):
-        _fail(where, "an object", pod)
+        _fail(where, OBJECT, pod)
     metadata = pod.get("metadata")
     if metadata is not None:
         _check_metadata(metadata, f"{where}.metadata")
@@ -31,7 +32,7 @@ def check_pod(pod: object, where: str = "pod") -> Object:
 
 def _check_metadata(metadata: Any, where: str) -> None:
     if not isinstance(metadata, dict):
-        _fail(where, "an object", metadata)
+        _fail(where, OBJECT, metadata)
     _strings(metadata, ("name", "generateName", "namespace"), where)
     for key in ("labels", "annotations"):
         _string_map(metadata.get(key), where, key)
@@ -43,7 +44,7 @@ def _check_metadata(metadata: Any, where: str) -> None:
 
 def _check_spec(spec: Any, where: str) -> None:
     if not isinstance(spec, dict):
-        _fail(where, "an object", spec)
+        _fail(where, OBJECT, spec)
     _strings(spec, ("hostname", "subdomain", "restartPolicy"), where)
     _booleans(spec, ("hostNetwork", "hostUsers", "hostIPC"), where)
     _string_map(spec.get("nodeSelector"), where, "nodeSelector")
@@ -51,18 +52,18 @@ def _check_spec(spec: Any, where: str) -> None:
     _objects(spec.get("resourceClaims"), where, "resourceClaims")
     if (system := spec.get("os")) is not None:
         if not isinstance(system, dict):
-            _fail(f"{where}.os", "an object", system)
+            _fail(f"{where}.os", OBJECT, system)
         _strings(system, ("name",), f"{where}.os")
     for index, volume in enumerate(_objects(spec.get("volumes"), where, "volumes")):
         at = f"{where}.volumes[{index}]"
         _strings(volume, ("name",), at)
         if (empty := volume.get("emptyDir")) is not None:
             if not isinstance(empty, dict):
-                _fail(f"{at}.emptyDir", "an object", empty)
+                _fail(f"{at}.emptyDir", OBJECT, empty)
             _strings(empty, ("medium",), f"{at}.emptyDir")
         if (downward := volume.get("downwardAPI")) is not None:
             if not isinstance(downward, dict):
-                _fail(f"{at}.downwardAPI", "an object", downward)
+                _fail(f"{at}.downwardAPI", OBJECT, downward)
             _objects(downward.get("items"), f"{at}.downwardAPI", "items")
     for key in ("containers", "initContainers"):
         for index, container in enumerate(_objects(spec.get(key), where, key)):
@@ -84,7 +85,7 @@ def _check_container(container: Object, where: str) -> None:
     if (resources := container.get("resources")) is not None:
         at = f"{where}.resources"
         if not isinstance(resources, dict):
-            _fail(at, "an object", resources)
+            _fail(at, OBJECT, resources)
         for key in ("limits", "requests"):
             _quantities(resources.get(key), at, key)
         _objects(resources.get("claims"), at, "claims")
@@ -96,12 +97,12 @@ def _check_variable(entry: Object, where: str) -> None:
     _strings(entry, ("value",), where)
     source = entry["valueFrom"]  # else the variable would not have come here
     if not isinstance(source, dict):
-        _fail(f"{where}.valueFrom", "an object", source)
+        _fail(f"{where}.valueFrom", OBJECT, source)
     for kind in ("fieldRef", "configMapKeyRef", "secretKeyRef", "resourceFieldRef"):
         if (reference := source.get(kind)) is None:
             continue
         if not isinstance(reference, dict):
-            _fail(f"{where}.valueFrom.{kind}", "an object", reference)
+            _fail(f"{where}.valueFrom.{kind}", OBJECT, reference)
         _strings(reference, ("fieldPath", "name", "key"), f"{where}.valueFrom.{kind}")
 
 
@@ -109,20 +110,20 @@ def _security_context(value: Any, where: str) -> None:
     if not value:
         if value is None or isinstance(value, dict):
             return
-        _fail(where, "an object", value)
+        _fail(where, OBJECT, value)
     if not isinstance(value, dict):
-        _fail(where, "an object", value)
+        _fail(where, OBJECT, value)
     _booleans(value, ("privileged", "runAsNonRoot", "allowPrivilegeEscalation"), where)
     for key in ("runAsUser", "runAsGroup"):
         number = value.get(key)
         if number is not None and (not isinstance(number, int) or isinstance(number, bool)):
-            _fail(f"{where}.{key}", "an integer", number)
+            _fail(f"{where}.{key}", INTEGER, number)
     for key in ("seLinuxOptions", "seccompProfile", "appArmorProfile"):
         if (profile := value.get(key)) is not None and not isinstance(profile, dict):
-            _fail(f"{where}.{key}", "an object", profile)
+            _fail(f"{where}.{key}", OBJECT, profile)
     if (capabilities := value.get("capabilities")) is not None:
         if not isinstance(capabilities, dict):
-            _fail(f"{where}.capabilities", "an object", capabilities)
+            _fail(f"{where}.capabilities", OBJECT, capabilities)
         for key in ("add", "drop"):
             _string_list(capabilities.get(key), f"{where}.capabilities", key)
 
@@ -131,41 +132,41 @@ def _strings(holder: Object, keys: tuple[str, ...], where: str, *, required: boo
     for key in keys:
         value = holder.get(key)
         if value.__class__ is not str and (required or value is not None):
-            _fail(f"{where}.{key}", "a string", value)
+            _fail(f"{where}.{key}", STRING, value)
 
 
 def _booleans(holder: Object, keys: tuple[str, ...], where: str) -> None:
     for key in keys:
         value = holder.get(key)
         if value is not None and value.__class__ is not bool:
-            _fail(f"{where}.{key}", "true or false", value)
+            _fail(f"{where}.{key}", BOOLEAN, value)
 
 
 def _string_map(value: Any, where: str, key: str) -> None:
     if value is None:
         return
     if not isinstance(value, dict):
-        _fail(f"{where}.{key}", "an object", value)
+        _fail(f"{where}.{key}", OBJECT, value)
     for name, text in value.items():
         if text.__class__ is not str:
-            _fail(f"{where}.{key}[{name!r}]", "a string", text)
+            _fail(f"{where}.{key}[{name!r}]", STRING, text)
 
 
 def _string_list(value: Any, where: str, key: str) -> None:
     if value is None:
         return
     if not isinstance(value, list):
-        _fail(f"{where}.{key}", "a list", value)
+        _fail(f"{where}.{key}", LIST, value)
     for index, text in enumerate(value):
         if text.__class__ is not str:
-            _fail(f"{where}.{key}[{index}]", "a string", text)
+            _fail(f"{where}.{key}[{index}]", STRING, text)
 
 
 def _quantities(value: Any, where: str, key: str) -> None:
     if value is None:
         return
     if not isinstance(value, dict):
-        _fail(f"{where}.{key}", "an object", value)
+        _fail(f"{where}.{key}", OBJECT, value)
     for name, quantity in value.items():
         if quantity.__class__ not in (str, int, float):
             _fail(f"{where}.{key}[{name!r}]", "a quantity", quantity)
@@ -175,15 +176,12 @@ def _objects(value: Any, where: str, key: str) -> list[Object]:
     if value is None:
         return []
     if not isinstance(value, list):
-        _fail(f"{where}.{key}", "a list", value)
+        _fail(f"{where}.{key}", LIST, value)
     for index, item in enumerate(value):
         if item.__class__ is not dict:
-            _fail(f"{where}.{key}[{index}]", "an object", item)
+            _fail(f"{where}.{key}[{index}]", OBJECT, item)
     return value
 
 
-_NAMES = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", int: "a number", float: "a number"}
-
-
 def _fail(where: str, expected: str, found: object) -> NoReturn:
-    raise MalformedReview(f"{where}: expected {expected}, found {_NAMES.get(type(found), 'nothing')}")
+    raise MalformedReview(f"{where}: expected {expected}, found {type_name(found)}")

@@ -57,7 +57,7 @@ def object_key(obj: Object) -> Key:
     metadata = obj["metadata"]
     name, namespace = metadata["name"], metadata.get("namespace") or ""
     if not isinstance(name, str) or not isinstance(namespace, str):
-        raise TypeError("metadata.name or metadata.namespace is no text")
+        raise TypeError("metadata.name or metadata.namespace is not a string")
     return namespace, name
 
 

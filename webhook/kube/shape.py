@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from webhook.core.errors import MalformedReview
 from webhook.core.pod_check import check_pod
+from webhook.core.value_types import BOOLEAN, INTEGER, LIST, OBJECT, STRING
 
 Shape: TypeAlias = "type | tuple[type, ...] | list[Shape] | Mapping[str, Shape]"
 """A type; types of which one; a list of a shape; the fields that matter, ``*`` for all: others, missing and null ones are fine."""
@@ -105,9 +106,9 @@ _NAMESPACED = ("pods", "network-attachment-definitions", "deployments", "daemons
 
 
 def misfit(resource: str, obj: object) -> str:
-    """Return what is wrong with an object of this resource, ``status.conditions is no list``; empty where nothing is."""
+    """Return what is wrong with an object of this resource, ``status.conditions is not a list``; empty where nothing is."""
     if not isinstance(obj, dict):
-        return "it is no object"
+        return f"it is not {OBJECT}"
     metadata = obj.get("metadata")
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str) or not metadata["name"]:
         return "metadata.name is missing"
@@ -126,7 +127,7 @@ def misfit(resource: str, obj: object) -> str:
 def _misfit(value: Any, shape: Shape, where: str) -> str:
     if isinstance(shape, Mapping):
         if not isinstance(value, dict):
-            return f"{where} is no object"
+            return f"{where} is not {OBJECT}"
         fields = dict.fromkeys(value, shape["*"]) if "*" in shape else shape
         for key, inner in fields.items():
             found = value.get(key)
@@ -135,11 +136,11 @@ def _misfit(value: Any, shape: Shape, where: str) -> str:
         return ""
     if isinstance(shape, list):
         if not isinstance(value, list):
-            return f"{where} is no list"
+            return f"{where} is not {LIST}"
         problems = (_misfit(each, shape[0], f"{where}[{index}]") for index, each in enumerate(value))
         return next(filter(None, problems), "")
     types = shape if isinstance(shape, tuple) else (shape,)
-    return "" if type(value) in types else f"{where} is no {_TYPES[types[0]]}"
+    return "" if type(value) in types else f"{where} is not {_TYPES[types[0]]}"
 
 
-_TYPES: Mapping[type, str] = {str: "text", int: "whole number", bool: "truth value"}
+_TYPES: Mapping[type, str] = {str: STRING, int: INTEGER, bool: BOOLEAN}

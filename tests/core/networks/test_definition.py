@@ -245,7 +245,7 @@ def test_tells_which_network_gives_addresses(config: Any, has_ipam: bool, ipv6_o
         pytest.param(nad(), id="no spec"),
         pytest.param({**nad(), "spec": None}, id="spec null"),
         pytest.param({**nad(), "spec": {}}, id="no config: Multus reads a file on the node"),
-        pytest.param({**nad(), "spec": {"config": {"type": "macvlan"}}}, id="config is no text"),
+        pytest.param({**nad(), "spec": {"config": {"type": "macvlan"}}}, id="config is not a string"),
     ],
 )
 def test_takes_a_network_without_a_configuration_as_one_without_addresses(obj: Object) -> None:

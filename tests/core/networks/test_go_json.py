@@ -79,7 +79,7 @@ def test_reads_as_deep_as_go_does(depth: int, opening: str, closing: str) -> Non
         pytest.param("[" * 2000 + "{a:1}" + "]" * 2000, "character 2002: 'a:1}", id="key without quotes"),
         pytest.param("[" * 2000 + '{"a":1,}' + "]" * 2000, "character 2008: '}]", id="trailing comma in an object"),
         pytest.param('["a\tb"]', "character 4: '\\\\tb", id="control character"),
-        pytest.param("[Infinity]", "Infinity is no value", id="infinity"),
+        pytest.param("[Infinity]", "Infinity is not a value", id="infinity"),
     ],
 )
 def test_refuses_what_is_no_json(text: str, message: str) -> None:

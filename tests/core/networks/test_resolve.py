@@ -257,7 +257,7 @@ def test_denies_an_annotation_that_multus_refuses() -> None:
     denied = denial(pod("own,[x"), profile())
     assert denied.reason is Reason.BAD_NETWORKS
     assert denied.message == (
-        f"pod train-0: annotation {names.NETWORKS}: holds '[', '{{' or '\"' and is no JSON list; "
+        f"pod train-0: annotation {names.NETWORKS}: holds '[', '{{' or '\"' and is not a JSON list; "
         'write [{"name": ...}], or names and commas alone; Multus refuses it: correct or remove it'
     )
 

@@ -82,10 +82,10 @@ def test_entries(entries: list[Any], expected: Secondary) -> None:
             "any",
             ["127.0.0.1", "x", "x"],
             "",
-            "holds 127.0.0.1, at which no other pod can reach this one; holds 'x', which is no IP address",
+            "holds 127.0.0.1, at which no other pod can reach this one; holds 'x', which is not an IP address",
         ),
-        ("any", ["$(reboot)"], "", "holds '$(reboot)', which is no IP address"),
-        ("any", ["1.2.3.4\n5.6.7.8"], "", "holds '1.2.3.4\\n5.6.7.8', which is no IP address"),
+        ("any", ["$(reboot)"], "", "holds '$(reboot)', which is not an IP address"),
+        ("any", ["1.2.3.4\n5.6.7.8"], "", "holds '1.2.3.4\\n5.6.7.8', which is not an IP address"),
     ],
 )
 def test_addresses_that_do_not_count(family: Family, ips: list[str], address: str, problem: str) -> None:
@@ -100,24 +100,24 @@ def test_addresses_that_do_not_count(family: Family, ips: list[str], address: st
     ],
 )
 def test_what_is_no_list_of_networks_is_a_problem_with_its_reason(status: str) -> None:
-    assert "is no list of networks" in secondary_address(status, NET).problem
+    assert "is not a list of networks" in secondary_address(status, NET).problem
 
 
 @pytest.mark.parametrize(
     ("status", "why"),
     [
-        ('{"ips": []}', "the JSON text is no list"),
-        ("[2]", "an element is no object"),
+        ('{"ips": []}', "the JSON text is not a list"),
+        ("[2]", "an element is not an object"),
         ("[]" + " " * 262_143, "262145 characters"),
     ],
 )
 def test_says_why_a_value_is_no_list_of_networks(status: str, why: str) -> None:
-    assert secondary_address(status, NET) == Secondary(problem=f"is no list of networks ({why})")
+    assert secondary_address(status, NET) == Secondary(problem=f"is not a list of networks ({why})")
 
 
 @pytest.mark.parametrize("ips", ["192.168.0.5", {"a": 1}, 5])
 def test_ips_of_another_type(ips: object) -> None:
-    assert found({**entry(), "ips": ips}) == Secondary(problem="ips is no list")
+    assert found({**entry(), "ips": ips}) == Secondary(problem="ips is not a list")
 
 
 @pytest.mark.parametrize("item", [None, 5, 3.5, True, {}, [], 167772165])

@@ -9,24 +9,24 @@ from webhook.core.errors import ProfilesError
 from webhook.core.profiles import parse_profiles
 
 FIELD_FAULTS = {
-    "unknown-top": ("profile: {}", "profile: is no field; did you mean profiles?"),
-    "unknown-far": ("data: {}", "data: is no field; the fields here are multus, profiles"),
+    "unknown-top": ("profile: {}", "profile: is not a field; did you mean profiles?"),
+    "unknown-far": ("data: {}", "data: is not a field; the fields here are multus, profiles"),
     "config-map": (
         "apiVersion: v1\nkind: ConfigMap\ndata: {profiles.yaml: ''}",
         'line 2: kind: found "ConfigMap"; give the text that its data holds under profiles.yaml',
     ),
-    "unknown-case": ("profiles: {a: {ipclock: true}}", "profiles.a.ipclock: is no field; did you mean ipcLock?"),
+    "unknown-case": ("profiles: {a: {ipclock: true}}", "profiles.a.ipclock: is not a field; did you mean ipcLock?"),
     "unknown-null": (
         "profiles: {a: {foo: }}",
-        "profiles.a.foo: is no field; the fields here are pods, podLabels, networks, ",
+        "profiles.a.foo: is not a field; the fields here are pods, podLabels, networks, ",
     ),
     "unknown-deep": (
         "profiles: {networks: {rendezvous: {ip_family: any}}}",
-        "profiles.networks.rendezvous.ip_family: is no field; did you mean ipFamily?",
+        "profiles.networks.rendezvous.ip_family: is not a field; did you mean ipFamily?",
     ),
     "unknown-in-list": (
         "profiles: {a: {networks: [{network: b, resources: rdma/a}]}}",
-        "profiles.a.networks[0].resources: is no field; did you mean resource?",
+        "profiles.a.networks[0].resources: is not a field; did you mean resource?",
     ),
     "profile-none": ("profiles: {none: {}}", 'profiles.none: found "none"; the label fabric-injector.io/profile: none'),
     "profile-name": ("profiles: {a/b: {}}", 'profiles[a/b]: found "a/b"; it is a label\'s value; write 1 to 63'),

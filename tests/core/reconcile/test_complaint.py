@@ -55,11 +55,11 @@ def complaint(found: Complaint | float | None) -> Complaint:
 @pytest.mark.parametrize(
     ("status", "reason", "text"),
     [
-        ("{", "NetworkStatusUnusable", "default/rdma-net@net1: is no list of networks"),
+        ("{", "NetworkStatusUnusable", "default/rdma-net@net1: is not a list of networks"),
         (
             '[{"name":"default/rdma-net","interface":"net1","ips":["x"]}]',
             "NetworkStatusUnusable",
-            "'x', which is no IP",
+            "'x', which is not an IP",
         ),
         (
             '[{"name":"default/rdma-net","interface":"net2","ips":["10.0.0.1"]}]',

@@ -156,7 +156,7 @@ def test_says_of_a_list_with_a_wrong_object_that_it_could_not_look() -> None:
     connection.objects["/api/v1/nodes"][0]["status"]["allocatable"] = ["rdma/hca"]
     told = {each["subject"]: each["message"] for each in judged(connection) if each["topic"] == "unread"}
     assert told == {
-        "nodes": "could not look: GET /api/v1/nodes: object node-1 cannot be read: status.allocatable is no object"
+        "nodes": "could not look: GET /api/v1/nodes: object node-1 cannot be read: status.allocatable is not an object"
     }
 
 

@@ -123,7 +123,7 @@ def test_names_what_is_wrong_with_the_one_pod_that_was_asked_for() -> None:
     result = invoke(cluster_of(made), "pod/bert-master-0")
     assert result.exit_code == 2
     assert (
-        "pods/bert-master-0 answered with an object that cannot be read: status.conditions[0] is no object"
+        "pods/bert-master-0 answered with an object that cannot be read: status.conditions[0] is not an object"
         in result.stderr
     )
 

@@ -23,7 +23,7 @@ def test_no_status_after_a_minute_but_not_before() -> None:
 def test_a_status_that_is_no_list() -> None:
     scene = Scene(0)
     scene.master["metadata"]["annotations"][names.NETWORK_STATUS] = "[oops"
-    assert "annotation k8s.v1.cni.cncf.io/network-status is no list of networks" in one(scene, "networks")
+    assert "annotation k8s.v1.cni.cncf.io/network-status is not a list of networks" in one(scene, "networks")
 
 
 def test_a_pod_that_has_begun_without_multus() -> None:

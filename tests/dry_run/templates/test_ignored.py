@@ -70,7 +70,7 @@ IGNORED: dict[str, tuple[Any, str, str, bool]] = {
     "a flag is text": (
         mpi_job("v2beta1", runLauncherAsWorker="yes"),
         "MPIJob/hvd",
-        "spec.runLauncherAsWorker: expected true or false, found the string 'yes'",
+        "spec.runLauncherAsWorker: expected a boolean, found the string 'yes'",
         True,
     ),
     "containers are no list": (
@@ -101,37 +101,37 @@ IGNORED: dict[str, tuple[Any, str, str, bool]] = {
     "replicas is text": (
         workload("apps/v1", "StatefulSet", "db", {"replicas": "4", "template": PLAIN}),
         "StatefulSet/db",
-        "spec.replicas: expected a number from 0, found the string '4'",
+        "spec.replicas: expected an integer, 0 or more, found the string '4'",
         True,
     ),
     "replicas is a placeholder": (
         workload("apps/v1", "StatefulSet", "db", {"replicas": "$WORKERS", "template": PLAIN}),
         "StatefulSet/db",
-        "spec.replicas: expected a number from 0, found the string '$WORKERS'",
+        "spec.replicas: expected an integer, 0 or more, found the string '$WORKERS'",
         True,
     ),
     "replicas is a long text": (
         workload("apps/v1", "StatefulSet", "db", {"replicas": "x" * 61, "template": PLAIN}),
         "StatefulSet/db",
-        "spec.replicas: expected a number from 0, found a string",
+        "spec.replicas: expected an integer, 0 or more, found a string",
         True,
     ),
     "replicas is negative": (
         workload("apps/v1", "StatefulSet", "db", {"replicas": -4, "template": PLAIN}),
         "StatefulSet/db",
-        "spec.replicas: expected a number from 0, found -4",
+        "spec.replicas: expected an integer, 0 or more, found -4",
         True,
     ),
     "spec is a list": (
         workload("kubeflow.org/v1", "PyTorchJob", "b", []),
         "PyTorchJob/b",
-        "spec: expected a map, found a list",
+        "spec: expected an object, found a list",
         True,
     ),
     "tasks are a map": (
         workload("batch.volcano.sh/v1alpha1", "Job", "j", {"tasks": {}}),
         "Job/j",
-        "spec.tasks: expected a list, found a map",
+        "spec.tasks: expected a list, found an object",
         True,
     ),
     "a wrapped object is broken": (

@@ -22,7 +22,7 @@ class Number(str):
 def parse(text: str) -> Value:
     """Read one JSON value.
 
-    Raises ValueError with the position of what is no JSON: also NaN, trailing text, a control character in a string.
+    Raises ValueError with the position of what is not JSON: also NaN, trailing text, a control character in a string.
     """
     try:
         return _DECODER.decode(text)
@@ -33,7 +33,7 @@ def parse(text: str) -> Value:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"is no JSON: {name} is no value")
+    raise ValueError(f"is not JSON: {name} is not a value")
 
 
 _DECODER = json.JSONDecoder(
@@ -115,4 +115,4 @@ def _read_scalar(text: str, position: int) -> tuple[Value, int]:
 
 def _refuse(text: str, position: int) -> NoReturn:
     rest = text[position : position + 20]
-    raise ValueError(f"is no JSON at character {position + 1}: {rest!r}" if rest else "is no JSON: it ends too early")
+    raise ValueError(f"is not JSON at character {position + 1}: {rest!r}" if rest else "is not JSON: it ends too early")

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from webhook.core.networks import go_json
 from webhook.core.networks.go_net import is_cidr, is_mac, parse_ip
+from webhook.core.value_types import INTEGER, LIST, NUMBER, OBJECT, STRING, type_name
 
 _SURROGATE = re.compile(f"[{chr(0xD800)}-{chr(0xDFFF)}]")
 _INTEGER = re.compile(r"-?[0-9]{1,19}")
@@ -36,7 +37,7 @@ def parse_selection(text: str, default_namespace: str) -> tuple[NetworkElement, 
     """
     if not text.lstrip(" \t\n\r").startswith("["):
         raise ValueError(
-            "holds '[', '{' or '\"' and is no JSON list; write [{\"name\": ...}], or names and commas alone"
+            "holds '[', '{' or '\"' and is not a JSON list; write [{\"name\": ...}], or names and commas alone"
         )
     found = []
     for index, element in enumerate(go_json.parse(text), 1):
@@ -49,7 +50,7 @@ def parse_selection(text: str, default_namespace: str) -> tuple[NetworkElement, 
 
 def _read_element(element: go_json.Value, default_namespace: str) -> NetworkElement:
     if type(element) is not tuple:
-        raise ValueError(f"{_kind(element)} in place of an object")
+        raise ValueError(f"{_kind(element)} in place of {OBJECT}")
     texts: dict[str, str] = {}
     ips: list[str] = []
     remembered: list[str] = []
@@ -78,18 +79,18 @@ def _check_texts(texts: dict[str, str], ips: list[str]) -> None:
     for field in ("mac", "infiniband-guid"):
         text = texts.get(field)
         if text and not is_mac(text):
-            raise ValueError(f"{field} {_shown(text)} is no hardware address, as 02:00:5e:10:00:01")
+            raise ValueError(f"{field} {_shown(text)} is not a hardware address, as 02:00:5e:10:00:01")
     for ip in ips:
         if "/" in ip:
             if not is_cidr(ip):
-                raise ValueError(f"ips: {_shown(ip)} is no address with prefix length, as 10.0.0.7/24")
+                raise ValueError(f"ips: {_shown(ip)} is not an address with prefix length, as 10.0.0.7/24")
         elif parse_ip(ip) is None:
-            raise ValueError(f"ips: {_shown(ip)} is no IP address")
+            raise ValueError(f"ips: {_shown(ip)} is not an IP address")
 
 
 def _read_text(field: str, value: go_json.Value, verb: str = "is") -> str:
     if type(value) is not str:
-        raise ValueError(f"{field} {verb} {_kind(value)}, not text")
+        raise ValueError(f"{field} {verb} {_kind(value)}, not {STRING}")
     return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
 
 
@@ -99,7 +100,7 @@ def _read_ips(value: go_json.Value, remembered: list[str]) -> list[str]:
         remembered.clear()
         return []
     if type(value) is not list:
-        raise ValueError(f"ips is {_kind(value)}, not a list")
+        raise ValueError(f"ips is {_kind(value)}, not {LIST}")
     for index, item in enumerate(value):
         if item is not None:
             remembered[index : index + 1] = [_read_text("ips", item, "holds")]
@@ -112,13 +113,13 @@ def _read_gateways(value: go_json.Value) -> tuple[int, int]:
     if value is None:
         return (0, 0)
     if type(value) is not list:
-        raise ValueError(f"default-route is {_kind(value)}, not a list")
+        raise ValueError(f"default-route is {_kind(value)}, not {LIST}")
     ipv4 = 0
     for item in value:
         text = "" if item is None else _read_text("default-route", item, "holds")
         ip = parse_ip(text)
         if ip is None and text:
-            raise ValueError(f"default-route: {_shown(text)} is no IP address")
+            raise ValueError(f"default-route: {_shown(text)} is not an IP address")
         ipv4 += isinstance(ip, IPv4Address) or (ip is not None and ip.ipv4_mapped is not None)
     return (ipv4, len(value) - ipv4)
 
@@ -127,7 +128,7 @@ def _check_ports(field: str, value: go_json.Value) -> None:
     if value is None:
         return
     if type(value) is not list:
-        raise ValueError(f"{field} is {_kind(value)}, not a list")
+        raise ValueError(f"{field} is {_kind(value)}, not {LIST}")
     for item in value:
         if item is not None:
             _check_members(field, item, _PORT_MEMBERS)
@@ -140,7 +141,7 @@ def _check_bandwidth(field: str, value: go_json.Value) -> None:
 
 def _check_members(field: str, value: go_json.Value, members: dict[str, str]) -> None:
     if type(value) is not tuple:
-        raise ValueError(f"{field} holds {_kind(value)}, not an object")
+        raise ValueError(f"{field} holds {_kind(value)}, not {OBJECT}")
     for key, member in value:
         kind = members.get(_fold(key))
         if kind is None or member is None:
@@ -148,14 +149,14 @@ def _check_members(field: str, value: go_json.Value, members: dict[str, str]) ->
         if kind == "text":
             _read_text(f"{field}.{key}", member)
         elif type(member) is not go_json.Number or not _is_int64(member):
-            raise ValueError(f"{field}: {key[:20]!r} must be a whole number")
+            raise ValueError(f"{field}: {key[:20]!r} must be {INTEGER}")
 
 
 def _check_arguments(field: str, value: go_json.Value) -> None:
     if value is None:
         return
     if type(value) is not tuple:
-        raise ValueError(f"{field} is {_kind(value)}, not an object")
+        raise ValueError(f"{field} is {_kind(value)}, not {OBJECT}")
     rest: list[go_json.Value] = [value]
     while rest:
         item = rest.pop()
@@ -177,8 +178,9 @@ def _fold(key: str) -> str:
 
 
 def _kind(value: go_json.Value) -> str:
-    kinds = {list: "a list", tuple: "an object", str: "text", bool: "a boolean", go_json.Number: "a number"}
-    return kinds.get(type(value), "null")
+    if type(value) is tuple:
+        return OBJECT
+    return NUMBER if type(value) is go_json.Number else type_name(value)
 
 
 def _shown(text: str) -> str:

@@ -68,7 +68,7 @@ def _read(status: str, wanted: Wanted) -> Secondary:
     try:
         entries = _parse(status)
     except (ValueError, RecursionError) as error:
-        return Secondary(problem=f"is no list of networks ({error})")
+        return Secondary(problem=f"is not a list of networks ({error})")
     secondary = [entry for entry in entries if not _is_cluster_network(entry)]
     named = [entry for entry in secondary if entry.get("name") == f"{wanted.namespace}/{wanted.name}"]
     named = named or [entry for entry in secondary if entry.get("name") == wanted.name]  # Multus before 3.6
@@ -95,9 +95,9 @@ def _parse(status: str) -> list[dict[str, Any]]:
         raise ValueError(f"{len(status)} characters")
     value = json.loads(status)
     if not isinstance(value, list):
-        raise ValueError("the JSON text is no list")
+        raise ValueError("the JSON text is not a list")
     if not all(isinstance(entry, dict) for entry in value):
-        raise ValueError("an element is no object")
+        raise ValueError("an element is not an object")
     return value
 
 
@@ -111,7 +111,7 @@ def _choose(entry: dict[str, Any], family: Family, problems: list[str]) -> IPAdd
     if listed is None:
         return None
     if not isinstance(listed, list):
-        problems.append("ips is no list")
+        problems.append("ips is not a list")
         return None
     found = list(_addresses(listed, problems))
     for version in {"any": (4, 6), "IPv4": (4,), "IPv6": (6,)}[family]:
@@ -128,7 +128,7 @@ def _addresses(listed: list[Any], problems: list[str]) -> Iterator[IPAddress]:
         try:
             address = ip_address(text.partition("/")[0] if isinstance(text, str) else repr(text))
         except ValueError:
-            problems.append(f"holds {str(text)[:64]!r}, which is no IP address")
+            problems.append(f"holds {str(text)[:64]!r}, which is not an IP address")
             continue
         if isinstance(address, IPv6Address) and address.ipv4_mapped:
             address = address.ipv4_mapped

@@ -41,14 +41,15 @@ def parse_network(text: str) -> tuple[str | None, str, str | None]:
     reference, at, interface = text.partition("@")
     namespace, slash, name = reference.rpartition("/")
     if slash and not is_dns_label(namespace):
-        raise refused(text, f"{quoted(namespace)} is no name of a namespace; write [namespace/]name[@interface]")
+        raise refused(text, f"{quoted(namespace)} is not the name of a namespace; write [namespace/]name[@interface]")
     if not is_dns_subdomain(name):
         raise refused(
-            text, f"{quoted(name)} is no name of a network (a-z, 0-9, '-', '.'); write [namespace/]name[@interface]"
+            text,
+            f"{quoted(name)} is not the name of a network (a-z, 0-9, '-', '.'); write [namespace/]name[@interface]",
         )
     if at and (not is_dns_label(interface) or len(interface) > 15):
         raise refused(
-            text, f"{quoted(interface)} is no portable interface name; write 1 to 15 of a-z, 0-9, '-' after the @"
+            text, f"{quoted(interface)} is not a portable interface name; write 1 to 15 of a-z, 0-9, '-' after the @"
         )
     if interface in _INTERFACES_OF_EVERY_POD:
         raise refused(text, f"every pod already has an interface {interface}; write another, such as rail0")

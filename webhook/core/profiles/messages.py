@@ -69,7 +69,9 @@ def _letters(name: str) -> str:
 
 def _unknown_field(found: str, known: tuple[str, ...]) -> str:
     meant = did_you_mean(found, known)
-    return f"is no field; did you mean {meant}?" if meant else f"is no field; the fields here are {', '.join(known)}"
+    return (
+        f"is not a field; did you mean {meant}?" if meant else f"is not a field; the fields here are {', '.join(known)}"
+    )
 
 
 def _choice(found: str | None, expected: str) -> str:

@@ -58,7 +58,7 @@ def _attached(reading: Reading, part: Part, asked: str, failure: str) -> Iterato
     status = network_status(part.pod)
     told = podspec.annotations(part.pod)
     if status is None and (told.get(names.NETWORK_STATUS) or told.get(names.NETWORKS_STATUS)):
-        message = f"annotation {names.NETWORK_STATUS} is no list of networks"
+        message = f"annotation {names.NETWORK_STATUS} is not a list of networks"
         yield Observation(Stage.NETWORK, "fail", TOPIC, message, "look at Multus' log on the pod's node", pods)
         return
     try:

@@ -114,7 +114,7 @@ class Reader:
 
 def _misfit_page(items: object, metadata: object) -> str:
     if not isinstance(items, list):
-        return "items is no list"
+        return "items is not a list"
     if not isinstance(metadata, dict) or not isinstance(metadata.get("continue") or "", str):
         return "metadata.continue cannot be read"
     return ""

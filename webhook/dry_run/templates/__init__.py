@@ -14,6 +14,7 @@ from webhook.core import podspec
 from webhook.core.errors import InputError
 from webhook.core.model import Object
 from webhook.core.names import PROFILE
+from webhook.core.value_types import OBJECT
 from webhook.dry_run.templates import (
     appwrapper,
     builtin,
@@ -107,7 +108,7 @@ def _is_list(value: Object) -> bool:
 
 def _find(source: str, value: Any, namespace: str, peers: Sequence[Object]) -> Found:
     if not isinstance(value, dict):
-        yield Ignored(source, "is not an object", broken=True)
+        yield Ignored(source, f"is not {OBJECT}", broken=True)
         return
     kind, metadata = value.get("kind"), value.get("metadata")
     if not isinstance(kind, str) or not kind:
