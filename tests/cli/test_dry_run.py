@@ -109,6 +109,16 @@ WRONG: dict[str, tuple[list[str], str | bytes | None, str]] = {
         "a: 1\nb: c: d",
         "standard input: line 2, column 5: not valid YAML: mapping values are not allowed",
     ),
+    "a repeated key": (
+        ["-f", "-"],
+        "kind: Pod\nmetadata:\n  name: a\n  name: b",
+        "standard input: line 4, column 3: metadata.name: is written twice, first in line 3; keep one",
+    ),
+    "a repeated key of JSON": (
+        ["-f", "-"],
+        '{"kind": "Pod",\n"kind": "Job"}',
+        "standard input: line 2, column 1: kind: is written twice, first in line 1; keep one",
+    ),
     "no UTF-8": (["-f", "-"], b"a: 1\nb: \xff", "standard input: line 2, column 4: the byte 0xff is not UTF-8"),
     "nothing": (["-f", "-"], "", "standard input: expected a manifest, found nothing"),
     "an unknown output": (["-f", "-", "-o", "yaml"], "", "'yaml' is not one of 'json', 'diff', 'patch', 'pod'"),

@@ -213,6 +213,7 @@ def test_names_the_file_and_field_that_is_wrong(
     ("text", "message"),
     [
         ("a: [\n", "line 2, column 1: not valid YAML"),
+        ("users: []\nusers: []", "line 2, column 1: users: is written twice, first in line 1; keep one"),
         ("7", "expected an object, found a number; see `kubectl config view`"),
         ("", "current-context: not set"),
     ],

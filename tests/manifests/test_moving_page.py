@@ -32,7 +32,7 @@ def test_the_user_defined_injection_becomes_the_profile_beside_it() -> None:
 @pytest.mark.parametrize("field", ["podInfo", "existingDevices", "podLabels", "annotations", "ipcLock", "rendezvous"])
 def test_names_fields_of_a_profile(field: str) -> None:
     assert f"`{field}" in PAGE or f"{field}: " in PAGE
-    assert field in profiles_schema()["$defs"]["ProfileFields"]["properties"]
+    assert field in profiles_schema()["$defs"]["Profile"]["properties"]
 
 
 def test_tells_every_flag_of_its_programs_help() -> None:

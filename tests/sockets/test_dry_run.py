@@ -59,7 +59,7 @@ def test_writes(server: Server, output: str, content_type: str, beginning: bytes
             b"apiVersion: v1kind: Pod",
             {"Content-Type": "application/x-www-form-urlencoded"},
             400,
-            "line 1, column 19: mapping values are not allowed in this context; the body is one line: curl's -d joins",
+            "line 1, column 19: not valid YAML: mapping values are not allowed in this context; the body is one line: curl's -d joins",
             id="joined lines",
         ),
         pytest.param("/dry-run?output=xml", b"a: b", {}, 400, "choose one of json, diff, patch, pod", id="output"),

@@ -55,7 +55,7 @@ class Document(NamedTuple):
     line: int
 
 
-class Place(NamedTuple):
+class Mark(NamedTuple):
     """Say on which lines a value and its key stand, and how a scalar is written; None for an object or a list."""
 
     line: int
@@ -63,7 +63,7 @@ class Place(NamedTuple):
     text: str | None
 
 
-class Places:
+class Marks:
     """Remember where each value of an input stands, and collect the faults after which reading can go on.
 
     What is ours alone is read strictly: tags of the user's own, and keys that are not strings, are faults as well.
@@ -71,14 +71,14 @@ class Places:
 
     def __init__(self) -> None:
         self.faults: list[YamlFault] = []
-        self._inside: dict[int, dict[str | int, Place]] = {}  # by the id of the object or list, which the input keeps
+        self._inside: dict[int, dict[str | int, Mark]] = {}  # by the id of the object or list, which the input keeps
 
-    def put(self, value: object, inside: dict[str | int, Place]) -> None:
-        """Remember the places of what is in *value*, an object or a list."""
+    def put(self, value: object, inside: dict[str | int, Mark]) -> None:
+        """Remember the marks of what is in *value*, an object or a list."""
         self._inside[id(value)] = inside
 
-    def of(self, value: object) -> dict[str | int, Place]:
-        """Return the places of what is in *value*; empty for a scalar."""
+    def of(self, value: object) -> dict[str | int, Mark]:
+        """Return the marks of what is in *value*; empty for a scalar."""
         return self._inside.get(id(value), {}) if isinstance(value, dict | list) else {}
 
 
@@ -104,10 +104,10 @@ def decode(content: bytes) -> str:
         raise YamlFault(before.count("\n") + 1, len(before) - before.rfind("\n"), problem) from None
 
 
-def read_documents(text: str, places: Places | None = None) -> list[Document]:
+def read_documents(text: str, marks: Marks | None = None) -> list[Document]:
     """Read all documents of *text*, a YAML stream or one or more JSON values; empty ones are left out.
 
-    *places* remembers where values stand. Raises YamlFault with line and column.
+    *marks* remembers where values stand. Raises YamlFault with line and column.
     """
     text = text.removeprefix("\ufeff")
     match = _UNPRINTABLE.search(text)
@@ -115,10 +115,10 @@ def read_documents(text: str, places: Places | None = None) -> list[Document]:
         start = match.start()
         line, column = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
         raise YamlFault(line, column, f"the character U+{ord(match[0]):04X} is not allowed; remove it")
-    is_json = places is None and text.lstrip()[:1] in ("{", "[")
+    is_json = marks is None and text.lstrip()[:1] in ("{", "[")
     documents = _json_documents(text) if is_json else None
     if documents is None:
-        documents = _yaml_documents(text, places)
+        documents = _yaml_documents(text, marks)
     if "\\u" in text or "\\U" in text:
         _check_surrogates(documents)
     return documents
@@ -135,8 +135,8 @@ def format_path(location: Location) -> str:
     return path.removeprefix(".") or "document"
 
 
-def _yaml_documents(text: str, places: Places | None) -> list[Document]:
-    builder = _Builder(places)
+def _yaml_documents(text: str, marks: Marks | None) -> list[Document]:
+    builder = _Builder(marks)
     try:
         for event in yaml.parse(text, Loader=_LOADER):
             builder.take(event)
@@ -222,7 +222,7 @@ def _check_surrogates(documents: list[Document]) -> None:
 class _Frame:
     """Hold an object or list that is being read, and where its values stand."""
 
-    __slots__ = ("anchor", "key", "key_lines", "line", "merges", "nodes", "places", "value")
+    __slots__ = ("anchor", "key", "key_lines", "line", "marks", "merges", "nodes", "value")
 
     def __init__(self, value: Any, anchor: str | None, nodes: int, line: int) -> None:
         self.value = value
@@ -232,15 +232,15 @@ class _Frame:
         self.key: Any = None
         self.key_lines: dict[str, int] = {}
         self.merges: list[dict[str, Any]] = []
-        self.places: dict[str | int, Place] = {}
+        self.marks: dict[str | int, Mark] = {}
 
 
 class _Builder:
     """Take the events of a stream one by one; ``documents`` holds what is complete, empty documents left out."""
 
-    def __init__(self, places: Places | None) -> None:
+    def __init__(self, marks: Marks | None) -> None:
         self.documents: list[Document] = []
-        self._places = places
+        self._marks = marks
         self._nodes = 0
         self._stack: list[_Frame] = []
         self._anchors: dict[str, tuple[Any, int, int, str | None]] = {}
@@ -264,8 +264,8 @@ class _Builder:
         elif kind in _ENDS:
             frame = self._stack.pop()
             value = self._merged(frame) if frame.merges else frame.value
-            if self._places is not None:
-                self._places.put(value, frame.places)
+            if self._marks is not None:
+                self._marks.put(value, frame.marks)
             self._complete(event, value, frame.anchor, frame.nodes, frame.line, None)
         elif kind is yaml.AliasEvent:
             known = self._anchors.get(event.anchor)
@@ -295,8 +295,8 @@ class _Builder:
             if value is not None:
                 self.documents.append(Document(value, line + 1))
         elif frame.value.__class__ is list:
-            if self._places is not None:
-                frame.places[len(frame.value)] = Place(line + 1, line + 1, text)
+            if self._marks is not None:
+                frame.marks[len(frame.value)] = Mark(line + 1, line + 1, text)
             frame.value.append(value)
         else:
             self._put(event, frame, value, line, text)
@@ -312,25 +312,25 @@ class _Builder:
             frame.merges.extend(merges)
         elif key not in frame.value:  # else it is refused already
             frame.value[key] = value
-            if self._places is not None:
-                frame.places[key] = Place(line + 1, frame.key_lines[key] + 1, text)
+            if self._marks is not None:
+                frame.marks[key] = Mark(line + 1, frame.key_lines[key] + 1, text)
 
     def _merged(self, frame: _Frame) -> dict[str, Any]:
         """Return the object with what ``<<`` brings in: its own keys win, then the first object named."""
         merged: dict[str, Any] = {}
-        places: dict[str | int, Place] = {}
-        for value in reversed(frame.merges):
-            merged.update(value)
-            if self._places is not None:
-                places.update(self._places.of(value))
-        frame.places = {**places, **frame.places}
+        marks: dict[str | int, Mark] = {}
+        for base in frame.merges[::-1]:
+            merged.update(base)
+            if self._marks is not None:
+                marks.update(self._marks.of(base))
+        frame.marks = {**marks, **frame.marks}
         return {**merged, **frame.value}
 
     def _key(self, event: Any, value: Any, text: str | None) -> str:
         """Return the key that a value is which is not a string: as Kubernetes writes it, or as it is written."""
         if value.__class__ is dict or value.__class__ is list:
             self._fail(event, f"{type_name(value)} stands where a key is needed; write {STRING}")
-        if self._places is not None:
+        if self._marks is not None:
             written = text or ""
             problem = f'the key is {written}, which YAML reads as {type_name(value)}; write it in quotes: "{written}"'
             self._fault(event, problem, written)
@@ -355,7 +355,7 @@ class _Builder:
         return _plain(text)
 
     def _check_tag(self, event: Any, expected: str) -> None:
-        if self._places is not None and event.tag.removeprefix(_TAG) not in _TAGS:
+        if self._marks is not None and event.tag.removeprefix(_TAG) not in _TAGS:
             problem = f"has the tag {event.tag}; write a plain {expected}"
             self._fault(event, problem)
 
@@ -373,13 +373,13 @@ class _Builder:
         """Refuse the input, or note what is wrong and go on."""
         mark = event.start_mark
         fault = YamlFault(mark.line + 1, mark.column + 1, problem, (*self._location(), *below))
-        if self._places is None:
+        if self._marks is None:
             raise fault
-        self._places.faults.append(fault)
+        self._marks.faults.append(fault)
 
     def _fail(self, event: Any, problem: str) -> NoReturn:
         mark = event.start_mark
-        raise YamlFault(mark.line + 1, mark.column + 1, problem, self._location() if self._places is not None else ())
+        raise YamlFault(mark.line + 1, mark.column + 1, problem, self._location() if self._marks is not None else ())
 
 
 def _plain(text: str) -> Any:

@@ -108,7 +108,7 @@ def _load(file: Path) -> Object:
             f"kubeconfig {file}: cannot be read ({error.strerror}); check its mode or KUBECONFIG"
         ) from None
     except YamlFault as fault:
-        raise InputError(f"kubeconfig {file}: {fault}; correct it") from None
+        raise InputError(f"kubeconfig {file}: {fault}") from None
     document = documents[0].value if documents else {}  # kubectl, too, reads the first alone
     if not isinstance(document, dict):
         raise InputError(

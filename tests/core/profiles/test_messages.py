@@ -28,6 +28,12 @@ FIELD_FAULTS = {
         "profiles: {a: {networks: [{network: b, resources: rdma/a}]}}",
         "profiles.a.networks[0].resources: is not a field; did you mean resource?",
     ),
+    "name": ("profiles: {a: {name: b}}", "profiles.a.name: is not a field; the fields here are pods, podLabels, "),
+    "name-null": ("profiles: {a: {name: }}", "profiles.a.name: is not a field"),
+    "network-namespace": (
+        "profiles: {a: {networks: [{network: b, namespace: c}]}}",
+        "profiles.a.networks[0].namespace: is not a field; the fields here are network, resource, count",
+    ),
     "profile-none": ("profiles: {none: {}}", 'profiles.none: found "none"; the label fabric-injector.io/profile: none'),
     "profile-name": ("profiles: {a/b: {}}", 'profiles[a/b]: found "a/b"; it is a label\'s value; write 1 to 63'),
     "profile-long": (f"profiles: {{{'a' * 64}: {{}}}}", "it is a label's value; write 1 to 63"),

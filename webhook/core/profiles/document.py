@@ -7,7 +7,7 @@ from typing import Any
 from webhook.core.errors import Problem, ProfilesError
 from webhook.core.printable import quoted
 from webhook.core.value_types import NOTHING, type_name
-from webhook.core.yaml_reader import Location, Place, Places, YamlFault, decode, format_path, read_documents
+from webhook.core.yaml_reader import Location, Mark, Marks, YamlFault, decode, format_path, read_documents
 
 
 class ProfilesDocument:
@@ -17,9 +17,9 @@ class ProfilesDocument:
     """
 
     def __init__(self, content: str | bytes) -> None:
-        self._places = Places()
+        self._marks = Marks()
         try:
-            documents = read_documents(decode(content) if isinstance(content, bytes) else content, self._places)
+            documents = read_documents(decode(content) if isinstance(content, bytes) else content, self._marks)
         except YamlFault as fault:
             raise ProfilesError((_problem(fault),)) from None
         if not documents:
@@ -28,38 +28,38 @@ class ProfilesDocument:
             message = "holds more than one document; write one, without a second ---"
             raise ProfilesError((Problem(format_path(()), documents[1].line, message),))
         self.value = documents[0].value
-        self.problems = [_problem(fault) for fault in self._places.faults]
+        self.problems = [_problem(fault) for fault in self._marks.faults]
         self._line = documents[0].line
 
     def problem(self, location: Location, message: str, *, at_key: bool = False) -> Problem:
         """Make a Problem whose line is that of the value (or its key), or of the nearest one above that is there."""
-        _, place, is_there = self._find(location)
-        return Problem(format_path(location), place.key_line if at_key and is_there else place.line, message)
+        _, mark, is_there = self._find(location)
+        return Problem(format_path(location), mark.key_line if at_key and is_there else mark.line, message)
 
     def text(self, location: Location) -> str | None:
         """Return the scalar at *location* as it is written; None for nothing, a list or an object."""
-        value, place, is_there = self._find(location)
-        return place.text if is_there and value is not None else None
+        value, mark, is_there = self._find(location)
+        return mark.text if is_there and value is not None else None
 
     def found(self, location: Location) -> str:
         """Say what stands at *location*: ``"ml"``, ``on, which YAML reads as a boolean``, ``a list``."""
-        value, place, is_there = self._find(location)
+        value, mark, is_there = self._find(location)
         if isinstance(value, str):
             return quoted(value)
-        if isinstance(value, dict | list) or not place.text or not is_there:
+        if isinstance(value, dict | list) or not mark.text or not is_there:
             return type_name(value) if is_there else NOTHING
-        return f"{place.text[:60]}, which YAML reads as {type_name(value)}"
+        return f"{mark.text[:60]}, which YAML reads as {type_name(value)}"
 
-    def _find(self, location: Location) -> tuple[Any, Place, bool]:
-        """Return the value at *location*, else the nearest above it; its place; and whether it is there."""
+    def _find(self, location: Location) -> tuple[Any, Mark, bool]:
+        """Return the value at *location*, else the nearest above it; its mark; and whether it is there."""
         value = self.value
-        place = Place(self._line, self._line, None if isinstance(value, dict | list) else str(value))
+        mark = Mark(self._line, self._line, None if isinstance(value, dict | list) else str(value).lower())
         for part in location:
-            below = self._places.of(value).get(part)
+            below = self._marks.of(value).get(part)
             if below is None:
-                return value, place, False
-            value, place = value[part], below
-        return value, place, True
+                return value, mark, False
+            value, mark = value[part], below
+        return value, mark, True
 
 
 def _problem(fault: YamlFault) -> Problem:

@@ -70,7 +70,7 @@ def _check_keys(keys: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class _Section:
-    """Be read from an object of the file: names in camel case, unknown ones refused, null as if it were absent."""
+    """Base of what an object of the file holds: names in camel case, unknown ones refused, null taken for absent."""
 
     __slots__ = ()
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid", alias_generator=to_camel)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 
-import yaml
-
+from webhook.core.errors import InputError
 from webhook.core.model import Object
 from webhook.core.networks import define_network
+from webhook.core.yaml_reader import read_documents
 from webhook.diagnose.check.devices import read_node
 from webhook.diagnose.check.earlier_pods import is_unreached, may_be_earlier
 from webhook.diagnose.check.inventory import Surroundings
@@ -159,9 +159,8 @@ def _excluded(data: Mapping[str, str]) -> tuple[str, ...]:
     """Read excludeResourcePrefixes, where Kueue's configuration is a ConfigMap as its manifests have it."""
     for text in data.values():
         try:
-            value = yaml.safe_load(text)
-            prefixes = value["resources"]["excludeResourcePrefixes"]
-        except (yaml.YAMLError, KeyError, TypeError, ValueError, RecursionError):
+            prefixes = read_documents(text)[0].value["resources"]["excludeResourcePrefixes"]
+        except (InputError, LookupError, TypeError):
             continue
         if isinstance(prefixes, list):
             return tuple(each for each in prefixes if isinstance(each, str))
