@@ -12,9 +12,9 @@ import jsonpatch
 
 from webhook.core.draft import Draft
 from webhook.core.errors import Denied
-from webhook.core.injection.plan import Plan
 from webhook.core.model import Decision, Namespace, NetworkDefinition, Object, Outcome, Reason
 from webhook.core.networks import Attachment
+from webhook.core.plan import Plan
 from webhook.core.podspec import containers, is_host_network
 from webhook.core.profiles import Profile
 from webhook.core.workloads.training_pod import TrainingPod
@@ -66,10 +66,10 @@ def plan(
     profile: Profile = _PLAIN,
     container: int = 0,
     labels: Mapping[str, str] | None = None,
-    member: TrainingPod | None = None,
+    training_pod: TrainingPod | None = None,
     **tweaks: Any,
 ) -> Plan:
-    """Return the plan of *pod* in namespace ``research`` with *labels*; its first non-default attachment is the rendezvous."""
+    """Return the plan of *pod* in namespace ``research`` with *labels*; its rendezvous network is the first that is not the default."""
     meeting = next((one for one in attachments if one.network.has_ipam and not one.default), None)
     fields: dict[str, Any] = {
         "profile": profile,
@@ -79,8 +79,8 @@ def plan(
         "container_name": containers(pod)[container]["name"],
         "host_network": is_host_network(pod),
         "attachments": attachments,
-        "rendezvous": meeting,
-        "member": member,
+        "rendezvous_network": meeting,
+        "training_pod": training_pod,
     }
     return Plan(**{**fields, **tweaks})
 

@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 COUNT, SEED = 400, 1
-FIRST = "webhook.core.injection.added_devices*"
+FIRST = "webhook.core.injection.host_devices*"
 """A few mutants: running them makes all, and times the tests."""
 
 

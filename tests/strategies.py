@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests.builders import Step, attachment, carry_out, minimal_container, minimal_pod, plan, profile
 from webhook.core import names
 from webhook.core.errors import Denied
-from webhook.core.injection.plan import Plan
 from webhook.core.model import Object
+from webhook.core.plan import Plan
 from webhook.core.profiles import PodInfo, SharedMemory
 
 RESOURCES = ("rdma/ib", "nvidia.com/hostdev", "nvidia.com/gpu", "hugepages-2Mi", "memory")

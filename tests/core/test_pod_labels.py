@@ -8,7 +8,7 @@ from tests.worlds import namespace
 from webhook.core import names
 from webhook.core.errors import Denied
 from webhook.core.model import Namespace, Object, Reason
-from webhook.core.plan import Skip, select_profile
+from webhook.core.planning import Skip, select_profile
 from webhook.core.profiles import Profile, parse_profiles
 from webhook.core.review import Verdict, decide
 from webhook.world.objects import ObjectsWorld

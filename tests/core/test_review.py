@@ -37,7 +37,7 @@ def judge(pod: Object, cluster: ObjectsWorld | None = None, using: Profiles = PR
     if verdict.allowed and not verdict.observed:
         again = decide(json.loads(json.dumps(verdict.pod)), "train", using, cluster, **options)
         assert again.operations == []
-        assert (again.allowed, again.job, again.rendezvous) == (True, verdict.job, verdict.rendezvous)
+        assert (again.allowed, again.job, again.role) == (True, verdict.job, verdict.role)
     return verdict
 
 
@@ -86,7 +86,7 @@ def test_a_complete_pod_is_consistent_in_all_its_parts() -> None:
     values = {entry["name"]: entry.get("value") for entry in container["env"]}
     assert (values["NCCL_SOCKET_IFNAME"], values["GLOO_SOCKET_IFNAME"]) == ("=net1", "net1")
     assert metadata["labels"][names.JOB] == verdict.job
-    assert metadata["labels"][names.RENDEZVOUS] == verdict.rendezvous == "worker"
+    assert metadata["labels"][names.RENDEZVOUS] == verdict.role == "worker"
     assert metadata["annotations"][names.RENDEZVOUS_NETWORK] == "rails/rail-0@net1/any"
     assert metadata["annotations"][names.CONTAINER] == "train-1"
     status = json.loads(metadata["annotations"][names.STATUS])
@@ -150,7 +150,7 @@ def test_a_windows_pod_gets_no_linux_wait() -> None:
     pod["spec"]["os"] = {"name": "windows"}
     verdict = judge(pod)
     assert verdict.allowed
-    assert (verdict.job, verdict.rendezvous) == ("", "")
+    assert (verdict.job, verdict.role) == ("", "")
     assert verdict.pod["spec"]["initContainers"] == pod["spec"]["initContainers"]
     assert [one.reason for one in verdict.decisions if one.step == "rendezvous"] == [Reason.WINDOWS]
 
@@ -159,7 +159,7 @@ def test_a_pod_on_the_nodes_network_waits_for_no_address() -> None:
     pod = pods.load("pods/kubeflow-pytorchjob-1.yaml")
     pod["spec"]["hostNetwork"] = True
     verdict = judge(pod)
-    assert (verdict.allowed, verdict.rendezvous) == (True, "")
+    assert (verdict.allowed, verdict.role) == (True, "")
     assert verdict.pod["spec"]["initContainers"] == pod["spec"]["initContainers"]
     [decision] = [one for one in verdict.decisions if one.step == "rendezvous"]
     assert (decision.outcome, decision.reason) == (Outcome.SKIPPED, Reason.HOST_NETWORK)
@@ -168,7 +168,7 @@ def test_a_pod_on_the_nodes_network_waits_for_no_address() -> None:
 def test_a_network_without_addresses_gives_no_rendezvous() -> None:
     bare = ObjectsWorld([namespace("train"), network("default/rdma-net", ipam={})])
     verdict = judge(pods.load("pods/kubeflow-pytorchjob-1.yaml"), bare)
-    assert (verdict.reason, verdict.rendezvous) == ("injected", "")
+    assert (verdict.reason, verdict.role) == ("injected", "")
     [decision] = [one for one in verdict.decisions if one.step == "rendezvous"]
     assert (decision.outcome, decision.reason) == (Outcome.SKIPPED, Reason.NO_IPAM)
 

@@ -1,161 +1,44 @@
-"""Decide about one pod: which profile, which member of which job, and all that the injection steps carry out."""
+"""Hold what was decided about a pod, so that each step only has to carry it out; ``planning.py`` makes it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from webhook.core import names, podspec
-from webhook.core.errors import Denied
-from webhook.core.injection.plan import Plan
-from webhook.core.model import Decision, Namespace, Object, Outcome, Reason, World
-from webhook.core.networks import ResolvedNetworks, resolve_networks
-from webhook.core.profiles import Profile, Profiles
-from webhook.core.training_container import choose_container
-from webhook.core.workloads import NotTraining, TrainingPod, recognise
-
-STEP = "profile"
-_RENDEZVOUS = "rendezvous"
+from webhook.core.model import Decision, MasterAddress, Namespace
+from webhook.core.networks import Attachment
+from webhook.core.profiles import Profile
+from webhook.core.workloads.training_pod import Rendezvous, TrainingPod
 
 
-@dataclass(frozen=True, slots=True)
-class Skip:
-    """Leave a pod alone, for a reason."""
+class Plan(NamedTuple):
+    """Hold the decisions that all steps of one pod share.
 
-    decision: Decision
-    system: str = ""
-    profile: str = ""
-
-
-def make_plan(
-    pod: Object, namespace: Namespace, profiles: Profiles, world: World, override: str | None = None
-) -> Plan | Skip:
-    """Decide what the pod gets. *override* names a profile in place of the labels (the dry run's).
-
-    Raises Denied for a pod that can never work, Unavailable where the cluster cannot be asked.
+    *container*: index of the training container in ``spec.containers``. *networks*: the resulting value of the networks annotation,
+    ``None`` where it stays as it is. *attachments*: of the resulting annotations, in Multus' order; empty with hostNetwork.
+    *rendezvous_network*: the attachment whose address counts: the one that the profile names for it, else its first network with IPAM
+    (with no networks in the profile: the first attachment with IPAM). *training_pod* is None for a pod of no known system.
+    *rendezvous*: the training pod's, where it is moved to the secondary network; None where not, and *why_no_rendezvous* says why.
+    *local_address_everywhere*: c10d would order the ranks differently unless every rank gives its own address. *master*: the published
+    address of rank 0, for a worker of a job that has one already.
     """
-    profile = select_profile(pod, namespace, profiles, override)
-    if isinstance(profile, Skip):
-        return profile
-    found = recognise(pod)
-    if isinstance(found, NotTraining) and profile.pods != "all" and not _asks_itself(pod, profile):
-        how = f"label the pod {names.PROFILE}={profile.name} to inject it all the same"
-        return _skip(found.reason, f"{found.message}; {how}", found.system, profile.name)
-    if not podspec.containers(pod):
-        return _skip(Reason.INVALID_POD, "the pod has no containers", found.system, profile.name)
-    member = found if isinstance(found, TrainingPod) else None
-    container, _why = choose_container(pod, profile, member)
-    host_network = podspec.is_host_network(pod)
-    networks = resolve_networks(pod, profile, profiles.multus, namespace.name, world.network)
-    stays = _why_rendezvous_stays(pod, profile, found, networks, host_network=host_network)
-    meets = member.rendezvous if member is not None and stays is None else None
-    return Plan(
-        profile=profile,
-        namespace=namespace,
-        pod_name=podspec.display_name(pod),
-        container=container,
-        container_name=podspec.containers(pod)[container].get("name") or "",
-        host_network=host_network,
-        networks=networks.value,
-        attachments=networks.attachments,
-        rendezvous=networks.rendezvous,
-        member=member,
-        meets=meets,
-        stays=stays,
-        local_address_everywhere=meets is not None and _orders_by_address(pod, profile, networks),
-        master=world.master(namespace.name, meets.job) if meets is not None and meets.role == "worker" else None,
-    )
 
+    profile: Profile
+    namespace: Namespace
+    pod_name: str
+    container: int
+    container_name: str
+    host_network: bool = False
+    networks: str | None = None
+    attachments: tuple[Attachment, ...] = ()
+    rendezvous_network: Attachment | None = None
+    training_pod: TrainingPod | None = None
+    rendezvous: Rendezvous | None = None
+    why_no_rendezvous: Decision | None = None
+    local_address_everywhere: bool = False
+    master: MasterAddress | None = None
 
-def select_profile(pod: Object, namespace: Namespace, profiles: Profiles, override: str | None) -> Profile | Skip:
-    """Choose the profile: *override*, else the pod's label, else a profile whose podLabels it carries, else the namespace's.
-
-    Raises Denied for a name that no profile has, several that the pod chooses, and a profile that the namespace may not use.
-    """
-    of_pod, of_namespace = podspec.labels(pod).get(names.PROFILE), namespace.labels.get(names.PROFILE)
-    chosen = None
-    if profiles.with_pod_labels and override is None and of_pod is None:
-        chosen = _chosen_by_labels(pod, profiles.with_pod_labels)
-    if override is not None:
-        name, where = override, "the dry run's profile"
-    elif of_pod is not None:
-        name, where = of_pod, f"pod {podspec.display_name(pod)}: label {names.PROFILE}"
-    elif chosen is not None:
-        name, where = chosen.name, f"pod {podspec.display_name(pod)}: podLabels of profile {chosen.name}"
-    elif of_namespace is not None:
-        name, where = of_namespace, f"namespace {namespace.name}: label {names.PROFILE}"
-    else:
-        return _skip(
-            Reason.NO_PROFILE, f"neither the pod nor namespace {namespace.name} carries the label {names.PROFILE}"
-        )
-    if name == names.PROFILE_NONE:
-        return _skip(Reason.OPTED_OUT, f"{where} is {names.PROFILE_NONE}")
-    profile = profiles.profiles.get(name)
-    if profile is None:
-        known = ", ".join(sorted(profiles.profiles))
-        advice = f"use one of: {known}" if known else "the profiles file holds none: write it there"
-        raise Denied(STEP, Reason.UNKNOWN_PROFILE, f"{where}: no profile is named {name!r}; {advice}")
-    if profile.allowed_namespaces is not None and namespace.name not in profile.allowed_namespaces:
-        raise Denied(
-            STEP,
-            Reason.NAMESPACE_NOT_ALLOWED,
-            f"{where}: profile {name} is not for namespace {namespace.name}; add it to the profile's allowedNamespaces or use another",
-        )
-    return profile
-
-
-def _chosen_by_labels(pod: Object, candidates: Iterable[Profile]) -> Profile | None:
-    """Take the profile whose podLabels include those of all others that the pod chooses."""
-    found = [profile for profile in candidates if profile.is_chosen_by(podspec.labels(pod))]
-    if not found:
-        return None
-    best = max(found, key=lambda profile: len(profile.pod_labels))
-    if any(not profile.pod_labels.items() <= best.pod_labels.items() for profile in found):
-        named = " and ".join(sorted(profile.name for profile in found))
-        raise Denied(
-            STEP,
-            Reason.AMBIGUOUS_PROFILE,
-            f"pod {podspec.display_name(pod)}: its labels are the podLabels of profiles {named}; "
-            f"label the pod {names.PROFILE} with one of them",
-        )
-    return best
-
-
-def _asks_itself(pod: Object, profile: Profile) -> bool:
-    labels = podspec.labels(pod)
-    return bool(labels.get(names.PROFILE)) or profile.is_chosen_by(labels)
-
-
-def _skip(reason: Reason, message: str, system: str = "", profile: str = "") -> Skip:
-    return Skip(Decision(STEP, Outcome.SKIPPED, reason, message), system, profile)
-
-
-def _why_rendezvous_stays(
-    pod: Object, profile: Profile, found: TrainingPod | NotTraining, networks: ResolvedNetworks, *, host_network: bool
-) -> Decision | None:
-    if isinstance(found, NotTraining) or found.rendezvous is None:
-        reason, message = found.reason, found.message
-    elif not profile.rendezvous.enabled:
-        reason, message = Reason.DISABLED, f"profile {profile.name} says rendezvous: {{enabled: false}}"
-    elif host_network:
-        reason, message = Reason.HOST_NETWORK, "the pod uses the node's network: Multus gives it no secondary address"
-    elif podspec.is_windows(pod):
-        reason, message = Reason.WINDOWS, "a Windows pod cannot run the wait step"
-    elif networks.rendezvous is None:
-        reason, message = Reason.NO_IPAM, networks.no_rendezvous
-    else:
-        return None
-    return Decision(_RENDEZVOUS, Outcome.SKIPPED, reason, message)
-
-
-def _orders_by_address(pod: Object, profile: Profile, networks: ResolvedNetworks) -> bool:
-    """Tell whether c10d, which orders nodes by address as text, could put a name before rank 0's address.
-
-    An IPv4 address sorts before every name but those that start with a digit. Source: torch
-    distributed/elastic/rendezvous/dynamic_rendezvous.py, participants sorted by node address.
-    """
-    family = profile.rendezvous.ip_family
-    attachment = networks.rendezvous
-    if family == "IPv6" or (family == "any" and attachment is not None and attachment.network.ipv6_only):
-        return True
-    return podspec.own_name(pod)[:1].isdigit()
+    @property
+    def fabric_resources(self) -> list[str]:
+        """Return the devices that the profile and the attachments ask for, each once."""
+        named = [resource for attachment in self.attachments for resource, count in attachment.resources if count]
+        return list(dict.fromkeys([*named, *(resource for resource in self.profile.resources if "/" in resource)]))

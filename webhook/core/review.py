@@ -13,7 +13,7 @@ from webhook.core.draft import Draft
 from webhook.core.errors import Denied, MalformedReview, Unavailable
 from webhook.core.injection import own_keys, steps
 from webhook.core.model import Decision, Namespace, Object, Outcome, World
-from webhook.core.plan import Skip, make_plan
+from webhook.core.planning import Skip, make_plan
 from webhook.core.pod_check import check_pod
 from webhook.core.printable import printable
 from webhook.core.profiles import Profiles
@@ -26,6 +26,7 @@ class Verdict(NamedTuple):
     """Hold the answer about one pod, for admission and dry run alike.
 
     *reason*: metric label, ``injected``, ``unchanged``, or the Reason of a skip or denial. *operations* lead from the input to *pod*.
+    *job* and *role* (``master`` or ``worker``) are empty where the pod's rendezvous is not moved.
     *observed*: the namespace only observes, so that nothing is changed or denied.
     """
 
@@ -39,7 +40,7 @@ class Verdict(NamedTuple):
     warnings: tuple[str, ...] = ()
     system: str = ""
     job: str = ""
-    rendezvous: str = ""
+    role: str = ""
     profile: str = ""
     observed: bool = False
 
@@ -85,9 +86,9 @@ def decide(pod: Object, namespace: str, profiles: Profiles, world: World, *, pro
                 decisions,
                 "injected" if draft.operations else "unchanged",
                 warnings=tuple(printable(each.message) for each in decisions if each.outcome is Outcome.WARNED),
-                system=plan.member.system if plan.member else "",
-                job=plan.meets.job if plan.meets else "",
-                rendezvous=plan.meets.role if plan.meets else "",
+                system=plan.training_pod.system if plan.training_pod else "",
+                job=plan.rendezvous.job if plan.rendezvous else "",
+                role=plan.rendezvous.role if plan.rendezvous else "",
                 profile=plan.profile.name,
             )
     except Denied as denied:

@@ -18,11 +18,11 @@ _PROXIES = frozenset({names.ISTIO_PROXY_CONTAINER, "linkerd-proxy"})
 """Sidecars that their own injectors put in front of the pod's containers."""
 
 
-def choose_container(pod: Object, profile: Profile, member: TrainingPod | None) -> tuple[int, str]:
+def choose_container(pod: Object, profile: Profile, training_pod: TrainingPod | None) -> tuple[int, str]:
     """Return the training container's index in ``spec.containers``, and why it is that one.
 
     Precedence: the pod's annotation; the profile; the first that asks for an accelerator or has resource claims; the one that
-    the training system calls its own; the first that is no known proxy. Init containers and sidecars never.
+    the training system calls its own; the first that is not a known proxy. Init containers and sidecars never.
 
     Raises Denied where the annotation names a container that is not there.
     """
@@ -42,8 +42,8 @@ def choose_container(pod: Object, profile: Profile, member: TrainingPod | None) 
             return index, "it has resource claims"
         if accelerator := find_accelerator(container):
             return index, f"it asks for {accelerator}"
-    if member and member.container and (index := _index(found, member.container)) is not None:
-        return index, f"{member.system} names its training container so"
+    if training_pod and training_pod.container and (index := _index(found, training_pod.container)) is not None:
+        return index, f"{training_pod.system} names its training container so"
     for index, container in enumerate(found):
         if container.get("name") not in _PROXIES:
             return index, "it is the first container"

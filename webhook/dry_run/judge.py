@@ -129,7 +129,7 @@ def _judge(
         verdict.message,
         verdict.system,
         verdict.job,
-        verdict.rendezvous,
+        verdict.role,
         verdict.profile,
         verdict.decisions,
         (*template.notes, *verdict.warnings, *_unsent(namespace, verdict)),

@@ -14,8 +14,8 @@ from tests.pods import add_env, drop_env, set_command
 from webhook.core import names
 from webhook.core.errors import Denied
 from webhook.core.injection import rendezvous, wait
-from webhook.core.injection.plan import Plan
 from webhook.core.model import Decision, Object, Outcome, Reason
+from webhook.core.plan import Plan
 from webhook.core.profiles import RendezvousSettings as Settings
 from webhook.core.workloads import TrainingPod, recognise
 
@@ -26,7 +26,7 @@ def plan_for(pod: Object, container: int = 0, **tweaks: Any) -> Plan:
     found = recognise(pod)
     assert isinstance(found, TrainingPod)
     stays = None if found.rendezvous else Decision("rendezvous", Outcome.SKIPPED, found.reason, found.message)
-    settings = {"member": found, "meets": found.rendezvous, "stays": stays, **tweaks}
+    settings = {"training_pod": found, "rendezvous": found.rendezvous, "why_no_rendezvous": stays, **tweaks}
     return plan(pod, attachment("default/rdma-net"), container=container, **settings)
 
 
@@ -434,7 +434,7 @@ def test_refuses_a_manifest_saved_from_a_running_pod_where_nobody_would_publish(
     pod, _ = meet(pods.load("pods/jobset-1.yaml"))
     stays = Decision("rendezvous", Outcome.SKIPPED, Reason.DISABLED, "the profile says so")
     with pytest.raises(Denied) as refused:
-        meet(pod, meets=None, stays=stays)
+        meet(pod, rendezvous=None, why_no_rendezvous=stays)
     assert refused.value.message == (
         "pod train-0: container pytorch: variable MASTER_ADDR waits for an address that is not published here (the profile says so): "
         "the manifest was saved from a running pod; apply the manifest that it was made from"
@@ -555,7 +555,7 @@ def test_rank_zeros_name_outweighs_an_endpoint_of_the_users_own_in_a_later_pass(
     pod = drop_env(pods.load("pods/statefulset-1.yaml"), "MASTER_ADDR")
     add_env(set_command(pod, "torchrun", "--rdzv_endpoint=ddp-0.ddp:29500", "t.py"), "PET_RDZV_ENDPOINT", "10.0.0.9:1")
     once, _ = meet(pod)
-    first, second = plan_for(pod).meets, plan_for(once).meets
+    first, second = plan_for(pod).rendezvous, plan_for(once).rendezvous
     assert first is not None
     assert first == second
 
@@ -568,7 +568,7 @@ def test_a_rank_zero_that_also_calls_itself_local_is_known_by_its_name_to_a_late
     assert environment(once)[names.ENV_MASTER_NAME] == "ddp-0.ddp.train"
     again, _ = meet(once)
     assert again == once
-    first, second = plan_for(pod).meets, plan_for(once).meets
+    first, second = plan_for(pod).rendezvous, plan_for(once).rendezvous
     assert first is not None
     assert second is not None
     assert second.job == first.job

@@ -105,26 +105,26 @@ def test_leaves_an_annotation_that_holds_them_already() -> None:
         ("research/own", "net1", False),
         ("rails/rail-0", "rdma0", False),
     ]
-    assert found.rendezvous == found.attachments[1]
+    assert found.rendezvous_network == found.attachments[1]
 
 
 @pytest.mark.parametrize("annotation", [None, ""])
 def test_attaches_nothing_where_nobody_asks(annotation: str | None) -> None:
     found = resolve(pod(annotation), profile())
-    assert found == ResolvedNetworks(no_rendezvous="no secondary network is attached to the pod")
+    assert found == ResolvedNetworks(problem="no secondary network is attached to the pod")
 
 
 def test_completes_what_the_pod_asks_for_with_a_profile_of_no_networks() -> None:
     found = resolve(pod("layer-2,rails/rail-0"), profile())
     assert found.value is None
     assert [one.resources for one in found.attachments] == [(), (("nvidia.com/rail_0", 1),)]
-    assert found.rendezvous == found.attachments[1]
+    assert found.rendezvous_network == found.attachments[1]
 
 
 def test_never_asks_for_the_networks_of_a_pod_on_the_host_network() -> None:
     broken = pod("a//b", "", hostNetwork=True)
     found = resolve_networks(broken, entries("rails/rail-0"), Multus(), "research", lambda *_: pytest.fail("asked"))
-    assert found == ResolvedNetworks(no_rendezvous="the pod uses the node's network, where Multus attaches nothing")
+    assert found == ResolvedNetworks(problem="the pod uses the node's network, where Multus attaches nothing")
 
 
 def test_asks_for_each_network_once() -> None:
@@ -212,7 +212,7 @@ def test_meets_on_a_network_of_the_pods_own_namespace() -> None:
         rendezvous=RendezvousSettings(network=ProfileNetwork(None, "own")),
     )
     found = resolve(pod(), of_profile)
-    assert found.rendezvous == found.attachments[1]
+    assert found.rendezvous_network == found.attachments[1]
 
 
 @pytest.mark.parametrize(
@@ -228,13 +228,13 @@ def test_attaches_the_default_network_first(default: str, interface: str) -> Non
     ]
     assert found.attachments[0].resources == (("example.com/nic", 1),)
     assert found.value == "own,rails/rail-0"
-    assert found.rendezvous == found.attachments[2]
+    assert found.rendezvous_network == found.attachments[2]
 
 
 def test_never_meets_on_the_default_network() -> None:
     found = resolve(pod(default="calico"), profile(), ISOLATED)
     assert len(found.attachments) == 1
-    assert found.rendezvous is None
+    assert found.rendezvous_network is None
 
 
 @pytest.mark.parametrize(
@@ -467,9 +467,11 @@ def test_changes_nothing_the_second_time(
     assert [(one.key, one.interface, one.resources) for one in second.attachments] == [
         (one.key, one.interface, one.resources) for one in first.attachments
     ]
-    assert (second.rendezvous and second.rendezvous.interface) == (first.rendezvous and first.rendezvous.interface)
-    assert second.no_rendezvous == first.no_rendezvous
-    assert bool(first.rendezvous) is not bool(first.no_rendezvous)
+    assert (second.rendezvous_network and second.rendezvous_network.interface) == (
+        first.rendezvous_network and first.rendezvous_network.interface
+    )
+    assert second.problem == first.problem
+    assert bool(first.rendezvous_network) is not bool(first.problem)
 
 
 def test_a_resource_that_nobody_can_ask_for_is_denied_unless_the_profile_names_another() -> None:

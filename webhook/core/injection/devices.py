@@ -13,9 +13,9 @@ from typing import Any
 from webhook.core.draft import Draft
 from webhook.core.errors import Denied
 from webhook.core.injection.added_devices import read_added, write_added
-from webhook.core.injection.plan import Plan
 from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.core.networks import Attachment
+from webhook.core.plan import Plan
 from webhook.core.podspec import claims, containers, limits, requests, running_containers
 from webhook.core.profiles import Profile
 from webhook.core.quantity import format_quantity, parse_quantity

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 
 from webhook.core import names
 from webhook.core.draft import Draft
-from webhook.core.injection.plan import Plan
 from webhook.core.model import Decision, Object, Outcome, Reason
+from webhook.core.plan import Plan
 from webhook.core.podspec import containers, env
 
 STEP = "environment"
@@ -20,7 +20,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     there = {entry["name"]: entry for entry in env(container)}
     wanted = dict(plan.profile.env)
     judged = []
-    interface = plan.rendezvous.interface if plan.rendezvous else ""
+    interface = plan.rendezvous_network.interface if plan.rendezvous_network else ""
     if interface:
         for name, prefix, means in _SOCKETS:
             ours = wanted.setdefault(name, prefix + interface)

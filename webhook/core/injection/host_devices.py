@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from webhook.core.draft import Draft
-from webhook.core.injection.plan import Plan
 from webhook.core.model import Decision, Outcome, Reason
+from webhook.core.plan import Plan
 from webhook.core.podspec import containers, limits, mounts, volumes
 
 STEP = "host-devices"

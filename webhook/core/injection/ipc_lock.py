@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from webhook.core import names
 from webhook.core.draft import Draft
 from webhook.core.errors import Denied
-from webhook.core.injection.plan import Plan
 from webhook.core.model import Decision, Object, Outcome, Reason
+from webhook.core.plan import Plan
 from webhook.core.podspec import containers
 
 STEP = "ipc-lock"

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from webhook.core import names, podspec
 from webhook.core.draft import Draft
-from webhook.core.injection.plan import Plan
 from webhook.core.model import Decision, Object, Outcome, Reason
+from webhook.core.plan import Plan
 from webhook.core.podspec import containers, init_containers, labels
 
 STEP = "istio"

@@ -7,9 +7,9 @@ from itertools import islice
 
 from webhook.core import names, podspec
 from webhook.core.draft import Draft
-from webhook.core.injection.plan import Plan
 from webhook.core.model import Decision, Outcome, Reason
 from webhook.core.networks import Attachment
+from webhook.core.plan import Plan
 
 STEP = "networks"
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from webhook.core.draft import Draft
 from webhook.core.errors import Denied
-from webhook.core.injection.plan import Plan
 from webhook.core.model import Decision, Outcome, Reason
+from webhook.core.plan import Plan
 
 STEP = "node-selector"
 

@@ -9,8 +9,8 @@ import orjson
 
 from webhook.core import names, podspec
 from webhook.core.draft import Draft
-from webhook.core.injection.plan import Plan
 from webhook.core.model import Decision, Outcome, Reason
+from webhook.core.plan import Plan
 
 _NOBODY_ASKED = (Reason.NOT_ASKED, Reason.NO_SIDECAR)
 _LABELS = ("metadata", "labels")
@@ -21,13 +21,15 @@ def write(draft: Draft, plan: Plan, decisions: Iterable[Decision], version: str)
     """Write what the controller, later passes and people read about this pod, and remove what is not ours to keep."""
     labels: dict[str, str] = {}
     annotations = {names.CONTAINER: plan.container_name}
-    meets = plan.meets
-    if meets is not None and plan.rendezvous is not None:
-        labels[names.JOB] = meets.job
-        labels[names.RENDEZVOUS] = meets.role
+    rendezvous = plan.rendezvous
+    if rendezvous is not None and plan.rendezvous_network is not None:
+        labels[names.JOB] = rendezvous.job
+        labels[names.RENDEZVOUS] = rendezvous.role
         family = plan.profile.rendezvous.ip_family
-        annotations[names.RENDEZVOUS_NETWORK] = f"{plan.rendezvous.key}@{plan.rendezvous.interface}/{family}"
-        if plan.master is not None and meets.role == "worker":
+        annotations[names.RENDEZVOUS_NETWORK] = (
+            f"{plan.rendezvous_network.key}@{plan.rendezvous_network.interface}/{family}"
+        )
+        if plan.master is not None:
             annotations[names.MASTER_ADDR] = plan.master.addr
             annotations[names.MASTER_HOST] = plan.master.host
     earlier = podspec.annotations(draft.pod).get(names.STATUS)

@@ -10,8 +10,8 @@ from typing import Any
 
 from webhook.core import names
 from webhook.core.draft import Draft
-from webhook.core.injection.plan import Plan
 from webhook.core.model import Decision, Object, Outcome, Reason
+from webhook.core.plan import Plan
 from webhook.core.podspec import (
     containers,
     has_env,

@@ -1,7 +1,12 @@
 """Move the rendezvous to the secondary network: variables that take the addresses which the controller will publish.
 
-The addresses do not exist yet at admission. A fieldRef to an annotation is read when the container starts, and the wait container holds
-that back until the annotation is there. Source: reference of torchrun's variables, ``torch/distributed/run.py``.
+The addresses do not exist yet at admission: Multus attaches the networks once the pod is on a node. A variable is therefore a fieldRef
+to an annotation, which the kubelet reads when the container starts, and the wait container holds that start back until the annotation
+is there. Source: torch/distributed/run.py, for the variables that torchrun reads.
+
+torchrun's c10d needs more than the address. Rank 0 hosts the store only where it knows the address for its own, which it does not of a
+secondary one, and the nodes are ordered by the address that each gives. Source: torch/distributed/elastic/rendezvous/
+c10d_rendezvous_backend.py, dynamic_rendezvous.py, utils.py _matches_machine_hostname.
 """
 
 from __future__ import annotations
@@ -12,18 +17,18 @@ from webhook.core import names, podspec
 from webhook.core.draft import Draft
 from webhook.core.errors import Denied
 from webhook.core.injection import wait
-from webhook.core.injection.plan import Plan
-from webhook.core.injection.published import field_entry, is_published
-from webhook.core.injection.rank_zero import host_the_store, set_local_address, why_name_stays
 from webhook.core.model import Decision, Object, Outcome, Reason
+from webhook.core.plan import Plan
 from webhook.core.workloads.addresses import Variables
-from webhook.core.workloads.arguments import Rewriting, flag_variables, rewrite_arguments
+from webhook.core.workloads.arguments import Rewriting, flag_variables, rewrite_arguments, why_own_name_is_needed
 from webhook.core.workloads.consumption import consumed_before_port
 from webhook.core.workloads.endpoint import is_local, is_rendezvous_variable, split_endpoint
 from webhook.core.workloads.training_pod import Rendezvous
 
 STEP = "rendezvous"
 _HELPER = f"$({names.ENV_MASTER_HOST})"
+"""Stands for the address inside a longer value, ``tcp://ADDRESS:29500``: a fieldRef can only be a whole value."""
+_PUBLISHED = f"metadata.annotations['{names.PREFIX}"
 
 
 def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
@@ -31,30 +36,33 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
 
     Raises Denied for a pod whose variables an earlier injection bound to addresses that nobody will publish now.
     """
-    meets, stays = plan.meets, plan.stays
-    if meets is None or plan.rendezvous is None:
+    rendezvous, why_none = plan.rendezvous, plan.why_no_rendezvous
+    if rendezvous is None or plan.rendezvous_network is None:
         _refuse_stale(draft, plan)
-        return (stays,) if stays is not None else ()
+        return (why_none,) if why_none is not None else ()
     before = len(draft.operations)
-    keeps_name = why_name_stays(draft, plan, meets)
+    is_master = rendezvous.role == "master"
+    keeps_name = _why_name_stays(draft, plan) if is_master else ""
     uses_master = False
     if not keeps_name:
         for index in range(len(draft.pod["spec"]["containers"])):
-            uses_master |= _rewrite(draft, index, meets, is_training=index == plan.container)
-    _remember_name(draft, plan, meets, moved=uses_master)
-    if meets.role == "master" and not keeps_name:
-        host_the_store(draft, plan)
-    uses_local = (meets.role == "master" or plan.local_address_everywhere) and set_local_address(draft, plan)
-    own = ":own" if meets.role == "master" else ""
+            uses_master |= _rewrite(draft, index, rendezvous, is_training=index == plan.container)
+    _remember_name(draft, plan, rendezvous, moved=uses_master)
+    if is_master and not keeps_name:
+        _host_the_store(draft, plan)
+    uses_local = (is_master or plan.local_address_everywhere) and _set_local_address(draft, plan)
+    # A restarted sandbox has another address, while the annotation may still hold the former one: an address of the pod's own counts
+    # once an interface has it. For a worker, master-addr is another pod's.
+    own = ":own" if is_master else ""
     needs = ((f"master-addr{own}",) if uses_master else ()) + (("local-addr:own",) if uses_local else ())
     if needs:
-        wait.ensure(draft, plan, meets, needs)
-    who = "rank 0" if meets.role == "master" else "a worker"
-    where = f"{plan.rendezvous.interface} of {plan.rendezvous.key}"
+        wait.ensure(draft, plan, rendezvous, needs)
+    who = "rank 0" if is_master else "a worker"
+    where = f"{plan.rendezvous_network.interface} of {plan.rendezvous_network.key}"
     outcome, reason = (Outcome.INJECTED, Reason.ADDED)
     if len(draft.operations) == before:
         outcome, reason = (Outcome.KEPT, Reason.ALREADY_THERE)
-    message = f"{who} of job {meets.job}: its addresses come from {where} once Multus has given them"
+    message = f"{who} of job {rendezvous.job}: its addresses come from {where} once Multus has given them"
     decisions = [Decision(STEP, outcome, reason, message)]
     if keeps_name:
         decisions.append(
@@ -63,37 +71,54 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     return decisions
 
 
+def _field_entry(variable: str, annotation: str) -> Object:
+    """Write an environment entry that takes its value from one of the pod's annotations."""
+    path = f"metadata.annotations['{annotation}']"
+    return {"name": variable, "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": path}}}
+
+
+def _is_published(entry: Object) -> bool:
+    """Tell whether fabric-injector publishes the value of an environment entry."""
+    source = entry.get("valueFrom")
+    if not source:
+        return False
+    path = (source.get("fieldRef") or {}).get("fieldPath") or ""
+    return path.startswith(_PUBLISHED)
+
+
 def _refuse_stale(draft: Draft, plan: Plan) -> None:
+    why = plan.why_no_rendezvous.message if plan.why_no_rendezvous else "no rendezvous"
     for container in podspec.containers(draft.pod):
         for entry in podspec.env(container):
-            if is_published(entry):
+            if _is_published(entry):
                 raise Denied(
                     STEP,
                     Reason.STALE_MANIFEST,
                     f"pod {plan.pod_name}: container {container.get('name')}: variable {entry.get('name')} waits for an address that "
-                    f"is not published here ({plan.stays.message if plan.stays else 'no rendezvous'}): the manifest was saved from a "
-                    "running pod; apply the manifest that it was made from",
+                    f"is not published here ({why}): the manifest was saved from a running pod; "
+                    "apply the manifest that it was made from",
                 )
 
 
-def _rewrite(draft: Draft, index: int, meets: Rendezvous, *, is_training: bool) -> bool:
+def _rewrite(draft: Draft, index: int, rendezvous: Rendezvous, *, is_training: bool) -> bool:
     """Rewrite one container; True where it takes the master's address in any form."""
     path = ("spec", "containers", index)
     container = draft.pod["spec"]["containers"][index]
-    kept = meets.kept_on_master if meets.role == "master" else frozenset()
+    kept = rendezvous.kept_on_master if rendezvous.role == "master" else frozenset()
     before_port = consumed_before_port(container)
     variables: Variables | None = None
     wanted: list[tuple[int, Object]] = []
     needs_helper = uses = False
     present, moved = set(), set()
-    by_flags = flag_variables(container) if meets.hosts else frozenset()
+    by_flags = flag_variables(container) if rendezvous.hosts else frozenset()
     for position, entry in enumerate(podspec.env(container)):
         name = entry["name"]
         present.add(name)
-        if name in kept or not (name in meets.variables or is_rendezvous_variable(name) or _is_given(entry, by_flags)):
+        is_address = name in rendezvous.variables or is_rendezvous_variable(name) or _is_given(entry, by_flags)
+        if name in kept or not is_address:
             continue
         variables = variables or Variables(draft.pod, container)
-        form = _form(variables, entry, meets)
+        form = _form(variables, entry, rendezvous)
         if form is None:
             continue
         uses = True
@@ -105,14 +130,16 @@ def _rewrite(draft: Draft, index: int, meets: Rendezvous, *, is_training: bool) 
             needs_helper = True
     for position, replacement in wanted:
         draft.replace((*path, "env"), position, replacement)
-    first = []
+    first = []  # in front, since $(NAME) reaches only variables that stand before it
     if is_training:
-        first = [_address_entry(name, before_port) for name in ("MASTER_ADDR", *meets.variables) if name not in present]
+        first = [
+            _address_entry(name, before_port) for name in ("MASTER_ADDR", *rendezvous.variables) if name not in present
+        ]
         moved.update(entry["name"] for entry in first)
         uses = uses or bool(first)
-    if meets.hosts:
+    if rendezvous.hosts:
         bare = "$(MASTER_ADDR)" if "MASTER_ADDR" in moved - before_port else _HELPER
-        rewriting = Rewriting(meets.hosts, _HELPER, bare, before_port, frozenset(moved if is_training else ()))
+        rewriting = Rewriting(rendezvous.hosts, _HELPER, bare, before_port, frozenset(moved if is_training else ()))
         for key in ("command", "args"):
             for position, text in rewrite_arguments(container.get(key) or [], rewriting).items():
                 draft.replace((*path, key), position, text)
@@ -120,7 +147,7 @@ def _rewrite(draft: Draft, index: int, meets: Rendezvous, *, is_training: bool) 
                 uses = True
     needs_helper |= any(_HELPER in text for text in podspec.argv(container))
     if needs_helper and names.ENV_MASTER_HOST not in present:
-        first.insert(0, field_entry(names.ENV_MASTER_HOST, names.MASTER_HOST))
+        first.insert(0, _field_entry(names.ENV_MASTER_HOST, names.MASTER_HOST))
     for position, entry in enumerate(first):
         draft.insert((*path, "env"), position, entry)
     return uses or needs_helper
@@ -128,12 +155,12 @@ def _rewrite(draft: Draft, index: int, meets: Rendezvous, *, is_training: bool) 
 
 def _is_given(entry: Object, by_flags: frozenset[str]) -> bool:
     """Tell a variable of any name that a rendezvous option takes; the pod's own name and address serve other ends too."""
-    return entry["name"] in by_flags and (not entry.get("valueFrom") or is_published(entry))
+    return entry["name"] in by_flags and (not entry.get("valueFrom") or _is_published(entry))
 
 
-def _form(variables: Variables, entry: Object, meets: Rendezvous) -> str | None:
+def _form(variables: Variables, entry: Object, rendezvous: Rendezvous) -> str | None:
     """Return what the entry becomes: ``""`` for the address itself, a value around the helper, None where it stays."""
-    if entry["name"] in meets.variables or is_published(entry):
+    if entry["name"] in rendezvous.variables or _is_published(entry):
         return ""
     value = entry.get("value") or ""
     if _HELPER in value:
@@ -141,7 +168,7 @@ def _form(variables: Variables, entry: Object, meets: Rendezvous) -> str | None:
     if "$(" in value and variables.refers_to_address(value):
         return None
     endpoint = split_endpoint(variables.text(entry) or "")
-    if endpoint is None or endpoint.host not in meets.hosts:
+    if endpoint is None or endpoint.host not in rendezvous.hosts:
         return None
     if not endpoint.scheme and not endpoint.rest:
         return ""
@@ -149,15 +176,62 @@ def _form(variables: Variables, entry: Object, meets: Rendezvous) -> str | None:
 
 
 def _address_entry(variable: str, before_port: frozenset[str]) -> Object:
-    return field_entry(variable, names.MASTER_HOST if variable in before_port else names.MASTER_ADDR)
+    return _field_entry(variable, names.MASTER_HOST if variable in before_port else names.MASTER_ADDR)
 
 
-def _remember_name(draft: Draft, plan: Plan, meets: Rendezvous, *, moved: bool) -> None:
+def _remember_name(draft: Draft, plan: Plan, rendezvous: Rendezvous, *, moved: bool) -> None:
     """Keep rank 0's name, which the rewritten variables no longer tell, for a later pass and for people; ``localhost`` names nobody.
 
     It stands last, behind every variable that it may refer to: ``ddp-0.ddp.$(DOMAIN)``.
     """
     container = draft.pod["spec"]["containers"][plan.container]
-    if moved and meets.hosts and not podspec.has_env(container, names.ENV_MASTER_NAME):
-        entry = {"name": names.ENV_MASTER_NAME, "value": min(meets.hosts, key=lambda host: (is_local(host), host))}
+    if moved and rendezvous.hosts and not podspec.has_env(container, names.ENV_MASTER_NAME):
+        entry = {"name": names.ENV_MASTER_NAME, "value": min(rendezvous.hosts, key=lambda host: (is_local(host), host))}
         draft.append(("spec", "containers", plan.container, "env"), entry)
+
+
+def _why_name_stays(draft: Draft, plan: Plan) -> str:
+    """Say why rank 0 keeps its address variables as the operator wrote them; empty where it does not."""
+    if plan.profile.rendezvous.rank_zero == "name":
+        return f"profile {plan.profile.name} says rankZero: name"
+    container = draft.pod["spec"]["containers"][plan.container]
+    entries = podspec.env(container)
+    if any(entry["name"] != "PET_LOCAL_ADDR" and _is_published(entry) for entry in entries):
+        return ""  # an earlier pass has moved them
+    if reason := why_own_name_is_needed(container):
+        return reason
+    for entry in entries:
+        if entry["name"] != "PET_RDZV_CONF":
+            continue
+        if entry.get("valueFrom"):
+            return "its PET_RDZV_CONF is not known here"
+        if "is_host" in (entry.get("value") or ""):
+            return "its PET_RDZV_CONF says is_host"
+    return ""
+
+
+def _host_the_store(draft: Draft, plan: Plan) -> None:
+    """Tell torchrun on rank 0 to host the store: it does not know a secondary address for its own."""
+    path = ("spec", "containers", plan.container, "env")
+    found = False
+    for position, entry in enumerate(podspec.env(draft.pod["spec"]["containers"][plan.container])):
+        if entry.get("name") != "PET_RDZV_CONF":
+            continue
+        found = True
+        value = entry.get("value") or ""
+        if "is_host" not in value:
+            draft.replace(path, position, {"name": "PET_RDZV_CONF", "value": f"{value},is_host=1".lstrip(",")})
+    if not found:
+        draft.append(path, {"name": "PET_RDZV_CONF", "value": "is_host=1"})
+
+
+def _set_local_address(draft: Draft, plan: Plan) -> bool:
+    """Give torchrun the pod's own secondary address, unless the user has; True where the pod takes it from us."""
+    container = draft.pod["spec"]["containers"][plan.container]
+    for entry in podspec.env(container):
+        if entry.get("name") == "PET_LOCAL_ADDR":
+            return _is_published(entry)
+    if podspec.mentions(container, "--local-addr", "--local_addr"):
+        return False
+    draft.append(("spec", "containers", plan.container, "env"), _field_entry("PET_LOCAL_ADDR", names.LOCAL_ADDR))
+    return True

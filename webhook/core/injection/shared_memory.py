@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from webhook.core import names
 from webhook.core.draft import Draft
-from webhook.core.injection.plan import Plan
 from webhook.core.model import Decision, Object, Outcome, Reason
+from webhook.core.plan import Plan
 from webhook.core.podspec import containers, init_containers, limits, mounts, normalized_mount_path, volumes
 from webhook.core.profiles import SharedMemory
 from webhook.core.quantity import parse_quantity

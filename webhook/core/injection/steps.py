@@ -20,8 +20,8 @@ from webhook.core.injection import (
     rendezvous,
     shared_memory,
 )
-from webhook.core.injection.plan import Plan
 from webhook.core.model import Decision
+from webhook.core.plan import Plan
 
 
 class Step(Protocol):

@@ -9,12 +9,12 @@ from typing import Any
 
 from webhook.core import names, podspec
 from webhook.core.draft import Draft
-from webhook.core.injection.plan import Plan
 from webhook.core.model import Object
+from webhook.core.plan import Plan
 from webhook.core.quantity import format_quantity, parse_quantity
 from webhook.core.workloads.training_pod import Rendezvous
 
-_FILES = {
+FILES = {
     path: f"metadata.annotations['{annotation}']"
     for path, annotation in (
         ("master-addr", names.MASTER_ADDR),
@@ -22,8 +22,11 @@ _FILES = {
         ("local-addr", names.LOCAL_ADDR),
     )
 }
+"""The files that the wait step can wait for, each with the annotation that it shows."""
 _INHERITED = ("runAsUser", "runAsGroup", "runAsNonRoot", "seLinuxOptions", "seccompProfile", "appArmorProfile")
 _DEFAULT_MODE = 420
+_NEEDS_AT = 4
+"""Place of the first need in the command: ``sh -c SCRIPT NAME NEED…``."""
 
 
 @cache
@@ -33,11 +36,11 @@ def script() -> str:
     return "".join(line for line in text.splitlines(keepends=True) if not line.lstrip().startswith("#"))
 
 
-def ensure(draft: Draft, plan: Plan, meets: Rendezvous, needs: tuple[str, ...]) -> None:
+def ensure(draft: Draft, plan: Plan, rendezvous: Rendezvous, needs: tuple[str, ...]) -> None:
     """Make the pod wait for the files in *needs*, ``("master-addr", "local-addr:own")``; a container that is there is not moved."""
     _ensure_volume(draft)
     training = draft.pod["spec"]["containers"][plan.container]
-    wanted = _container(training, plan, meets, needs)
+    wanted = _container(training, plan, rendezvous, needs)
     for index, container in enumerate(podspec.init_containers(draft.pod)):
         if container.get("name") == names.WAIT_CONTAINER:
             path = ("spec", "initContainers", index)
@@ -51,8 +54,16 @@ def ensure(draft: Draft, plan: Plan, meets: Rendezvous, needs: tuple[str, ...]) 
     draft.append(("spec", "initContainers"), wanted)
 
 
+def needs(pod: Object) -> list[str]:
+    """Return what the wait container was told to wait for, ``["master-addr", "local-addr:own"]``; empty where there is none."""
+    for container in podspec.init_containers(pod):
+        if container.get("name") == names.WAIT_CONTAINER:
+            return (container.get("command") or [])[_NEEDS_AT:]
+    return []
+
+
 def _ensure_volume(draft: Draft) -> None:
-    items = [{"path": path, "fieldRef": {"apiVersion": "v1", "fieldPath": field}} for path, field in _FILES.items()]
+    items = [{"path": path, "fieldRef": {"apiVersion": "v1", "fieldPath": field}} for path, field in FILES.items()]
     volume = {"name": names.WAIT_VOLUME, "downwardAPI": {"items": items, "defaultMode": _DEFAULT_MODE}}
     for index, existing in enumerate(podspec.volumes(draft.pod)):
         if existing.get("name") == names.WAIT_VOLUME:
@@ -61,16 +72,16 @@ def _ensure_volume(draft: Draft) -> None:
     draft.append(("spec", "volumes"), volume)
 
 
-def _container(training: Object, plan: Plan, meets: Rendezvous, needs: tuple[str, ...]) -> Object:
-    rendezvous = plan.profile.rendezvous
+def _container(training: Object, plan: Plan, rendezvous: Rendezvous, needs: tuple[str, ...]) -> Object:
+    settings = plan.profile.rendezvous
     container: Object = {
         "name": names.WAIT_CONTAINER,
-        "image": rendezvous.wait_image or training.get("image"),
+        "image": settings.wait_image or training.get("image"),
         "command": ["sh", "-c", script(), names.WAIT_CONTAINER, *needs],
         "env": [
-            {"name": "FABRIC_INJECTOR_JOB", "value": meets.job},
-            {"name": "FABRIC_INJECTOR_RANK_ZERO", "value": meets.rank_zero},
-            {"name": "FABRIC_INJECTOR_TIMEOUT", "value": str(rendezvous.timeout_seconds)},
+            {"name": "FABRIC_INJECTOR_JOB", "value": rendezvous.job},
+            {"name": "FABRIC_INJECTOR_RANK_ZERO", "value": rendezvous.rank_zero},
+            {"name": "FABRIC_INJECTOR_TIMEOUT", "value": str(settings.timeout_seconds)},
             {"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"},
         ],
         "resources": _resources(training),
@@ -79,7 +90,7 @@ def _container(training: Object, plan: Plan, meets: Rendezvous, needs: tuple[str
         "terminationMessagePolicy": "FallbackToLogsOnError",
         "volumeMounts": [{"name": names.WAIT_VOLUME, "mountPath": names.WAIT_MOUNT_PATH, "readOnly": True}],
     }
-    if (policy := training.get("imagePullPolicy")) and not rendezvous.wait_image:
+    if (policy := training.get("imagePullPolicy")) and not settings.wait_image:
         container["imagePullPolicy"] = policy
     return container
 

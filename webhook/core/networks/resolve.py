@@ -11,8 +11,8 @@ from webhook.core.model import NetworkDefinition, Object, Reason
 from webhook.core.networks.annotation import NetworksAnnotation, parse_networks
 from webhook.core.networks.attachment import Attachment
 from webhook.core.networks.finder import STEP, Finder, Lookup
-from webhook.core.networks.meeting_place import choose_rendezvous
 from webhook.core.networks.merge import merge_networks
+from webhook.core.networks.rendezvous_network import choose_rendezvous_network
 from webhook.core.networks.selection import NetworkElement
 from webhook.core.profiles import Multus, Profile, ProfileNetwork
 
@@ -24,14 +24,14 @@ _CLUSTER_INTERFACE = "eth0"
 class ResolvedNetworks(NamedTuple):
     """Hold what the pod will be attached to.
 
-    *value*: the new networks annotation, None where it stays as it is. *attachments*: in Multus' order. *rendezvous*: the one
-    whose address counts; where it is None, *no_rendezvous* says why.
+    *value*: the new networks annotation, None where it stays as it is. *attachments*: in Multus' order. *rendezvous_network*:
+    the one whose address counts; where it is None, *problem* says why.
     """
 
     value: str | None = None
     attachments: tuple[Attachment, ...] = ()
-    rendezvous: Attachment | None = None
-    no_rendezvous: str = ""
+    rendezvous_network: Attachment | None = None
+    problem: str = ""
 
 
 def resolve_networks(
@@ -43,7 +43,7 @@ def resolve_networks(
     want; Unavailable where *lookup* cannot tell.
     """
     if podspec.is_host_network(pod):
-        return ResolvedNetworks(no_rendezvous="the pod uses the node's network, where Multus attaches nothing")
+        return ResolvedNetworks(problem="the pod uses the node's network, where Multus attaches nothing")
     finder = Finder(podspec.display_name(pod), namespace_name, multus, lookup)
     texts = podspec.annotations(pod)
     if profile.annotations:
@@ -77,11 +77,11 @@ def resolve_networks(
             )
         ]
     )
-    rendezvous, no_rendezvous = choose_rendezvous(profile, namespace_name, attachments, merged.places)
+    rendezvous_network, problem = choose_rendezvous_network(profile, namespace_name, attachments, merged.places)
     if default is not None:
         resources = _resources(default[1], None, profile, namespace_name, finder.pod_name)
         attachments = (Attachment(default[1], reserved[0], resources, default=True), *attachments)
-    return ResolvedNetworks(own.with_added(added) if added else None, attachments, rendezvous, no_rendezvous)
+    return ResolvedNetworks(own.with_added(added) if added else None, attachments, rendezvous_network, problem)
 
 
 def _read(annotation: str, text: str, namespace: str, finder: Finder) -> NetworksAnnotation:

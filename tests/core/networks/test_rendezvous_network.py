@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.builders import attachment, profile
-from webhook.core.networks.meeting_place import choose_rendezvous
+from webhook.core.networks.rendezvous_network import choose_rendezvous_network
 from webhook.core.profiles import ProfileNetwork, RendezvousSettings
 
 ATTACHED = (
@@ -30,7 +30,7 @@ def choose(places: tuple[int, ...], named: str | None = None, **tweaks: Any) -> 
         ProfileNetwork(ATTACHED[place].network.namespace, ATTACHED[place].network.name) for place in places
     )
     a_profile = profile(networks=networks, rendezvous=RendezvousSettings(network=network, **tweaks))
-    found, why = choose_rendezvous(a_profile, "research", ATTACHED, places)
+    found, why = choose_rendezvous_network(a_profile, "research", ATTACHED, places)
     return (found.interface if found else ""), why
 
 
@@ -97,4 +97,7 @@ def test_says_why_there_is_none(places: tuple[int, ...], named: str | None, fami
 
 
 def test_says_that_nothing_is_attached() -> None:
-    assert choose_rendezvous(profile(), "research", (), ()) == (None, "no secondary network is attached to the pod")
+    assert choose_rendezvous_network(profile(), "research", (), ()) == (
+        None,
+        "no secondary network is attached to the pod",
+    )

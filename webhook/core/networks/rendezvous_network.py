@@ -8,7 +8,7 @@ from webhook.core.networks.attachment import Attachment
 from webhook.core.profiles import Profile
 
 
-def choose_rendezvous(
+def choose_rendezvous_network(
     profile: Profile, namespace: str, attachments: Sequence[Attachment], places: Sequence[int]
 ) -> tuple[Attachment | None, str]:
     """Return the attachment whose address counts, or None and a sentence that says why there is none.

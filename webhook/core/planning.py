@@ -1,0 +1,167 @@
+"""Decide about one pod: which profile, which member of which job, and all that the injection steps carry out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from webhook.core import names, podspec
+from webhook.core.errors import Denied
+from webhook.core.model import Decision, Namespace, Object, Outcome, Reason, World
+from webhook.core.networks import ResolvedNetworks, resolve_networks
+from webhook.core.plan import Plan
+from webhook.core.profiles import Profile, Profiles
+from webhook.core.training_container import choose_container
+from webhook.core.workloads import NotTraining, TrainingPod, recognise
+
+STEP = "profile"
+_RENDEZVOUS = "rendezvous"
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """Leave a pod alone, for a reason."""
+
+    decision: Decision
+    system: str = ""
+    profile: str = ""
+
+
+def make_plan(
+    pod: Object, namespace: Namespace, profiles: Profiles, world: World, override: str | None = None
+) -> Plan | Skip:
+    """Decide what the pod gets. *override* names a profile in place of the labels (the dry run's).
+
+    Raises Denied for a pod that can never work, Unavailable where the cluster cannot be asked.
+    """
+    profile = select_profile(pod, namespace, profiles, override)
+    if isinstance(profile, Skip):
+        return profile
+    recognised = recognise(pod)
+    if isinstance(recognised, NotTraining) and profile.pods != "all" and not _asks_itself(pod, profile):
+        how = f"label the pod {names.PROFILE}={profile.name} to inject it all the same"
+        return _skip(recognised.reason, f"{recognised.message}; {how}", recognised.system, profile.name)
+    if not podspec.containers(pod):
+        return _skip(Reason.INVALID_POD, "the pod has no containers", recognised.system, profile.name)
+    training_pod = recognised if isinstance(recognised, TrainingPod) else None
+    container, _why = choose_container(pod, profile, training_pod)
+    host_network = podspec.is_host_network(pod)
+    networks = resolve_networks(pod, profile, profiles.multus, namespace.name, world.network)
+    why_none = _why_no_rendezvous(pod, profile, recognised, networks, host_network=host_network)
+    rendezvous = training_pod.rendezvous if training_pod is not None and why_none is None else None
+    is_worker = rendezvous is not None and rendezvous.role == "worker"
+    return Plan(
+        profile=profile,
+        namespace=namespace,
+        pod_name=podspec.display_name(pod),
+        container=container,
+        container_name=podspec.containers(pod)[container].get("name") or "",
+        host_network=host_network,
+        networks=networks.value,
+        attachments=networks.attachments,
+        rendezvous_network=networks.rendezvous_network,
+        training_pod=training_pod,
+        rendezvous=rendezvous,
+        why_no_rendezvous=why_none,
+        local_address_everywhere=rendezvous is not None and _orders_by_address(pod, profile, networks),
+        master=world.master(namespace.name, rendezvous.job) if rendezvous is not None and is_worker else None,
+    )
+
+
+def select_profile(pod: Object, namespace: Namespace, profiles: Profiles, override: str | None) -> Profile | Skip:
+    """Choose the profile: *override*, else the pod's label, else a profile whose podLabels it carries, else the namespace's.
+
+    Raises Denied for a name that no profile has, several that the pod chooses, and a profile that the namespace may not use.
+    """
+    of_pod, of_namespace = podspec.labels(pod).get(names.PROFILE), namespace.labels.get(names.PROFILE)
+    chosen = None
+    if profiles.with_pod_labels and override is None and of_pod is None:
+        chosen = _chosen_by_labels(pod, profiles.with_pod_labels)
+    if override is not None:
+        name, where = override, "the dry run's profile"
+    elif of_pod is not None:
+        name, where = of_pod, f"pod {podspec.display_name(pod)}: label {names.PROFILE}"
+    elif chosen is not None:
+        name, where = chosen.name, f"pod {podspec.display_name(pod)}: podLabels of profile {chosen.name}"
+    elif of_namespace is not None:
+        name, where = of_namespace, f"namespace {namespace.name}: label {names.PROFILE}"
+    else:
+        return _skip(
+            Reason.NO_PROFILE, f"neither the pod nor namespace {namespace.name} carries the label {names.PROFILE}"
+        )
+    if name == names.PROFILE_NONE:
+        return _skip(Reason.OPTED_OUT, f"{where} is {names.PROFILE_NONE}")
+    profile = profiles.profiles.get(name)
+    if profile is None:
+        known = ", ".join(sorted(profiles.profiles))
+        advice = f"use one of: {known}" if known else "the profiles file holds none: write it there"
+        raise Denied(STEP, Reason.UNKNOWN_PROFILE, f"{where}: no profile is named {name!r}; {advice}")
+    if profile.allowed_namespaces is not None and namespace.name not in profile.allowed_namespaces:
+        raise Denied(
+            STEP,
+            Reason.NAMESPACE_NOT_ALLOWED,
+            f"{where}: profile {name} is not for namespace {namespace.name}; add it to the profile's allowedNamespaces or use another",
+        )
+    return profile
+
+
+def _chosen_by_labels(pod: Object, candidates: Iterable[Profile]) -> Profile | None:
+    """Take the profile whose podLabels include those of all others that the pod chooses."""
+    found = [profile for profile in candidates if profile.is_chosen_by(podspec.labels(pod))]
+    if not found:
+        return None
+    best = max(found, key=lambda profile: len(profile.pod_labels))
+    if any(not profile.pod_labels.items() <= best.pod_labels.items() for profile in found):
+        named = " and ".join(sorted(profile.name for profile in found))
+        raise Denied(
+            STEP,
+            Reason.AMBIGUOUS_PROFILE,
+            f"pod {podspec.display_name(pod)}: its labels are the podLabels of profiles {named}; "
+            f"label the pod {names.PROFILE} with one of them",
+        )
+    return best
+
+
+def _asks_itself(pod: Object, profile: Profile) -> bool:
+    labels = podspec.labels(pod)
+    return bool(labels.get(names.PROFILE)) or profile.is_chosen_by(labels)
+
+
+def _skip(reason: Reason, message: str, system: str = "", profile: str = "") -> Skip:
+    return Skip(Decision(STEP, Outcome.SKIPPED, reason, message), system, profile)
+
+
+def _why_no_rendezvous(
+    pod: Object,
+    profile: Profile,
+    recognised: TrainingPod | NotTraining,
+    networks: ResolvedNetworks,
+    *,
+    host_network: bool,
+) -> Decision | None:
+    if isinstance(recognised, NotTraining) or recognised.rendezvous is None:
+        reason, message = recognised.reason, recognised.message
+    elif not profile.rendezvous.enabled:
+        reason, message = Reason.DISABLED, f"profile {profile.name} says rendezvous: {{enabled: false}}"
+    elif host_network:
+        reason, message = Reason.HOST_NETWORK, "the pod uses the node's network: Multus gives it no secondary address"
+    elif podspec.is_windows(pod):
+        reason, message = Reason.WINDOWS, "a Windows pod cannot run the wait step"
+    elif networks.rendezvous_network is None:
+        reason, message = Reason.NO_IPAM, networks.problem
+    else:
+        return None
+    return Decision(_RENDEZVOUS, Outcome.SKIPPED, reason, message)
+
+
+def _orders_by_address(pod: Object, profile: Profile, networks: ResolvedNetworks) -> bool:
+    """Tell whether c10d, which orders nodes by address as text, could put a name before rank 0's address.
+
+    An IPv4 address sorts before every name but those that start with a digit. Source: torch
+    distributed/elastic/rendezvous/dynamic_rendezvous.py, participants sorted by node address.
+    """
+    family = profile.rendezvous.ip_family
+    attachment = networks.rendezvous_network
+    if family == "IPv6" or (family == "any" and attachment is not None and attachment.network.ipv6_only):
+        return True
+    return podspec.own_name(pod)[:1].isdigit()
