@@ -21,6 +21,9 @@ STATUS = "fabric-injector.io/status"
 """Annotation on a pod (webhook): one line of JSON for people."""
 RENDEZVOUS_NETWORK = "fabric-injector.io/rendezvous-network"
 """Annotation on a pod (webhook): ``namespace/name@interface/family`` whose address counts."""
+WAITS_FOR = "fabric-injector.io/waits-for"
+"""Annotation on a pod (webhook): the addresses that its wait step needs, ``master-addr,local-addr``. The controller publishes rank 0's
+to every pod of the job, and to a pod its own address where this names it; it watches metadata alone and so never sees the wait step."""
 MASTER_ADDR = "fabric-injector.io/master-addr"
 """Annotation on a pod (controller; webhook where known): rank 0's secondary address, bare."""
 MASTER_HOST = "fabric-injector.io/master-host"
@@ -101,7 +104,7 @@ WEBHOOK_CONFIGURATION = "zz-fabric-injector"
 
 OWN_LABELS = (JOB, RENDEZVOUS)
 """Labels that are set or removed at CREATE, never trusted."""
-OWN_ANNOTATIONS = (STATUS, RENDEZVOUS_NETWORK, MASTER_ADDR, MASTER_HOST, LOCAL_ADDR, ADDED_DEVICES)
+OWN_ANNOTATIONS = (STATUS, RENDEZVOUS_NETWORK, WAITS_FOR, MASTER_ADDR, MASTER_HOST, LOCAL_ADDR, ADDED_DEVICES)
 """Annotations that are set or removed at CREATE, never trusted."""
 FOREIGN_STALE_ANNOTATIONS = (NETWORK_STATUS, NETWORKS_STATUS)
 """Annotations that a manifest saved from a live pod carries and that Multus alone may write: removed at CREATE."""

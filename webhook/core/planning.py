@@ -164,4 +164,5 @@ def _orders_by_address(pod: Object, profile: Profile, networks: ResolvedNetworks
     attachment = networks.rendezvous_network
     if family == "IPv6" or (family == "any" and attachment is not None and attachment.network.ipv6_only):
         return True
-    return podspec.own_name(pod)[:1].isdigit()
+    name = podspec.own_name(pod) or podspec.display_name(pod)  # of a generateName the first character is known
+    return name[:1].isdigit()

@@ -175,6 +175,20 @@ def test_a_pod_that_changes_its_job_is_told_the_other_address() -> None:
     assert cluster.told("w1")[0] == "10.0.0.2"
 
 
+@pytest.mark.parametrize("role", ["master", "worker"])
+@pytest.mark.parametrize("waits_for", ["", "master-addr", "local-addr", "master-addr,local-addr"])
+@pytest.mark.parametrize(("name", "address"), [("w1", "10.0.0.2"), ("w1", "fd00::2"), ("0w", "10.0.0.2")])
+def test_a_pod_gets_its_own_address_where_it_says_that_it_waits_for_it(
+    role: str, waits_for: str, name: str, address: str
+) -> None:
+    cluster = Cluster()
+    cluster.show(pod(name, role=role, address=address, annotations={names.WAITS_FOR: waits_for}))
+    cluster.carry_out(cluster.show(pod("m", role="master", address="10.0.0.1", uid="zz")))
+    cluster.carry_out(cluster.jobs.units())
+    assert cluster.told(name) == ("10.0.0.1", "10.0.0.1", address if "local-addr" in waits_for else None)
+    assert not any(member.waits for member in cluster.jobs.members() if member.name == name)
+
+
 @pytest.mark.parametrize(
     ("name", "network", "address", "local"),
     [
@@ -184,7 +198,7 @@ def test_a_pod_that_changes_its_job_is_told_the_other_address() -> None:
         ("0w", STATUS, "10.0.0.2", "10.0.0.2"),
     ],
 )
-def test_a_worker_gets_its_own_address_where_c10d_would_order_it_wrongly(
+def test_a_worker_that_an_earlier_version_injected_gets_its_own_address_by_that_versions_rule(
     name: str, network: str, address: str, local: str | None
 ) -> None:
     cluster = Cluster()

@@ -9,6 +9,7 @@ import orjson
 
 from webhook.core import names, podspec
 from webhook.core.draft import Draft
+from webhook.core.injection import wait
 from webhook.core.model import Decision, Outcome, Reason
 from webhook.core.plan import Plan
 
@@ -29,6 +30,8 @@ def write(draft: Draft, plan: Plan, decisions: Iterable[Decision], version: str)
         annotations[names.RENDEZVOUS_NETWORK] = (
             f"{plan.rendezvous_network.key}@{plan.rendezvous_network.interface}/{family}"
         )
+        needs = [need.partition(":")[0] for need in wait.needs(draft.pod)]
+        annotations[names.WAITS_FOR] = ",".join([path for path in wait.FILES if path in needs])
         if plan.master is not None:
             annotations[names.MASTER_ADDR] = plan.master.addr
             annotations[names.MASTER_HOST] = plan.master.host

@@ -11,6 +11,7 @@ from webhook.core.model import Object
 from webhook.core.networks.status import Secondary, parse_wanted, secondary_address
 
 _NOTHING = Secondary()
+_LOCAL_ADDR = names.LOCAL_ADDR.removeprefix(names.PREFIX)
 
 
 class Published(NamedTuple):
@@ -34,6 +35,7 @@ class Member(NamedTuple):
 
     *secondary*: its address on the rendezvous network, as network-status tells. *reported*: it has a network-status.
     *wanted*: ``namespace/name@interface``, empty where the annotation that says so is missing or unreadable.
+    *takes_local_address*: the pod waits for its own address too.
     """
 
     namespace: str
@@ -43,18 +45,10 @@ class Member(NamedTuple):
     is_master: bool
     created: str
     wanted: str
-    family: str
+    takes_local_address: bool
     secondary: Secondary
     reported: bool
     published: Published
-
-    @property
-    def takes_local_address(self) -> bool:
-        """Tell whether the pod reads its own address: rank 0, and where c10d's order of nodes needs it.
-
-        The rule is the webhook's, plan.py ``_orders_by_address``.
-        """
-        return self.is_master or self.family == "IPv6" or ":" in self.secondary.address or self.name[:1].isdigit()
 
     @property
     def waits(self) -> bool:
@@ -79,16 +73,24 @@ def read_member(obj: Object) -> Member | None:
     annotations = metadata.get("annotations") or {}
     status = annotations.get(names.NETWORK_STATUS) or annotations.get(names.NETWORKS_STATUS) or ""
     wanted = parse_wanted(annotations.get(names.RENDEZVOUS_NETWORK) or "")
+    secondary = secondary_address(status, wanted) if wanted and status else _NOTHING
+    is_master = labels.get(names.RENDEZVOUS) == "master"
+    waits_for = annotations.get(names.WAITS_FOR)
+    if waits_for is not None:
+        takes_local_address = _LOCAL_ADDR in waits_for.split(",")
+    else:  # injected by 0.1, which did not say so: those that its rule may have meant
+        is_ipv6 = ":" in secondary.address or (wanted is not None and wanted.family == "IPv6")
+        takes_local_address = is_master or is_ipv6 or metadata["name"][:1].isdigit()
     return Member(
         namespace=intern(metadata["namespace"]),
         name=metadata["name"],
         uid=metadata.get("uid") or "",
         job=intern(job),
-        is_master=labels.get(names.RENDEZVOUS) == "master",
+        is_master=is_master,
         created=intern(str(metadata.get("creationTimestamp") or "")),
         wanted=intern(str(wanted)) if wanted else "",
-        family=wanted.family if wanted else "",
-        secondary=secondary_address(status, wanted) if wanted and status else _NOTHING,
+        takes_local_address=takes_local_address,
+        secondary=secondary,
         reported=bool(status),
         published=Published(
             *(intern(annotations.get(key) or "") for key in (names.MASTER_ADDR, names.MASTER_HOST, names.LOCAL_ADDR))

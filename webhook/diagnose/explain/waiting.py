@@ -6,14 +6,13 @@ from collections.abc import Iterable, Iterator
 
 from webhook.core import names, podspec
 from webhook.core.finding import Level
+from webhook.core.injection import wait
 from webhook.diagnose.explain.observation import Observation, Stage, duration
 from webhook.diagnose.explain.part import Part
 from webhook.diagnose.explain.reading import Reading, seconds_since
 
 TOPIC = "wait"
 _PATIENCE_SECONDS = 60.0
-_NEEDS_AT = 4
-"""Place in the command of the first need: ``sh -c SCRIPT NAME NEED…``. Source: webhook/core/injection/wait.py."""
 _MEANING = {
     "master-addr": "rank 0's address",
     "master-addr:own": "its own address",
@@ -50,10 +49,7 @@ def observe(reading: Reading, parts: Iterable[Part], *, is_explained: bool) -> I
 
 def needs(part: Part) -> tuple[str, ...]:
     """Return what the wait step was told to wait for, ``("master-addr", "local-addr:own")``; empty where there is none."""
-    for container in podspec.init_containers(part.pod):
-        if container.get("name") == names.WAIT_CONTAINER:
-            return tuple(map(str, (container.get("command") or ())[_NEEDS_AT:]))
-    return ()
+    return tuple(map(str, wait.needs(part.pod)))
 
 
 def lacks(part: Part) -> tuple[str, ...]:

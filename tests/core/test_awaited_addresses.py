@@ -1,0 +1,152 @@
+"""What admission lets a pod wait for is what the controller publishes to it: the two never disagree."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests import pods
+from tests.worlds import namespace, network, profiles, world
+from webhook.core import names, podspec
+from webhook.core.model import Object
+from webhook.core.reconcile import Jobs, read_member
+from webhook.core.review import decide
+
+PROFILES = profiles(
+    """
+profiles:
+  any: {networks: [{network: default/rdma-net}]}
+  IPv6: {networks: [{network: default/rdma-net}], rendezvous: {ipFamily: IPv6}}
+  six: {networks: [{network: default/six}]}
+  name: {networks: [{network: default/rdma-net}], rendezvous: {rankZero: name}}
+"""
+)
+WORLD = world(namespace("train"), network("default/six", ipam={"type": "whereabouts", "range": "fd00::/64"}))
+ADDRESSES = {"any": ("10.0.0.1", "10.0.0.2"), "name": ("10.0.0.1", "10.0.0.2")}
+SIX = ("fd00::1", "fd00::2")
+
+
+def admit(pod: Object, profile: str) -> Object:
+    """Return the pod as the API server stores it."""
+    admitted: Object = json.loads(json.dumps(decide(pod, "train", PROFILES, WORLD, profile=profile).pod))
+    metadata = admitted["metadata"]
+    metadata.setdefault("name", metadata.get("generateName", "") + "x7k2p")
+    metadata |= {"namespace": "train", "uid": "u-1", "creationTimestamp": "2026-01-01T00:00:00Z"}
+    return admitted
+
+
+def awaited(pod: Object) -> set[str]:
+    """Return the annotations that the wait container and the variables of an admitted pod are made of."""
+    waits = [one for one in podspec.init_containers(pod) if one["name"] == names.WAIT_CONTAINER]
+    needs = {names.PREFIX + need.partition(":")[0] for one in waits for need in one["command"][4:]}
+    for container in podspec.containers(pod):
+        for entry in podspec.env(container):
+            path = ((entry.get("valueFrom") or {}).get("fieldRef") or {}).get("fieldPath") or ""
+            if path.startswith(f"metadata.annotations['{names.PREFIX}"):
+                needs.add(path.partition("'")[2].rstrip("']"))
+    return needs
+
+
+def give_address(pod: Object, address: str) -> None:
+    """Write the network-status that Multus writes."""
+    annotations = pod["metadata"]["annotations"]
+    key, _, rest = annotations[names.RENDEZVOUS_NETWORK].partition("@")
+    entry = {"name": key, "interface": rest.partition("/")[0], "ips": [address]}
+    annotations[names.NETWORK_STATUS] = json.dumps([entry])
+
+
+def published(pod: Object, address: str, of_rank_zero: str) -> set[str]:
+    """Return the keys of what the controller writes onto an admitted pod of a job whose rank 0 has an address."""
+    give_address(pod, address)
+    jobs = Jobs()
+    labels = pod["metadata"]["labels"]
+    if labels[names.RENDEZVOUS] == "worker":
+        zero = json.loads(json.dumps(pod))
+        zero["metadata"] |= {"name": "zero", "uid": "u-0"}
+        zero["metadata"]["labels"][names.RENDEZVOUS] = "master"
+        give_address(zero, of_rank_zero)
+        jobs.update(("train", "zero"), read_member(zero))
+    name = pod["metadata"]["name"]
+    jobs.update(("train", name), read_member(pod))
+    [lacking] = [found for unit in jobs.units() if unit.name == name and (found := jobs.publication(unit))]
+    return set(lacking.annotations)
+
+
+def check(pod: Object, profile: str) -> Object | None:
+    admitted = admit(pod, profile)
+    if names.JOB not in podspec.labels(admitted):
+        return None
+    zero, own = ADDRESSES.get(profile, SIX)
+    needs = awaited(admitted)
+    told = published(admitted, own, zero)
+    assert needs <= told
+    assert (names.LOCAL_ADDR in told) == (names.LOCAL_ADDR in needs), "nobody is told an address that it does not read"
+    return admitted
+
+
+def of_group(name: str, hostname: str | None) -> Object:
+    """Return worker 1 of a group of plain pods, as a user wrote it."""
+    pod = pods.plain({"kueue.x-k8s.io/pod-group-name": "grp"}, subdomain="grp")
+    pod["metadata"]["name"] = name
+    if hostname is not None:
+        pod["spec"]["hostname"] = hostname
+    return pods.add_env(pod, "MASTER_ADDR", "grp-0.grp")
+
+
+@pytest.mark.parametrize("profile", ["any", "IPv6", "six", "name"])
+@pytest.mark.parametrize("name", pods.all_names())
+def test_every_real_pod_is_told_what_it_waits_for(name: str, profile: str) -> None:
+    check(pods.load(name), profile)
+
+
+@pytest.mark.parametrize(
+    ("name", "hostname", "reads_own"),
+    [
+        ("grp-1", "0node", True),
+        ("grp-1", "0grp-1", True),
+        ("0grp-1", "grp-1", False),
+        ("0grp-1", None, True),
+        ("grp-1", None, False),
+    ],
+)
+def test_the_name_that_peers_know_decides_who_gives_its_own_address(
+    name: str, hostname: str | None, reads_own: bool
+) -> None:
+    admitted = check(of_group(name, hostname), "any")
+    assert admitted is not None
+    assert (names.LOCAL_ADDR in awaited(admitted)) is reads_own
+
+
+def test_a_generated_name_that_starts_with_a_digit_counts_as_one() -> None:
+    pod = of_group("", None)
+    del pod["metadata"]["name"]
+    pod["metadata"]["generateName"] = "0grp-"
+    admitted = check(pod, "any")
+    assert admitted is not None
+    assert names.LOCAL_ADDR in awaited(admitted)
+
+
+def test_a_rank_that_sets_its_own_address_is_told_none() -> None:
+    for name, hostname in (("grp-0", "grp-0"), ("grp-1", "0grp-1")):
+        assert check(pods.add_env(of_group(name, hostname), "PET_LOCAL_ADDR", "10.9.9.9"), "any") is not None
+
+
+@settings(deadline=None)
+@given(
+    name=st.sampled_from(pods.all_names()),
+    profile=st.sampled_from(["any", "IPv6", "six", "name"]),
+    hostname=st.none() | st.from_regex(r"[a-z0-9]([a-z0-9-]{0,8}[a-z0-9])?", fullmatch=True),
+    metadata=st.fixed_dictionaries({}, optional={"name": st.sampled_from(["0w-1", "w-1"])}),
+)
+def test_any_pod_of_any_name_is_told_what_it_waits_for(
+    name: str, profile: str, hostname: str | None, metadata: dict[str, Any]
+) -> None:
+    pod = pods.load(name)
+    pod["metadata"] |= metadata
+    if hostname is not None:
+        pod["spec"]["hostname"] = hostname
+    check(pod, profile)
