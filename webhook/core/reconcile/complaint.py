@@ -8,26 +8,38 @@ from typing import NamedTuple
 from webhook.core import names, podspec
 from webhook.core.model import Object
 from webhook.core.reconcile.member import Member
-from webhook.core.workloads import TrainingPod, recognise
+from webhook.core.workloads import (
+    TrainingPod,
+    indexed_job,
+    jobset,
+    kubedl,
+    kubeflow,
+    kueue_pod_group,
+    leaderworkerset,
+    recognise,
+    replica_types,
+    torch_on_k8s,
+    volcano,
+)
 
 NO_ADDRESS = "NoSecondaryAddress"
 BOUND_SECONDS = 60.0
 """How long a pod may be on its node without a secondary address before that is a fault."""
 
 SIBLING_LABELS = (
-    "jobset.sigs.k8s.io/jobset-uid",
-    "jobset.sigs.k8s.io/jobset-name",
-    "training.kubeflow.org/job-name",
-    "leaderworkerset.sigs.k8s.io/name",
+    jobset.UID,
+    jobset.NAME,
+    kubeflow.JOB_NAME,
+    leaderworkerset.NAME,
     "app.kubernetes.io/instance",
-    "volcano.sh/job-name",
-    "kubedl.io/job-name",
-    "distributed.io/job-name",
-    "batch.kubernetes.io/controller-uid",
-    "batch.kubernetes.io/job-name",
-    "kueue.x-k8s.io/pod-group-name",
-    "group-name",
-    "job-name",
+    volcano.JOB_NAME,
+    kubedl.PREFIX + "job-name",
+    torch_on_k8s.PREFIX + "job-name",
+    indexed_job.CONTROLLER_UID,
+    indexed_job.JOB_NAME,
+    kueue_pod_group.GROUP_NAME,
+    replica_types.GROUP_NAME,
+    replica_types.JOB_NAME,
     "app.kubernetes.io/name",
     "app",
 )
@@ -93,9 +105,9 @@ def about_rank_zero(member: Member, pod: Object, siblings: list[Object], now: da
     for sibling in siblings:
         if podspec.labels(sibling).get(names.JOB) or not _is_live(sibling):
             continue
-        part = recognise(sibling)
-        meets = part.rendezvous if isinstance(part, TrainingPod) else None
-        if meets is not None and meets.role == "master" and meets.job == member.job:
+        training_pod = recognise(sibling)
+        rendezvous = training_pod.rendezvous if isinstance(training_pod, TrainingPod) else None
+        if rendezvous is not None and rendezvous.role == "master" and rendezvous.job == member.job:
             why, then = _why_not_injected(sibling, member.created)
             return Complaint(
                 "RankZeroNotInjected",

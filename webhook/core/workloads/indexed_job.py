@@ -14,23 +14,25 @@ from webhook.core.workloads.meeting import meet, names_rank_zero, numbered
 from webhook.core.workloads.training_pod import NotTraining, TrainingPod
 
 SYSTEM = "job"
-_INDEX = "batch.kubernetes.io/job-completion-index"
+JOB_NAME = "batch.kubernetes.io/job-name"
+CONTROLLER_UID = "batch.kubernetes.io/controller-uid"
+COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
 
 
 def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraining | None:
     """Describe a pod of a Job; None for other pods."""
     owner = podspec.controller(pod)
-    job = labels.get("batch.kubernetes.io/job-name")
+    job = labels.get(JOB_NAME)
     if job is None and owner.get("kind") == "Job" and (owner.get("apiVersion") or "").startswith("batch/"):
         job = owner.get("name")
     if job is None:
         return None
-    if _INDEX not in labels and _INDEX not in podspec.annotations(pod):
+    if COMPLETION_INDEX not in labels and COMPLETION_INDEX not in podspec.annotations(pod):
         return NotTraining(Reason.NOT_TRAINING, f"Job {job} is not indexed: its pods have no rank", SYSTEM)
     belongs = numbered(job)
     addresses = find_addresses(pod)
     if not names_rank_zero(pod, addresses, belongs):
         message = f"no variable or argument of this Job's pod names a pod of {job} as rank 0"
         return NotTraining(Reason.NOT_TRAINING, message, SYSTEM)
-    uid = owner.get("uid") or labels.get("batch.kubernetes.io/controller-uid") or job
+    uid = owner.get("uid") or labels.get(CONTROLLER_UID) or job
     return meet(pod, system=SYSTEM, name=job, job_id=uid, belongs=belongs, addresses=addresses)

@@ -12,17 +12,21 @@ from webhook.core import podspec
 from webhook.core.model import Object, Reason
 from webhook.core.workloads.addresses import RendezvousAddress, find_addresses
 from webhook.core.workloads.endpoint import first_label
+from webhook.core.workloads.indexed_job import COMPLETION_INDEX
 from webhook.core.workloads.meeting import leads, meet, names_rank_zero, numbered
 from webhook.core.workloads.training_pod import NotTraining, TrainingPod
 
 SYSTEM = "jobset"
 PREFIX = "jobset.sigs.k8s.io/"
+NAME = PREFIX + "jobset-name"
+UID = PREFIX + "jobset-uid"
+REPLICATED_JOB = PREFIX + "replicatedjob-name"
 _JOB = ".+-[0-9]+-"
 
 
 def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraining | None:
     """Describe a pod of a JobSet; None for other pods."""
-    jobset = labels.get(PREFIX + "jobset-name")
+    jobset = labels.get(NAME)
     if jobset is None:
         return None
     addresses = find_addresses(pod)
@@ -46,12 +50,12 @@ def describe(
     is_rank_zero: bool,
 ) -> TrainingPod:
     """Describe a member of a JobSet, also of one that another controller made."""
-    jobset = labels[PREFIX + "jobset-name"]
+    jobset = labels[NAME]
     return meet(
         pod,
         system=system,
         name=jobset,
-        job_id=labels.get(PREFIX + "jobset-uid") or jobset,
+        job_id=labels.get(UID) or jobset,
         attempt=labels.get(PREFIX + "restart-attempt", ""),
         container=container,
         rank_zero=first_label(labels.get(PREFIX + "coordinator", "")) or None,
@@ -63,9 +67,9 @@ def describe(
 
 def completion_index(pod: Object) -> str | None:
     """Return the index that the Job gave the pod: always an annotation, since Kubernetes 1.28 a label too."""
-    return podspec.annotations(pod).get("batch.kubernetes.io/job-completion-index")
+    return podspec.annotations(pod).get(COMPLETION_INDEX)
 
 
 def _is_first_of_leaders(pod: Object, labels: Mapping[str, str]) -> bool:
     indexes = (labels.get(PREFIX + "job-index"), completion_index(pod))
-    return leads(labels.get(PREFIX + "replicatedjob-name", ""), *indexes)
+    return leads(labels.get(REPLICATED_JOB, ""), *indexes)

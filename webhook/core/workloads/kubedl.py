@@ -10,15 +10,17 @@ from collections.abc import Mapping
 
 from webhook.core import podspec
 from webhook.core.model import Object, Reason
-from webhook.core.workloads.replica_types import describe
+from webhook.core.workloads import replica_types
 from webhook.core.workloads.training_pod import NotTraining, TrainingPod
 
 SYSTEM = "kubedl"
+GROUP = "training.kubedl.io"
+PREFIX = "kubedl.io/"
 
 
 def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraining | None:
     """Describe a pod of a KubeDL job; None for other pods."""
-    if labels.get("group-name") != "training.kubedl.io" or "job-name" not in labels:
+    if labels.get(replica_types.GROUP_NAME) != GROUP or replica_types.JOB_NAME not in labels:
         return None
     kind = podspec.controller(pod).get("kind") or "PyTorchJob"
     if kind != "PyTorchJob":
@@ -26,4 +28,6 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraini
     role = labels.get("replica-type", "").lower()
     if role == "aimaster":
         return NotTraining(Reason.ROLE, "the AIMaster is no rank of the job", SYSTEM)
-    return describe(pod, system=SYSTEM, container="pytorch", job=labels["job-name"], is_rank_zero=role == "master")
+    return replica_types.describe(
+        pod, system=SYSTEM, container="pytorch", job=labels[replica_types.JOB_NAME], is_rank_zero=role == "master"
+    )

@@ -9,19 +9,20 @@ from collections.abc import Mapping
 
 from webhook.core import podspec
 from webhook.core.model import Object, Reason
-from webhook.core.workloads.replica_types import describe
+from webhook.core.workloads import replica_types
 from webhook.core.workloads.training_pod import TrainingPod
 
 SYSTEM = "pytorchjob"
 PREFIX = "training.kubeflow.org/"
+JOB_NAME = PREFIX + "job-name"
 _ELASTIC_ENDPOINT = frozenset(("PET_RDZV_ENDPOINT",))
 
 
 def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | None:
     """Describe a pod of the training operator; None for pods of other systems."""
-    job = labels.get(PREFIX + "job-name") or labels.get("pytorch-job-name")
-    if job is None and labels.get("group-name") == "kubeflow.org":
-        job = labels.get("job-name")
+    job = labels.get(JOB_NAME) or labels.get("pytorch-job-name")
+    if job is None and labels.get(replica_types.GROUP_NAME) == "kubeflow.org":
+        job = labels.get(replica_types.JOB_NAME)
     if job is None:
         return None
     operator = labels.get(PREFIX + "operator-name") or ""
@@ -29,7 +30,7 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | None:
     if (kind and kind != "PyTorchJob") or (operator and operator != "pytorchjob-controller"):
         message = f"{kind or operator} forms no torch process group"
         return TrainingPod("kubeflow", None, None, Reason.NO_PROCESS_GROUP, message)
-    return describe(
+    return replica_types.describe(
         pod,
         system=SYSTEM,
         container="pytorch",

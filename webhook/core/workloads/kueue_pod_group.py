@@ -14,11 +14,14 @@ from webhook.core.workloads.meeting import meet, names_rank_zero
 from webhook.core.workloads.training_pod import NotTraining, TrainingPod
 
 SYSTEM = "kueue-pod-group"
+GROUP_NAME = "kueue.x-k8s.io/pod-group-name"
+GROUP_SIZE = "kueue.x-k8s.io/pod-group-total-count"
+_INDEX = "kueue.x-k8s.io/pod-group-pod-index"
 
 
 def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraining | None:
     """Describe a pod of a plain pod group; None for other pods."""
-    group = labels.get("kueue.x-k8s.io/pod-group-name")
+    group = labels.get(GROUP_NAME)
     if group is None or podspec.controller(pod):
         return None
     addresses = find_addresses(pod)
@@ -26,7 +29,7 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraini
     def belongs(name: str) -> bool:
         return name == group or name.startswith(group + "-")
 
-    is_rank_zero = labels.get("kueue.x-k8s.io/pod-group-pod-index") == "0"
+    is_rank_zero = labels.get(_INDEX) == "0"
     if not names_rank_zero(pod, addresses, belongs, is_rank_zero=is_rank_zero):
         message = f"no variable or argument of this pod names a pod of group {group} as rank 0"
         return NotTraining(Reason.NOT_TRAINING, message, SYSTEM)

@@ -15,25 +15,29 @@ from webhook.core.workloads.meeting import meet, names_rank_zero, numbered
 from webhook.core.workloads.training_pod import NotTraining, TrainingPod
 
 SYSTEM = "leaderworkerset"
-_PREFIX = "leaderworkerset.sigs.k8s.io/"
+PREFIX = "leaderworkerset.sigs.k8s.io/"
+NAME = PREFIX + "name"
+GROUP_INDEX = PREFIX + "group-index"
+WORKER_INDEX = PREFIX + "worker-index"
+SIZE = PREFIX + "size"
 
 
 def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraining | None:
     """Describe a pod of a LeaderWorkerSet; None for other pods."""
-    name = labels.get(_PREFIX + "name")
+    name = labels.get(NAME)
     if name is None:
         return None
     belongs = numbered(name)
     addresses = find_addresses(pod)
-    is_rank_zero = labels.get(_PREFIX + "worker-index") == "0"
+    is_rank_zero = labels.get(WORKER_INDEX) == "0"
     if not names_rank_zero(pod, addresses, belongs, is_rank_zero=is_rank_zero):
         message = f"no variable or argument of this LeaderWorkerSet's pod names a leader of {name}"
         return NotTraining(Reason.NOT_TRAINING, message, SYSTEM)
-    if podspec.annotations(pod).get(_PREFIX + "size") == "1":
+    if podspec.annotations(pod).get(SIZE) == "1":
         return TrainingPod(
             SYSTEM, None, None, Reason.SINGLE_NODE, "the group has one pod: its ranks need no network to meet"
         )
-    group = labels.get(_PREFIX + "group-index", "")
+    group = labels.get(GROUP_INDEX, "")
     return meet(
         pod,
         system=SYSTEM,

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from webhook.core import podspec
 from webhook.core.accelerators import find_accelerator
 from webhook.core.model import Object, Reason
-from webhook.core.workloads.kubeflow import PREFIX
+from webhook.core.workloads.kubeflow import JOB_NAME, PREFIX
 from webhook.core.workloads.training_pod import NotTraining, TrainingPod
 
 SYSTEM = "mpijob"
@@ -20,7 +20,7 @@ _OPERATORS = frozenset(("mpi-operator", "mpijob-controller"))
 
 def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraining | None:
     """Describe a launcher or worker of an MPIJob; None for other pods."""
-    if PREFIX + "job-name" not in labels:
+    if JOB_NAME not in labels:
         return None
     if labels.get(PREFIX + "operator-name") not in _OPERATORS and podspec.controller(pod).get("kind") != "MPIJob":
         return None

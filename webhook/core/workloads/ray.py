@@ -11,14 +11,17 @@ from webhook.core.model import Object, Reason
 from webhook.core.workloads.training_pod import NotTraining, TrainingPod
 
 SYSTEM = "raycluster"
+NODE_TYPE = "ray.io/node-type"
+CLUSTER = "ray.io/cluster"
+ORIGIN = "ray.io/originated-from-cr-name"
 
 
 def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraining | None:
     """Describe a head or worker of a RayCluster; None for other pods."""
-    node_type = labels.get("ray.io/node-type")
+    node_type = labels.get(NODE_TYPE)
     if node_type in ("head", "worker"):
         message = "Ray chooses MASTER_ADDR at run time from the node addresses that it registered"
         return TrainingPod(SYSTEM, f"ray-{node_type}", None, Reason.NO_PROCESS_GROUP, message)
-    if "ray.io/originated-from-cr-name" in labels or "ray.io/cluster" in labels:
+    if ORIGIN in labels or CLUSTER in labels:
         return NotTraining(Reason.ROLE, "the Ray submitter runs no rank of the job", SYSTEM)
     return None

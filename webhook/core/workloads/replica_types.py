@@ -7,6 +7,10 @@ from webhook.core.model import Object
 from webhook.core.workloads.meeting import meet, numbered
 from webhook.core.workloads.training_pod import TrainingPod
 
+GROUP_NAME = "group-name"
+"""Label that names the operator, not the job."""
+JOB_NAME = "job-name"
+
 
 def describe(
     pod: Object,

@@ -14,12 +14,13 @@ from webhook.core.workloads.meeting import meet, names_rank_zero, numbered
 from webhook.core.workloads.training_pod import NotTraining, TrainingPod
 
 SYSTEM = "statefulset"
+POD_NAME = "statefulset.kubernetes.io/pod-name"
 
 
 def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraining | None:
     """Describe a pod of a StatefulSet; None for other pods."""
     owner = podspec.controller(pod)
-    own = labels.get("statefulset.kubernetes.io/pod-name")
+    own = labels.get(POD_NAME)
     if owner.get("kind") != "StatefulSet" and own is None:
         return None
     name = owner.get("name") or (own or "").rpartition("-")[0]

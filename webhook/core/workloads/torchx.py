@@ -12,11 +12,14 @@ from collections.abc import Mapping
 from webhook.core import podspec
 from webhook.core.job_key import job_key
 from webhook.core.model import Object, Reason
+from webhook.core.workloads import volcano
 from webhook.core.workloads.arguments import command_text, is_single_node, referred_variable, written_addresses
 from webhook.core.workloads.training_pod import Rendezvous, TrainingPod
 
 SYSTEM = "torchx"
-_PREFIX = "torchx.pytorch.org/"
+PREFIX = "torchx.pytorch.org/"
+APP_NAME = PREFIX + "app-name"
+ROLE_INDEX = PREFIX + "role-index"
 _RANK_ZERO_VARIABLE = "TORCHX_RANK0_HOST"
 _RANK_ZERO = "role 0 replica 0"
 _DEFAULTED = re.compile(r"\$\{(TORCHX_RANK0_HOST|(?:VC|TORCHX_MCAD)_[A-Z0-9_-]+_0_HOSTS):=localhost\}")
@@ -26,11 +29,11 @@ _UNFIT = re.compile(r"[^A-Z0-9]")
 
 def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | None:
     """Describe a TorchX replica; None for other pods."""
-    if _PREFIX + "version" not in labels and _PREFIX + "app-name" not in labels:
+    if PREFIX + "version" not in labels and APP_NAME not in labels:
         return None
-    role, role_name = labels.get(_PREFIX + "role-index"), labels.get(_PREFIX + "role-name", "")
+    role, role_name = labels.get(ROLE_INDEX), labels.get(PREFIX + "role-name", "")
     text = command_text(pod)
-    container = labels.get("volcano.sh/task-spec") or podspec.display_name(pod)
+    container = labels.get(volcano.TASK_SPEC) or podspec.display_name(pod)
     if is_single_node(pod, text):
         return TrainingPod(
             SYSTEM, container, None, Reason.SINGLE_NODE, "the app runs on one node: its ranks need no network to meet"
@@ -39,13 +42,9 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | None:
     if not variables:
         message = f"the command of role {role_name!r} does not name the address of rank 0"
         return TrainingPod(SYSTEM, container, None, Reason.NO_PROCESS_GROUP, message)
-    is_master = role == labels.get(_PREFIX + "replica-id") == "0"
-    app = (
-        labels.get("app.kubernetes.io/instance")
-        or labels.get("volcano.sh/job-name")
-        or labels.get(_PREFIX + "app-name", "")
-    )
-    attempt = podspec.annotations(pod).get("volcano.sh/job-version", "")
+    is_master = role == labels.get(PREFIX + "replica-id") == "0"
+    app = labels.get("app.kubernetes.io/instance") or labels.get(volcano.JOB_NAME) or labels.get(APP_NAME, "")
+    attempt = podspec.annotations(pod).get(volcano.JOB_VERSION, "")
     job_id = f"{app}/{podspec.controller(pod).get('uid', '')}"
     return TrainingPod(
         SYSTEM,

@@ -23,8 +23,8 @@ _INITIALIZERS = frozenset(("dataset-initializer", "model-initializer"))
 
 def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraining | None:
     """Describe a pod of a TrainJob; None for other JobSets and other pods."""
-    role = labels.get(jobset.PREFIX + "replicatedjob-name")
-    if role is None or jobset.PREFIX + "jobset-name" not in labels:
+    role = labels.get(jobset.REPLICATED_JOB)
+    if role is None or jobset.NAME not in labels:
         return None
     containers = podspec.containers(pod)
     if not any(container.get("name") == role for container in containers):

@@ -16,18 +16,24 @@ from webhook.core.workloads.meeting import leads, meet, names_rank_zero, numbere
 from webhook.core.workloads.training_pod import NotTraining, TrainingPod
 
 SYSTEM = "volcano"
+PREFIX = "volcano.sh/"
+JOB_NAME = PREFIX + "job-name"
+TASK_SPEC = PREFIX + "task-spec"
+TASK_INDEX = PREFIX + "task-index"
+JOB_VERSION = PREFIX + "job-version"
+GROUP_NAME = "scheduling.k8s.io/group-name"
 
 
 def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraining | None:
     """Describe a pod of a Volcano Job; None for other pods."""
-    job = labels.get("volcano.sh/job-name")
+    job = labels.get(JOB_NAME)
     if job is None:
         return None
     annotations = podspec.annotations(pod)
     addresses = find_addresses(pod)
     belongs = _belongs(job, addresses)
-    task = labels.get("volcano.sh/task-spec") or annotations.get("volcano.sh/task-spec") or ""
-    is_rank_zero = leads(task, labels.get("volcano.sh/task-index") or podspec.own_name(pod).rpartition("-")[2])
+    task = labels.get(TASK_SPEC) or annotations.get(TASK_SPEC) or ""
+    is_rank_zero = leads(task, labels.get(TASK_INDEX) or podspec.own_name(pod).rpartition("-")[2])
     if not names_rank_zero(pod, addresses, belongs, is_rank_zero=is_rank_zero):
         message = f"no variable or argument of this Volcano Job's pod names a pod of {job} as rank 0"
         return NotTraining(Reason.NOT_TRAINING, message, SYSTEM)
@@ -35,8 +41,8 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraini
         pod,
         system=SYSTEM,
         name=job,
-        job_id=annotations.get("scheduling.k8s.io/group-name") or podspec.controller(pod).get("uid") or job,
-        attempt=annotations.get("volcano.sh/job-version", ""),
+        job_id=annotations.get(GROUP_NAME) or podspec.controller(pod).get("uid") or job,
+        attempt=annotations.get(JOB_VERSION, ""),
         container=task or None,
         is_rank_zero=is_rank_zero,
         belongs=belongs,

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from webhook.core import podspec
 from webhook.core.finding import Level
+from webhook.core.workloads import kueue_pod_group, leaderworkerset
 from webhook.diagnose.explain.observation import Observation, Stage, duration, named
 from webhook.diagnose.explain.part import Part, log_command
 from webhook.diagnose.explain.reading import Reading, seconds_since
@@ -106,7 +107,7 @@ def _number(key: str, members: Sequence[Part], *, is_refused: bool) -> Iterator[
 def expected_members(part: Part) -> int:
     """Return how many pods the job is to have, as the pod itself tells; 0 where it does not."""
     annotations = podspec.annotations(part.pod)
-    for key in ("leaderworkerset.sigs.k8s.io/size", "kueue.x-k8s.io/pod-group-total-count"):
+    for key in (leaderworkerset.SIZE, kueue_pod_group.GROUP_SIZE):
         if annotations.get(key, "").isdecimal():
             return int(annotations[key])
     if "--nnodes" in (text := " ".join(podspec.argv(part.training))):

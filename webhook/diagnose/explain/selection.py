@@ -8,14 +8,15 @@ from dataclasses import dataclass, field
 from webhook.core import names, podspec
 from webhook.core.model import Object
 from webhook.core.reconcile.complaint import SIBLING_LABELS
+from webhook.core.workloads import jobset, leaderworkerset, replica_types, torchx
 
 _NAMES = (
-    "torchx.pytorch.org/app-name",
-    *(label for label in SIBLING_LABELS if not label.endswith("-uid") and label != "group-name"),
+    torchx.APP_NAME,
+    *(label for label in SIBLING_LABELS if not label.endswith("-uid") and label != replica_types.GROUP_NAME),
 )
 """Labels that hold a job's name; ``group-name`` is its operator's."""
-_OWN_IDS = ("jobset.sigs.k8s.io/jobset-uid",)
-_GROUPS = ("leaderworkerset.sigs.k8s.io/name", "leaderworkerset.sigs.k8s.io/group-index")
+_OWN_IDS = (jobset.UID,)
+_GROUPS = (leaderworkerset.NAME, leaderworkerset.GROUP_INDEX)
 
 
 @dataclass(slots=True)

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from webhook.core.model import Object
+from webhook.core.workloads.torchx import ROLE_INDEX
 from webhook.dry_run.templates.section import Section
 from webhook.dry_run.templates.workload import Expand, Found, Workload
-
-_TORCHX_ROLE = "torchx.pytorch.org/role-index"
 
 
 def expand(workload: Workload) -> Found:
@@ -30,7 +29,7 @@ def _generic_items(workload: Workload) -> Found:
     for entry in workload.spec.node("resources").nodes("GenericItems"):
         item = entry.node("generictemplate")
         metadata = item.node("metadata")
-        role = metadata.node("labels").text(_TORCHX_ROLE)
+        role = metadata.node("labels").text(ROLE_INDEX)
         if role:
             shown_replicas[role] = shown_replicas.get(role, 0) + 1
             if shown_replicas[role] > 2:

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from webhook.core.model import Object
+from webhook.core.workloads.indexed_job import COMPLETION_INDEX, CONTROLLER_UID, JOB_NAME
+from webhook.core.workloads.statefulset import POD_NAME
 from webhook.dry_run.templates.pod_parts import all_containers, append_env, append_to, field_variable, owner_reference
 from webhook.dry_run.templates.section import Section, fail
 from webhook.dry_run.templates.workload import Expand, Found, Workload, checked_pod, shown_indices
 
-_INDEX = "batch.kubernetes.io/job-completion-index"
 _TRACKING = "batch.kubernetes.io/job-tracking"
 
 
@@ -79,7 +80,7 @@ def stateful_pod(
         labels={
             **(labels or {}),
             "apps.kubernetes.io/pod-index": str(ordinal),
-            "statefulset.kubernetes.io/pod-name": name,
+            POD_NAME: name,
         },
         annotations=annotations,
     )
@@ -133,8 +134,8 @@ def job_pod(
     owner = owner_reference("batch/v1", "Job", job)
     added = {
         **(labels or {}),
-        "batch.kubernetes.io/controller-uid": owner["uid"],
-        "batch.kubernetes.io/job-name": job,
+        CONTROLLER_UID: owner["uid"],
+        JOB_NAME: job,
         "controller-uid": owner["uid"],
         "job-name": job,
     }
@@ -145,8 +146,8 @@ def job_pod(
             template,
             generate_name=f"{job}-{index}-",
             owner=owner,
-            labels={**added, _INDEX: str(index)},
-            annotations={**(annotations or {}), _INDEX: str(index)},
+            labels={**added, COMPLETION_INDEX: str(index)},
+            annotations={**(annotations or {}), COMPLETION_INDEX: str(index)},
         )
         pod["spec"]["hostname"] = f"{job}-{index}"
         append_env(_without(all_containers(pod), "JOB_COMPLETION_INDEX"), [_INDEX_VARIABLE])
@@ -154,7 +155,7 @@ def job_pod(
     return pod
 
 
-_INDEX_VARIABLE = field_variable("JOB_COMPLETION_INDEX", f"metadata.labels['{_INDEX}']")
+_INDEX_VARIABLE = field_variable("JOB_COMPLETION_INDEX", f"metadata.labels['{COMPLETION_INDEX}']")
 
 
 def _without(containers: Sequence[Object], name: str) -> list[Object]:

@@ -10,12 +10,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from webhook.core.model import Object
+from webhook.core.workloads.jobset import PREFIX
 from webhook.dry_run.templates.builtin import completions, job_pod
 from webhook.dry_run.templates.pod_parts import UID
 from webhook.dry_run.templates.section import Section
 from webhook.dry_run.templates.workload import Expand, Found, Workload
-
-PREFIX = "jobset.sigs.k8s.io/"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from webhook.core.model import Object
+from webhook.core.workloads.kubeflow import JOB_NAME, PREFIX
 from webhook.dry_run.templates.pod_parts import append_env, append_to, variable
 from webhook.dry_run.templates.replica_types import Replicas, port_of, replica_types, set_restart_policy, shown
 from webhook.dry_run.templates.section import Section
 from webhook.dry_run.templates.workload import Expand, Found, Ignored, Workload
 
-PREFIX = "training.kubeflow.org/"
 _WAIT = "err=1;for i in $(seq 100); do if nslookup {master}; then err=0 && break; fi;echo waiting for master; sleep 2; done; exit $err"
 
 
@@ -51,7 +51,7 @@ def expand_job(workload: Workload) -> Found:
 
 def _pod(workload: Workload, replicas: Replicas, index: int, types: list[Replicas]) -> Object:
     labels = {
-        PREFIX + "job-name": workload.name,
+        JOB_NAME: workload.name,
         PREFIX + "operator-name": f"{workload.kind.lower()}-controller",
         PREFIX + "replica-index": str(index),
         PREFIX + "replica-type": replicas.kind,

@@ -9,12 +9,12 @@ import hashlib
 from collections.abc import Mapping
 
 from webhook.core.model import Object
+from webhook.core.workloads import leaderworkerset
 from webhook.dry_run.templates.builtin import stateful_pod
 from webhook.dry_run.templates.pod_parts import all_containers, variable
 from webhook.dry_run.templates.section import Section
 from webhook.dry_run.templates.workload import Expand, Found, Workload
 
-_PREFIX = "leaderworkerset.sigs.k8s.io/"
 _OWN_VARIABLES = frozenset(("LWS_LEADER_ADDRESS", "LWS_GROUP_SIZE", "LWS_WORKER_INDEX"))
 
 
@@ -37,16 +37,16 @@ def _pod(workload: Workload, template: Section, index: int, size: int) -> Object
     name = workload.name
     leader = f"{name}-0"
     labels = {
-        _PREFIX + "name": name,
-        _PREFIX + "group-index": "0",
-        _PREFIX + "group-key": hashlib.sha1(
+        leaderworkerset.NAME: name,
+        leaderworkerset.GROUP_INDEX: "0",
+        leaderworkerset.PREFIX + "group-key": hashlib.sha1(
             f"{workload.namespace}/{leader}".encode(), usedforsecurity=False
         ).hexdigest(),
-        _PREFIX + "worker-index": str(index),
+        leaderworkerset.WORKER_INDEX: str(index),
     }
-    annotations = {_PREFIX + "size": str(size)}
+    annotations = {leaderworkerset.SIZE: str(size)}
     if index:
-        annotations[_PREFIX + "leader-name"] = leader
+        annotations[leaderworkerset.PREFIX + "leader-name"] = leader
     pod = stateful_pod(workload, template, leader if index else name, index, Section({}), labels, annotations)
     policy = workload.spec.node("networkConfig").text("subdomainPolicy", "Shared")
     subdomain = leader if policy == "UniquePerReplica" else name

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from webhook.core.model import Object
+from webhook.core.workloads.kubeflow import JOB_NAME, PREFIX
 from webhook.dry_run.templates.builtin import job_pod
-from webhook.dry_run.templates.kubeflow import PREFIX
 from webhook.dry_run.templates.pod_parts import append_env, append_to, variable
 from webhook.dry_run.templates.replica_types import Replicas, replica_types, set_restart_policy
 from webhook.dry_run.templates.workload import Expand, Found, Workload, shown_indices
@@ -78,7 +78,7 @@ def _launcher_v1(workload: Workload, replicas: Replicas) -> Object:
 
 
 def _labels(workload: Workload, operator: str) -> dict[str, str]:
-    return {PREFIX + "job-name": workload.name, PREFIX + "operator-name": operator}
+    return {JOB_NAME: workload.name, PREFIX + "operator-name": operator}
 
 
 KINDS: Mapping[tuple[str, str], Expand] = {("kubeflow.org", "MPIJob"): expand}

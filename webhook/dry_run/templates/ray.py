@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from webhook.core import podspec
 from webhook.core.model import Object
+from webhook.core.workloads import ray
 from webhook.dry_run.templates.builtin import job_pod
 from webhook.dry_run.templates.pod_parts import UNKNOWN_SUFFIX, append_to, owner_reference
 from webhook.dry_run.templates.section import Section
@@ -34,7 +35,7 @@ def expand_job(workload: Workload) -> Found:
         yield from _nodes(workload, spec.node("rayClusterSpec"), f"{workload.name}-{UNKNOWN_SUFFIX}")
     if spec.has("submitterPodTemplate"):
         template = spec.node("submitterPodTemplate")
-        labels = {"ray.io/originated-from-cr-name": workload.name, "ray.io/originated-from-crd": "RayJob"}
+        labels = {ray.ORIGIN: workload.name, "ray.io/originated-from-crd": "RayJob"}
         yield workload.template(template, job_pod(workload, template, workload.name, None, labels))
 
 
@@ -61,11 +62,11 @@ def _pod(workload: Workload, group: Section, cluster: str, node_type: str, group
         labels={
             "app.kubernetes.io/created-by": "kuberay-operator",
             "app.kubernetes.io/name": "kuberay",
-            "ray.io/cluster": cluster,
+            ray.CLUSTER: cluster,
             "ray.io/group": group_name,
             "ray.io/identifier": f"{cluster}-{node_type}",
             "ray.io/is-ray-node": "yes",
-            "ray.io/node-type": node_type,
+            ray.NODE_TYPE: node_type,
         },
     )
     if "plasma-directory" not in group.node("rayStartParams").value:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from webhook.core.model import Object
+from webhook.core.workloads.replica_types import GROUP_NAME, JOB_NAME
 from webhook.dry_run.templates.section import Section
 from webhook.dry_run.templates.workload import Found, Ignored, Workload, shown_indices
 
@@ -86,8 +87,8 @@ def expand_roles(
             continue
         replicas, index = found
         labels = {
-            "group-name": group,
-            "job-name": workload.name,
+            GROUP_NAME: group,
+            JOB_NAME: workload.name,
             f"{word}-type": replicas.kind,
             f"{word}-index": str(index),
         }

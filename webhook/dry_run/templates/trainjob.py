@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from webhook.core.model import Object
+from webhook.core.workloads.indexed_job import COMPLETION_INDEX
 from webhook.dry_run.templates.jobset import expand_spec
 from webhook.dry_run.templates.pod_parts import copied, field_variable, variable
 from webhook.dry_run.templates.section import Section
@@ -17,7 +18,7 @@ from webhook.dry_run.templates.workload import Expand, Found, Ignored, Workload
 _ANCESTOR = "trainer.kubeflow.org/trainjob-ancestor-step"
 _NODE = "node"
 _TORCHTUNE = ["tune", "run"]
-_INDEX_PATH = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
+_INDEX_PATH = f"metadata.annotations['{COMPLETION_INDEX}']"
 _TORCH_DISTRIBUTED: Object = {
     "mlPolicy": {"numNodes": 1, "torch": {}},
     "template": {

@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from webhook.core.model import Object
+from webhook.core.workloads import torchx, volcano
 from webhook.dry_run.templates.pod_parts import UID, all_containers, append_env, append_to, variable
 from webhook.dry_run.templates.section import Section
 from webhook.dry_run.templates.workload import Expand, Found, Workload, shown_indices
 
-_TORCHX_ROLE = "torchx.pytorch.org/role-index"
 _NEED_SVC = frozenset(("pytorch", "tensorflow", "mpi", "ray"))
 
 
@@ -54,7 +54,7 @@ def expand(workload: Workload) -> Found:
         if task.replicas == 0:
             yield workload.ignore(task.node.at("replicas"), "is 0: no pod is created")
             continue
-        role = task.template.node("metadata").node("labels").text(_TORCHX_ROLE)
+        role = task.template.node("metadata").node("labels").text(torchx.ROLE_INDEX)
         if role:
             shown_replicas[role] = shown_replicas.get(role, 0) + 1
             if shown_replicas[role] > 2:
@@ -120,22 +120,22 @@ def _pytorch(workload: Workload, plugins: Mapping[str, list[str]], tasks: list[_
 def _pod(workload: Workload, task: _Task, index: int) -> Object:
     job, queue, spec = workload.name, workload.spec.text("queue", "default"), workload.spec
     shared = {
-        "volcano.sh/task-index": str(index),
-        "volcano.sh/task-spec": task.name,
-        "volcano.sh/job-name": job,
-        "volcano.sh/queue-name": queue,
+        volcano.TASK_INDEX: str(index),
+        volcano.TASK_SPEC: task.name,
+        volcano.JOB_NAME: job,
+        volcano.PREFIX + "queue-name": queue,
     }
     pod = workload.pod(
         task.template,
         name=f"{job}-{task.name}-{index}",
         owner=workload.owner(),
-        labels={**shared, "volcano.sh/job-namespace": workload.namespace},
+        labels={**shared, volcano.PREFIX + "job-namespace": workload.namespace},
         annotations={
             **shared,
-            "scheduling.k8s.io/group-name": f"{job}-{UID}",
-            "volcano.sh/job-version": "0",
-            "volcano.sh/job-retry-count": "0",
-            "volcano.sh/template-uid": f"{job}-{task.name}",
+            volcano.GROUP_NAME: f"{job}-{UID}",
+            volcano.JOB_VERSION: "0",
+            volcano.PREFIX + "job-retry-count": "0",
+            volcano.PREFIX + "template-uid": f"{job}-{task.name}",
         },
     )
     if not pod["spec"].get("schedulerName"):
