@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from webhook.core import names, podspec
 from webhook.core.draft import Draft
 from webhook.core.errors import Denied
-from webhook.core.injection.added_devices import read_added, write_added
 from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.core.networks import Attachment
 from webhook.core.plan import Plan
@@ -22,6 +22,7 @@ from webhook.core.quantity import format_quantity, parse_quantity
 
 STEP = "devices"
 
+_ANNOTATIONS = ("metadata", "annotations")
 _KEYS = ("limits", "requests")
 _HUGEPAGES = "hugepages-"
 _OVERCOMMITTABLE = frozenset({"cpu", "memory", "ephemeral-storage"})
@@ -35,8 +36,8 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     """
     needed = needed_resources(plan.attachments, plan.profile)
     existing = plan.profile.existing_devices
-    before = read_added(draft.pod) if existing == "add" else {}
-    write_added(draft, {name: needed[name] for name in needed if "/" in name} if existing == "add" else {})
+    before = _read_added(draft.pod) if existing == "add" else {}
+    _write_added(draft, {name: needed[name] for name in needed if "/" in name} if existing == "add" else {})
     if not needed:
         return [Decision(STEP, Outcome.SKIPPED, Reason.NOT_ASKED, _why_none(plan))]
     own = containers(draft.pod)[plan.container]
@@ -73,6 +74,25 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
         if quantities:
             draft.set_keys(("spec", "containers", plan.container, "resources", key), quantities)
     return _changed(draft, plan, changed, raised)
+
+
+def _read_added(pod: Object) -> dict[str, int]:
+    """Read what an earlier pass added, ``rdma/a=2,rdma/b=1``; pieces without a number do not count."""
+    added: dict[str, int] = {}
+    for piece in podspec.annotations(pod).get(names.ADDED_DEVICES, "").split(","):
+        resource, _, amount = piece.partition("=")
+        if amount.isascii() and amount.isdigit() and len(amount) < 20:
+            added[resource] = int(amount)
+    return added
+
+
+def _write_added(draft: Draft, amounts: Mapping[str, int | Fraction]) -> None:
+    """Write what this pass adds, so that another one over the pod adds nothing more; remove the annotation where that is nothing."""
+    text = ",".join(f"{resource}={amount}" for resource, amount in amounts.items())
+    if text:
+        draft.set_key(_ANNOTATIONS, names.ADDED_DEVICES, text)
+    elif names.ADDED_DEVICES in podspec.annotations(draft.pod):
+        draft.remove_key(_ANNOTATIONS, names.ADDED_DEVICES)
 
 
 def needed_resources(attachments: Iterable[Attachment], profile: Profile) -> dict[str, int | Fraction]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from webhook.core import podspec
 from webhook.core.model import Object, Reason
 from webhook.core.workloads.addresses import find_addresses
-from webhook.core.workloads.meeting import meet, names_rank_zero, numbered
+from webhook.core.workloads.rank_zero import describe_training_pod, names_rank_zero, numbered
 from webhook.core.workloads.training_pod import NotTraining, TrainingPod
 
 SYSTEM = "job"
@@ -35,4 +35,4 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraini
         message = f"no variable or argument of this Job's pod names a pod of {job} as rank 0"
         return NotTraining(Reason.NOT_TRAINING, message, SYSTEM)
     uid = owner.get("uid") or labels.get(CONTROLLER_UID) or job
-    return meet(pod, system=SYSTEM, name=job, job_id=uid, belongs=belongs, addresses=addresses)
+    return describe_training_pod(pod, system=SYSTEM, name=job, job_id=uid, belongs=belongs, addresses=addresses)

@@ -13,7 +13,7 @@ from webhook.core.model import Object, Reason
 from webhook.core.workloads.addresses import RendezvousAddress, find_addresses
 from webhook.core.workloads.endpoint import first_label
 from webhook.core.workloads.indexed_job import COMPLETION_INDEX
-from webhook.core.workloads.meeting import leads, meet, names_rank_zero, numbered
+from webhook.core.workloads.rank_zero import describe_training_pod, leads, names_rank_zero, numbered
 from webhook.core.workloads.training_pod import NotTraining, TrainingPod
 
 SYSTEM = "jobset"
@@ -51,7 +51,7 @@ def describe(
 ) -> TrainingPod:
     """Describe a member of a JobSet, also of one that another controller made."""
     jobset = labels[NAME]
-    return meet(
+    return describe_training_pod(
         pod,
         system=system,
         name=jobset,

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from webhook.core import podspec
 from webhook.core.model import Object, Reason
 from webhook.core.workloads.addresses import find_addresses
-from webhook.core.workloads.meeting import meet, names_rank_zero
+from webhook.core.workloads.rank_zero import describe_training_pod, names_rank_zero
 from webhook.core.workloads.training_pod import NotTraining, TrainingPod
 
 SYSTEM = "kueue-pod-group"
@@ -33,6 +33,6 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraini
     if not names_rank_zero(pod, addresses, belongs, is_rank_zero=is_rank_zero):
         message = f"no variable or argument of this pod names a pod of group {group} as rank 0"
         return NotTraining(Reason.NOT_TRAINING, message, SYSTEM)
-    return meet(
+    return describe_training_pod(
         pod, system=SYSTEM, name=group, job_id=group, is_rank_zero=is_rank_zero, belongs=belongs, addresses=addresses
     )

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from webhook.core import podspec
 from webhook.core.model import Object, Reason
 from webhook.core.workloads.addresses import find_addresses
-from webhook.core.workloads.meeting import meet, names_rank_zero, numbered
+from webhook.core.workloads.rank_zero import describe_training_pod, names_rank_zero, numbered
 from webhook.core.workloads.training_pod import NotTraining, TrainingPod
 
 SYSTEM = "leaderworkerset"
@@ -38,7 +38,7 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraini
             SYSTEM, None, None, Reason.SINGLE_NODE, "the group has one pod: its ranks need no network to meet"
         )
     group = labels.get(GROUP_INDEX, "")
-    return meet(
+    return describe_training_pod(
         pod,
         system=SYSTEM,
         name=f"{name}-{group}",

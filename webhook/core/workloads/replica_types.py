@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from webhook.core import podspec
 from webhook.core.model import Object
-from webhook.core.workloads.meeting import meet, numbered
+from webhook.core.workloads.rank_zero import describe_training_pod, numbered
 from webhook.core.workloads.training_pod import TrainingPod
 
 GROUP_NAME = "group-name"
@@ -26,7 +26,7 @@ def describe(
 
     *rank_zero*: the pod that leads where none holds an address, ``master-0``.
     """
-    return meet(
+    return describe_training_pod(
         pod,
         system=system,
         name=job,

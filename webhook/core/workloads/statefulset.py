@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from webhook.core import podspec
 from webhook.core.model import Object, Reason
 from webhook.core.workloads.addresses import find_addresses
-from webhook.core.workloads.meeting import meet, names_rank_zero, numbered
+from webhook.core.workloads.rank_zero import describe_training_pod, names_rank_zero, numbered
 from webhook.core.workloads.training_pod import NotTraining, TrainingPod
 
 SYSTEM = "statefulset"
@@ -29,4 +29,6 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraini
     if not names_rank_zero(pod, addresses, belongs):
         message = f"no variable or argument of this StatefulSet's pod names a pod of {name} as rank 0"
         return NotTraining(Reason.NOT_TRAINING, message, SYSTEM)
-    return meet(pod, system=SYSTEM, name=name, job_id=owner.get("uid") or name, belongs=belongs, addresses=addresses)
+    return describe_training_pod(
+        pod, system=SYSTEM, name=name, job_id=owner.get("uid") or name, belongs=belongs, addresses=addresses
+    )

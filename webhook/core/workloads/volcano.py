@@ -12,7 +12,7 @@ from webhook.core import podspec
 from webhook.core.model import Object, Reason
 from webhook.core.workloads.addresses import RendezvousAddress, find_addresses
 from webhook.core.workloads.endpoint import first_label
-from webhook.core.workloads.meeting import leads, meet, names_rank_zero, numbered
+from webhook.core.workloads.rank_zero import describe_training_pod, leads, names_rank_zero, numbered
 from webhook.core.workloads.training_pod import NotTraining, TrainingPod
 
 SYSTEM = "volcano"
@@ -37,7 +37,7 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraini
     if not names_rank_zero(pod, addresses, belongs, is_rank_zero=is_rank_zero):
         message = f"no variable or argument of this Volcano Job's pod names a pod of {job} as rank 0"
         return NotTraining(Reason.NOT_TRAINING, message, SYSTEM)
-    return meet(
+    return describe_training_pod(
         pod,
         system=SYSTEM,
         name=job,

@@ -16,7 +16,7 @@ from webhook.core.workloads.training_pod import Rendezvous, TrainingPod
 _LEADERS = frozenset(("master", "leader", "launcher", "head", "chief", "coordinator"))
 
 
-def meet(
+def describe_training_pod(
     pod: Object,
     *,
     system: str,
