@@ -94,7 +94,7 @@ def test_reads_what_the_api_server_reads(text: str, value: Fraction) -> None:
 
 @pytest.mark.parametrize("text", REFUSED, ids=repr)
 def test_refuses_what_the_api_server_refuses(text: str) -> None:
-    with pytest.raises(ValueError, match="is no quantity; write a number"):
+    with pytest.raises(ValueError, match="is not a quantity; write a number"):
         parse_quantity(text)
 
 
@@ -108,7 +108,7 @@ def test_reads_a_json_number_by_its_text(value: float, expected: Fraction) -> No
 
 @pytest.mark.parametrize("value", [True, False, float("nan"), float("inf")], ids=repr)
 def test_refuses_a_json_value_that_is_no_number(value: float) -> None:
-    with pytest.raises(ValueError, match="is no quantity"):
+    with pytest.raises(ValueError, match="is not a quantity"):
         parse_quantity(value)
 
 
@@ -120,7 +120,7 @@ def test_takes_what_is_stored_and_no_quantity_for_zero(value: object, expected: 
 
 
 def test_refuses_digits_without_end_quickly() -> None:
-    with pytest.raises(ValueError, match="is no quantity"):
+    with pytest.raises(ValueError, match="is not a quantity"):
         parse_quantity("9" * 100_000)
 
 
@@ -130,12 +130,12 @@ def test_takes_an_absurd_exponent_for_a_very_large_number() -> None:
 
 @pytest.mark.parametrize("text", ["", "-", ".", "m", "Ki", "e3"], ids=repr)
 def test_wants_a_digit(text: str) -> None:
-    with pytest.raises(ValueError, match="is no quantity"):
+    with pytest.raises(ValueError, match="is not a quantity"):
         parse_quantity(text)
 
 
 def test_shows_strange_text_without_its_control_characters() -> None:
-    with pytest.raises(ValueError, match=r"'1\\n\\ud800' is no quantity"):
+    with pytest.raises(ValueError, match=r"'1\\n\\ud800' is not a quantity"):
         parse_quantity("1\n\ud800")
 
 

@@ -335,11 +335,11 @@ def test_a_generated_name_is_told_with_the_answer() -> None:
 
 
 MALFORMED: list[tuple[bytes, str]] = [
-    (b"", "no JSON text"),
-    (b"\xff", "no JSON text"),
-    (b'{"a": NaN}', "no JSON text"),
-    (b'"\\ud800"', "no JSON text"),
-    (b"[" * 100_000, "no JSON text"),
+    (b"", "is not JSON"),
+    (b"\xff", "is not JSON"),
+    (b'{"a": NaN}', "is not JSON"),
+    (b'"\\ud800"', "is not JSON"),
+    (b"[" * 100_000, "is not JSON"),
     (b"[]", "expected an AdmissionReview object"),
     (b"{}", "admission.k8s.io/v1"),
     (b'{"apiVersion":"admission.k8s.io/v1beta1","kind":"AdmissionReview","request":{}}', "admission.k8s.io/v1"),

@@ -10,7 +10,7 @@ from webhook.core.model import Object
 
 Path: TypeAlias = tuple[str | int, ...]
 _STABLE = 2
-"""Edits of longer lists than ``("spec", "containers")`` move no node that is remembered: those inside such lists are not."""
+"""Longest path of a list whose items are remembered, ``("spec", "containers")``; an insert into one forgets all that is remembered."""
 
 
 class Draft:
@@ -135,12 +135,17 @@ class Draft:
             self._fresh[id(value)] = value
 
     def _own(self, path: Path, kind: type) -> tuple[Any, bool]:
-        """Return the node at *path* as our own to change, and whether the draft itself added it."""
-        known = self._nodes.get(path)
+        """Return the map or list at *path*, copied or made so that it may be changed, and whether the draft itself added it.
+
+        A node is copied once, with its ancestors: the input stays as it is, for a denied or observed pod is answered with it, and what
+        no edit touches is shared with it rather than copied.
+        """
+        known = self._nodes.get(path)  # the steps edit the same few nodes again and again, as containers[0].env
         if known is not None:
             return known
         length = len(path)
         start = length - 1
+        # Walk from the nearest ancestor that is known to be copied, at worst from the pod.
         nearest: tuple[Any, bool] | None = None
         while start and nearest is None:
             nearest = self._nodes.get(path[:start])
@@ -151,7 +156,7 @@ class Draft:
         for depth in range(start, length):
             key = path[depth]
             child = node.get(key) if isinstance(node, dict) else node[key]
-            if child is None:
+            if child is None:  # null, which the API takes for missing, is replaced
                 child = kind() if depth == length - 1 else {}
                 if not fresh:
                     self._record("add" if isinstance(node, dict) else "replace", path[: depth + 1], child)
@@ -159,6 +164,8 @@ class Draft:
                 self._fresh[id(child)] = child
                 fresh = True
             elif not fresh:
+                # Known by identity, since an insert gives the items of a list other paths. _fresh and _copied hold the nodes
+                # themselves, so that no other object can get the same id.
                 if id(child) in self._fresh:
                     fresh = True
                 elif id(child) not in self._copied:
@@ -166,6 +173,7 @@ class Draft:
                     self._copied[id(child)] = child
                     node[key] = child
             node = child
+            # An item of a list that is deeper, as containers[0].env[3], is not remembered: inserts there would move it unnoticed.
             stable = stable and (depth <= _STABLE or key.__class__ is str)
             if stable:
                 self._nodes[path[: depth + 1]] = node, fresh

@@ -59,7 +59,7 @@ def init_containers(pod: Object) -> list[Object]:
 
 
 def is_sidecar(init_container: Object) -> bool:
-    """Tell a restartable init container (``restartPolicy: Always``) from one that ends."""
+    """Tell whether an init container is restartable (``restartPolicy: Always``) and so runs beside the app containers."""
     return init_container.get("restartPolicy") == "Always"
 
 

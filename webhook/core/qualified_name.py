@@ -57,7 +57,7 @@ def extended_resource_problem(text: str) -> str:
         return "starts with requests., which only a ResourceQuota may write"
     if not is_label_key(text) or not is_label_key(f"requests.{text}"):
         return (
-            "is no qualified name; write domain/name: a lowercase DNS domain of at most 244 characters, "
+            "is not a qualified name; write domain/name: a lowercase DNS domain of at most 244 characters, "
             "and a name of at most 63 letters, digits, '-', '_', '.' that starts and ends with a letter or digit"
         )
     return ""

@@ -32,7 +32,7 @@ def parse_quantity(value: str | int | float) -> Fraction:
     if isinstance(value, str):
         return _parse_text(value)
     if isinstance(value, bool):
-        raise ValueError(f"{str(value).lower()} is no quantity; write a number such as 1, 500m or 16Gi")
+        raise ValueError(f"{str(value).lower()} is not a quantity; write a number such as 1, 500m or 16Gi")
     return Fraction(value) if isinstance(value, int) else _parse_text(repr(value))
 
 
@@ -77,4 +77,4 @@ def _parse_text(value: str) -> Fraction:
 
 def _not_a_quantity(value: str) -> ValueError:
     shown = value if len(value) <= 40 else value[:40] + "..."
-    return ValueError(f"{shown!a} is no quantity; write a number with an optional suffix, such as 1, 500m or 16Gi")
+    return ValueError(f"{shown!a} is not a quantity; write a number with an optional suffix, such as 1, 500m or 16Gi")

@@ -101,7 +101,7 @@ def decide(pod: Object, namespace: str, profiles: Profiles, world: World, *, pro
 def answer_review(body: bytes, profiles: Profiles, world: World) -> Answer:
     """Answer an AdmissionReview v1.
 
-    Raises MalformedReview for bytes that are none, Unavailable where the answer cannot be known now.
+    Raises MalformedReview for other bytes, Unavailable where the answer cannot be known now.
     """
     request = parse_review(body)
     uid, namespace, dry_run = request["uid"], request.get("namespace") or "", bool(request.get("dryRun"))
@@ -195,4 +195,4 @@ def _parse_json(body: bytes) -> Any:
     try:
         return orjson.loads(body)
     except ValueError as error:
-        raise MalformedReview(f"the body is no JSON text: {printable(str(error))}") from None
+        raise MalformedReview(f"the body is not JSON: {printable(str(error))}") from None

@@ -235,7 +235,7 @@ SAYS: dict[str, tuple[Step, Object, dict[str, Any], list[str]]] = {
         {"profile": DOWNWARD},
         [
             "/etc/podnetinfo is in use already",
-            "pod train-0: container trainer has volume theirs at /etc/podnetinfo, which is no downwardAPI volume; "
+            "pod train-0: container trainer has volume theirs at /etc/podnetinfo, which is not a downwardAPI volume; "
             "podInfo files are left out there",
         ],
     ),

@@ -91,11 +91,11 @@ MEMBERS: dict[str, tuple[Callable[[], Object], str]] = {
     ),
     "pytorchjob pytorch": (
         lambda: addressed("pods/kubeflow-pytorchjob-1.yaml", "10.0.0.9"),
-        "user-value: MASTER_ADDR names 10.0.0.9, which is no pod of this job: the user's own address is kept",
+        "user-value: MASTER_ADDR names 10.0.0.9, which is not a pod of this job: the user's own address is kept",
     ),
     "pytorchjob pytorch, by an option": (
         lambda: running("pods/kubeflow-pytorchjob-1.yaml", "torchrun", "--rdzv-endpoint=10.0.0.9:29500", "t.py"),
-        "user-value: --rdzv_endpoint names 10.0.0.9, which is no pod of this job: the user's own address is kept",
+        "user-value: --rdzv_endpoint names 10.0.0.9, which is not a pod of this job: the user's own address is kept",
     ),
     "trainjob node, without torch": (
         lambda: bare("pods/kubeflow-trainer-1.yaml"),
@@ -149,15 +149,15 @@ OTHERS: dict[str, tuple[Callable[[], Object], str]] = {
     ),
     "trainjob, initializer": (
         lambda: of_trainjob("dataset-initializer"),
-        "role: the dataset-initializer prepares files and is no rank of the job",
+        "role: the dataset-initializer prepares files and is not a rank of the job",
     ),
     "torch-on-k8s": (
         lambda: labelled(pods.load("pods/torch-on-k8s-1.yaml"), **{"task-type": "AIMaster"}),
-        "role: the AIMaster is no rank of the job",
+        "role: the AIMaster is not a rank of the job",
     ),
     "kubedl": (
         lambda: labelled(pods.load("pods/kubedl-pytorchjob-1.yaml"), **{"replica-type": "aimaster"}),
-        "role: the AIMaster is no rank of the job",
+        "role: the AIMaster is not a rank of the job",
     ),
     "raycluster": (lambda: plain({"ray.io/cluster": "rc"}), "role: the Ray submitter runs no rank of the job"),
     "jobset": (lambda: bare("pods/jobset-1.yaml"), f"{LEADERLESS} JobSet's pod names a pod of ddp as rank 0"),

@@ -32,7 +32,7 @@ _OVERCOMMITTABLE = frozenset({"cpu", "memory", "ephemeral-storage"})
 def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     """Raise the training container's requests and limits by what the pod lacks, as the profile's existingDevices says.
 
-    Raises Denied where a container asks for a device in a quantity that is no whole number.
+    Raises Denied where a container asks for a device in a quantity that is not a whole number.
     """
     needed = needed_resources(plan.attachments, plan.profile)
     existing = plan.profile.existing_devices
@@ -49,7 +49,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
         text: Any
         present = held or 0
         missing = amount - present
-        if "/" in resource:  # memory and hugepages of another container are no use to this one
+        if "/" in resource:  # memory and hugepages of another container do not help this one
             elsewhere = [_held(plan, container, resource) for container in others]
             if existing == "add":
                 missing = amount - min(before.get(resource, 0), present)

@@ -49,7 +49,7 @@ def nccl_may_use(value: str, interface: str) -> bool:
     """Tell whether ``NCCL_SOCKET_IFNAME=value`` lets NCCL use *interface*.
 
     A comma list of prefixes; a leading ``^`` excludes, ``=`` compares whole names, ``^=`` excludes whole names; up to one
-    character is no choice. Source: NCCL src/misc/socket.cc ncclFindInterfaces.
+    character chooses nothing. Source: NCCL src/misc/socket.cc ncclFindInterfaces.
     """
     if len(value) < 2:
         return True
@@ -64,7 +64,7 @@ def nccl_may_use(value: str, interface: str) -> bool:
 def gloo_may_use(value: str, interface: str) -> bool:
     """Tell whether ``GLOO_SOCKET_IFNAME=value``, a comma list of whole names, lets Gloo use *interface*.
 
-    Source: pytorch torch/csrc/distributed/c10d/init.cpp; up to one character is no choice.
+    Source: pytorch torch/csrc/distributed/c10d/init.cpp; up to one character chooses nothing.
     """
     return len(value) < 2 or interface in value.split(",")
 

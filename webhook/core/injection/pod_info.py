@@ -105,7 +105,7 @@ def _mount(draft: Draft, plan: Plan, items: list[Object]) -> list[Decision]:
                 continue
             message = (
                 f"pod {plan.pod_name}: container {container.get('name')} has volume {name} at {names.POD_INFO_MOUNT_PATH}, "
-                "which is no downwardAPI volume; podInfo files are left out there"
+                "which is not a downwardAPI volume; podInfo files are left out there"
             )
             decisions.append(Decision(STEP, Outcome.WARNED, Reason.USER_VALUE, message))
     return decisions

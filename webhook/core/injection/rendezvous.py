@@ -154,7 +154,7 @@ def _rewrite(draft: Draft, index: int, rendezvous: Rendezvous, *, is_training: b
 
 
 def _is_given(entry: Object, by_flags: frozenset[str]) -> bool:
-    """Tell a variable of any name that a rendezvous option takes; the pod's own name and address serve other ends too."""
+    """Tell whether a rendezvous option takes the variable; not the pod's own name or address, which serve other ends too."""
     return entry["name"] in by_flags and (not entry.get("valueFrom") or _is_published(entry))
 
 
@@ -180,9 +180,10 @@ def _address_entry(variable: str, before_port: frozenset[str]) -> Object:
 
 
 def _remember_name(draft: Draft, plan: Plan, rendezvous: Rendezvous, *, moved: bool) -> None:
-    """Keep rank 0's name, which the rewritten variables no longer tell, for a later pass and for people; ``localhost`` names nobody.
+    """Keep rank 0's name, which the rewritten variables no longer hold, in a variable of its own: a later pass must find the same job.
 
-    It stands last, behind every variable that it may refer to: ``ddp-0.ddp.$(DOMAIN)``.
+    A name goes before ``localhost``, which tells no pod from another. The variable stands last, behind all that it may refer to:
+    ``ddp-0.ddp.$(DOMAIN)``.
     """
     container = draft.pod["spec"]["containers"][plan.container]
     if moved and rendezvous.hosts and not podspec.has_env(container, names.ENV_MASTER_NAME):

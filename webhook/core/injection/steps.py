@@ -25,7 +25,7 @@ from webhook.core.plan import Plan
 
 
 class Step(Protocol):
-    """Describe what each row's file offers."""
+    """Describe the interface of each row's file."""
 
     def inject(self, draft: Draft, plan: Plan) -> Iterable[Decision]:
         """Carry the row out and say what became of it."""

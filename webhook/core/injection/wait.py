@@ -1,4 +1,4 @@
-"""Add the wait step: a downward-API volume with the published addresses, and an init container that waits until they are there."""
+"""Add the wait container: an init container that waits until the published addresses are there, in a downward-API volume."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def _less_than_whole(name: str, source: Mapping[str, Any]) -> Any:
 
 
 def _security_context(training: Object) -> Object:
-    """Keep the training container's user and confinement, and give up every privilege: passes ``restricted`` where that one does."""
+    """Take the training container's user and confinement without its privileges: PodSecurity refuses nothing more for it."""
     theirs = training.get("securityContext") or {}
     context: Object = {
         "privileged": False,

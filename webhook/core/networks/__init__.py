@@ -1,4 +1,4 @@
-"""Know Multus: the grammar of its annotations, the networks they name, and what a pod gets from them."""
+"""Work out what Multus will attach to a pod: the grammar of its annotations, the networks they name, and the interfaces."""
 
 from webhook.core.networks.annotation import NetworksAnnotation, parse_networks
 from webhook.core.networks.attachment import Attachment

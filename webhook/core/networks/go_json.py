@@ -14,7 +14,7 @@ MAX_DEPTH = 10_000
 
 
 class Number(str):
-    """Hold a number as it is written: to Go ``1e3`` is no integer."""
+    """Hold a number as it is written: to Go ``1e3`` is not an integer."""
 
     __slots__ = ()
 
@@ -22,7 +22,7 @@ class Number(str):
 def parse(text: str) -> Value:
     """Read one JSON value.
 
-    Raises ValueError with the position of what is not JSON: also NaN, trailing text, a control character in a string.
+    Raises ValueError with the position of what is not JSON, such as NaN, trailing text, a control character in a string.
     """
     try:
         return _DECODER.decode(text)

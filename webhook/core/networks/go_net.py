@@ -14,7 +14,7 @@ _PREFIX = re.compile(r"(?=[0-9])0*+([0-9]{0,3})")
 
 
 def is_mac(text: str) -> bool:
-    """Tell a hardware address of 6, 8 or 20 octets: ``02:00:5e:10:00:01``, with ``-``, ``0200.5e10.0001`` or bare.
+    """Tell whether *text* is a hardware address of 6, 8 or 20 octets: ``02:00:5e:10:00:01``, with ``-``, ``0200.5e10.0001`` or bare.
 
     Source: Go 1.26 net.ParseMAC (older releases refuse the bare form).
     """
@@ -22,7 +22,7 @@ def is_mac(text: str) -> bool:
 
 
 def parse_ip(text: str) -> IPv4Address | IPv6Address | None:
-    """Read an address without zone; None where it is none, ``10.0.0.01``.
+    """Read an IP address without a zone; None where Go refuses it, as ``10.0.0.01``.
 
     Source: Go net.ParseIP.
     """
@@ -35,7 +35,7 @@ def parse_ip(text: str) -> IPv4Address | IPv6Address | None:
 
 
 def is_cidr(text: str) -> bool:
-    """Tell an address with prefix length; bits beyond the prefix may be set, ``10.0.0.7/24``.
+    """Tell whether *text* is an address with a prefix length; bits beyond the prefix may be set, ``10.0.0.7/24``.
 
     Source: Go net.ParseCIDR.
     """

@@ -11,7 +11,7 @@ from webhook.core.profiles import Profile
 def choose_rendezvous_network(
     profile: Profile, namespace: str, attachments: Sequence[Attachment], places: Sequence[int]
 ) -> tuple[Attachment | None, str]:
-    """Return the attachment whose address counts, or None and a sentence that says why there is none.
+    """Return the attachment whose address counts, or None and a sentence that says why no attachment does.
 
     1. the profile's rendezvous network, if it says one; then no other;
     2. the first of the profile's networks that gives addresses;

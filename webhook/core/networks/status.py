@@ -34,7 +34,7 @@ class Secondary(NamedTuple):
     """Hold what the annotation says of the wanted network.
 
     *address*: as Python writes it, empty if there is none. *interface*: the one it is on, where that is not the promised one.
-    *problem*: why there is no address and never will be without a person, else empty.
+    *problem*: why there is no address, and will be none until somebody changes something; else empty.
     """
 
     address: str = ""

@@ -76,7 +76,7 @@ def about_address(member: Member, pod: Object, now: datetime) -> Complaint | flo
     """Complain of a pod that has been on its node for a minute without a secondary address.
 
     *pod*: the whole pod, as it is now. Returns the seconds after which to look again where it is too early; None for a pod that
-    is no fault: gone, finished, or not bound to a node, as gang-queued ones are.
+    is not at fault: gone, finished, or not bound to a node, as gang-queued ones are.
     """
     seconds = _seconds_bound(pod, now)
     if seconds is None or (pod.get("metadata") or {}).get("uid") != member.uid:

@@ -1,4 +1,4 @@
-"""Know the live members of every job, and which of them lack an address."""
+"""Index the live members of every job, and find those that lack an address."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Jobs:
         return [unit for unit in dict.fromkeys(concerned) if self.publication(unit) is not None]
 
     def publication(self, unit: Unit) -> Publication | None:
-        """Return what the pod lacks and has not been written; None where that is nothing, or the pod is no member any more."""
+        """Return what the pod lacks and has not been written; None where that is nothing, or the pod is no longer a member."""
         member = self._member_of.get((unit.namespace, unit.name))
         if member is None or member.job != unit.job:
             return None

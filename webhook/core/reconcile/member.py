@@ -1,4 +1,4 @@
-"""Keep of a job's pod what the controller asks for; ten thousand of these are held."""
+"""Read what the controller needs of a job's pod, and no more: it holds ten thousand of these."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Member(NamedTuple):
 
 
 def read_member(obj: Object) -> Member | None:
-    """Read a pod's metadata; None for a pod that is no member or is being deleted.
+    """Read a pod's metadata; None for a pod without the job label and for one that is being deleted.
 
     Finished pods never come here: the watch's field selector leaves them out.
     """

@@ -29,7 +29,7 @@ __all__ = ["SYSTEMS", "NotTraining", "Rendezvous", "TrainingPod", "recognise"]
 
 
 class System(Protocol):
-    """Describe what each file of this folder offers."""
+    """Describe the interface of each file of this folder."""
 
     def recognise(self, pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraining | None:
         """Say what part the pod plays, None where it is not one of this system's."""

@@ -27,14 +27,14 @@ _LAST = 7
 
 
 class RendezvousAddress(NamedTuple):
-    """Name one rendezvous address of a pod: *host* as written, *source* the variable or flag that holds it."""
+    """Hold one rendezvous address of a pod: *host* as written, *source* the variable or flag that holds it."""
 
     source: str
     host: str
 
 
 class Variables:
-    """Tell what a container's variables will hold, as far as the pod itself says.
+    """Resolve a container's variables, as far as the pod itself says what they will hold.
 
     Source: kubernetes pkg/kubelet/kubelet_pods.go makeEnvironmentVariables; of entries of one name the last counts.
     """

@@ -137,7 +137,7 @@ def why_own_name_is_needed(container: Object) -> str:
 
 
 def _compares_host_name(text: str) -> bool:
-    """Tell whether a shell tests the host name against the address, ``[ "$HOSTNAME" = "$MASTER_ADDR" ]``, to know rank 0."""
+    """Tell whether a shell tests the host name against the address, ``[ "$HOSTNAME" = "$MASTER_ADDR" ]``, to find rank 0."""
     if "[" not in text or "hostname" not in text.lower():
         return False
     for match in islice(_MASTER.finditer(text), _NEAR):
@@ -154,7 +154,7 @@ def command_text(pod: Object) -> str:
 
 
 def is_single_node(pod: Object, text: str) -> bool:
-    """Tell a job whose launcher is told to run on one node: ``--standalone``, ``--nnodes=1``, ``localhost:0``, ``PET_NNODES=1``."""
+    """Tell whether the launcher is to run on one node: ``--standalone``, ``--nnodes=1``, ``localhost:0``, ``PET_NNODES=1``."""
     if "localhost:0" in text or ("--" in text and _ONE_NODE.search(text)):
         return True
     for container in podspec.containers(pod):
@@ -168,7 +168,7 @@ def is_single_node(pod: Object, text: str) -> bool:
 
 
 def uses_etcd(pod: Object, text: str) -> bool:
-    """Tell a job that meets at an etcd server, so that its endpoint names no rank."""
+    """Tell whether the job meets at an etcd server, so that its endpoint names no rank."""
     if "etcd" in text and _ETCD.search(text):
         return True
     return any(

@@ -1,4 +1,4 @@
-"""Tell how a container uses its variables: an IPv6 address needs brackets where ``:port`` follows it."""
+"""Find the variables that a container writes before ``:port``, where an IPv6 address needs brackets."""
 
 from __future__ import annotations
 

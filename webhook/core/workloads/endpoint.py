@@ -34,7 +34,7 @@ class Endpoint(NamedTuple):
 
 
 def is_rendezvous_variable(name: str) -> bool:
-    """Tell the variables that launchers and training scripts read the address of rank 0 from."""
+    """Tell whether launchers or training scripts read the address of rank 0 from variable *name*."""
     return name in _VARIABLES or name.endswith(_SUFFIXES)
 
 
@@ -58,5 +58,5 @@ def first_label(host: str) -> str:
 
 
 def is_local(host: str) -> bool:
-    """Tell an address by which a pod means itself."""
+    """Tell whether *host* is an address by which a pod means itself."""
     return host in _LOCAL

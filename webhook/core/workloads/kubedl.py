@@ -27,7 +27,7 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraini
         return TrainingPod(SYSTEM, None, None, Reason.NO_PROCESS_GROUP, f"{kind} forms no torch process group")
     role = labels.get("replica-type", "").lower()
     if role == "aimaster":
-        return NotTraining(Reason.ROLE, "the AIMaster is no rank of the job", SYSTEM)
+        return NotTraining(Reason.ROLE, "the AIMaster is not a rank of the job", SYSTEM)
     return replica_types.describe(
         pod, system=SYSTEM, container="pytorch", job=labels[replica_types.JOB_NAME], is_rank_zero=role == "master"
     )

@@ -30,7 +30,7 @@ def describe_training_pod(
     addresses: list[RendezvousAddress] | None = None,
     kept_on_master: frozenset[str] = frozenset(),
 ) -> TrainingPod:
-    """Describe a member of a job whose pods carry the address of rank 0.
+    """Describe a pod of a job whose pods carry the address of rank 0.
 
     Precedence of rank 0's name: the first DNS label of the address that decides; the pod's own name where that is ``localhost`` and
     the system calls the pod rank 0; *rank_zero*, the system's rule, where the address is hidden. *name*: the job's, for people.
@@ -57,7 +57,7 @@ def describe_training_pod(
         elif label in own or belongs(label):
             zero, role_known = label, label in own
         else:
-            message = f"{found[0].source} names {host}, which is no pod of this job: the user's own address is kept"
+            message = f"{found[0].source} names {host}, which is not a pod of this job: the user's own address is kept"
             return TrainingPod(system, container, None, Reason.USER_VALUE, message)
     if zero is None:
         return TrainingPod(system, container, None, Reason.NO_MASTER, "no variable or argument names the job's rank 0")
@@ -91,7 +91,7 @@ def names_rank_zero(
 
 
 def leads(role: str, *indexes: str | None) -> bool:
-    """Tell rank 0 of a job whose pods are of several templates: the first pod of one that is named as leaders are."""
+    """Tell whether a pod is rank 0 by its template: the first pod of one that is named as leaders are, such as ``master``."""
     return role.lower() in _LEADERS and all(index == "0" for index in indexes)
 
 

@@ -23,7 +23,7 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraini
         return None
     role = labels.get("task-type", "").lower()
     if role == "aimaster":
-        return NotTraining(Reason.ROLE, "the AIMaster is no rank of the job", SYSTEM)
+        return NotTraining(Reason.ROLE, "the AIMaster is not a rank of the job", SYSTEM)
     return replica_types.describe(
         pod, system=SYSTEM, container="torch", job=labels[replica_types.JOB_NAME], is_rank_zero=role == "master"
     )

@@ -82,7 +82,7 @@ def _variables(pod: Object, text: str, role: str | None, role_name: str) -> tupl
 
 
 def _is_of_role(variable: str, role: str) -> bool:
-    """Tell a role's own variable: TorchX drops from its name what it likes, at times the first digits."""
+    """Tell whether *variable* is the role's own; TorchX leaves out of its name what a variable cannot hold, at times leading digits."""
     name = variable.removeprefix("VC_").removeprefix("TORCHX_MCAD_").removesuffix("_0_HOSTS")
     return variable == _RANK_ZERO_VARIABLE or role.endswith(_UNFIT.sub("", name))
 

@@ -1,4 +1,4 @@
-"""Say what part a pod plays in a distributed job: the answer of every file in this folder."""
+"""Define what every file of this folder answers: which part a pod plays in a distributed job."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from webhook.core.model import Reason
 
 
 class Rendezvous(NamedTuple):
-    """Say how a member meets its rank 0.
+    """Describe how the ranks of a pod meet their rank 0.
 
-    *job*: the job's key. *hosts*: the texts that name rank 0 in this pod's variables and arguments, ``{"bert-master-0"}``.
-    *variables*: variables that hold rank 0's address whatever their value says, because it is hidden (configMapKeyRef) or
-    missing. *kept_on_master*: variables that rank 0 keeps as they are. *local_address_everywhere* is decided by the plan.
+    *job*: the job's key. *rank_zero*: the name of its pod. *hosts*: the texts that name it in this pod's variables and arguments,
+    ``{"bert-master-0"}``. *variables*: variables that hold its address whatever their value says, because that is hidden
+    (configMapKeyRef) or missing. *kept_on_master*: variables that rank 0 keeps as they are.
     """
 
     job: str

@@ -30,7 +30,7 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraini
     if not any(container.get("name") == role for container in containers):
         return None
     if role in _INITIALIZERS:
-        return NotTraining(Reason.ROLE, f"the {role} prepares files and is no rank of the job", SYSTEM)
+        return NotTraining(Reason.ROLE, f"the {role} prepares files and is not a rank of the job", SYSTEM)
     if role == "launcher":
         if not any(find_accelerator(container) for container in containers):
             return NotTraining(

@@ -51,7 +51,7 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraini
 
 
 def _belongs(job: str, addresses: list[RendezvousAddress]) -> Callable[[str], bool]:
-    """Know ``<job>-<task>-<index>``, and the host names that a task's template chose: the job's own Service answers for those."""
+    """Return a test for names of the job's pods: ``<job>-<task>-<index>``, or a host name of a template below the job's Service."""
     is_pod = numbered(job, ".+-")
     chosen = frozenset(first_label(one.host) for one in addresses if one.host.split(".")[1:2] == [job])
     return lambda name: is_pod(name) or name in chosen
