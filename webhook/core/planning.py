@@ -97,11 +97,9 @@ def select_profile(pod: Object, namespace: Namespace, profiles: Profiles, overri
         advice = f"use one of: {known}" if known else "the profiles file holds none: write it there"
         raise Denied(STEP, Reason.UNKNOWN_PROFILE, f"{where}: no profile is named {name!r}; {advice}")
     if profile.allowed_namespaces is not None and namespace.name not in profile.allowed_namespaces:
-        raise Denied(
-            STEP,
-            Reason.NAMESPACE_NOT_ALLOWED,
-            f"{where}: profile {name} is not for namespace {namespace.name}; add it to the profile's allowedNamespaces or use another",
-        )
+        advice = "add it to the profile's allowedNamespaces or use another"
+        message = f"{where}: profile {name} is not for namespace {namespace.name}; {advice}"
+        raise Denied(STEP, Reason.NAMESPACE_NOT_ALLOWED, message)
     return profile
 
 
@@ -113,12 +111,8 @@ def _chosen_by_labels(pod: Object, candidates: Iterable[Profile]) -> Profile | N
     best = max(found, key=lambda profile: len(profile.pod_labels))
     if any(not profile.pod_labels.items() <= best.pod_labels.items() for profile in found):
         named = " and ".join(sorted(profile.name for profile in found))
-        raise Denied(
-            STEP,
-            Reason.AMBIGUOUS_PROFILE,
-            f"pod {podspec.display_name(pod)}: its labels are the podLabels of profiles {named}; "
-            f"label the pod {names.PROFILE} with one of them",
-        )
+        which = f"pod {podspec.display_name(pod)}: its labels are the podLabels of profiles {named}"
+        raise Denied(STEP, Reason.AMBIGUOUS_PROFILE, f"{which}; label the pod {names.PROFILE} with one of them")
     return best
 
 

@@ -112,12 +112,8 @@ def answer_review(body: bytes, profiles: Profiles, world: World) -> Answer:
     verdict = decide(subject, namespace, profiles, world)
     response: Object = {"allowed": verdict.allowed}
     if not verdict.allowed:
-        response["status"] = {
-            "code": verdict.code,
-            "status": "Failure",
-            "reason": "Invalid",
-            "message": verdict.message,
-        }
+        failure = {"status": "Failure", "reason": "Invalid"}
+        response["status"] = {"code": verdict.code, **failure, "message": verdict.message}
     if verdict.warnings:
         response["warnings"] = list(verdict.warnings)
     metadata = subject.get("metadata") or {}
@@ -172,14 +168,9 @@ def _look_up(pod: Object, namespace: str, world: World, override: str | None) ->
 
 def _observe(verdict: Verdict, pod: Object) -> Verdict:
     told = [f"observe mode: {each.step} would be {each.outcome}: {each.message}" for each in verdict.decisions]
+    warnings = tuple(map(printable, told))
     return verdict._replace(
-        allowed=True,
-        code=200,
-        message="",
-        pod=pod,
-        operations=[],
-        warnings=tuple(map(printable, told)),
-        observed=True,
+        allowed=True, code=200, message="", pod=pod, operations=[], warnings=warnings, observed=True
     )
 
 

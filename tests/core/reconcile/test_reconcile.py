@@ -8,7 +8,7 @@ import pytest
 
 from webhook.core import names
 from webhook.core.reconcile import Jobs, Member, Publication, Unit, read_member
-from webhook.core.reconcile.publication import newest_master
+from webhook.core.reconcile.jobs import newest_master
 
 STATUS = "default/rdma-net@net1/any"
 

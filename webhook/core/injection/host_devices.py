@@ -23,9 +23,8 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
         return [Decision(STEP, Outcome.SKIPPED, Reason.NOT_ASKED, f"the pod mounts no {_FOLDER} of the node")]
     own = containers(draft.pod)[plan.container]
     if not any(mount.get("name") in mounted for mount in mounts(own)):
-        return [
-            Decision(STEP, Outcome.SKIPPED, Reason.NOT_ASKED, f"container {plan.container_name} mounts no {_FOLDER}")
-        ]
+        message = f"container {plan.container_name} mounts no {_FOLDER}"
+        return [Decision(STEP, Outcome.SKIPPED, Reason.NOT_ASKED, message)]
     if (own.get("securityContext") or {}).get("privileged"):
         message = f"container {plan.container_name} is privileged: it may open what {_FOLDER} of the node holds"
         return [Decision(STEP, Outcome.KEPT, Reason.PRIVILEGED, message)]

@@ -60,21 +60,16 @@ def _refused(plan: Plan, level: str) -> list[Decision]:
     label = f"label {names.POD_SECURITY_ENFORCE}: {level} of namespace {plan.namespace.name}"
     if plan.profile.pod_security == "skip":
         message = f"{CAPABILITY} is left out, because {label} refuses it"
+        warning = _about(plan, f"gets no {CAPABILITY}: {label} refuses it")
         return [
             Decision(STEP, Outcome.SKIPPED, Reason.POD_SECURITY, message),
-            Decision(
-                STEP, Outcome.WARNED, Reason.POD_SECURITY, _about(plan, f"gets no {CAPABILITY}: {label} refuses it")
-            ),
+            Decision(STEP, Outcome.WARNED, Reason.POD_SECURITY, warning),
         ]
-    raise Denied(
-        STEP,
-        Reason.POD_SECURITY,
-        _about(
-            plan,
-            f"needs securityContext.capabilities.add {CAPABILITY}, which {label} refuses; "
-            f"label the namespace privileged, or set ipcLock: false or podSecurity: skip or ignore in profile {plan.profile.name}",
-        ),
+    message = (
+        f"needs securityContext.capabilities.add {CAPABILITY}, which {label} refuses; "
+        f"label the namespace privileged, or set ipcLock: false or podSecurity: skip or ignore in profile {plan.profile.name}"
     )
+    raise Denied(STEP, Reason.POD_SECURITY, _about(plan, message))
 
 
 def _inert(draft: Draft, plan: Plan, context: Object) -> list[Decision]:

@@ -19,9 +19,8 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     """Name the pod's secondary interfaces in Istio's excludeInterfaces annotation, where its sidecar is asked for."""
     has_rules = any(container.get("name") == names.ISTIO_INIT_CONTAINER for container in init_containers(draft.pod))
     if not has_rules and not _is_asked(draft.pod, plan):
-        return [
-            Decision(STEP, Outcome.SKIPPED, Reason.NO_SIDECAR, "neither namespace nor pod asks for Istio's sidecar")
-        ]
+        message = "neither namespace nor pod asks for Istio's sidecar"
+        return [Decision(STEP, Outcome.SKIPPED, Reason.NO_SIDECAR, message)]
     interfaces = [attachment.interface for attachment in plan.attachments if not attachment.default]
     if not interfaces:
         return [Decision(STEP, Outcome.SKIPPED, Reason.NOT_ASKED, "the pod has no secondary interface")]

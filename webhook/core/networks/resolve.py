@@ -1,4 +1,4 @@
-"""Say what Multus will attach to a pod once a profile's networks are added."""
+"""Say what Multus will attach to a pod once a profile's networks are added, and on which of them the ranks of its job meet."""
 
 from __future__ import annotations
 
@@ -9,16 +9,33 @@ from webhook.core import names, podspec
 from webhook.core.errors import Denied
 from webhook.core.model import NetworkDefinition, Object, Reason
 from webhook.core.networks.annotation import NetworksAnnotation, parse_networks
-from webhook.core.networks.attachment import Attachment
 from webhook.core.networks.finder import STEP, Finder, Lookup
 from webhook.core.networks.merge import merge_networks
-from webhook.core.networks.rendezvous_network import choose_rendezvous_network
 from webhook.core.networks.selection import NetworkElement
 from webhook.core.profiles import Multus, Profile, ProfileNetwork
 
 _MULTUS_NAMESPACE = "kube-system"
 """Namespace of a default network that names none. Source: multus-cni pkg/types/conf.go defaultMultusNamespace."""
 _CLUSTER_INTERFACE = "eth0"
+
+
+class Attachment(NamedTuple):
+    """Describe one interface of the pod as Multus will make it.
+
+    *interface*: the name that it gets, ``net1``. *resources*: device resource to count of this attachment, from the profile, else from
+    the network. *added*: by us. *default*: from the default-network annotation, so it is eth0.
+    """
+
+    network: NetworkDefinition
+    interface: str
+    resources: tuple[tuple[str, int], ...] = ()
+    added: bool = False
+    default: bool = False
+
+    @property
+    def key(self) -> str:
+        """Return ``namespace/name``."""
+        return f"{self.network.namespace}/{self.network.name}"
 
 
 class ResolvedNetworks(NamedTuple):
@@ -141,3 +158,42 @@ def _resources(
         raise Denied(STEP, Reason.BAD_RESOURCE, message)
     count = 1 if entry is None else entry.count
     return tuple([(resource, count) for resource in definition.resources])
+
+
+def choose_rendezvous_network(
+    profile: Profile, namespace: str, attachments: Sequence[Attachment], places: Sequence[int]
+) -> tuple[Attachment | None, str]:
+    """Return the attachment whose address counts, or None and a sentence that says why no attachment does.
+
+    1. the profile's rendezvous network, if it says one; then no other;
+    2. the first of the profile's networks that gives addresses;
+    3. with no networks in the profile, the first attachment that does.
+
+    *attachments*: those of the networks annotation; *places*: index in them of each of the profile's networks.
+    """
+    named = profile.rendezvous.network
+    if named is not None:
+        key = f"{named.namespace or namespace}/{named.name}"
+        candidates = [one for one in attachments if one.key == key and named.interface in (None, one.interface)][:1]
+        if not candidates:
+            wanted = f"{key}@{named.interface}" if named.interface else key
+            return None, f"profile {profile.name} meets on network {wanted}, which is not attached to the pod"
+    else:
+        candidates = [attachments[place] for place in places] if profile.networks else list(attachments)
+        if not candidates:
+            return None, "no secondary network is attached to the pod"
+    problems: dict[str, None] = {}
+    for attachment in candidates:
+        problem = _why_unfit(attachment, profile)
+        if not problem:
+            return attachment, ""
+        problems[problem] = None
+    return None, "; ".join(problems)
+
+
+def _why_unfit(attachment: Attachment, profile: Profile) -> str:
+    if not attachment.network.has_ipam:
+        return f"network {attachment.key} has no IPAM, so its interface gets no address"
+    if attachment.network.ipv6_only and profile.rendezvous.ip_family == "IPv4":
+        return f"network {attachment.key} gives IPv6 addresses only, and profile {profile.name} meets on IPv4"
+    return ""

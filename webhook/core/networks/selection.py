@@ -94,14 +94,18 @@ def _read_text(field: str, value: go_json.Value, verb: str = "is") -> str:
     return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
 
 
+def _list(field: str, value: go_json.Value) -> list[go_json.Value]:
+    if type(value) is not list:
+        raise ValueError(f"{field} is {_kind(value)}, not {LIST}")
+    return value
+
+
 def _read_ips(value: go_json.Value, remembered: list[str]) -> list[str]:
     """Read a list of text; in a key's repetition, null leaves what *remembered* holds at that place."""
     if not value and type(value) in (list, type(None)):
         remembered.clear()
         return []
-    if type(value) is not list:
-        raise ValueError(f"ips is {_kind(value)}, not {LIST}")
-    for index, item in enumerate(value):
+    for index, item in enumerate(_list("ips", value)):
         if item is not None:
             remembered[index : index + 1] = [_read_text("ips", item, "holds")]
         elif index == len(remembered):
@@ -112,10 +116,8 @@ def _read_ips(value: go_json.Value, remembered: list[str]) -> list[str]:
 def _read_gateways(value: go_json.Value) -> tuple[int, int]:
     if value is None:
         return (0, 0)
-    if type(value) is not list:
-        raise ValueError(f"default-route is {_kind(value)}, not {LIST}")
     ipv4 = 0
-    for item in value:
+    for item in _list("default-route", value):
         text = "" if item is None else _read_text("default-route", item, "holds")
         ip = parse_ip(text)
         if ip is None and text:
@@ -127,9 +129,7 @@ def _read_gateways(value: go_json.Value) -> tuple[int, int]:
 def _check_ports(field: str, value: go_json.Value) -> None:
     if value is None:
         return
-    if type(value) is not list:
-        raise ValueError(f"{field} is {_kind(value)}, not {LIST}")
-    for item in value:
+    for item in _list(field, value):
         if item is not None:
             _check_members(field, item, _PORT_MEMBERS)
 

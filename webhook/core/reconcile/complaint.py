@@ -8,42 +8,11 @@ from typing import NamedTuple
 from webhook.core import names, podspec
 from webhook.core.model import Object
 from webhook.core.reconcile.member import Member
-from webhook.core.workloads import (
-    TrainingPod,
-    indexed_job,
-    jobset,
-    kubedl,
-    kubeflow,
-    kueue_pod_group,
-    leaderworkerset,
-    recognise,
-    replica_types,
-    torch_on_k8s,
-    volcano,
-)
+from webhook.core.workloads import SIBLING_LABELS, TrainingPod, recognise
 
 NO_ADDRESS = "NoSecondaryAddress"
 BOUND_SECONDS = 60.0
 """How long a pod may be on its node without a secondary address before that is a fault."""
-
-SIBLING_LABELS = (
-    jobset.UID,
-    jobset.NAME,
-    kubeflow.JOB_NAME,
-    leaderworkerset.NAME,
-    "app.kubernetes.io/instance",
-    volcano.JOB_NAME,
-    kubedl.PREFIX + "job-name",
-    torch_on_k8s.PREFIX + "job-name",
-    indexed_job.CONTROLLER_UID,
-    indexed_job.JOB_NAME,
-    kueue_pod_group.GROUP_NAME,
-    replica_types.GROUP_NAME,
-    replica_types.JOB_NAME,
-    "app.kubernetes.io/name",
-    "app",
-)
-"""Labels by which a training system finds the pods of one job, the most telling first."""
 
 
 class Complaint(NamedTuple):

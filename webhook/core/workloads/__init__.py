@@ -16,6 +16,7 @@ from webhook.core.workloads import (
     leaderworkerset,
     mpijob,
     ray,
+    replica_types,
     slurm,
     statefulset,
     torch_on_k8s,
@@ -25,7 +26,7 @@ from webhook.core.workloads import (
 )
 from webhook.core.workloads.training_pod import NotTraining, Rendezvous, TrainingPod
 
-__all__ = ["SYSTEMS", "NotTraining", "Rendezvous", "TrainingPod", "recognise"]
+__all__ = ["SIBLING_LABELS", "SYSTEMS", "NotTraining", "Rendezvous", "TrainingPod", "recognise"]
 
 
 class System(Protocol):
@@ -52,6 +53,26 @@ SYSTEMS: tuple[System, ...] = (
     kueue_pod_group,  # only for pods that no controller owns
 )
 """Precedence where one pod carries the labels of several systems."""
+
+
+SIBLING_LABELS = (
+    jobset.UID,
+    jobset.NAME,
+    kubeflow.JOB_NAME,
+    leaderworkerset.NAME,
+    "app.kubernetes.io/instance",
+    volcano.JOB_NAME,
+    kubedl.PREFIX + "job-name",
+    torch_on_k8s.PREFIX + "job-name",
+    indexed_job.CONTROLLER_UID,
+    indexed_job.JOB_NAME,
+    kueue_pod_group.GROUP_NAME,
+    replica_types.GROUP_NAME,
+    replica_types.JOB_NAME,
+    "app.kubernetes.io/name",
+    "app",
+)
+"""Labels by which a training system finds the pods of one job, the most telling first."""
 
 
 def recognise(pod: Object) -> TrainingPod | NotTraining:

@@ -60,7 +60,7 @@ class Variables:
         if "$(" not in value:
             return value
         for name in dict.fromkeys(references_in(value)):
-            inner = self._referred(name)
+            inner = self.named(name)
             if inner is None:
                 continue
             if len(inner) > LONGEST:
@@ -74,15 +74,12 @@ class Variables:
         """Tell whether an entry is the one that decides what its variable holds: the last of its name."""
         return self._entries.get(entry["name"]) is entry
 
-    def named(self, name: str) -> str | None:
-        """Return what variable *name* will hold, None where it is absent or hidden."""
-        return self._referred(name)
-
     def refers_to_address(self, value: str) -> bool:
         """Tell whether a value is made of another rendezvous variable of the container, and so follows it."""
         return any(name in self._entries and is_rendezvous_variable(name) for name in references_in(value))
 
-    def _referred(self, name: str) -> str | None:
+    def named(self, name: str) -> str | None:
+        """Return what variable *name* will hold, None where it is absent or hidden."""
         if name not in self._known:
             self._known[name] = None
             entry = self._entries.get(name)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from webhook.core import podspec
 from webhook.core.model import Object, Reason
-from webhook.core.workloads import replica_types
+from webhook.core.workloads.replica_types import GROUP_NAME, JOB_NAME, describe
 from webhook.core.workloads.training_pod import NotTraining, TrainingPod
 
 SYSTEM = "kubedl"
@@ -20,7 +20,7 @@ PREFIX = "kubedl.io/"
 
 def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraining | None:
     """Describe a pod of a KubeDL job; None for other pods."""
-    if labels.get(replica_types.GROUP_NAME) != GROUP or replica_types.JOB_NAME not in labels:
+    if labels.get(GROUP_NAME) != GROUP or JOB_NAME not in labels:
         return None
     kind = podspec.controller(pod).get("kind") or "PyTorchJob"
     if kind != "PyTorchJob":
@@ -28,6 +28,4 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraini
     role = labels.get("replica-type", "").lower()
     if role == "aimaster":
         return NotTraining(Reason.ROLE, "the AIMaster is not a rank of the job", SYSTEM)
-    return replica_types.describe(
-        pod, system=SYSTEM, container="pytorch", job=labels[replica_types.JOB_NAME], is_rank_zero=role == "master"
-    )
+    return describe(pod, system=SYSTEM, container="pytorch", job=labels[JOB_NAME], is_rank_zero=role == "master")

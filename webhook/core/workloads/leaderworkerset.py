@@ -34,9 +34,8 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraini
         message = f"no variable or argument of this LeaderWorkerSet's pod names a leader of {name}"
         return NotTraining(Reason.NOT_TRAINING, message, SYSTEM)
     if podspec.annotations(pod).get(SIZE) == "1":
-        return TrainingPod(
-            SYSTEM, None, None, Reason.SINGLE_NODE, "the group has one pod: its ranks need no network to meet"
-        )
+        message = "the group has one pod: its ranks need no network to meet"
+        return TrainingPod(SYSTEM, None, None, Reason.SINGLE_NODE, message)
     group = labels.get(GROUP_INDEX, "")
     return describe_training_pod(
         pod,

@@ -38,9 +38,8 @@ def describe_training_pod(
     """
     text = command_text(pod)
     if is_single_node(pod, text):
-        return TrainingPod(
-            system, container, None, Reason.SINGLE_NODE, "the job runs on one node: its ranks need no network to meet"
-        )
+        message = "the job runs on one node: its ranks need no network to meet"
+        return TrainingPod(system, container, None, Reason.SINGLE_NODE, message)
     if uses_etcd(pod, text):
         return TrainingPod(system, container, None, Reason.NO_MASTER, "the job meets at an etcd server, not at rank 0")
     own = podspec.own_names(pod)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from webhook.core.model import Object, Reason
-from webhook.core.workloads import replica_types
+from webhook.core.workloads.replica_types import GROUP_NAME, JOB_NAME, describe
 from webhook.core.workloads.training_pod import NotTraining, TrainingPod
 
 SYSTEM = "torch-on-k8s"
@@ -19,11 +19,9 @@ PREFIX = "distributed.io/"
 
 def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraining | None:
     """Describe a pod of a TorchJob; None for other pods."""
-    if labels.get(replica_types.GROUP_NAME) != GROUP or replica_types.JOB_NAME not in labels:
+    if labels.get(GROUP_NAME) != GROUP or JOB_NAME not in labels:
         return None
     role = labels.get("task-type", "").lower()
     if role == "aimaster":
         return NotTraining(Reason.ROLE, "the AIMaster is not a rank of the job", SYSTEM)
-    return replica_types.describe(
-        pod, system=SYSTEM, container="torch", job=labels[replica_types.JOB_NAME], is_rank_zero=role == "master"
-    )
+    return describe(pod, system=SYSTEM, container="torch", job=labels[JOB_NAME], is_rank_zero=role == "master")

@@ -35,9 +35,8 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | None:
     text = command_text(pod)
     container = labels.get(volcano.TASK_SPEC) or podspec.display_name(pod)
     if is_single_node(pod, text):
-        return TrainingPod(
-            SYSTEM, container, None, Reason.SINGLE_NODE, "the app runs on one node: its ranks need no network to meet"
-        )
+        message = "the app runs on one node: its ranks need no network to meet"
+        return TrainingPod(SYSTEM, container, None, Reason.SINGLE_NODE, message)
     variables = _variables(pod, text, role, role_name)
     if not variables:
         message = f"the command of role {role_name!r} does not name the address of rank 0"

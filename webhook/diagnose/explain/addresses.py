@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
-from webhook.core.reconcile.publication import newest_master, publication
+from webhook.core.reconcile.jobs import newest_master, publication
 from webhook.diagnose.explain.observation import Observation, Stage, duration
 from webhook.diagnose.explain.part import Part
 from webhook.diagnose.explain.reading import Reading, seconds_since

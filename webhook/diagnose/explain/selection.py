@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 from webhook.core import names, podspec
 from webhook.core.model import Object
-from webhook.core.reconcile.complaint import SIBLING_LABELS
-from webhook.core.workloads import jobset, leaderworkerset, replica_types, torchx
+from webhook.core.workloads import SIBLING_LABELS, jobset, leaderworkerset, replica_types, torchx
 
 _NAMES = (
     torchx.APP_NAME,
