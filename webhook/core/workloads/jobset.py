@@ -18,8 +18,8 @@ from webhook.core.workloads.training_pod import NotTraining, TrainingPod
 
 SYSTEM = "jobset"
 PREFIX = "jobset.sigs.k8s.io/"
-NAME = PREFIX + "jobset-name"
-UID = PREFIX + "jobset-uid"
+NAME = "jobset.sigs.k8s.io/jobset-name"
+UID = "jobset.sigs.k8s.io/jobset-uid"
 REPLICATED_JOB = PREFIX + "replicatedjob-name"
 _JOB = ".+-[0-9]+-"
 

@@ -14,7 +14,7 @@ from webhook.core.workloads.training_pod import TrainingPod
 
 SYSTEM = "pytorchjob"
 PREFIX = "training.kubeflow.org/"
-JOB_NAME = PREFIX + "job-name"
+JOB_NAME = "training.kubeflow.org/job-name"
 _ELASTIC_ENDPOINT = frozenset(("PET_RDZV_ENDPOINT",))
 
 

@@ -16,7 +16,7 @@ from webhook.core.workloads.training_pod import NotTraining, TrainingPod
 
 SYSTEM = "leaderworkerset"
 PREFIX = "leaderworkerset.sigs.k8s.io/"
-NAME = PREFIX + "name"
+NAME = "leaderworkerset.sigs.k8s.io/name"
 GROUP_INDEX = PREFIX + "group-index"
 WORKER_INDEX = PREFIX + "worker-index"
 SIZE = PREFIX + "size"

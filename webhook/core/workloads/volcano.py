@@ -17,7 +17,7 @@ from webhook.core.workloads.training_pod import NotTraining, TrainingPod
 
 SYSTEM = "volcano"
 PREFIX = "volcano.sh/"
-JOB_NAME = PREFIX + "job-name"
+JOB_NAME = "volcano.sh/job-name"
 TASK_SPEC = PREFIX + "task-spec"
 TASK_INDEX = PREFIX + "task-index"
 JOB_VERSION = PREFIX + "job-version"
