@@ -6,7 +6,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.fake_apiserver import PODS, FakeApiServer, wait_until
+from tests.fake_apiserver import PODS, FakeApiServer
+from tests.waiting import wait_until
 from webhook.control import controller as module
 from webhook.control.controller import Controller
 from webhook.control.events import PodRef

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.fake_apiserver import FakeApiServer, hang, wait_until
+from tests.fake_apiserver import FakeApiServer, hang
+from tests.waiting import wait_until
 from webhook.control import events
 from webhook.control.event_spam import MOST_COMPLAINTS, SpamFilter
 from webhook.control.events import EventRecorder, PodRef

@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from certs.serving import ServingCertificate
-from tests.sockets.server import ask, is_closed, read_all, read_reply, wait_until
+from tests.sockets.server import ask, is_closed, read_all, read_reply
 from tests.sockets.test_bridge import Running, echo, running, say
+from tests.waiting import wait_until
 from webhook.http import acceptor as acceptor_module
 from webhook.http import connection as connection_module
 from webhook.http.pool import WorkerPool

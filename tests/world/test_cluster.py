@@ -7,18 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.fake_apiserver import (
-    NAMESPACES,
-    NETWORKS,
-    NOT_INSTALLED,
-    PODS,
-    Exchange,
-    FakeApiServer,
-    hang,
-    status,
-    text,
-    wait_until,
-)
+from tests.fake_apiserver import NAMESPACES, NETWORKS, NOT_INSTALLED, PODS, Exchange, FakeApiServer, hang, status, text
+from tests.waiting import wait_until
 from webhook.core import names
 from webhook.core.errors import Unavailable
 from webhook.core.model import MasterAddress, Namespace
