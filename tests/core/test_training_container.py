@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.builders import minimal_container, minimal_pod, profile
+from tests.core.builders import minimal_container, minimal_pod, profile
 from webhook.core import names
 from webhook.core.accelerators import is_accelerator
 from webhook.core.errors import Denied

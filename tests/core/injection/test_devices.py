@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from tests.builders import (
+from tests.core.builders import (
     attachment,
     carry_out,
     message,
@@ -18,7 +18,7 @@ from tests.builders import (
     plan,
     profile,
 )
-from tests.strategies import check_promises, planned_pods
+from tests.core.injection.strategies import check_promises, planned_pods
 from webhook.core import names
 from webhook.core.errors import Denied
 from webhook.core.injection.devices import inject

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.builders import Step, attachment, carry_out, minimal_container, minimal_pod, plan, profile
+from tests.core.builders import Step, attachment, carry_out, minimal_container, minimal_pod, plan, profile
 from webhook.core.injection import (
     devices,
     environment,

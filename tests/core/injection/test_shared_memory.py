@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from tests.builders import (
+from tests.core.builders import (
     carry_out,
     message,
     minimal_container,
@@ -17,7 +17,7 @@ from tests.builders import (
     profile,
     volume_at,
 )
-from tests.strategies import check_promises, planned_pods
+from tests.core.injection.strategies import check_promises, planned_pods
 from webhook.core.injection.shared_memory import inject
 from webhook.core.model import Object, Outcome, Reason
 from webhook.core.profiles import Profile, SharedMemory

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.builders import attachment, profile
+from tests.core.builders import attachment, profile
 from webhook.core.networks.meeting_place import choose_rendezvous
 from webhook.core.profiles import ProfileNetwork, RendezvousSettings
 

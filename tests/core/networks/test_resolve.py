@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.builders import minimal_pod, network, profile
+from tests.core.builders import minimal_pod, network, profile
 from webhook.core import names
 from webhook.core.errors import Denied, Unavailable
 from webhook.core.model import NetworkDefinition, Object, Reason

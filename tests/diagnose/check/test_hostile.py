@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import ROOT
-from tests.hostile import JUNK, HostileConnection, broken, places, spoil_an_answer
-from tests.scenes import PROFILES, Scene, node
+from tests.diagnose.hostile import JUNK, HostileConnection, broken, places, spoil_an_answer
+from tests.diagnose.scenes import PROFILES, Scene, node
 from tests.worlds import network
 from webhook.cli import check as command
 from webhook.cli import main

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.diagnose.explain.test_screens import SCENES
-from tests.hostile import JUNK, HostileConnection, broken, cluster_of, places, spoil_an_answer
+from tests.diagnose.hostile import JUNK, HostileConnection, broken, cluster_of, places, spoil_an_answer
+from tests.diagnose.scenes import Scene
 from tests.pods import FIXTURES, load
-from tests.scenes import Scene
 from webhook.cli import explain as command
 from webhook.cli import main
 from webhook.core import names

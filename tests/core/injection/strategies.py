@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.builders import Step, attachment, carry_out, minimal_container, minimal_pod, plan, profile
+from tests.core.builders import Step, attachment, carry_out, minimal_container, minimal_pod, plan, profile
 from webhook.core import names
 from webhook.core.errors import Denied
 from webhook.core.injection.plan import Plan

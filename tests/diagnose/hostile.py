@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from hypothesis import strategies as st
 
-from tests.scenes import NOW, PROFILES, Scene, ago
+from tests.diagnose.scenes import NOW, PROFILES, Scene, ago
 from webhook.core import names, podspec
 from webhook.core.model import Object
 from webhook.kube.connection import Connection, RequestFailed, Response
