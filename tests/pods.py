@@ -81,9 +81,10 @@ def minimal_pod(
 
 
 def plain(labels: dict[str, str] | None = None, **spec: Any) -> Object:
-    """Return a pod of no controller with one container ``main``."""
-    metadata = {"name": "plain", "namespace": "train"}
-    return minimal_pod(minimal_container("main", env=[]), labels=labels or {}, metadata=metadata, **spec)
+    """Return a pod of no controller with one container ``main``; tests/peer has recorded what is made of it."""
+    metadata = {"name": "plain", "namespace": "train", "labels": labels or {}}
+    container = minimal_container("main", image="registry.example.com/train/pytorch:2.6", env=[])
+    return {"metadata": metadata, "spec": {"containers": [container], **spec}}
 
 
 def member_pod(

@@ -288,6 +288,10 @@ def test_sends_in_a_thread_of_its_own() -> None:
 
 
 def test_stops_before_it_began() -> None:
-    recorder = EventRecorder(Server())
+    server = Server()
+    recorder = EventRecorder(server)
     recorder.record(POD, REASON, "x")
     recorder.stop()
+    recorder.record(POD, "OtherInterface", "x")
+    assert len(recorder._waiting) == 1
+    assert not server.kept
