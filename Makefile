@@ -39,7 +39,7 @@ types: $(STAMP) ## check the types
 layers: $(STAMP) ## check the import contracts
 	@$(BIN)/lint-imports
 core: $(STAMP) ## tests that need nothing but Python, dash, bash and busybox
-	@$(BIN)/pytest -q -m core
+	@$(BIN)/pytest -q -m core --numprocesses=auto --maxprocesses=8 --dist=worksteal
 sockets: $(STAMP) ## tests with real server processes on loopback
 	@$(BIN)/pytest -q -m sockets
 apiserver: $(STAMP) ## tests behind a real kube-apiserver, and the Helm chart (built once with Go, about 10 minutes)

@@ -1,4 +1,7 @@
-"""Tests: a folder for each wing of webhook/ and for certs/ (core tier), and a folder for each tier that needs more than Python."""
+"""Tests: a folder for each wing of webhook/ and for certs/ (core tier), and a folder for each tier that needs more than Python.
+
+What tests of several folders share lies here: pods and clusters, API servers that stand for a real one, `wait_until`.
+"""
 
 from pathlib import Path
 

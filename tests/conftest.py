@@ -2,7 +2,6 @@
 
 import signal
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -30,12 +29,3 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def server() -> Iterator[FakeApiServer]:
     with FakeApiServer() as server:
         yield server
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Give a folder with the files that the command dry-run reads."""
-    from tests.dry_run_command import write_files
-
-    write_files(tmp_path)
-    return tmp_path

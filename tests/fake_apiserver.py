@@ -335,13 +335,5 @@ class FakeApiServer:
             exchange.answer(200, _trimmed(obj, exchange.request))
 
 
-def wait_until(condition: Callable[[], object], what: str, seconds: float = 10.0) -> None:
-    """Wait until the condition holds, else fail naming what was waited for."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"waited {seconds} s in vain: {what}"
-        time.sleep(0.005)
-
-
 def _trimmed(obj: dict[str, Any], request: Request) -> dict[str, Any]:
     return {"metadata": obj["metadata"]} if "PartialObjectMetadata" in request.headers.get("Accept", "") else obj

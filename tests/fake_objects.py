@@ -12,7 +12,7 @@ from typing import Any
 
 import jsonpatch
 
-from tests.certificates import NOW
+from tests.certs.simulation import NOW
 from webhook.control.certificates.sync import CertificateSettings, CertificateSync
 from webhook.kube.connection import Connection, RequestFailed, Response
 from webhook.kube.credentials import Credentials

@@ -1,13 +1,20 @@
-"""Load the pods of tests/fixtures, as real training systems write them."""
+"""Pods for tests: those of tests/fixtures, as real training systems write them, and small ones with what a test is about.
+
+A pod is a map; each function returns a new one, which the test may change.
+"""
 
 from __future__ import annotations
 
+import copy
 import json
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import yaml
 
+from webhook.core import names
 from webhook.core.model import Object
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -53,8 +60,56 @@ def set_command(pod: Object, *command: str) -> Object:
     return pod
 
 
-def plain(labels: dict[str, str] | None = None, **spec: object) -> Object:
-    """Return a pod of no controller with one container ``main``."""
+def minimal_container(name: str = "trainer", /, **tweaks: Any) -> Object:
+    """Return a container with nothing but name and image, and *tweaks* as further fields."""
+    return {"name": name, "image": "registry.example.com/train:1", **copy.deepcopy(tweaks)}
+
+
+def minimal_pod(
+    *containers_of_pod: Object,
+    labels: Mapping[str, Any] | None = None,
+    annotations: Mapping[str, Any] | None = None,
+    metadata: Object | None = None,
+    **tweaks: Any,
+) -> Object:
+    """Return a pod of one container ``trainer``, or of the given ones; *tweaks* are fields of its spec."""
+    marks = {"labels": labels, "annotations": annotations}
+    given = {**{key: dict(value) for key, value in marks.items() if value is not None}, **(metadata or {})}
+    spec = {"containers": list(containers_of_pod) or [minimal_container()], **tweaks}
+    pod = {"metadata": {"name": "train-0", "namespace": "research", **given}, "spec": spec}
+    return {"apiVersion": "v1", "kind": "Pod", **copy.deepcopy(pod)}
+
+
+def plain(labels: dict[str, str] | None = None, **spec: Any) -> Object:
+    """Return a pod of no controller with one container ``main``; tests/peer has recorded what is made of it."""
     metadata = {"name": "plain", "namespace": "train", "labels": labels or {}}
-    container = {"name": "main", "image": "registry.example.com/train/pytorch:2.6", "env": []}
+    container = minimal_container("main", image="registry.example.com/train/pytorch:2.6", env=[])
     return {"metadata": metadata, "spec": {"containers": [container], **spec}}
+
+
+def member_pod(
+    name: str,
+    role: str = "worker",
+    job: str = "j-1",
+    *,
+    network: str = "default/rdma-net@net1/any",
+    address: str = "",
+    annotations: Mapping[str, str] | None = None,
+    **metadata: Any,
+) -> Object:
+    """Return the metadata of a job's pod as the webhook leaves it; with *address*, Multus has attached it."""
+    marks = {names.RENDEZVOUS_NETWORK: network, **(annotations or {})}
+    if address:
+        entry = {"name": "default/rdma-net", "interface": "net1", "ips": [address]}
+        marks[names.NETWORK_STATUS] = json.dumps([entry])
+    return {
+        "metadata": {
+            "namespace": "ml",
+            "name": name,
+            "uid": f"uid-{name}",
+            "creationTimestamp": "2026-01-01T00:00:00Z",
+            "labels": {names.JOB: job, names.RENDEZVOUS: role},
+            "annotations": marks,
+            **metadata,
+        }
+    }

@@ -17,13 +17,14 @@ from uuid import uuid4
 
 import pytest
 
+from tests.waiting import wait_until
+
 from .assets import AssetsUnavailable, assets
 from .audit import Audit
 from .client import Client
 from .controller import Controller, leading_controller
 from .controlplane import ACCESS, ControlPlane
 from .installation import ROUTED, Installation, own_address
-from .processes import wait_until
 from .webhook import Webhook, installed_command
 
 FOLDER = Path(__file__).parent
@@ -139,8 +140,8 @@ def installed(control_plane: ControlPlane) -> ControlPlane:
     refused = "may create no Lease but fabric-injector"
     wait_until(
         lambda: refused in client.create(lease, CONTROLLER[0], dry_run=True).message,
-        30,
         "the API server to enforce the admission policies",
+        30,
     )
     return control_plane
 

@@ -12,8 +12,10 @@ from typing import Self
 import urllib3
 import yaml
 
+from tests.waiting import wait_until
+
 from .controlplane import BASE, ControlPlane
-from .processes import Server, free_port, wait_until
+from .processes import Server, free_port
 
 ACCOUNT = ("fabric-injector", "fabric-injector-controller")
 
@@ -66,7 +68,7 @@ class Controller:
     def __enter__(self) -> Self:
         """Start, and return once all pods are known."""
         self.start()
-        wait_until(self.is_ready, 60, "the controller to know all pods")
+        wait_until(self.is_ready, "the controller to know all pods", 60)
         return self
 
     def __exit__(
@@ -111,7 +113,7 @@ class Controller:
 
     def wait_until_leading(self, seconds: float = 30) -> None:
         """Wait until it leads; a Lease whose holder was killed lasts 15 s."""
-        wait_until(self.leads, seconds, "the controller to hold the Lease")
+        wait_until(self.leads, "the controller to hold the Lease", seconds)
 
     def status(self, path: str) -> int | None:
         """Give the status of a GET on the metrics port, such as /readyz; None if nothing answers."""

@@ -11,10 +11,12 @@ from typing import Any, Self
 
 import yaml
 
+from tests.waiting import wait_until
+
 from .assets import binary
 from .client import Client
 from .pki import Authority, new_key_pem, write_private
-from .processes import Server, free_port, wait_until
+from .processes import Server, free_port
 
 MANIFESTS = Path(__file__).parent / "manifests"
 BASE = Path(__file__).parents[2] / "manifests" / "base"
@@ -205,7 +207,7 @@ class ControlPlane:
 
     def _install_networks(self) -> None:
         self.api.ensure(yaml.safe_load((MANIFESTS / "network-attachment-definition.yaml").read_text()))
-        wait_until(lambda: self.api.answers(NETWORKS), 30, "the networks' CRD")
+        wait_until(lambda: self.api.answers(NETWORKS), "the networks' CRD", 30)
 
 
 def _as_flags(settings: dict[str, Any]) -> list[str]:

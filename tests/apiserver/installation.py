@@ -11,9 +11,11 @@ from typing import Any, Self
 import urllib3
 import yaml
 
+from tests.waiting import wait_until
+
 from .client import Client, Response
 from .controlplane import ControlPlane
-from .processes import Server, free_port, wait_until
+from .processes import Server, free_port
 
 MANIFESTS = Path(__file__).parents[2] / "manifests"
 INSTALL = MANIFESTS / "install.yaml"
@@ -57,7 +59,7 @@ def remove(control_plane: ControlPlane, text: str) -> None:
     control_plane.kubectl("delete", "--ignore-not-found", "--wait=false", "--filename=-", input=kept)
     control_plane.api.request("DELETE", SECRET)
     api = control_plane.api
-    wait_until(lambda: admit(api, "labelled").status == 201, 15, "the webhook to be forgotten")
+    wait_until(lambda: admit(api, "labelled").status == 201, "the webhook to be forgotten", 15)
 
 
 def own_address() -> str:
@@ -91,7 +93,7 @@ class Installation:
     def start_controller(self) -> None:
         """Start the controller's container, and return once it has written certificates and caBundle."""
         self._start("controller")
-        wait_until(lambda: self.ca_bundle() != b"", 60, "the controller to write the caBundle")
+        wait_until(lambda: self.ca_bundle() != b"", "the controller to write the caBundle", 60)
 
     def start_webhook(self) -> None:
         """Mount what the Deployment mounts, start its container, make it the Service's endpoint, and return once it is ready."""
@@ -106,7 +108,7 @@ class Installation:
         (self.folder / "mounted" / "profiles" / "profiles.yaml").write_text(self._profiles)
         port = free_port()
         self._start("webhook", f"--listen=0.0.0.0:{port}", f"--dry-run-listen=127.0.0.1:{free_port()}")
-        wait_until(lambda: self.status("webhook", "/readyz") == 200, 60, "the webhook to be ready")
+        wait_until(lambda: self.status("webhook", "/readyz") == 200, "the webhook to be ready", 60)
         self._set_endpoint(port)
 
     def stop(self, component: str) -> int:

@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.waiting import wait_until
 from tests.worlds import network
 from webhook.core import names
 
 from .client import Client
-from .processes import wait_until
 
 NETWORK = "default/rdma-net"
 PROFILES = """
@@ -109,7 +109,7 @@ class Job:
             return not wrong
 
         try:
-            wait_until(all_told, seconds, f"{address} on all pods of {self.namespace}/{self.name}", interval=0.05)
+            wait_until(all_told, f"{address} on all pods of {self.namespace}/{self.name}", seconds, interval=0.05)
         except Exception as error:
             raise AssertionError(f"{error}; but {wrong}") from None
 

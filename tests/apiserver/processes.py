@@ -5,16 +5,13 @@ import random
 import signal
 import socket
 import subprocess
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from tests.waiting import NotReady, wait_until
+
 PORTS = range(20000, 32000)
-
-
-class NotReady(Exception):
-    """A process ended, or did not become ready in time; the message holds the end of its log."""
 
 
 def free_port() -> int:
@@ -27,15 +24,6 @@ def free_port() -> int:
                 continue
             return port
     raise NotReady("no free port on 127.0.0.1")
-
-
-def wait_until(condition: Callable[[], bool], seconds: float, what: str, interval: float = 0.1) -> None:
-    """Wait until the condition holds; raise NotReady with `what` when the time is over."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            raise NotReady(f"waited {seconds:.0f} s for {what}")
-        time.sleep(interval)
 
 
 class Server:
@@ -78,7 +66,7 @@ class Server:
             return not self.running() or ready()
 
         try:
-            wait_until(ready_or_ended, seconds, f"{self.name} to be ready")
+            wait_until(ready_or_ended, f"{self.name} to be ready", seconds)
         except NotReady as error:
             raise NotReady(f"{error}\n{self._tail()}") from None
         if not self.running():

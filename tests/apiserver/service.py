@@ -8,10 +8,11 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
 
+from tests.waiting import wait_until
+
 from .balancer import Balancer
 from .controlplane import ControlPlane
 from .pki import Authority
-from .processes import wait_until
 from .webhook import ACCOUNT, CONFIGURATIONS, Webhook, default_configuration
 
 PROFILES = "profiles: {train: {pods: all}}\n"
@@ -90,7 +91,7 @@ class Service:
         self.replicas.append(replica)
         replica.start()
         self.balancer.add(replica.port, replica.is_ready)
-        wait_until(lambda: self.balancer.serves(replica.port), 30, "the new replica's endpoint")
+        wait_until(lambda: self.balancer.serves(replica.port), "the new replica's endpoint", 30)
         return replica
 
     def terminate(self, replica: Replica) -> int | None:

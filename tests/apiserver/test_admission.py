@@ -9,6 +9,7 @@ import pytest
 import urllib3
 
 from tests import pods
+from tests.waiting import wait_until
 from tests.worlds import network
 from webhook.core import names
 
@@ -16,7 +17,6 @@ from .client import Client
 from .conftest import NamespaceFactory
 from .controlplane import ControlPlane
 from .injector import late_injector
-from .processes import wait_until
 from .webhook import Webhook
 
 PROFILES = """
@@ -109,7 +109,7 @@ def test_every_pod_is_created_and_holds_what_was_decided(
 ) -> None:
     """What the API server keeps is what the dry run tells: no field is lost in decoding, none is changed by defaulting."""
     where = namespace({names.PROFILE: profile})
-    wait_until(lambda: is_known(webhook, where), 10, "the webhook to see the namespace")
+    wait_until(lambda: is_known(webhook, where), "the webhook to see the namespace", 10)
     told = ask(webhook, manifest(name), where)
     created = create(api, manifest(name), where)
     read = api.expect("GET", f"/api/v1/namespaces/{where}/pods/{created['metadata']['name']}")
@@ -256,8 +256,8 @@ def test_another_webhook_that_adds_a_container_makes_us_run_again(
         }
         wait_until(
             lambda: len(create(api, probe, where, dry_run=True)["spec"]["containers"]) == 2,
-            15,
             "the late injector to be called",
+            15,
         )
         before = webhook.calls()
         created = create(api, manifest("pods/kubeflow-pytorchjob-1.yaml"), where)

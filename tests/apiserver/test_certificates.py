@@ -17,6 +17,7 @@ import pytest
 
 from certs.pem import is_signed_by, read_authorities, read_certificates
 from certs.rotation import Policy
+from tests.waiting import wait_until
 from webhook.control.certificates.sync import CertificateSettings, CertificateSync
 from webhook.core import names
 from webhook.kube.connection import connect
@@ -27,7 +28,6 @@ from .controller import ACCOUNT, Controller, own_token
 from .controlplane import ControlPlane
 from .mounts import SECRET, again_and_again, kubelet, secret
 from .pki import Authority
-from .processes import wait_until
 from .webhook import CONFIGURATIONS, Webhook
 
 CONFIGURATION = f"{CONFIGURATIONS}/{names.WEBHOOK_CONFIGURATION}"
@@ -48,8 +48,8 @@ def clean(api: Client, control_plane: ControlPlane, webhook: Webhook) -> Iterato
     set_ca_bundle(api, webhook.authority.pem)
     webhook.authority.write(webhook.tls_dir)
     written = ssl.PEM_cert_to_DER_cert((webhook.tls_dir / "tls.crt").read_text())
-    wait_until(lambda: shown(webhook) == written, 20, "the server to take its first certificate")
-    wait_until(lambda: webhook.status("/readyz") == 200, 20, "the server to be ready")
+    wait_until(lambda: shown(webhook) == written, "the server to take its first certificate", 20)
+    wait_until(lambda: webhook.status("/readyz") == 200, "the server to be ready", 20)
     yield
     api.request("DELETE", SECRET)
 
@@ -136,22 +136,22 @@ def test_rotates_three_times_without_a_failed_admission(
     before = webhook.calls()
     with kubelet(api, webhook.tls_dir, 0.5), traffic(api, webhook, where) as seen:
         first = shown(webhook)
-        wait_until(lambda: shown(webhook) != first, 20, "the server to take the controller's certificate")
+        wait_until(lambda: shown(webhook) != first, "the server to take the controller's certificate", 20)
         for _ in range(3):
             leaf = shown(webhook)
             ask(api, "authority")
-            wait_until(lambda leaf=leaf: shown(webhook) != leaf, 20, "a leaf of the new CA")  # type: ignore[misc]
+            wait_until(lambda leaf=leaf: shown(webhook) != leaf, "a leaf of the new CA", 20)  # type: ignore[misc]
             (served,) = read_certificates(ssl.DER_cert_to_PEM_cert(shown(webhook)).encode())
             assert is_signed_by(served, read_authorities(ca_bundle(api))[0])
             leaf = shown(webhook)
             ask(api, "serving")
-            wait_until(lambda leaf=leaf: shown(webhook) != leaf, 20, "another leaf")  # type: ignore[misc]
+            wait_until(lambda leaf=leaf: shown(webhook) != leaf, "another leaf", 20)  # type: ignore[misc]
         api.expect("DELETE", SECRET)
         leaf = shown(webhook)
-        wait_until(lambda: shown(webhook) != leaf, 20, "the repair of the deleted Secret")
+        wait_until(lambda: shown(webhook) != leaf, "the repair of the deleted Secret", 20)
         leaf = shown(webhook)
         api.expect("PATCH", SECRET, {"data": {"tls.key": "Z2FyYmFnZQ=="}})
-        wait_until(lambda: shown(webhook) != leaf, 20, "the repair of the garbage key")
+        wait_until(lambda: shown(webhook) != leaf, "the repair of the garbage key", 20)
         time.sleep(1)
     assert seen.failures == []
     assert seen.admitted > 100
@@ -167,20 +167,20 @@ def test_repairs_a_stripped_ca_bundle_and_is_not_ready_meanwhile(
     api: Client, webhook: Webhook, sync: CertificateSync
 ) -> None:
     with kubelet(api, webhook.tls_dir, 0):
-        wait_until(lambda: len(read_authorities(ca_bundle(api))) == 2, 20, "the controller's CA in caBundle")
+        wait_until(lambda: len(read_authorities(ca_bundle(api))) == 2, "the controller's CA in caBundle", 20)
         wanted = ca_bundle(api)
         sync.stop()
         set_ca_bundle(api, b"")
-        wait_until(lambda: webhook.status("/readyz") == 503, 20, "the server to be not ready")
+        wait_until(lambda: webhook.status("/readyz") == 503, "the server to be not ready", 20)
         assert "caBundle is empty" in webhook.output()
         set_ca_bundle(api, Authority("nobody").pem)
-        wait_until(lambda: "is not what caBundle trusts" in webhook.output(), 5, "the other reason")
+        wait_until(lambda: "is not what caBundle trusts" in webhook.output(), "the other reason", 5)
         set_ca_bundle(api, wanted)
-        wait_until(lambda: webhook.status("/readyz") == 200, 5, "the server to be ready")
+        wait_until(lambda: webhook.status("/readyz") == 200, "the server to be ready", 5)
 
 
 def test_leaves_a_configuration_of_cert_manager_alone(api: Client, webhook: Webhook, sync: CertificateSync) -> None:
-    wait_until(lambda: bool(secret(api).get("ca.crt")), 20, "the Secret")
+    wait_until(lambda: bool(secret(api).get("ca.crt")), "the Secret", 20)
     annotations = {"cert-manager.io/inject-ca-from": "fabric-injector/fabric-injector"}
     api.expect("PATCH", CONFIGURATION, {"metadata": {"annotations": annotations}})
     own = webhook.authority.pem
@@ -199,10 +199,10 @@ def test_two_controllers_keep_one_set(
     first = Controller(control_plane, tmp_path / "first", webhook_command, ACCOUNT[0], "--certificates=self")
     second = Controller(control_plane, tmp_path / "second", webhook_command, ACCOUNT[0], "--certificates=self")
     with first, second:
-        wait_until(lambda: len(read_authorities(ca_bundle(api))) == 2, 30, "the CA in caBundle")
+        wait_until(lambda: len(read_authorities(ca_bundle(api))) == 2, "the CA in caBundle", 30)
         leader = first if first.leads() else second
         wait_until(
-            lambda: leader.metric("fabric_injector_certificate_not_after_timestamp_seconds") > 0, 10, "the metric"
+            lambda: leader.metric("fabric_injector_certificate_not_after_timestamp_seconds") > 0, "the metric", 10
         )
         assert leader.metric("fabric_injector_certificate_writes_total", result="error") == 0
         follower = second if leader is first else first
@@ -213,7 +213,7 @@ def test_two_controllers_keep_one_set(
         environment = {**os.environ, "KUBECONFIG": str(control_plane.kubeconfig(tmp_path / "admin"))}
         asked = run([*webhook_command, "certs", "rotate", "--authority"], environment)
         assert asked.returncode == 0, asked.stderr
-        wait_until(lambda: names.ROTATE not in annotations(api), 20, "the controller to take the request")
+        wait_until(lambda: names.ROTATE not in annotations(api), "the controller to take the request", 20)
         told = run([*webhook_command, "certs", "show"], environment)
         assert told.returncode == 1
         assert "WRONG  tls.crt: holds no certificate" in told.stdout
@@ -221,7 +221,7 @@ def test_two_controllers_keep_one_set(
         leader.stop(force=True)
         follower.wait_until_leading()
         api.expect("DELETE", SECRET)
-        wait_until(lambda: bool(secret(api).get("ca.crt")), 20, "the other controller to repair the Secret")
+        wait_until(lambda: bool(secret(api).get("ca.crt")), "the other controller to repair the Secret", 20)
 
 
 def annotations(api: Client) -> Mapping[str, str]:

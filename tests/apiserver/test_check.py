@@ -14,6 +14,7 @@ import yaml
 from click.testing import CliRunner
 
 from tests import pods
+from tests.waiting import wait_until
 from webhook.cli import main
 from webhook.core import names
 from webhook.diagnose.check.configuration import check_configuration
@@ -26,7 +27,6 @@ from .conftest import NETWORK, PROFILES, unavailable
 from .controlplane import ControlPlane
 from .installation import INSTALL, MANIFESTS, NAMESPACE, ROUTED, Installation, injected, own_address
 from .kustomize import render
-from .processes import wait_until
 from .test_install import LABELLED
 
 DEVICE = "rdma/rdma_shared_device_a"
@@ -136,7 +136,7 @@ def healthy(
     with Installation(cluster, tmp_path_factory.mktemp("healthy"), webhook_command, PROFILES) as running:
         running.start_controller()
         running.start_webhook()
-        wait_until(lambda: injected(api), 30, "a pod to be injected by way of the Service")
+        wait_until(lambda: injected(api), "a pod to be injected by way of the Service", 30)
         yield running
 
 
@@ -410,9 +410,9 @@ def test_finds_queues_that_do_not_know_the_device(check: Check, healthy: Install
     for group, kinds in queues.items():
         for kind, scope in kinds:
             api.ensure(definition(group, kind, scope))
-    wait_until(lambda: api.answers("/apis/kueue.x-k8s.io/v1beta1/clusterqueues"), 30, "the CRDs")
-    wait_until(lambda: api.answers("/apis/kueue.x-k8s.io/v1beta1/localqueues"), 30, "the CRDs")
-    wait_until(lambda: api.answers("/apis/scheduling.volcano.sh/v1beta1/queues"), 30, "the CRDs")
+    wait_until(lambda: api.answers("/apis/kueue.x-k8s.io/v1beta1/clusterqueues"), "the CRDs", 30)
+    wait_until(lambda: api.answers("/apis/kueue.x-k8s.io/v1beta1/localqueues"), "the CRDs", 30)
+    wait_until(lambda: api.answers("/apis/scheduling.volcano.sh/v1beta1/queues"), "the CRDs", 30)
     kueue, volcano = "kueue.x-k8s.io/v1beta1", "scheduling.volcano.sh/v1beta1"
     api.expect(
         "POST",
@@ -542,7 +542,7 @@ def test_reaches_the_webhook_by_proxy_where_it_may_create_no_pod(
     ):
         status = {"podIP": own_address(), "podIPs": [{"ip": own_address()}], "phase": "Running"}
         healthy.api.expect("PATCH", f"/api/v1/namespaces/{NAMESPACE}/pods/webhook-0/status", {"status": status})
-        wait_until(lambda: cluster.client(token).answers("/api/v1/nodes"), 15, "the role to count")
+        wait_until(lambda: cluster.client(token).answers("/api/v1/nodes"), "the role to count", 15)
         found = check(token=token)
     assert (found.status, found.told("fail"), found.told("warn")) == (0, [], [])
     (line,) = found.told("ok", "reachability")
@@ -555,10 +555,10 @@ def test_finds_a_stripped_ca_bundle_and_a_gone_controller(check: Check, healthy:
     headers = {"Content-Type": "application/json-patch+json"}
     remove = [{"op": "remove", "path": "/webhooks/0/clientConfig/caBundle"}]
     healthy.api.expect("PATCH", path, remove, headers)
-    wait_until(lambda: not injected(healthy.api), 15, "the API server to know the configuration")
+    wait_until(lambda: not injected(healthy.api), "the API server to know the configuration", 15)
     found = check()
     healthy.start_controller()
-    wait_until(lambda: injected(healthy.api), 30, "a pod to be injected again")
+    wait_until(lambda: injected(healthy.api), "a pod to be injected again", 30)
     assert found.status == 1
     assert found.told("fail", "certificates") == [
         "caBundle of pods.fabric-injector.io: is empty: API servers refuse the webhook, and every pod of a labelled namespace"

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.waiting import wait_until
 from webhook.kube.webhook_configuration import KEEPERS, read_webhook_configuration
 
 from .assets import AssetsUnavailable
@@ -17,7 +18,6 @@ from .controlplane import ControlPlane
 from .crds import crd_files
 from .installation import MANIFESTS, NAMESPACE, SECRET, Installation, admit, injected, remove
 from .kustomize import render
-from .processes import wait_until
 
 COMPONENTS = sorted(folder.name for folder in (MANIFESTS / "components").iterdir())
 OVERLAYS = sorted(folder.name for folder in (MANIFESTS / "overlays").iterdir())
@@ -111,7 +111,7 @@ def test_cert_manager_takes_the_privilege_from_the_controller(
     configurations = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
     lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "fabric-injector"}}
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "fabric-injector-tls"}}
-    wait_until(lambda: client.create(lease, NAMESPACE, dry_run=True).status in (201, 409), 15, "the role")
+    wait_until(lambda: client.create(lease, NAMESPACE, dry_run=True).status in (201, 409), "the role", 15)
     assert client.create(secret, NAMESPACE, dry_run=True).status == 403
     assert client.request("GET", SECRET).status == 403
     assert client.request("PATCH", f"{configurations}/zz-fabric-injector", {}).status == 403
@@ -128,14 +128,14 @@ def test_ignore_lets_pods_pass_and_the_api_server_counts_them(
         assert admit(extended.api, "labelled").status == 201
         return extended.metric("apiserver_admission_webhook_fail_open_count", **name) > 0
 
-    wait_until(passed_over, 15, "the API server to know the configuration")
+    wait_until(passed_over, "the API server to know the configuration", 15)
     assert not injected(extended.api)
 
 
 def test_fail_refuses_pods_and_the_api_server_counts_them(apply: Callable[[str], str], extended: ControlPlane) -> None:
     """Nothing runs; by the series that the alerts ask for."""
     apply(render(MANIFESTS / "overlays" / "default"))
-    wait_until(lambda: admit(extended.api, "labelled").status == 500, 15, "the API server to know the configuration")
+    wait_until(lambda: admit(extended.api, "labelled").status == 500, "the API server to know the configuration", 15)
     series = {"name": "pods.fabric-injector.io", "type": "admit"}
     count = "apiserver_admission_webhook_rejection_count"
     assert extended.metric(count, **series, error_type="calling_webhook_error") > 0
@@ -150,14 +150,14 @@ def test_opt_in_reaches_labelled_pods_of_unlabelled_namespaces(
     installation.start_controller()
     installation.start_webhook()
     api = extended.api
-    wait_until(lambda: injected(api, "unlabelled"), 30, "a pod of an unlabelled namespace to be injected")
+    wait_until(lambda: injected(api, "unlabelled"), "a pod of an unlabelled namespace to be injected", 30)
     assert injected(api, "labelled")
     first, second = installation.configuration()["webhooks"]
     assert base64.b64decode(first["clientConfig"]["caBundle"]).startswith(b"-----BEGIN CERTIFICATE")
     assert first["clientConfig"] == second["clientConfig"]
     api.ensure({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}, "kube-system")
     installation.stop("webhook")
-    wait_until(lambda: admit(api, "unlabelled").status == 500, 15, "the webhook to be away")
+    wait_until(lambda: admit(api, "unlabelled").status == 500, "the webhook to be away", 15)
     for labels, namespace in (({}, "unlabelled"), ({"fabric-injector.io/profile": "none"}, "unlabelled")):
         pod = {
             "metadata": {"generateName": "x-", "labels": labels},

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests import pods
+from tests.waiting import wait_until
 from webhook.core import names
 
 from .client import Client
@@ -15,7 +16,6 @@ from .conftest import NamespaceFactory
 from .controller import Controller
 from .controlplane import ControlPlane
 from .jobs import Job, as_sent, write_profiles
-from .processes import wait_until
 from .webhook import Webhook
 
 
@@ -56,7 +56,7 @@ def world(
     folder = tmp_path_factory.mktemp("controller")
     with Controller(control_plane, folder, webhook_command, namespace()) as controller:
         controller.wait_until_leading()
-        wait_until(lambda: "RankZeroNotInjected" in reasons(older) and bool(reasons(silent)), 120, "the Events")
+        wait_until(lambda: "RankZeroNotInjected" in reasons(older) and bool(reasons(silent)), "the Events", 120)
         yield World(controller, silent, queued, elsewhere, broken, older, sound)
     assert "Traceback" not in controller.output()
 
@@ -72,7 +72,7 @@ def _labelled_while_it_runs(control_plane: ControlPlane, namespace: str) -> Job:
         job.bind(name)
         patch = {"metadata": {"labels": {names.PROFILE: "shared"}}}
         control_plane.api.expect("PATCH", f"/api/v1/namespaces/{namespace}", patch)
-        wait_until(lambda: _is_injected(control_plane.api, namespace), 30, "the label to count", interval=0.05)
+        wait_until(lambda: _is_injected(control_plane.api, namespace), "the label to count", 30, interval=0.05)
     job.key = created["metadata"]["labels"][names.JOB]
     job.attach("bert-worker-0", "10.1.0.2")
     return job
@@ -138,7 +138,7 @@ def test_the_metrics_tell_who_waits_what_was_published_and_who_leads(world: Worl
     listed = world.silent.api.expect("GET", f"/api/v1/pods?labelSelector={names.JOB}")["items"]
     waiting = [pod for pod in listed if _waits(pod)]
     assert len(waiting) >= 7
-    wait_until(lambda: metric("fabric_injector_pods_waiting") == len(waiting), 30, "the count of waiting pods")
+    wait_until(lambda: metric("fabric_injector_pods_waiting") == len(waiting), "the count of waiting pods", 30)
     assert metric("fabric_injector_oldest_wait_seconds") >= 60
     assert metric("fabric_injector_leader") == 1
     assert metric("fabric_injector_build_info") == 1

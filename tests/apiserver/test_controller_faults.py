@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import wait_until
 from webhook.control.publisher import Publisher, Result
 from webhook.control.queue import FairQueue
 from webhook.core import names
@@ -17,7 +18,6 @@ from .audit import Audit
 from .controller import Controller, own_token
 from .controlplane import ControlPlane
 from .jobs import Job, Told
-from .processes import wait_until
 from .relay import Relay
 
 COMPACTION_SECONDS = 1
@@ -100,7 +100,7 @@ def test_a_crash_of_the_api_server_is_outlived(
     plane.stop_apiserver(force=True)
     plane.start_apiserver()
     job.attach(job.master, "10.1.0.2")
-    wait_until(lambda: not controller.is_running() or job.told()["train-7"].master == "10.1.0.2", 60, "the new address")
+    wait_until(lambda: not controller.is_running() or job.told()["train-7"].master == "10.1.0.2", "the new address", 60)
     if (
         not controller.is_running()
     ):  # the API server was away for longer than the Lease lasts: the kubelet starts it again
@@ -135,7 +135,7 @@ def test_a_pod_created_anew_under_its_name_is_not_told_what_was_meant_for_the_fo
     plane: ControlPlane, controller: Controller, job: Job, audit: Audit
 ) -> None:
     pods = job.create(40)
-    wait_until(lambda: controller.metric("fabric_injector_pods_waiting") == 40, 30, "the controller to know all pods")
+    wait_until(lambda: controller.metric("fabric_injector_pods_waiting") == 40, "the controller to know all pods", 30)
     controller.signal(signal.SIGSTOP)
     job.attach(job.master, "10.1.0.1")
     following = Job(plane.api, job.namespace)
@@ -145,7 +145,7 @@ def test_a_pod_created_anew_under_its_name_is_not_told_what_was_meant_for_the_fo
         following.create_pod(name)
     controller.signal(signal.SIGCONT)
     job.wait_until_told("10.1.0.1", [job.master])
-    wait_until(lambda: controller.metric("fabric_injector_pods_waiting") == 39, 30, "the controller to know all pods")
+    wait_until(lambda: controller.metric("fabric_injector_pods_waiting") == 39, "the controller to know all pods", 30)
     assert set(following.told().values()) == {Told(None, None, None)}
     assert {write.pod for write in audit.writes(job.namespace)} == {job.master}
     job.delete(job.master)

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from tests.fake_apiserver import wait_until
+from tests.waiting import wait_until
 from webhook.core import names
 
 from .client import Client

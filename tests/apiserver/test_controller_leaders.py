@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import wait_until
+
 from .audit import Audit
 from .controller import Controller
 from .controlplane import ControlPlane
 from .jobs import Job
-from .processes import wait_until
 from .relay import Relay
 
 LEASES = "/apis/coordination.k8s.io/v1/namespaces"
@@ -56,7 +57,7 @@ def test_two_at_once_write_each_annotation_once(
     plane: ControlPlane, audit: Audit, space: str, replica: Callable[..., Controller]
 ) -> None:
     both = [replica(), replica()]
-    wait_until(lambda: sum(one.leads() for one in both) == 1, 30, "one leader")
+    wait_until(lambda: sum(one.leads() for one in both) == 1, "one leader", 30)
     jobs = [Job(plane.api, space, f"job-{number}") for number in range(8)]
     pods = {job.name: job.create(16) for job in jobs}
     for number, job in enumerate(jobs):
@@ -85,10 +86,10 @@ def test_another_takes_over_from_one_that_was_killed_while_it_published(
     second = replica()
     job = Job(plane.api, space)
     pods = job.create(200)
-    wait_until(lambda: second.metric("fabric_injector_pods_waiting") == 200, 30, "the second to know all pods")
+    wait_until(lambda: second.metric("fabric_injector_pods_waiting") == 200, "the second to know all pods", 30)
     relay.delay_seconds = 0.02
     job.attach(job.master, "10.1.0.1")
-    wait_until(lambda: len(audit.writes(space)) > 20, 30, "the first addresses", interval=0.01)
+    wait_until(lambda: len(audit.writes(space)) > 20, "the first addresses", 30, interval=0.01)
     first.stop(force=True)
     relay.close()
     assert 0 < len({write.pod for write in audit.writes(space)}) < 200, "killed in the middle"
@@ -129,7 +130,7 @@ def test_sigterm_while_publishing_ends_what_is_on_its_way_and_loses_nothing(
     pods = job.create(100)
     relay.delay_seconds = 0.02
     job.attach(job.master, "10.1.0.1")
-    wait_until(lambda: len(audit.writes(space)) > 8, 30, "the first addresses", interval=0.01)
+    wait_until(lambda: len(audit.writes(space)) > 8, "the first addresses", 30, interval=0.01)
     assert first.stop() == 0
     assert len({write.pod for write in audit.writes(space)}) < 100, "stopped in the middle"
     second.wait_until_leading(12)

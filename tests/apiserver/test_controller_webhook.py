@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from tests import pods
+from tests.waiting import wait_until
 from webhook.core import names
 
 from .client import Client
 from .conftest import NamespaceFactory
 from .controller import Controller
 from .jobs import NETWORK, Job, Told, as_sent, write_profiles
-from .processes import wait_until
 from .webhook import Webhook
 
 MASTER = "pods/kubeflow-pytorchjob-0.yaml"
@@ -64,7 +64,7 @@ def test_a_late_worker_is_told_at_admission(job: Job) -> None:
         answer = job.api.create(as_sent(pods.load(WORKER), name="bert-worker-8"), job.namespace, dry_run=True).json
         return bool(answer["metadata"]["annotations"].get(names.MASTER_ADDR) == "10.1.0.1")
 
-    wait_until(answered, 30, "the webhook to know rank 0's address")
+    wait_until(answered, "the webhook to know rank 0's address", 30)
     late = create(job, pods.load(WORKER), name="bert-worker-9")
     assert late["metadata"]["annotations"][names.MASTER_HOST] == "10.1.0.1"
     job.attach(job.master, "10.1.0.5")

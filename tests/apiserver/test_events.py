@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.fake_apiserver import wait_until
+from tests.waiting import wait_until
 from webhook.control.event_spam import REPEAT_SECONDS
 from webhook.control.events import EventRecorder, PodRef
 from webhook.kube.connection import connect

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.pods import load
+from tests.waiting import wait_until
 from webhook import __version__
 from webhook.core import names
 
@@ -19,7 +20,6 @@ from .client import Client
 from .conftest import PROFILES, NamespaceFactory
 from .controlplane import ControlPlane
 from .jobs import as_sent
-from .processes import wait_until
 from .webhook import Webhook
 
 NETWORK = "default/rdma-net-ipam"
@@ -293,7 +293,7 @@ def test_pods_that_admission_refused_are_told_by_their_owners_events(
     job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "bert"}}
     api.ensure({**job, "spec": {"template": {"metadata": meta, "spec": spec}}}, name)
     events = f"/api/v1/namespaces/{name}/events?fieldSelector=reason%3DFailedCreate"
-    wait_until(lambda: api.expect("GET", events)["items"], 60, "the Job controller's Event")
+    wait_until(lambda: api.expect("GET", events)["items"], "the Job controller's Event", 60)
     done = explain("job/bert", "-n", name)
     assert done.returncode == 1, done.stderr
     first = done.stdout.splitlines()[0]

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 import pytest
 import yaml
 
+from tests.waiting import wait_until
+
 from .client import Client
 from .controlplane import ControlPlane
 from .installation import INSTALL, MANIFESTS, NAMESPACE, POD, SECRET, Installation, admit, injected, remove, shipped
 from .kustomize import render
-from .processes import wait_until
 
 LABELLED = "labelled"
 APPLY = ("apply", "--server-side", "--validate=strict", f"--filename={INSTALL}")
@@ -73,7 +74,7 @@ def test_before_the_certificates_only_labelled_namespaces_wait(applied: Client, 
         "PATCH", f"/api/v1/namespaces/{NAMESPACE}", {"metadata": {"labels": {"fabric-injector.io/profile": "x"}}}
     )
     applied.ensure({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}, "kube-system")
-    wait_until(lambda: refused(applied), 15, "the API server to know the configuration")
+    wait_until(lambda: refused(applied), "the API server to know the configuration", 15)
     answer = admit(applied, LABELLED)
     assert (answer.status, "failed calling webhook" in answer.message) == (500, True), answer.message
     assert admit(applied, "unlabelled").status == admit(applied, "kube-system").status == 201
@@ -87,11 +88,11 @@ def test_before_the_certificates_only_labelled_namespaces_wait(applied: Client, 
 
 def test_comes_up_by_itself_in_any_order(installation: Installation, applied: Client) -> None:
     """The namespace was labelled first, the configuration came next, the certificates after it, the webhook last."""
-    wait_until(lambda: refused(applied), 15, "the API server to know the configuration")
+    wait_until(lambda: refused(applied), "the API server to know the configuration", 15)
     installation.start_controller()
     assert admit(applied, LABELLED).status == 500
     installation.start_webhook()
-    wait_until(lambda: injected(applied), 30, "a pod to be injected by way of the Service")
+    wait_until(lambda: injected(applied), "a pod to be injected by way of the Service", 30)
 
 
 def test_applied_again_it_keeps_the_certificates(
@@ -100,7 +101,7 @@ def test_applied_again_it_keeps_the_certificates(
     """By server-side apply, and by the older way too: nothing is changed, and no pod is refused."""
     installation.start_controller()
     installation.start_webhook()
-    wait_until(lambda: injected(applied), 30, "a pod to be injected")
+    wait_until(lambda: injected(applied), "a pod to be injected", 30)
     before, secret = installation.configuration(), applied.expect("GET", SECRET)
     assert cluster.kubectl(*APPLY).stderr == ""
     assert injected(applied)
@@ -138,9 +139,9 @@ def test_uninstalled_configuration_first_it_holds_nobody_up(
     """Pods are created from the first step on, and the configuration's end is no fault to those that still run."""
     installation.start_controller()
     installation.start_webhook()
-    wait_until(lambda: injected(applied), 30, "a pod to be injected")
+    wait_until(lambda: injected(applied), "a pod to be injected", 30)
     cluster.kubectl("delete", "mutatingwebhookconfiguration", "zz-fabric-injector")
-    wait_until(lambda: not injected(applied), 15, "the webhook to be forgotten")
+    wait_until(lambda: not injected(applied), "the webhook to be forgotten", 15)
     assert admit(applied, LABELLED).status == 201
     assert installation.status("webhook", "/readyz") == installation.status("controller", "/readyz") == 200
     assert installation.stop("webhook") == installation.stop("controller") == 0

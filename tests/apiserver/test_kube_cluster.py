@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.fake_apiserver import wait_until
+from tests.waiting import wait_until
 from webhook.core import names
 from webhook.core.errors import Unavailable
 from webhook.core.model import Namespace, Object

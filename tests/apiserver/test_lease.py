@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.fake_apiserver import wait_until
+from tests.waiting import wait_until
 from webhook.kube.connection import Connection, connect
 from webhook.kube.lease import Leader
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+from tests.waiting import wait_until
 from tests.worlds import network
 from webhook.core import names
 
 from .client import Client, Response
 from .conftest import NamespaceFactory
-from .processes import wait_until
 from .test_admission import create, manifest
 from .webhook import Webhook
 
@@ -77,7 +77,7 @@ def limit(api: Client, namespace: str, **limits: Any) -> None:
             answer.status == 403 or "ephemeral-storage" in answer.json["spec"]["containers"][0]["resources"]["limits"]
         )
 
-    wait_until(counts, 10, "the LimitRange to count")
+    wait_until(counts, "the LimitRange to count", 10)
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_a_quota_counts_the_device_and_not_the_wait_container(
         too_much = plain({"resources": {"limits": {"cpu": "5", "memory": "1Gi"}}})
         return "exceeded quota" in api.create(too_much, where, dry_run=True).message
 
-    wait_until(is_enforced, 15, "the quota to count")
+    wait_until(is_enforced, "the quota to count", 15)
     create(api, worker({"limits": WHOLE}), where)
     used = api.expect("GET", f"/api/v1/namespaces/{where}/resourcequotas/quota")["status"]["used"]
     assert used == {**hard, "requests.rdma/hca": "1"}

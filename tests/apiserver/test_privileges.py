@@ -11,13 +11,13 @@ from uuid import uuid4
 import pytest
 
 from tests import pods
+from tests.waiting import wait_until
 from tests.worlds import network
 from webhook.core import names
 
 from .client import Client, Response
 from .conftest import CONTROLLER, NamespaceFactory
 from .controlplane import ACCESS, ControlPlane
-from .processes import wait_until
 from .webhook import ACCOUNT, CONFIGURATIONS, Webhook, default_configuration
 
 PROFILES = "profiles: {shared: {networks: [{network: default/rdma-net, resource: rdma/hca}]}}"
@@ -327,7 +327,7 @@ def test_the_policy_holds_where_the_role_has_grown(
         assert answer.status == 403
         return answer.message
 
-    wait_until(lambda: "cannot patch resource" not in refused(evil), 10, "the role")
+    wait_until(lambda: "cannot patch resource" not in refused(evil), "the role", 10)
     debug = {"name": "debug", "image": "evil"}
     assert "may not change a pod's spec" in refused(evil)
     assert "may not change a pod's spec" in refused({"spec": {"ephemeralContainers": [debug]}}, "ephemeralcontainers")
@@ -462,7 +462,7 @@ def test_the_policies_pass_the_type_check(controller_manager: ControlPlane, inst
     policies = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
     shipped = ["fabric-injector-addresses", "fabric-injector-ca-bundle", "fabric-injector-created"]
     for name in shipped:
-        wait_until(lambda path=f"{policies}/{name}": bool(checked(installed.api, path)), 30, f"the check of {name}")  # type: ignore[misc]
+        wait_until(lambda path=f"{policies}/{name}": bool(checked(installed.api, path)), f"the check of {name}", 30)  # type: ignore[misc]
         assert checked(installed.api, f"{policies}/{name}")["typeChecking"] == {}
     assert [item["metadata"]["name"] for item in installed.api.expect("GET", policies)["items"]] == shipped
 

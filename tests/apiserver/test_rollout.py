@@ -15,6 +15,7 @@ import urllib3
 import yaml
 
 from certs.pem import read_authorities
+from tests.waiting import wait_until
 from webhook.core import names
 
 from .client import Client
@@ -22,7 +23,6 @@ from .conftest import NamespaceFactory
 from .controller import ACCOUNT, Controller
 from .controlplane import BASE, ControlPlane
 from .mounts import SECRET, kubelet, secret
-from .processes import wait_until
 from .service import Service
 from .traffic import POD, Traffic
 from .webhook import default_configuration
@@ -62,7 +62,7 @@ def test_rolls_out_without_a_failed_admission(service: Service, api: Client, lab
     with Traffic(api, labelled) as traffic:
         assert service.roll() == [0, 0]
         after = traffic.admitted
-        wait_until(lambda: traffic.admitted > after + 100, 20, "admissions by the new replicas")
+        wait_until(lambda: traffic.admitted > after + 100, "admissions by the new replicas", 20)
     assert traffic.failures == []
     assert all("Traceback" not in replica.output() for replica in service.replicas)
 
@@ -95,12 +95,12 @@ def test_serves_on_after_sigterm_and_ends_though_requests_never_cease(service: S
     asking = threading.Thread(target=ask)
     asking.start()
     try:
-        wait_until(lambda: len(answered) > 20, 20, "answers")
+        wait_until(lambda: len(answered) > 20, "answers", 20)
         assert set(answered) == {""}
         replica.signal(signal.SIGTERM)
-        wait_until(lambda: replica.status("/readyz") == 503, 20, "the replica to be not ready")
+        wait_until(lambda: replica.status("/readyz") == 503, "the replica to be not ready", 20)
         after = len(answered) + 2
-        wait_until(lambda: len(answered) > after + 100, 20, "answers after SIGTERM")
+        wait_until(lambda: len(answered) > after + 100, "answers after SIGTERM", 20)
         assert set(answered[after:]) == {"close"}
         assert failures == []
         assert replica.wait(grace) == 0
@@ -123,18 +123,18 @@ def test_rotates_authority_and_leaf_without_a_failed_admission(
         before = secret(api).get("tls.crt")
         command = [*HURRIED, "certs", "rotate", *options]
         subprocess.run(command, env=environment, check=True, capture_output=True, timeout=60)
-        wait_until(lambda: secret(api).get("tls.crt") != before, 60, "a new certificate in the Secret")
+        wait_until(lambda: secret(api).get("tls.crt") != before, "a new certificate in the Secret", 60)
         served = secret(api)["tls.crt"]
-        wait_until(lambda: (service.tls_dir / "tls.crt").read_bytes() == served, 30, "the files to be replaced")
+        wait_until(lambda: (service.tls_dir / "tls.crt").read_bytes() == served, "the files to be replaced", 30)
         time.sleep(2)  # each replica takes them
 
     controller = Controller(control_plane, tmp_path / "controller", HURRIED, ACCOUNT[0], "--certificates=self")
     with kubelet(api, service.tls_dir, 0.5), Traffic(api, labelled) as traffic, controller:
-        wait_until(lambda: bool(secret(api).get("tls.crt")), 60, "the controller's certificate")
+        wait_until(lambda: bool(secret(api).get("tls.crt")), "the controller's certificate", 60)
         rotate("--authority")
         rotate()
         for replica in service.replicas:
-            wait_until(replica.is_ready, 20, "the replica to be ready")
+            wait_until(replica.is_ready, "the replica to be ready", 20)
             assert replica.output().count("certificate reloaded") >= 3
     assert traffic.failures == []
     assert traffic.admitted > 300
@@ -161,16 +161,16 @@ def test_a_killed_replica_costs_only_what_it_was_asked_and_every_pod_of_a_job_ex
     victim = service.replicas[0]
     with Traffic(api, labelled) as traffic:
         assert api.create(job, where).status == 201
-        wait_until(lambda: traffic.admitted > 50, 20, "admissions")
+        wait_until(lambda: traffic.admitted > 50, "admissions", 20)
         killed = time.monotonic()
         victim.stop(force=True)
-        wait_until(lambda: not service.balancer.serves(victim.port), 20, "the endpoint to be removed", interval=0.01)
+        wait_until(lambda: not service.balancer.serves(victim.port), "the endpoint to be removed", 20, interval=0.01)
         removed = time.monotonic()
-        wait_until(lambda: len(api.expect("GET", pods)["items"]) == JOB_PODS, 150, "every pod of the Job", interval=1)
+        wait_until(lambda: len(api.expect("GET", pods)["items"]) == JOB_PODS, "every pod of the Job", 150, interval=1)
         victim.start()
-        wait_until(lambda: service.balancer.serves(victim.port), 30, "the endpoint of the replica that was restarted")
+        wait_until(lambda: service.balancer.serves(victim.port), "the endpoint of the replica that was restarted", 30)
         after = traffic.admitted
-        wait_until(lambda: traffic.admitted > after + 50, 20, "admissions by both")
+        wait_until(lambda: traffic.admitted > after + 50, "admissions by both", 20)
     unexplained = [each for each in traffic.failures if each.begun > removed or each.ended < killed]
     assert unexplained == []
     for pod in api.expect("GET", pods)["items"]:

@@ -13,9 +13,11 @@ from typing import Any, Self
 import urllib3
 import yaml
 
+from tests.waiting import wait_until
+
 from .controlplane import BASE, ControlPlane
 from .pki import Authority
-from .processes import Server, free_port, wait_until
+from .processes import Server, free_port
 
 CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
 ACCOUNT = ("fabric-injector", "fabric-injector-webhook")
@@ -89,7 +91,7 @@ class Webhook:
             self._stack.callback(self._unregister)
             self._register()
             self.start()
-            wait_until(self._is_called, 15, "the API server to call the webhook", interval=0.05)
+            wait_until(self._is_called, "the API server to call the webhook", 15, interval=0.05)
             self._stack = self._stack.pop_all()
         return self
 
@@ -149,7 +151,7 @@ class Webhook:
 
     def _unregister(self) -> None:
         self.control_plane.api.request("DELETE", f"{CONFIGURATIONS}/{self.name}")
-        wait_until(lambda: not self._is_called(), 15, "the API server to forget the webhook", interval=0.05)
+        wait_until(lambda: not self._is_called(), "the API server to forget the webhook", 15, interval=0.05)
 
     def _is_called(self) -> bool:
         before = self.calls()

@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from certs.throwaway import make_throwaway
-from tests.sockets.server import Server, wait_until
+from tests.sockets.server import Server
+from tests.waiting import wait_until
 
 HERE = Path(__file__).parent
 OBJECTS = 1000

@@ -23,11 +23,11 @@ from tests.apiserver.assets import AssetsUnavailable, assets
 from tests.apiserver.controller import ACCOUNT, Controller
 from tests.apiserver.controlplane import ControlPlane
 from tests.apiserver.mounts import kubelet, secret
-from tests.apiserver.processes import wait_until
 from tests.apiserver.service import Service
 from tests.apiserver.traffic import Traffic
 from tests.bench.chaos import say, say_how_it_went
 from tests.bench.siege import measure_siege
+from tests.waiting import wait_until
 
 HURRIED = [sys.executable, "-m", "tests.apiserver.hurried"]
 COMMAND = [sys.executable, "-m", "webhook"]
@@ -122,13 +122,15 @@ def rotate(plane: ControlPlane, service: Service, folder: Path) -> None:
 def await_secret(plane: ControlPlane, service: Service, before: bytes | None) -> None:
     """Wait until the replicas serve another certificate than *before*."""
     reloads = [replica.output().count("certificate reloaded") for replica in service.replicas]
-    wait_until(lambda: secret(plane.api).get("tls.crt", before) != before, 120, "a new certificate in the Secret")
-    for replica, count in zip(service.replicas, reloads, strict=True):
-        wait_until(
-            lambda replica=replica, count=count: replica.output().count("certificate reloaded") > count,  # type: ignore[misc]
-            60,
-            "a replica to take the certificate",
-        )
+    wait_until(lambda: secret(plane.api).get("tls.crt", before) != before, "a new certificate in the Secret", 120)
+    wait_until(
+        lambda: all(
+            replica.output().count("certificate reloaded") > count
+            for replica, count in zip(service.replicas, reloads, strict=True)
+        ),
+        "every replica to take the certificate",
+        60,
+    )
 
 
 def replace_one(service: Service) -> None:

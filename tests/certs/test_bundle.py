@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from certs.bundle import Bundle, read_bundle
 from certs.issue import KeyPair, issue_authority, issue_serving
 from certs.pem import read_certificates, read_key, renewal_due
-from tests.certificates import DAY, NAMES, NOW
+from tests.certs.simulation import DAY, NAMES, NOW
 
 AUTHORITY = issue_authority("fabric-injector CA", now=NOW, lifetime=365 * DAY)
 OTHER = issue_authority("fabric-injector CA", now=NOW, lifetime=365 * DAY)

@@ -12,7 +12,7 @@ from certs.bundle import read_bundle
 from certs.issue import KeyPair, issue_authority, issue_serving
 from certs.pem import hosts, is_signed_by, read_authorities
 from certs.rotation import MOST_AUTHORITIES, Kind, Policy
-from tests.certificates import DAY, MINUTE, NAMES, NOW, SECOND, Simulation
+from tests.certs.simulation import DAY, MINUTE, NAMES, NOW, SECOND, Simulation
 
 (NAME,) = NAMES
 SETTLE = Policy().settle

@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from certs.rotation import Kind, Policy
-from tests.certificates import DAY, MINUTE, NOW, SECOND, Simulation
+from tests.certs.simulation import DAY, MINUTE, NOW, SECOND, Simulation
 
 KEYS = ("tls.crt", "tls.key", "ca.crt", "ca.key", "rotation.json")
 GARBAGE = (

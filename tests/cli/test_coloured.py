@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
-from tests.dry_run_command import POD
+from tests.cli.dry_run_command import POD
 from webhook.cli.coloured import print_diff
 from webhook.core.model import Decision, Outcome, Reason
 from webhook.dry_run import DryRun, PodResult

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.dry_run_command import POD, TORCHX, call, offline
+from tests.cli.dry_run_command import POD, TORCHX, call, offline
 from webhook.core import names
 
 

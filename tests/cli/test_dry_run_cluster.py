@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.dry_run_command import PROFILES, TORCHX, call, kubeconfig
+from tests.cli.dry_run_command import PROFILES, TORCHX, call, kubeconfig
 from tests.fake_apiserver import NAMESPACES, NETWORKS, Behaviour, FakeApiServer, status
 from webhook.core import names
 

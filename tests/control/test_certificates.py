@@ -9,7 +9,7 @@ import pytest
 
 from certs.issue import issue_authority
 from certs.pem import hosts, is_signed_by, read_authorities, read_certificates
-from tests.certificates import DAY, MINUTE, NOW, SECOND
+from tests.certs.simulation import DAY, MINUTE, NOW, SECOND
 from tests.fake_objects import CONFIGURATION, SECRET, Cluster, Replica
 from webhook.core import names
 from webhook.kube.connection import RequestFailed

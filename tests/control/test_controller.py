@@ -6,7 +6,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.fake_apiserver import PODS, FakeApiServer, wait_until
+from tests.fake_apiserver import PODS, FakeApiServer
+from tests.pods import member_pod
+from tests.waiting import wait_until
 from webhook.control import controller as module
 from webhook.control.controller import Controller
 from webhook.control.events import PodRef
@@ -31,14 +33,8 @@ class World:
         pass
 
     def put(self, name: str, address: str = "", created: str = "2026-01-01T00:00:00Z") -> None:
-        annotations = {names.RENDEZVOUS_NETWORK: "default/rdma-net@net1/any"}
-        if address:
-            entry = {"name": "default/rdma-net", "interface": "net1", "ips": [address]}
-            annotations[names.NETWORK_STATUS] = json.dumps([entry])
-        labels = {names.JOB: "j-1", names.RENDEZVOUS: "master" if name.startswith("m") else "worker"}
-        self.server.put(
-            PODS, name, "ml", uid=f"u-{name}", labels=labels, annotations=annotations, creationTimestamp=created
-        )
+        role = "master" if name.startswith("m") else "worker"
+        self.server.put(PODS, **member_pod(name, role, address=address, creationTimestamp=created)["metadata"])
 
     def told(self) -> dict[str, str]:
         """Give the last address of rank 0 that was written to each pod."""

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.fake_apiserver import FakeApiServer, hang, wait_until
+from tests.fake_apiserver import FakeApiServer, hang
+from tests.waiting import wait_until
 from webhook.control import events
 from webhook.control.event_spam import MOST_COMPLAINTS, SpamFilter
 from webhook.control.events import EventRecorder, PodRef
@@ -287,6 +288,10 @@ def test_sends_in_a_thread_of_its_own() -> None:
 
 
 def test_stops_before_it_began() -> None:
-    recorder = EventRecorder(Server())
+    server = Server()
+    recorder = EventRecorder(server)
     recorder.record(POD, REASON, "x")
     recorder.stop()
+    recorder.record(POD, "OtherInterface", "x")
+    assert len(recorder._waiting) == 1
+    assert not server.kept

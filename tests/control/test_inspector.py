@@ -47,14 +47,18 @@ class World:
     def wait(self, name: str, *, bound: bool = True, has_master: bool = True, **more: Any) -> None:
         """Put a pod there that has existed for *age* seconds and lacks an address."""
         created = (START - timedelta(seconds=more.pop("age", 0.0))).strftime("%Y-%m-%dT%H:%M:%SZ")
-        annotations = {names.RENDEZVOUS_NETWORK: "default/rdma-net@net1/any"}
-        if network_status := more.pop("status", ""):
-            annotations[names.NETWORK_STATUS] = network_status
-        labels = {names.JOB: more.pop("job", "j-1"), names.RENDEZVOUS: "worker", **more.pop("labels", {})}
-        metadata = {"uid": f"u-{name}", "labels": labels, "annotations": annotations, "creationTimestamp": created}
+        status = more.pop("status", "")
+        pod = pods.member_pod(
+            name,
+            job=more.pop("job", "j-1"),
+            annotations={names.NETWORK_STATUS: status} if status else {},
+            uid=f"u-{name}",
+            creationTimestamp=created,
+        )
+        pod["metadata"]["labels"] |= more.pop("labels", {})
         spec = {"nodeName": "n-1"} if bound else {}
-        self.server.put(PODS, name, "ml", spec=spec, status={"phase": "Pending"}, **metadata)
-        member = read_member({"metadata": {"name": name, "namespace": "ml", **metadata}})
+        self.server.put(PODS, spec=spec, status={"phase": "Pending"}, **pod["metadata"])
+        member = read_member(pod)
         assert member is not None
         self.suspects.append((member, has_master))
 

@@ -5,7 +5,8 @@ import threading
 
 import pytest
 
-from tests.fake_apiserver import Exchange, FakeApiServer, status, wait_until
+from tests.fake_apiserver import Exchange, FakeApiServer, status
+from tests.waiting import wait_until
 from webhook.control.publisher import MOST_BACKOFF_SECONDS, Publisher, Result
 from webhook.control.queue import FairQueue
 from webhook.core import names

@@ -12,7 +12,7 @@ import jsonpatch
 import pytest
 
 from tests import pods
-from tests.mutations import broken, deep
+from tests.core.broken import broken, deep
 from tests.pods import plain
 from tests.worlds import namespace, network, profiles, world
 from webhook.core import names

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.builders import minimal_container, minimal_pod, profile
+from tests.core.builders import profile
+from tests.pods import minimal_container as _one
+from tests.pods import minimal_pod
 from webhook.core import names
 from webhook.core.accelerators import is_accelerator
 from webhook.core.errors import Denied
@@ -20,12 +22,7 @@ TORCH = TrainingPod(system="kubeflow-pytorchjob", container="pytorch")
 
 
 def _pod(*found: Object, annotation: str | None = None, **spec: Any) -> Object:
-    metadata = {"annotations": {names.CONTAINER: annotation}} if annotation is not None else {}
-    return minimal_pod(*found, metadata=metadata, **spec)
-
-
-def _one(name: str, **fields: Any) -> Object:
-    return minimal_container(name, **fields)
+    return minimal_pod(*found, annotations={names.CONTAINER: annotation} if annotation is not None else None, **spec)
 
 
 @pytest.mark.parametrize(

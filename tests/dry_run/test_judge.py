@@ -10,9 +10,9 @@ import jsonpatch
 import pytest
 import yaml
 
+from tests.dry_run.runs import PROFILES, TORCHX, WORLD, document, run
 from tests.dry_run.templates.test_ignored import IGNORED
 from tests.dry_run.templates.test_kinds import SHOWN
-from tests.dry_runs import PROFILES, TORCHX, WORLD, document, run
 from tests.pods import FIXTURES
 from webhook.core import names
 from webhook.core.errors import InputError, Unavailable

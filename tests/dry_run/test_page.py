@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.dry_runs import run
+from tests.dry_run.runs import run
 from webhook.dry_run import render_page
 from webhook.dry_run.page import path_above
 

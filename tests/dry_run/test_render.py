@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.dry_run.runs import document, run
 from tests.dry_run.templates.test_kinds import SHOWN
-from tests.dry_runs import document, run
 from webhook.core.model import Decision, Outcome, Reason
 from webhook.dry_run import RENDERERS, DryRun, PodResult, render_diff, render_json, render_patch, render_pod
 from webhook.dry_run.templates import Ignored, parse_documents

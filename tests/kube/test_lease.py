@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.fake_apiserver import FakeApiServer, hang, wait_until
-from tests.lease_world import PATH, Clock, Delays, Process, Store, kill, overlaps
+from tests.fake_apiserver import FakeApiServer, hang
+from tests.kube.lease_world import PATH, Clock, Delays, Process, Store, kill, overlaps
+from tests.waiting import wait_until
 from webhook.kube import lease as lease_module
 from webhook.kube.connection import Connection
 from webhook.kube.credentials import Credentials

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.scenes import Scene, event, node
+from tests.diagnose.scenes import Scene, event, node
 from webhook.core.model import Object
 from webhook.kube.shape import misfit
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from tests.apiserver.controlplane import ControlPlane
-from tests.apiserver.processes import wait_until
+from tests.waiting import wait_until
 
 from .links import Links
 from .requirements import plugin_folder
@@ -36,7 +36,7 @@ def configure(control_plane: ControlPlane, links: Links, folder: Path, multus: P
     for name, subnet in (("rdma-net", links.fabric), ("rdma-net-v6", links.fabric_v6)):
         control_plane.api.ensure(_network(name, subnet, links.macvlan_parent))
     account = "/api/v1/namespaces/kube-system/serviceaccounts/multus"
-    wait_until(lambda: control_plane.api.answers(account), 30, "the account of Multus")
+    wait_until(lambda: control_plane.api.answers(account), "the account of Multus", 30)
     token = control_plane.service_account_token("kube-system", "multus")
     kubeconfig = control_plane.kubeconfig(folder / "multus.kubeconfig", token)
     (configuration.configurations / "00-multus.conf").write_text(

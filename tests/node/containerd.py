@@ -5,7 +5,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tests.apiserver.processes import wait_until
+from tests.waiting import wait_until
 
 from .cni import PluginConfiguration
 from .images import PAUSE
@@ -101,7 +101,7 @@ class Containerd:
 
     def wait_until_idle(self, seconds: float) -> None:
         """Wait until nothing runs, and what ran is tidied up."""
-        wait_until(lambda: not self._ctr("tasks", "ls", "-q").stdout.split(), seconds, "all containers to end")
+        wait_until(lambda: not self._ctr("tasks", "ls", "-q").stdout.split(), "all containers to end", seconds)
 
     def _find(self, pod_uid: str, more: str) -> list[str]:
         query = f'labels."io.kubernetes.pod.uid"=={pod_uid},{more}'

@@ -7,7 +7,8 @@ from typing import Any, Self
 import yaml
 
 from tests.apiserver.controlplane import ControlPlane
-from tests.apiserver.processes import Server, free_port, wait_until
+from tests.apiserver.processes import Server, free_port
+from tests.waiting import wait_until
 
 from .containerd import Containerd
 from .links import Links
@@ -107,4 +108,4 @@ class Kubelet:
             tainted = any(taint["key"] == "node.kubernetes.io/not-ready" for taint in node["spec"].get("taints", []))
             return DEVICES.items() <= node["status"]["allocatable"].items() and not tainted
 
-        wait_until(kept, 30, "the node to keep its devices and to lose its not-ready taint")
+        wait_until(kept, "the node to keep its devices and to lose its not-ready taint", 30)

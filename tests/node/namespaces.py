@@ -7,7 +7,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tests.apiserver.processes import NotReady, Server
+from tests.apiserver.processes import Server
+from tests.waiting import NotReady
 
 SCRIPT = """\
 set -e

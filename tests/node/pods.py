@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from tests.apiserver.client import Client, RequestFailed
-from tests.apiserver.processes import NotReady, wait_until
+from tests.waiting import NotReady, wait_until
 from webhook.core import names
 from webhook.core.model import Object
 
@@ -44,7 +44,7 @@ class Pod:
     def delete(self) -> None:
         """Remove it at once, and return when a pod of its name can be created again."""
         self.api.request("DELETE", f"{self.path}?gracePeriodSeconds=0")
-        wait_until(lambda: not self.api.answers(self.path), 30, f"pod {self.name} to be gone")
+        wait_until(lambda: not self.api.answers(self.path), f"pod {self.name} to be gone", 30)
 
     def delete_gracefully(self, seconds: int = 1) -> None:
         """Ask for its end, as an eviction does, with as many seconds for its containers."""
@@ -59,7 +59,7 @@ class Pod:
             return condition(found[0])
 
         try:
-            wait_until(holds, seconds, what)
+            wait_until(holds, what, seconds)
         except NotReady as problem:
             raise AssertionError(f"pod {self.name}: {problem}\n{self.describe()}") from None
         return found[0]

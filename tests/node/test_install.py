@@ -6,9 +6,9 @@ import pytest
 
 from tests.apiserver.client import Client
 from tests.apiserver.installation import INSTALL, NAMESPACE, shipped
-from tests.apiserver.processes import NotReady, wait_until
 from tests.image import builder as images
 from tests.installed import not_installed
+from tests.waiting import NotReady, wait_until
 from webhook import __version__
 from webhook.core import names
 
@@ -50,7 +50,7 @@ def installed(cluster: Node, tmp_path_factory: pytest.TempPathFactory) -> Client
         "create", "configmap", "fabric-injector-profiles", f"--namespace={NAMESPACE}", f"--from-file={profiles}"
     )
     try:
-        wait_until(lambda: is_available(cluster.api), 180, "all replicas to be available")
+        wait_until(lambda: is_available(cluster.api), "all replicas to be available", 180)
     except NotReady as problem:
         described = "\n".join(pod.describe() for pod in own_pods(cluster.api))
         raise AssertionError(f"{problem}\n{described}") from None
@@ -114,5 +114,5 @@ def test_a_replica_that_is_deleted_is_not_missed(installed: Client, cluster: Nod
         assert answer.status == 201, answer.message
         return not installed.answers(webhooks[0].path)
 
-    wait_until(gone, 60, "the replica to end")
-    wait_until(lambda: is_available(installed), 60, "another to take its place")
+    wait_until(gone, "the replica to end", 60)
+    wait_until(lambda: is_available(installed), "another to take its place", 60)

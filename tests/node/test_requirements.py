@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.apiserver.processes import wait_until
+from tests.waiting import wait_until
 
 from .links import Links
 from .requirements import not_possible
@@ -62,10 +62,10 @@ def test_tests_that_were_killed_leave_nothing(tmp_path: Path) -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]) as process:
         assert process.stdout is not None
         bridge = process.stdout.readline().strip()
-        wait_until(lambda: len(_sleeping()) > 0, 10, "the process in the namespaces")
+        wait_until(lambda: len(_sleeping()) > 0, "the process in the namespaces", 10)
         assert bridge in _links()
         process.send_signal(signal.SIGKILL)
-    wait_until(lambda: not _sleeping(), 10, "the end of the process in the namespaces")
+    wait_until(lambda: not _sleeping(), "the end of the process in the namespaces", 10)
     with Links() as links:
         assert bridge not in _links()
         assert links.bridge in _links()

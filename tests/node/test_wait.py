@@ -6,7 +6,7 @@ import pytest
 
 from tests.apiserver.client import Client
 from tests.apiserver.controller import Controller
-from tests.apiserver.processes import wait_until
+from tests.waiting import wait_until
 from webhook.core import names
 from webhook.core.model import Object
 
@@ -63,13 +63,13 @@ def test_the_address_of_an_earlier_sandbox_does_not_end_the_wait(
     node.containerd.kill_sandbox(pod.uid)
     pod.wait(lambda _: pod.fabric_address() not in ("", before), "another address of its new sandbox")
     # the pod's status says that the wait has ended until it ends again: kubelets refuse to write it otherwise
-    wait_until(lambda: node.containerd.runs(pod.uid, names.WAIT_CONTAINER), SECONDS, "the wait of the new sandbox")
+    wait_until(lambda: node.containerd.runs(pod.uid, names.WAIT_CONTAINER), "the wait of the new sandbox", SECONDS)
     time.sleep(STILL_WAITING_SECONDS)
     assert node.containerd.runs(pod.uid, names.WAIT_CONTAINER), pod.describe()
     assert not node.containerd.runs(pod.uid, "pytorch")
     assert pod.annotation(names.MASTER_ADDR) == pod.annotation(names.LOCAL_ADDR) == before
     controller.start()
-    wait_until(lambda: node.containerd.runs(pod.uid, "pytorch"), SECONDS, "the training container of the new sandbox")
+    wait_until(lambda: node.containerd.runs(pod.uid, "pytorch"), "the training container of the new sandbox", SECONDS)
     pod.wait(lambda _: pod.environment()["MASTER_ADDR"] != before, "its new environment")
     environment = pod.environment()
     assert environment["MASTER_ADDR"] == environment["PET_LOCAL_ADDR"] == pod.fabric_address()

@@ -12,10 +12,10 @@ import pytest
 
 from tests.apiserver.assets import AssetsUnavailable
 from tests.apiserver.client import RequestFailed
-from tests.apiserver.processes import NotReady, wait_until
 from tests.apiserver.webhook import Webhook, installed_command
 from tests.node.node import Node
 from tests.node.pods import Pod, Report
+from tests.waiting import NotReady, wait_until
 from webhook.core.model import Object
 
 from . import torchx
@@ -93,7 +93,7 @@ class Cluster:
             return len(found) == count
 
         try:
-            wait_until(are_there, SECONDS, f"{count} pods", interval=0.5)
+            wait_until(are_there, f"{count} pods", SECONDS, interval=0.5)
         except NotReady as problem:
             raise AssertionError(f"{problem}\n{self.describe(namespace)}") from None
         return found
@@ -107,7 +107,7 @@ class Cluster:
             return len(found) == count
 
         try:
-            wait_until(told, SECONDS, f"{count} pods to have trained", interval=1)
+            wait_until(told, f"{count} pods to have trained", SECONDS, interval=1)
         except NotReady as problem:
             raise AssertionError(f"{problem}\n{self.describe(namespace)}") from None
         return sorted(found, key=lambda report: int(report.train["rank"]))

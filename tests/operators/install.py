@@ -10,10 +10,10 @@ import yaml
 
 from tests.apiserver.client import RequestFailed
 from tests.apiserver.pki import Authority
-from tests.apiserver.processes import NotReady, wait_until
 from tests.apiserver.relay import Relay
 from tests.node.archive import Image, docker_archive, layer
 from tests.node.node import Node
+from tests.waiting import NotReady, wait_until
 from webhook.core.model import Object
 
 from .builds import built, source
@@ -108,7 +108,7 @@ class Installer:
             return bool(found.get("status", {}).get("readyReplicas"))
 
         try:
-            wait_until(ready, SECONDS, f"{deployment} to be ready", interval=3)
+            wait_until(ready, f"{deployment} to be ready", SECONDS, interval=3)
         except NotReady as problem:
             raise NotReady(f"{problem}\n{self.logs(namespace)}") from None
 

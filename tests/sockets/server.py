@@ -10,12 +10,13 @@ import socket
 import ssl
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 from urllib.parse import urlsplit
+
+from tests.waiting import wait_until
 
 ANY_PORT = "127.0.0.1:0"
 SERVE = (sys.executable, "-m", "webhook", "serve")
@@ -161,11 +162,3 @@ def read_reply(connection: socket.socket) -> Reply:
     response = http.client.HTTPResponse(connection)
     response.begin()
     return Reply(response.status, {name.lower(): value for name, value in response.getheaders()}, response.read())
-
-
-def wait_until(condition: Callable[[], object], what: str, seconds: float = 20) -> None:
-    """Wait until *condition* holds; fail the test if it does not."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"waited {seconds:g} s for {what}"
-        time.sleep(0.02)

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 import uvloop
 
-from tests.sockets.server import Reply, ask, is_closed, wait_until
+from tests.sockets.server import Reply, ask, is_closed
+from tests.waiting import wait_until
 from webhook.http import connection as connection_module
 from webhook.http.bridge import Bridge, Limits
 from webhook.http.connection import Connections

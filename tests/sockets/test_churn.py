@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.sockets.conftest import OBJECTS, PROFILES
-from tests.sockets.server import SERVE_ANYWHERE, Server, admit, wait_until
+from tests.sockets.server import SERVE_ANYWHERE, Server, admit
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.sockets
 

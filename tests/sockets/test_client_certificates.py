@@ -14,7 +14,8 @@ import pytest
 
 from tests.apiserver.pki import Authority
 from tests.sockets.conftest import OBJECTS, PROFILES
-from tests.sockets.server import SERVE_ANYWHERE, Server, admit, wait_until
+from tests.sockets.server import SERVE_ANYWHERE, Server, admit
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.sockets
 

@@ -17,7 +17,8 @@ import pytest
 import urllib3
 import yaml
 
-from tests.fake_apiserver import PODS, FakeApiServer, hang, wait_until
+from tests.fake_apiserver import PODS, FakeApiServer, hang
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.sockets
 

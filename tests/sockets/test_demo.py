@@ -12,7 +12,8 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from tests.sockets.server import ROOT, wait_until
+from tests.sockets.server import ROOT
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.sockets
 

@@ -15,7 +15,7 @@ from typing import Any
 import jsonpatch
 import pytest
 
-from tests.mutations import broken
+from tests.core.broken import broken
 from tests.sockets.server import Reply, Server, admit
 
 pytestmark = pytest.mark.sockets

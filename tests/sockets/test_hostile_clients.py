@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.sockets.server import Server, admit, is_closed, read_all, read_reply, wait_until
+from tests.sockets.server import Server, admit, is_closed, read_all, read_reply
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.sockets
 

@@ -15,7 +15,8 @@ import pytest
 
 from certs.throwaway import make_throwaway
 from tests.sockets.conftest import OBJECTS, PROFILES
-from tests.sockets.server import Server, admit, wait_until
+from tests.sockets.server import Server, admit
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.sockets
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.sockets.conftest import OBJECTS, PROFILES
-from tests.sockets.server import Server, admit, is_closed, read_reply, wait_until
+from tests.sockets.server import Server, admit, is_closed, read_reply
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.sockets
 

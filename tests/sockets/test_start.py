@@ -14,7 +14,8 @@ import pytest
 
 from certs.throwaway import make_throwaway
 from tests.sockets.conftest import OBJECTS, PROFILES
-from tests.sockets.server import ANY_PORT, ROOT, SERVE, SERVE_ANYWHERE, Server, admit, wait_until
+from tests.sockets.server import ANY_PORT, ROOT, SERVE, SERVE_ANYWHERE, Server, admit
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.sockets
 

@@ -7,18 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.fake_apiserver import (
-    NAMESPACES,
-    NETWORKS,
-    NOT_INSTALLED,
-    PODS,
-    Exchange,
-    FakeApiServer,
-    hang,
-    status,
-    text,
-    wait_until,
-)
+from tests.fake_apiserver import NAMESPACES, NETWORKS, NOT_INSTALLED, PODS, Exchange, FakeApiServer, hang, status, text
+from tests.pods import member_pod
+from tests.waiting import wait_until
 from webhook.core import names
 from webhook.core.errors import Unavailable
 from webhook.core.model import MasterAddress, Namespace
@@ -65,8 +56,8 @@ def started(server: FakeApiServer, cluster: Cluster) -> Cluster:
 
 def put_master(server: FakeApiServer, name: str, created: str, addr: str | None, **more: Any) -> None:
     annotations = {names.MASTER_ADDR: addr, names.MASTER_HOST: addr} if addr else {}
-    labels = {names.JOB: "train-x1", names.RENDEZVOUS: "master"}
-    server.put(PODS, name, "ml", labels=labels, annotations=annotations, creationTimestamp=created, uid=name, **more)
+    pod = member_pod(name, "master", "train-x1", annotations=annotations, creationTimestamp=created, uid=name, **more)
+    server.put(PODS, **pod["metadata"])
 
 
 def test_answers_from_watches_without_a_question(server: FakeApiServer, cluster: Cluster) -> None:

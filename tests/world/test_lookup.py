@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.fake_apiserver import wait_until
+from tests.waiting import wait_until
 from webhook.core.errors import Unavailable
 from webhook.kube.resource import Key
 from webhook.world.lookup import Lookup

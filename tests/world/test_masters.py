@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.pods import member_pod
 from webhook.core import names
 from webhook.core.model import MasterAddress, Namespace
 from webhook.world.masters import Masters
@@ -11,10 +12,8 @@ from webhook.world.read import read_address, read_master, read_namespace
 
 
 def pod(name: str = "m", created: str = "2026-01-01T00:00:00Z", addr: str | None = "192.168.1.5", **more: Any) -> Any:
-    labels = {names.JOB: "j", names.RENDEZVOUS: "master"}
     annotations = {} if addr is None else {names.MASTER_ADDR: addr}
-    metadata = {"name": name, "namespace": "ml", "uid": name, "creationTimestamp": created}
-    return {"metadata": {**metadata, "labels": labels, "annotations": annotations, **more}}
+    return member_pod(name, "master", "j", uid=name, creationTimestamp=created, annotations=annotations, **more)
 
 
 def index(*pods: Any) -> Masters:

@@ -4,7 +4,8 @@ import gc
 import json
 import tracemalloc
 
-from tests.fake_apiserver import NAMESPACES, NETWORKS, FakeApiServer, wait_until
+from tests.fake_apiserver import NAMESPACES, NETWORKS, FakeApiServer
+from tests.waiting import wait_until
 from webhook.core import names
 from webhook.kube.connection import Connection
 from webhook.kube.credentials import Credentials

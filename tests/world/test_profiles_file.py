@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.waiting import wait_until
 from webhook.core.errors import InputError, ProfilesError, WebhookError
 from webhook.core.profiles import Profiles
 from webhook.world.profiles_file import ProfilesFile, read_profiles
 
-DEADLINE_SECONDS = 20
 ONE = "profiles: {one: {}}\n"
 TWO = "profiles: {one: {}, two: {}}\n"
 BROKEN = "profiles:\n  one: {pods: none}\n"
@@ -59,13 +59,6 @@ class Watch:
         return set(self.file.current().profiles)
 
 
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + DEADLINE_SECONDS
-    while not condition():
-        assert time.monotonic() < deadline, "the change was never seen"
-        time.sleep(0.01)
-
-
 @pytest.fixture
 def mount(tmp_path: Path) -> Mount:
     return Mount(tmp_path, ONE)
@@ -85,10 +78,10 @@ def test_serves_the_first_content_at_once(watch: Watch) -> None:
 
 def test_follows_a_configmap_swap(mount: Mount, watch: Watch) -> None:
     mount.swap(TWO)
-    wait_until(lambda: watch.names() == {"one", "two"})
-    wait_until(lambda: watch.reloads == [watch.file.current()])
+    wait_until(lambda: watch.names() == {"one", "two"}, "profiles one and two")
+    wait_until(lambda: watch.reloads == [watch.file.current()], "the reload to be told")
     mount.swap(ONE)
-    wait_until(lambda: watch.names() == {"one"})
+    wait_until(lambda: watch.names() == {"one"}, "profile one alone")
     assert watch.errors == []
 
 
@@ -96,7 +89,7 @@ def test_follows_a_rename(tmp_path: Path, watch: Watch) -> None:
     replacement = tmp_path / "new.yaml"
     replacement.write_text(TWO)
     replacement.rename(tmp_path / "profiles.yaml")
-    wait_until(lambda: watch.names() == {"one", "two"})
+    wait_until(lambda: watch.names() == {"one", "two"}, "profiles one and two")
 
 
 def test_follows_a_rewrite_in_place_that_keeps_size_and_time(tmp_path: Path) -> None:
@@ -107,7 +100,7 @@ def test_follows_a_rewrite_in_place_that_keeps_size_and_time(tmp_path: Path) -> 
     try:
         path.write_text(ONE.replace("one", "two"))
         os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
-        wait_until(lambda: watch.names() == {"two"})
+        wait_until(lambda: watch.names() == {"two"}, "profile two alone")
     finally:
         watch.file.stop()
 
@@ -115,7 +108,7 @@ def test_follows_a_rewrite_in_place_that_keeps_size_and_time(tmp_path: Path) -> 
 def test_keeps_the_last_good_profiles_and_reports_a_fault_once(mount: Mount, watch: Watch) -> None:
     good = watch.file.current()
     mount.swap(BROKEN)
-    wait_until(lambda: watch.file.error() is not None)
+    wait_until(lambda: watch.file.error() is not None, "the fault to be seen")
     mount.swap(BROKEN)
     time.sleep(0.3)
     assert watch.file.current() is good
@@ -126,28 +119,28 @@ def test_keeps_the_last_good_profiles_and_reports_a_fault_once(mount: Mount, wat
 
 def test_recovers_from_a_fault(mount: Mount, watch: Watch) -> None:
     mount.swap(BROKEN)
-    wait_until(lambda: watch.file.error() is not None)
+    wait_until(lambda: watch.file.error() is not None, "the fault to be seen")
     mount.swap(TWO)
-    wait_until(lambda: watch.names() == {"one", "two"})
-    wait_until(lambda: watch.file.error() is None)
+    wait_until(lambda: watch.names() == {"one", "two"}, "profiles one and two")
+    wait_until(lambda: watch.file.error() is None, "the fault to be gone")
 
 
 def test_recovers_from_a_fault_by_the_content_it_had(mount: Mount, watch: Watch) -> None:
     mount.swap(BROKEN)
-    wait_until(lambda: watch.file.error() is not None)
+    wait_until(lambda: watch.file.error() is not None, "the fault to be seen")
     mount.swap(ONE)
-    wait_until(lambda: watch.file.error() is None)
+    wait_until(lambda: watch.file.error() is None, "the fault to be gone")
     assert watch.names() == {"one"}
 
 
 def test_keeps_serving_while_the_file_is_gone(mount: Mount, watch: Watch) -> None:
     mount.path.unlink()
-    wait_until(lambda: len(watch.errors) == 1)
+    wait_until(lambda: len(watch.errors) == 1, "the missing file to be seen")
     assert isinstance(watch.errors[0], InputError)
     assert str(watch.errors[0]) == f"profiles file {mount.path}: cannot be read: No such file or directory"
     assert watch.names() == {"one"}
     mount.path.symlink_to("..data/profiles.yaml")
-    wait_until(lambda: watch.file.error() is None)
+    wait_until(lambda: watch.file.error() is None, "the fault to be gone")
 
 
 def test_outlives_a_fault_of_its_own(mount: Mount, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,9 +149,9 @@ def test_outlives_a_fault_of_its_own(mount: Mount, monkeypatch: pytest.MonkeyPat
         with monkeypatch.context() as patched:
             patched.setattr("webhook.world.profiles_file.parse_profiles", lambda _: 1 / 0)
             mount.swap(TWO)
-            wait_until(lambda: "ZeroDivisionError" in str(watch.file.error()))
+            wait_until(lambda: "ZeroDivisionError" in str(watch.file.error()), "the fault of its own")
         mount.swap(TWO + "# again\n")
-        wait_until(lambda: watch.names() == {"one", "two"})
+        wait_until(lambda: watch.names() == {"one", "two"}, "profiles one and two")
     finally:
         watch.file.stop()
 

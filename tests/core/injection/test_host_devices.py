@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from tests.builders import attachment, carry_out, message, minimal_container, minimal_pod, outcomes, plan, profile
-from tests.strategies import check_promises, planned_pods
+from tests.core.builders import attachment, carry_out, message, outcomes, plan, profile
+from tests.core.injection.strategies import check_promises, planned_pods
+from tests.pods import minimal_container, minimal_pod
 from webhook.core.injection.host_devices import inject
 from webhook.core.model import Object, Outcome, Reason
 

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from tests.builders import attachment, carry_out, message, minimal_container, minimal_pod, outcomes, plan
-from tests.strategies import check_promises, planned_pods
+from tests.core.builders import attachment, carry_out, message, outcomes, plan
+from tests.core.injection.strategies import check_promises, planned_pods
+from tests.pods import minimal_container, minimal_pod
 from webhook.core.injection.istio import inject
-from webhook.core.model import Object, Outcome, Reason
+from webhook.core.model import Outcome, Reason
 
 KEY = "traffic.sidecar.istio.io/excludeInterfaces"
 INJECT = "sidecar.istio.io/inject"
@@ -18,11 +19,6 @@ ADDED, KEPT = (Outcome.INJECTED, Reason.ADDED), (Outcome.KEPT, Reason.ALREADY_TH
 NO_SIDECAR = (Outcome.SKIPPED, Reason.NO_SIDECAR)
 RAILS = (attachment(), attachment("default/rail-1", "net2"))
 MESH = {"istio-injection": "enabled"}
-
-
-def _pod(labels: Object | None = None, annotations: Object | None = None, **spec: Any) -> Object:
-    found = {"labels": labels, "annotations": annotations}
-    return minimal_pod(metadata={key: value for key, value in found.items() if value is not None}, **spec)
 
 
 @pytest.mark.parametrize(
@@ -47,7 +43,7 @@ def _pod(labels: Object | None = None, annotations: Object | None = None, **spec
     ],
 )
 def test_acts_only_where_a_sidecar_is_asked_for(namespace: Any, labels: Any, annotations: Any, is_asked: bool) -> None:
-    pod = _pod(labels, annotations)
+    pod = minimal_pod(labels=labels, annotations=annotations)
     result, decisions = carry_out(inject, pod, plan(pod, *RAILS, labels=namespace))
     assert outcomes(decisions) == [ADDED if is_asked else NO_SIDECAR]
     assert (result["metadata"].get("annotations") or {}).get(KEY) == ("net1,net2" if is_asked else None)
@@ -55,7 +51,7 @@ def test_acts_only_where_a_sidecar_is_asked_for(namespace: Any, labels: Any, ann
 
 @pytest.mark.parametrize("where", ["containers", "initContainers"])
 def test_acts_where_the_proxy_is_there_already(where: str) -> None:
-    pod = _pod(annotations={INJECT: "false"})
+    pod = minimal_pod(annotations={INJECT: "false"})
     pod["spec"].setdefault(where, []).append(minimal_container("istio-proxy"))
     _, decisions = carry_out(inject, pod, plan(pod, *RAILS))
     assert outcomes(decisions) == [ADDED]
@@ -72,20 +68,20 @@ def test_acts_where_the_proxy_is_there_already(where: str) -> None:
     ],
 )
 def test_merges_with_the_users_list(there: str, wanted: str, expected: Any) -> None:
-    pod = _pod(annotations={KEY: there})
+    pod = minimal_pod(annotations={KEY: there})
     result, decisions = carry_out(inject, pod, plan(pod, *RAILS, labels=MESH))
     assert result["metadata"]["annotations"] == {KEY: wanted}
     assert outcomes(decisions) == [expected]
 
 
 def test_leaves_the_default_interface_to_istio() -> None:
-    pod = _pod()
+    pod = minimal_pod()
     result, _ = carry_out(inject, pod, plan(pod, attachment("default/fast", "eth0", default=True), *RAILS, labels=MESH))
     assert result["metadata"]["annotations"] == {KEY: "net1,net2"}
 
 
 def test_warns_where_the_rules_are_fixed_already() -> None:
-    pod = _pod(annotations={KEY: "net2"}, initContainers=[minimal_container("istio-init")])
+    pod = minimal_pod(annotations={KEY: "net2"}, initContainers=[minimal_container("istio-init")])
     result, decisions = carry_out(inject, pod, plan(pod, *RAILS))
     assert result == pod
     assert outcomes(decisions) == [(Outcome.WARNED, Reason.ISTIO_INIT)]
@@ -96,14 +92,14 @@ def test_warns_where_the_rules_are_fixed_already() -> None:
 
 
 def test_is_content_where_the_rules_were_made_with_the_annotation() -> None:
-    pod = _pod(annotations={KEY: "net1,net2"}, initContainers=[minimal_container("istio-init")])
+    pod = minimal_pod(annotations={KEY: "net1,net2"}, initContainers=[minimal_container("istio-init")])
     _, decisions = carry_out(inject, pod, plan(pod, *RAILS, labels=MESH))
     assert outcomes(decisions) == [KEPT]
 
 
 @pytest.mark.parametrize("attachments", [[], [attachment("default/fast", "eth0", default=True)]])
 def test_skips_without_a_secondary_interface(attachments: Any) -> None:
-    pod = _pod()
+    pod = minimal_pod()
     result, decisions = carry_out(inject, pod, plan(pod, *attachments, labels=MESH))
     assert result == pod
     assert outcomes(decisions) == [(Outcome.SKIPPED, Reason.NOT_ASKED)]

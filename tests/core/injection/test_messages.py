@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.builders import Step, attachment, carry_out, minimal_container, minimal_pod, plan, profile
+from tests.core.builders import Step, attachment, carry_out, plan, profile
+from tests.pods import minimal_container, minimal_pod
 from webhook.core.injection import (
     devices,
     environment,
@@ -30,9 +31,7 @@ SIZED = profile(shared_memory=SharedMemory(size_limit="8Gi", limit_existing=True
 
 
 def pod(annotations: Object | None = None, volumes: list[Object] | None = None, **container: Any) -> Object:
-    return minimal_pod(
-        minimal_container(**container), metadata={"annotations": annotations or {}}, volumes=volumes or []
-    )
+    return minimal_pod(minimal_container(**container), annotations=annotations or {}, volumes=volumes or [])
 
 
 def mounting(path: str, source: Object, **container: Any) -> Object:

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.builders import attachment, carry_out, message, minimal_pod, outcomes, plan, profile
+from tests.core.builders import attachment, carry_out, message, outcomes, plan, profile
+from tests.pods import minimal_pod
 from webhook.core import names
 from webhook.core.injection.networks import inject
 from webhook.core.model import Object, Outcome, Reason

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from tests.builders import attachment, carry_out, minimal_pod, outcomes, plan, profile
-from tests.strategies import check_promises, planned_pods
+from tests.core.builders import attachment, carry_out, outcomes, plan, profile
+from tests.core.injection.strategies import check_promises, planned_pods
+from tests.pods import minimal_pod
 from webhook.core.errors import Denied
 from webhook.core.injection.node_selector import inject
 from webhook.core.model import Object, Outcome, Reason

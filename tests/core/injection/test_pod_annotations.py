@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from tests.builders import carry_out, minimal_pod, outcomes, plan, profile
-from tests.strategies import check_promises, planned_pods
+from tests.core.builders import carry_out, outcomes, plan, profile
+from tests.core.injection.strategies import check_promises, planned_pods
+from tests.pods import minimal_pod
 from webhook.core.injection.pod_annotations import inject
 from webhook.core.model import Outcome, Reason
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests import pods
-from tests.builders import attachment, carry_out, outcomes, plan, profile
+from tests.core.builders import attachment, carry_out, outcomes, plan, profile
 from tests.pods import add_env, drop_env, set_command
 from webhook.core import names
 from webhook.core.errors import Denied

@@ -7,17 +7,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from tests.builders import (
-    carry_out,
-    message,
-    minimal_container,
-    minimal_pod,
-    outcomes,
-    plan,
-    profile,
-    volume_at,
-)
-from tests.strategies import check_promises, planned_pods
+from tests.core.builders import carry_out, message, outcomes, plan, profile, volume_at
+from tests.core.injection.strategies import check_promises, planned_pods
+from tests.pods import minimal_container, minimal_pod
 from webhook.core.injection.shared_memory import inject
 from webhook.core.model import Object, Outcome, Reason
 from webhook.core.profiles import Profile, SharedMemory

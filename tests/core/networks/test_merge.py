@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.builders import profile
+from tests.core.builders import profile
 from webhook.core.errors import Denied
 from webhook.core.model import Reason
 from webhook.core.networks import NetworkElement, parse_networks

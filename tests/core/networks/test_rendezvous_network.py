@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.builders import attachment, profile
+from tests.core.builders import attachment, profile
 from webhook.core.networks.resolve import choose_rendezvous_network
 from webhook.core.profiles import ProfileNetwork, RendezvousSettings
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.builders import minimal_pod, network, profile
+from tests.core.builders import network, profile
+from tests.pods import minimal_pod
 from webhook.core import names
 from webhook.core.errors import Denied, Unavailable
 from webhook.core.model import NetworkDefinition, Object, Reason
@@ -42,7 +43,7 @@ def lookup(namespace: str, name: str) -> NetworkDefinition | None:
 def pod(networks: str | None = None, default: str | None = None, **spec: Any) -> Object:
     texts = {names.NETWORKS: networks, names.DEFAULT_NETWORK: default}
     annotations = {key: text for key, text in texts.items() if text is not None}
-    return minimal_pod(metadata={"annotations": annotations} if annotations else {}, **spec)
+    return minimal_pod(annotations=annotations or None, **spec)
 
 
 def entry(path: str, interface: str | None = None) -> ProfileNetwork:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.profile_texts import assert_says, one
+from tests.core.profiles.texts import assert_says, one
 
 
 @pytest.mark.parametrize(

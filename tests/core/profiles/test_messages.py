@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.profile_texts import assert_says, faults
+from tests.core.profiles.texts import assert_says, faults
 from webhook.core.errors import ProfilesError
 from webhook.core.profiles import parse_profiles
 

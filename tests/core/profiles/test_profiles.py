@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.profile_texts import DESIGN_SAMPLE, SAMPLE, one
+from tests.core.profiles.texts import DESIGN_SAMPLE, SAMPLE, one
 from webhook.core.profiles import (
     Multus,
     PodInfo,

@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.profile_texts import assert_says, faults
+from tests.core.profiles.texts import assert_says, faults
 from webhook.core.errors import Problem, ProfilesError
 from webhook.core.profiles import parse_profiles
 

@@ -15,7 +15,7 @@ from tests.core.profiles.test_grammar import GRAMMAR_FAULTS
 from tests.core.profiles.test_messages import FIELD_FAULTS
 from tests.core.profiles.test_profiles import OTHER_WAYS
 from tests.core.profiles.test_reader import YAML_FAULTS
-from tests.profile_texts import DESIGN_SAMPLE, SAMPLE
+from tests.core.profiles.texts import DESIGN_SAMPLE, SAMPLE
 from webhook.cli.schema import command
 from webhook.core.profiles import parse_profiles, profiles_schema
 

@@ -23,12 +23,8 @@ NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 
 
 def member(*, role: str = "worker", job: str = "j-1", status: str | None = None) -> Member:
-    annotations = {names.RENDEZVOUS_NETWORK: "default/rdma-net@net1/any"}
-    if status is not None:
-        annotations[names.NETWORK_STATUS] = status
-    labels = {names.JOB: job, names.RENDEZVOUS: role}
-    metadata = {"namespace": "ml", "name": "w-1", "uid": "u-1", "labels": labels, "annotations": annotations}
-    found = read_member({"metadata": metadata})
+    annotations = {names.NETWORK_STATUS: status} if status is not None else {}
+    found = read_member(pods.member_pod("w-1", role, job, uid="u-1", annotations=annotations))
     assert found is not None
     return found
 

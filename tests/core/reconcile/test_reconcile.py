@@ -6,31 +6,12 @@ from typing import Any
 
 import pytest
 
+from tests.pods import member_pod
 from webhook.core import names
 from webhook.core.reconcile import Jobs, Member, Publication, Unit, read_member
 from webhook.core.reconcile.jobs import newest_master
 
 STATUS = "default/rdma-net@net1/any"
-
-
-def pod(
-    name: str, *, role: str = "worker", address: str = "", job: str = "j-1", uid: str = "", **more: Any
-) -> dict[str, Any]:
-    annotations = {names.RENDEZVOUS_NETWORK: more.pop("network", STATUS), **more.pop("annotations", {})}
-    if address:
-        entry = {"name": "default/rdma-net", "interface": "net1", "ips": [address]}
-        annotations[names.NETWORK_STATUS] = json.dumps([entry])
-    return {
-        "metadata": {
-            "namespace": "ml",
-            "name": name,
-            "uid": uid or f"uid-{name}",
-            "creationTimestamp": "2026-01-01T00:00:00Z",
-            "labels": {names.JOB: job, names.RENDEZVOUS: role},
-            "annotations": annotations,
-            **more,
-        }
-    }
 
 
 class Cluster:
@@ -70,19 +51,19 @@ class Cluster:
 
 def test_a_job_is_told_once_rank_zero_has_an_address() -> None:
     cluster = Cluster()
-    assert cluster.show(pod("w1", address="10.0.0.2")) == []
-    assert cluster.show(pod("m", role="master")) == []
-    units = cluster.show(pod("m", role="master", address="10.0.0.1"))
+    assert cluster.show(member_pod("w1", address="10.0.0.2")) == []
+    assert cluster.show(member_pod("m", "master")) == []
+    units = cluster.show(member_pod("m", "master", address="10.0.0.1"))
     assert cluster.carry_out(units) == ["m", "w1"], "rank 0 first"
     assert cluster.told("m") == ("10.0.0.1", "10.0.0.1", "10.0.0.1")
     assert cluster.told("w1") == ("10.0.0.1", "10.0.0.1", None)
-    assert cluster.carry_out(cluster.show(pod("w2"))) == ["w2"]
+    assert cluster.carry_out(cluster.show(member_pod("w2"))) == ["w2"]
     assert cluster.jobs.units() == []
 
 
 def test_what_was_written_is_not_written_again_before_the_watch_shows_it() -> None:
     cluster = Cluster()
-    worker, master = pod("w1"), pod("m", role="master", address="10.0.0.1")
+    worker, master = member_pod("w1"), member_pod("m", "master", address="10.0.0.1")
     cluster.show(worker)
     units = cluster.show(master)
     stale = json.loads(json.dumps(worker))
@@ -93,10 +74,10 @@ def test_what_was_written_is_not_written_again_before_the_watch_shows_it() -> No
 
 def test_what_another_hand_undid_is_written_again_after_two_sweeps() -> None:
     cluster = Cluster()
-    cluster.show(pod("w1"))
-    units = cluster.show(pod("m", role="master", address="10.0.0.1"))
+    cluster.show(member_pod("w1"))
+    units = cluster.show(member_pod("m", "master", address="10.0.0.1"))
     cluster.carry_out(units, shown=False)
-    undone = pod("w1")
+    undone = member_pod("w1")
     assert cluster.show(undone) == []
     assert cluster.jobs.sweep() == []
     assert [unit.name for unit in cluster.jobs.sweep()] == ["m", "w1"]
@@ -105,22 +86,22 @@ def test_what_another_hand_undid_is_written_again_after_two_sweeps() -> None:
 @pytest.mark.parametrize("deleted_first", [True, False])
 def test_a_restarted_rank_zero_with_another_address_reaches_all(deleted_first: bool) -> None:
     cluster = Cluster()
-    cluster.show(pod("w1"))
-    cluster.carry_out(cluster.show(pod("m", role="master", address="10.0.0.1")))
+    cluster.show(member_pod("w1"))
+    cluster.carry_out(cluster.show(member_pod("m", "master", address="10.0.0.1")))
     if deleted_first:
         assert cluster.hide("m") == []
-    assert cluster.show(pod("m", role="master", uid="again")) == []
+    assert cluster.show(member_pod("m", "master", uid="again")) == []
     assert cluster.told("w1")[0] == "10.0.0.1", "published values are replaced, never emptied"
-    units = cluster.show(pod("m", role="master", uid="again", address="10.0.0.9"))
+    units = cluster.show(member_pod("m", "master", uid="again", address="10.0.0.9"))
     assert cluster.carry_out(units) == ["m", "w1"]
     assert cluster.told("w1")[0] == "10.0.0.9"
 
 
 def test_the_same_rank_zero_in_a_rebuilt_sandbox() -> None:
     cluster = Cluster()
-    cluster.show(pod("w1"))
-    cluster.carry_out(cluster.show(pod("m", role="master", address="10.0.0.1")))
-    again = pod("m", role="master", address="10.0.0.8")
+    cluster.show(member_pod("w1"))
+    cluster.carry_out(cluster.show(member_pod("m", "master", address="10.0.0.1")))
+    again = member_pod("m", "master", address="10.0.0.8")
     again["metadata"]["annotations"] |= dict(cluster.writes[0].annotations)
     assert cluster.carry_out(cluster.show(again)) == ["m", "w1"]
     assert cluster.told("m") == ("10.0.0.8", "10.0.0.8", "10.0.0.8")
@@ -128,21 +109,21 @@ def test_the_same_rank_zero_in_a_rebuilt_sandbox() -> None:
 
 def test_of_two_live_ranks_zero_the_newest_counts_even_without_an_address() -> None:
     cluster = Cluster()
-    cluster.show(pod("w1"))
-    old = pod("m-old", role="master", address="10.0.0.1")
-    new = pod("m-new", role="master", creationTimestamp="2026-01-01T00:00:01Z")
+    cluster.show(member_pod("w1"))
+    old = member_pod("m-old", "master", address="10.0.0.1")
+    new = member_pod("m-new", "master", creationTimestamp="2026-01-01T00:00:01Z")
     assert cluster.show(new) == []
     assert [unit.name for unit in cluster.show(old)] == ["m-old"], "its own local address only"
     lacking = cluster.jobs.publication(Unit("ml", "j-1", "m-old"))
     assert lacking is not None
     assert dict(lacking.annotations) == {names.LOCAL_ADDR: "10.0.0.1"}
-    new["metadata"]["annotations"] |= pod("x", address="10.0.0.2")["metadata"]["annotations"]
+    new["metadata"]["annotations"] |= member_pod("x", address="10.0.0.2")["metadata"]["annotations"]
     cluster.carry_out(cluster.show(new))
     assert cluster.told("w1")[0] == "10.0.0.2"
 
 
 def test_creation_in_one_second_is_decided_by_uid() -> None:
-    members = [read_member(pod("a", role="master", uid="2")), read_member(pod("b", role="master", uid="1"))]
+    members = [read_member(member_pod("a", "master", uid="2")), read_member(member_pod("b", "master", uid="1"))]
     master = newest_master(member for member in members if member)
     assert master is not None
     assert master.uid == "2"
@@ -150,27 +131,27 @@ def test_creation_in_one_second_is_decided_by_uid() -> None:
 
 def test_terminating_pods_neither_tell_nor_are_told() -> None:
     cluster = Cluster()
-    cluster.show(pod("w1", deletionTimestamp="2026-01-01T00:00:09Z"))
-    assert cluster.show(pod("m", role="master", address="10.0.0.1", deletionTimestamp="2026-01-01T00:00:09Z")) == []
+    cluster.show(member_pod("w1", deletionTimestamp="2026-01-01T00:00:09Z"))
+    assert cluster.show(member_pod("m", "master", address="10.0.0.1", deletionTimestamp="2026-01-01T00:00:09Z")) == []
     assert list(cluster.jobs.members()) == []
 
 
 def test_jobs_and_namespaces_never_meet() -> None:
     cluster = Cluster()
-    cluster.show(pod("w1", job="j-2"))
-    other = read_member(pod("w2"))
+    cluster.show(member_pod("w1", job="j-2"))
+    other = read_member(member_pod("w2"))
     assert other is not None
     cluster.jobs.update(("evil", "w2"), other._replace(namespace="evil"))
-    units = cluster.show(pod("m", role="master", address="10.0.0.1"))
+    units = cluster.show(member_pod("m", "master", address="10.0.0.1"))
     assert [unit.name for unit in units] == ["m"]
 
 
 def test_a_pod_that_changes_its_job_is_told_the_other_address() -> None:
     cluster = Cluster()
-    cluster.carry_out(cluster.show(pod("m", role="master", address="10.0.0.1")))
-    cluster.carry_out(cluster.show(pod("m2", role="master", address="10.0.0.2", job="j-2")))
-    cluster.carry_out(cluster.show(pod("w1")))
-    moved = pod("w1", job="j-2", annotations=dict(cluster.pods["w1"]["metadata"]["annotations"]))
+    cluster.carry_out(cluster.show(member_pod("m", "master", address="10.0.0.1")))
+    cluster.carry_out(cluster.show(member_pod("m2", "master", address="10.0.0.2", job="j-2")))
+    cluster.carry_out(cluster.show(member_pod("w1")))
+    moved = member_pod("w1", job="j-2", annotations=dict(cluster.pods["w1"]["metadata"]["annotations"]))
     assert cluster.carry_out(cluster.show(moved)) == ["w1"]
     assert cluster.told("w1")[0] == "10.0.0.2"
 
@@ -182,8 +163,8 @@ def test_a_pod_gets_its_own_address_where_it_says_that_it_waits_for_it(
     role: str, waits_for: str, name: str, address: str
 ) -> None:
     cluster = Cluster()
-    cluster.show(pod(name, role=role, address=address, annotations={names.WAITS_FOR: waits_for}))
-    cluster.carry_out(cluster.show(pod("m", role="master", address="10.0.0.1", uid="zz")))
+    cluster.show(member_pod(name, role=role, address=address, annotations={names.WAITS_FOR: waits_for}))
+    cluster.carry_out(cluster.show(member_pod("m", role="master", address="10.0.0.1", uid="zz")))
     cluster.carry_out(cluster.jobs.units())
     assert cluster.told(name) == ("10.0.0.1", "10.0.0.1", address if "local-addr" in waits_for else None)
     assert not any(member.waits for member in cluster.jobs.members() if member.name == name)
@@ -202,18 +183,18 @@ def test_a_worker_that_an_earlier_version_injected_gets_its_own_address_by_that_
     name: str, network: str, address: str, local: str | None
 ) -> None:
     cluster = Cluster()
-    cluster.show(pod(name, network=network, address=address))
+    cluster.show(member_pod(name, network=network, address=address))
     master = "fd00::1" if ":" in address else "10.0.0.1"
-    cluster.carry_out(cluster.show(pod("m", role="master", network=network, address=master)))
+    cluster.carry_out(cluster.show(member_pod("m", "master", network=network, address=master)))
     bracketed = f"[{master}]" if ":" in master else master
     assert cluster.told(name) == (master, bracketed, local)
 
 
 def test_a_namesake_is_not_taken_for_the_pod_that_was_written_to() -> None:
     cluster = Cluster()
-    cluster.show(pod("w1"))
-    cluster.carry_out(cluster.show(pod("m", role="master", address="10.0.0.1")), shown=False)
-    again = cluster.show(pod("w1", uid="again"))
+    cluster.show(member_pod("w1"))
+    cluster.carry_out(cluster.show(member_pod("m", "master", address="10.0.0.1")), shown=False)
+    again = cluster.show(member_pod("w1", uid="again"))
     assert [unit.name for unit in again] == ["w1"]
     lacking = cluster.jobs.publication(again[0])
     assert lacking is not None
@@ -222,19 +203,19 @@ def test_a_namesake_is_not_taken_for_the_pod_that_was_written_to() -> None:
 
 def test_a_write_to_a_pod_that_is_gone_by_then_does_not_keep_its_namesake_waiting() -> None:
     cluster = Cluster()
-    units = cluster.show(pod("m", role="master", address="10.0.0.1"))
+    units = cluster.show(member_pod("m", "master", address="10.0.0.1"))
     done = cluster.jobs.publication(units[0])
     assert done is not None
     cluster.hide("m")
     cluster.jobs.wrote(done)
-    assert [unit.name for unit in cluster.show(pod("m", role="master", address="10.0.0.1"))] == ["m"]
+    assert [unit.name for unit in cluster.show(member_pod("m", "master", address="10.0.0.1"))] == ["m"]
 
 
 def test_tells_whether_a_members_job_has_a_live_rank_zero() -> None:
     cluster = Cluster()
-    cluster.show(pod("w1"))
-    cluster.show(pod("w2", job="j-2"))
-    cluster.show(pod("m", role="master"))
+    cluster.show(member_pod("w1"))
+    cluster.show(member_pod("w2", job="j-2"))
+    cluster.show(member_pod("m", "master"))
     assert {member.name: cluster.jobs.has_master(member) for member in cluster.jobs.members()} == {
         "w1": True,
         "w2": False,
@@ -246,7 +227,7 @@ def test_tells_whether_a_members_job_has_a_live_rank_zero() -> None:
 
 def test_labels_without_the_webhooks_annotation_publish_nothing() -> None:
     cluster = Cluster()
-    forged = pod("m", role="master", address="10.0.0.1", network="")
+    forged = member_pod("m", "master", address="10.0.0.1", network="")
     assert cluster.show(forged) == []
 
 
@@ -261,7 +242,7 @@ def test_whatever_happens_in_whatever_order_all_ends_well_and_nothing_is_written
         name = f"w{chance.randrange(6)}"
         if action < 0.3:
             address = chance.choice(["", "10.0.1.1"])
-            pending += cluster.show(cluster.pods.get(name) or pod(name, uid=f"{name}-{step}", address=address))
+            pending += cluster.show(cluster.pods.get(name) or member_pod(name, uid=f"{name}-{step}", address=address))
         elif action < 0.4 and name in cluster.pods:
             cluster.hide(name)
         elif action < 0.5:
@@ -269,7 +250,7 @@ def test_whatever_happens_in_whatever_order_all_ends_well_and_nothing_is_written
             address = f"10.0.0.{masters % 250 + 1}"
             stamp = f"2026-01-01T{masters // 60:02d}:{masters % 60:02d}:00Z"
             pending += cluster.show(
-                pod("m", role="master", uid=f"m{masters}", address=address, creationTimestamp=stamp)
+                member_pod("m", "master", uid=f"m{masters}", address=address, creationTimestamp=stamp)
             )
         elif action < 0.55 and "m" in cluster.pods:
             cluster.hide("m")
@@ -279,7 +260,7 @@ def test_whatever_happens_in_whatever_order_all_ends_well_and_nothing_is_written
             cluster.carry_out(pending[:count], shown=chance.random() < 0.5)
             pending = pending[count:]
     if "m" not in cluster.pods:
-        pending += cluster.show(pod("m", role="master", uid="last", address="10.0.0.254"))
+        pending += cluster.show(member_pod("m", "master", uid="last", address="10.0.0.254"))
     cluster.carry_out(pending)
     for each in list(cluster.pods.values()):
         cluster.carry_out(cluster.show(each))
@@ -292,17 +273,17 @@ def test_whatever_happens_in_whatever_order_all_ends_well_and_nothing_is_written
 
 
 def test_waits() -> None:
-    member = read_member(pod("m", role="master"))
+    member = read_member(member_pod("m", "master"))
     assert isinstance(member, Member)
     assert member.waits
     done = read_member(
-        pod("m", role="master", annotations={names.MASTER_ADDR: "10.0.0.1", names.LOCAL_ADDR: "10.0.0.1"})
+        member_pod("m", "master", annotations={names.MASTER_ADDR: "10.0.0.1", names.LOCAL_ADDR: "10.0.0.1"})
     )
     assert done is not None
     assert not done.waits
 
 
 def test_a_pod_that_somebody_else_gave_the_label_waits_for_nothing() -> None:
-    member = read_member(pod("w", network=""))
+    member = read_member(member_pod("w", network=""))
     assert isinstance(member, Member)
     assert not member.waits

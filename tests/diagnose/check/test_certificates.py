@@ -6,9 +6,9 @@ import pytest
 
 from certs.faults import pair_faults
 from certs.issue import issue_authority
-from tests.certificates import NOW
+from tests.certs.simulation import NOW
+from tests.diagnose.check.findings import brief
 from tests.fake_objects import CONFIGURATION, Cluster, Replica
-from tests.findings import brief
 from webhook.diagnose.check.certificates import check_absent, check_certificates
 from webhook.kube.webhook_configuration import read_webhook_configuration
 

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from tests import ROOT
-from tests.findings import brief
+from tests.diagnose.check.findings import brief
 from webhook.core.model import Object
 from webhook.diagnose.check.configuration import check_configuration
 from webhook.diagnose.check.selectors import selects

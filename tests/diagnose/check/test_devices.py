@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.findings import brief
+from tests.diagnose.check.findings import brief
 from tests.worlds import network, profiles
 from webhook.core import names
 from webhook.core.networks import define_network

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests import pods
-from tests.findings import brief
+from tests.diagnose.check.findings import brief
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.diagnose.check.earlier_pods import check_earlier_pods, is_unreached, may_be_earlier

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.certificates import NOW
-from tests.findings import brief
+from tests.certs.simulation import NOW
+from tests.diagnose.check.findings import brief
 from tests.worlds import profiles
 from webhook.core import names
 from webhook.core.errors import Problem

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import copy
 import json
+from functools import cache
 from typing import Any
 
 import pytest
@@ -13,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import ROOT
-from tests.hostile import JUNK, HostileConnection, broken, places, spoil_an_answer
-from tests.scenes import PROFILES, Scene, node
+from tests.diagnose.hostile import JUNK, HostileConnection, broken, places, spoil_an_answer
+from tests.diagnose.scenes import PROFILES, Scene, node
 from tests.worlds import network
 from webhook.cli import check as command
 from webhook.cli import main
@@ -26,9 +28,13 @@ BASE = ROOT / "manifests/base"
 QUANTITIES = {"hard": {"requests.rdma/hca": "8"}, "used": {"requests.rdma/hca": "1"}}
 
 
+@cache
+def documents(file: str) -> list[Object]:
+    return list(yaml.safe_load_all((BASE / file).read_text()))
+
+
 def manifest(file: str, number: int = 0) -> Object:
-    found: list[Object] = list(yaml.safe_load_all((BASE / file).read_text()))
-    return found[number]
+    return copy.deepcopy(documents(file)[number])
 
 
 def named(name: str, namespace: str = "", **fields: Any) -> Object:
@@ -123,6 +129,14 @@ def judged(connection: HostileConnection) -> list[dict[str, str]]:
     return found
 
 
+@cache
+def requests() -> list[str]:
+    """List the requests that an undisturbed check sends."""
+    connection = installed()
+    judged(connection)
+    return sorted(set(connection.asked))
+
+
 def test_looks_at_all_that_is_there() -> None:
     connection = installed()
     found = judged(connection)
@@ -146,8 +160,7 @@ def test_an_object_that_is_broken_in_one_place(data: st.DataObject) -> None:
 @given(st.data())
 def test_an_answer_that_is_none(data: st.DataObject) -> None:
     connection = installed()
-    judged(connection)
-    spoil_an_answer(connection, data)
+    spoil_an_answer(connection, requests(), data)
     judged(connection)
 
 

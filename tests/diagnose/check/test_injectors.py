@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.findings import brief
+from tests.diagnose.check.findings import brief
 from webhook.diagnose.check.injectors import check_injectors
 
 OWN = "zz-fabric-injector"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.findings import brief
+from tests.diagnose.check.findings import brief
 from tests.worlds import profiles
 from webhook.diagnose.check.multus import check_absent, check_multus
 from webhook.diagnose.check.multus_settings import (

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.findings import brief
+from tests.diagnose.check.findings import brief
 from tests.worlds import network, profiles
 from webhook.core import names
 from webhook.core.model import Object

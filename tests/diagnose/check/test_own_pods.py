@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.findings import brief
+from tests.diagnose.check.findings import brief
 from webhook.diagnose.check.deployments import Deployment, check_deployments
 from webhook.diagnose.check.own_pods import OwnPod, read_own_pod
 

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from tests import ROOT
-from tests.findings import brief
+from tests.diagnose.check.findings import brief
 from webhook.diagnose.check.deployments import Role
 from webhook.diagnose.check.privileges import (
     EXCESSIVE,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.findings import brief
+from tests.diagnose.check.findings import brief
 from webhook.core.model import Object
 from webhook.diagnose.check.demand import Demand
 from webhook.diagnose.check.quotas import Quota, check_kueue, check_resource_quotas, check_volcano, read_quota

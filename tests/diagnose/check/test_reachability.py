@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.findings import brief
+from tests.diagnose.check.findings import brief
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.core.pod_check import check_pod

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.certificates import NOW
-from tests.findings import brief
+from tests.certs.simulation import NOW
+from tests.diagnose.check.findings import brief
 from webhook.diagnose.check.timing import check_clock, check_lease
 
 

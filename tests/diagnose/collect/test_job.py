@@ -15,9 +15,9 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
+from tests.diagnose.hostile import cluster_of
+from tests.diagnose.scenes import SPACE, Scene
 from tests.fake_apiserver import NAMESPACES, Behaviour, Exchange, FakeApiServer, status
-from tests.hostile import cluster_of
-from tests.scenes import SPACE, Scene
 from webhook.cli import main
 from webhook.core.errors import InputError
 from webhook.core.model import Object

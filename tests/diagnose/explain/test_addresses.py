@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.explanations import findings, one, texts
-from tests.scenes import Scene, ago
+from tests.diagnose.explain.explanations import findings, one, texts
+from tests.diagnose.scenes import Scene, ago
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.diagnose.explain.explanation import explain

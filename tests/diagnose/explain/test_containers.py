@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.explanations import findings, first, one, texts
-from tests.scenes import Scene, ago
+from tests.diagnose.explain.explanations import findings, first, one, texts
+from tests.diagnose.scenes import Scene, ago
 from webhook.core import names
 from webhook.diagnose.explain.explanation import explain
 

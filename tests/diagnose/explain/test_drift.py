@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.explanations import findings, one
-from tests.scenes import PROFILES, Scene
+from tests.diagnose.explain.explanations import findings, one
+from tests.diagnose.scenes import PROFILES, Scene
 from webhook import __version__
 from webhook.core import names
 from webhook.core.profiles import parse_profiles

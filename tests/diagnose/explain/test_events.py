@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from tests.explanations import findings, first, one
-from tests.scenes import NOW, Scene, event
+from tests.diagnose.explain.explanations import findings, first, one
+from tests.diagnose.scenes import NOW, Scene, event
 from webhook.diagnose.explain.events import concerns
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.explanations import findings, texts
-from tests.scenes import Scene, event, plugin_gone
+from tests.diagnose.explain.explanations import findings, texts
+from tests.diagnose.scenes import Scene, event, plugin_gone
 from webhook.core import names
 from webhook.diagnose.explain.explanation import Explanation, explain
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.explanations import findings
-from tests.scenes import Scene, node
+from tests.diagnose.explain.explanations import findings
+from tests.diagnose.scenes import Scene, node
 from webhook.core.model import Object
 from webhook.diagnose.explain.holders import MOST_NODES, nodes_to_read
 from webhook.diagnose.explain.placement import devices

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import pytest
@@ -12,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.diagnose.explain.test_screens import SCENES
-from tests.hostile import JUNK, HostileConnection, broken, cluster_of, places, spoil_an_answer
+from tests.diagnose.hostile import JUNK, HostileConnection, broken, cluster_of, places, spoil_an_answer
+from tests.diagnose.scenes import Scene
 from tests.pods import FIXTURES, load
-from tests.scenes import Scene
 from webhook.cli import explain as command
 from webhook.cli import main
 from webhook.core import names
@@ -77,12 +78,19 @@ def test_an_annotation_whose_json_is_broken_in_one_place(data: st.DataObject) ->
     assert judged(cluster_of(made))["members"]
 
 
+@cache
+def requests() -> list[str]:
+    """List the requests that an undisturbed explanation of this job sends."""
+    connection = cluster_of(scene("kueue-quota"))
+    judged(connection)
+    return sorted(set(connection.asked))
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_an_answer_that_is_none(data: st.DataObject) -> None:
     connection = cluster_of(scene("kueue-quota"))
-    judged(connection)
-    spoil_an_answer(connection, data)
+    spoil_an_answer(connection, requests(), data)
     judged(connection)
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.explanations import findings, first, one, texts
-from tests.scenes import PROFILES, Scene
+from tests.diagnose.explain.explanations import findings, first, one, texts
+from tests.diagnose.scenes import PROFILES, Scene
 from webhook.core import names
 from webhook.core.profiles import parse_profiles
 

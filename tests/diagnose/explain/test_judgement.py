@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.explanations import findings
+from tests.diagnose.explain.explanations import findings
+from tests.diagnose.scenes import Scene
 from tests.pods import all_names, load
-from tests.scenes import Scene
 from webhook.core import names
 from webhook.core.errors import Unavailable
 from webhook.core.model import Object

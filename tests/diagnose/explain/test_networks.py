@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.diagnose.explain.explanations import findings, first, one
 from tests.diagnose.explain.test_screens import SANDBOX
-from tests.explanations import findings, first, one
-from tests.scenes import Scene, ago, event
+from tests.diagnose.scenes import Scene, ago, event
 from tests.worlds import network
 from webhook.core import names
 from webhook.diagnose.explain.explanation import explain

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.explanations import findings, texts
-from tests.scenes import PROFILES, Scene, ago
+from tests.diagnose.explain.explanations import findings, texts
+from tests.diagnose.scenes import PROFILES, Scene, ago
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.core.profiles import parse_profiles

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.explanations import findings, first, one
-from tests.scenes import Scene, event, plugin_gone
+from tests.diagnose.explain.explanations import findings, first, one
+from tests.diagnose.scenes import Scene, event, plugin_gone
 
 
 def test_devices_that_are_all_taken() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.explanations import findings, first, one, texts
-from tests.scenes import Scene, node
+from tests.diagnose.explain.explanations import findings, first, one, texts
+from tests.diagnose.scenes import Scene, node
 from webhook.core.model import Object
 
 

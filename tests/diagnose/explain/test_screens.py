@@ -13,7 +13,7 @@ from collections.abc import Callable
 import pytest
 
 from tests import ROOT
-from tests.scenes import PROFILES, SPACE, Scene, ago, event, node
+from tests.diagnose.scenes import PROFILES, SPACE, Scene, ago, event, node
 from tests.worlds import network
 from webhook import __version__
 from webhook.cli.explain import print_explanation

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.explanations import findings, one, texts
-from tests.scenes import Scene, ago
+from tests.diagnose.explain.explanations import findings, one, texts
+from tests.diagnose.scenes import Scene, ago
 
 
 def test_a_wait_that_nothing_explains() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.kinds import PLAIN, find, workload, wrapped
+from tests.dry_run.templates.kinds import PLAIN, find, workload, wrapped
 from webhook.core import podspec
 
 

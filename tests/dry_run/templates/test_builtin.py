@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.kinds import PLAIN, container, find, template, workload
+from tests.dry_run.templates.kinds import PLAIN, container, find, template, workload
 
 
 def test_keeps_a_pod_as_it_was_saved() -> None:

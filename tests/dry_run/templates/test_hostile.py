@@ -8,13 +8,13 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.dry_run.templates.kinds import runtime, train_job
 from tests.dry_run.templates.test_kinds import SHOWN
 from tests.dry_run.templates.test_pods import CASES
-from tests.kinds import runtime, train_job
 from webhook.core.errors import InputError
 from webhook.core.model import Object
 from webhook.core.pod_check import check_pod
-from webhook.dry_run.templates import find_templates
+from webhook.dry_run.templates import Templates, find_templates
 
 PATCHED = train_job(
     podTemplateOverrides=[
@@ -74,6 +74,18 @@ def places(value: Any) -> Any:
         yield from places(item)
 
 
+def check(found: Templates) -> None:
+    """Fail where a pod is none that admission would take, or something is left out without a reason."""
+    for each in found.pods:
+        json.dumps(check_pod(each.pod))
+        assert each.source
+        assert each.pod["metadata"]["namespace"] == each.namespace
+        assert each.pod["spec"]["containers"]
+    for ignored in found.ignored:
+        assert ignored.source
+        assert ignored.message
+
+
 @settings(max_examples=600, deadline=None)
 @given(broken())
 def test_survives_broken_manifests(documents: list[Any]) -> None:
@@ -81,30 +93,43 @@ def test_survives_broken_manifests(documents: list[Any]) -> None:
         found = find_templates(documents)
     except InputError:
         return
-    for each in found.pods:
-        json.dumps(check_pod(each.pod))
-        assert each.source
-        assert each.pod["metadata"]["namespace"] == each.namespace
-        assert each.pod["spec"]["containers"]
+    check(found)
+
+
+KEYS = st.sampled_from(["metadata", "spec", "template", "containers", "podSpec", "items", "name"])
+KINDS = st.sampled_from(["Pod", "Job", "PodList", "List", "Deployment", "Unknown"])
+VALUE = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(KEYS, inner, max_size=5)
+        | st.fixed_dictionaries(
+            {"kind": KINDS | inner}, optional={"apiVersion": st.just("v1"), "items": inner, "spec": inner}
+        )
+        | st.just({"containers": [{"name": "main", "image": "x"}]})
+    ),
+    max_leaves=25,
+)
+
+
+def objects_in(value: Any) -> int:
+    """Count the objects of an input; a list, of Kubernetes' kinds or not, is none but what it holds."""
+    if isinstance(value, dict) and str(value.get("kind")).endswith("List") and isinstance(value.get("items"), list):
+        value = value["items"]
+    return sum(map(objects_in, value)) if isinstance(value, list) else 1
 
 
 @settings(max_examples=200, deadline=None)
-@given(
-    st.recursive(
-        st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-        lambda inner: (
-            st.lists(inner, max_size=3)
-            | st.dictionaries(
-                st.sampled_from(
-                    ["kind", "apiVersion", "metadata", "spec", "template", "containers", "podSpec", "items", "name"]
-                ),
-                inner,
-                max_size=5,
-            )
-        ),
-        max_leaves=25,
-    )
-)
-def test_survives_objects_of_any_shape(value: Any) -> None:
+@given(VALUE)
+def test_says_of_every_object_of_any_shape_what_becomes_of_it(value: Any) -> None:
     found = find_templates([value])
-    assert found.pods or found.ignored or isinstance(value, list) or value.get("items") == []
+    check(found)
+    assert len(found.pods) + len(found.ignored) >= objects_in(value)
+
+
+def test_takes_what_is_whole_beside_what_is_none() -> None:
+    whole = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "main", "image": "x"}]}}
+    listed = {"apiVersion": "v1", "kind": "PodList", "items": [whole, None]}
+    found = find_templates([[{"apiVersion": "v1", "kind": "Pod", **whole}, 5], listed])
+    check(found)
+    assert (len(found.pods), len(found.ignored)) == (2, 2)

@@ -6,7 +6,18 @@ from typing import Any
 
 import pytest
 
-from tests.kinds import PLAIN, container, find, jobset, mpi_job, pytorch_job, template, volcano_job, workload, wrapped
+from tests.dry_run.templates.kinds import (
+    PLAIN,
+    container,
+    find,
+    jobset,
+    mpi_job,
+    pytorch_job,
+    template,
+    volcano_job,
+    workload,
+    wrapped,
+)
 from webhook.core.model import Object
 
 IGNORED: dict[str, tuple[Any, str, str, bool]] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.kinds import find, jobset, names
+from tests.dry_run.templates.kinds import find, jobset, names
 
 
 def test_leaves_a_jobsets_pods_without_names_where_it_says_so() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kinds import (
+from tests.dry_run.templates.kinds import (
     DL_ROLES,
     PLAIN,
     ROLES,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kinds import DL_ROLES, PLAIN, TORCH_ROLES, env, find, names, workload
+from tests.dry_run.templates.kinds import DL_ROLES, PLAIN, TORCH_ROLES, env, find, names, workload
 
 
 def test_completes_other_jobs_of_kubedl() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.kinds import ROLES, container, elastic_job, env, find, pytorch_job, template
+from tests.dry_run.templates.kinds import ROLES, container, elastic_job, env, find, pytorch_job, template
 from webhook.core import podspec
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.kinds import container, env, find, template, workload
+from tests.dry_run.templates.kinds import container, env, find, template, workload
 
 
 def test_wraps_what_the_user_set_after_the_variables_of_leaderworkerset() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.kinds import find, mpi_job, template, workload
+from tests.dry_run.templates.kinds import find, mpi_job, template, workload
 from webhook.core import podspec
 
 

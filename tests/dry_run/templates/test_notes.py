@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kinds import PLAIN, find, workload
+from tests.dry_run.templates.kinds import PLAIN, find, workload
 from webhook.core.model import Object
 from webhook.core.names import PROFILE
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.kinds import container, find, template
+from tests.dry_run.templates.kinds import container, find, template
 from webhook.dry_run.templates import find_templates, parse_documents
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.kinds import DL_ROLES, ROLES, TORCH_ROLES, container, template, workload
+from tests.dry_run.templates.kinds import DL_ROLES, ROLES, TORCH_ROLES, container, template, workload
 from tests.pods import FIXTURES, load
 from webhook.core.model import Object
 from webhook.core.workloads import TrainingPod, recognise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.kinds import container, find, ray, template, workload
+from tests.dry_run.templates.kinds import container, find, ray, template, workload
 from webhook.core.workloads import recognise
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from tests.dry_run.templates.kinds import PLAIN, find, names, volcano_job
 from tests.dry_run.templates.test_ignored import IGNORED
 from tests.dry_run.templates.test_kinds import SHOWN
-from tests.kinds import PLAIN, find, names, volcano_job
 from webhook.core.errors import InputError
 
 

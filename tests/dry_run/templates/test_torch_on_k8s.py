@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.kinds import container, find, template, workload
+from tests.dry_run.templates.kinds import container, find, template, workload
 
 
 def test_puts_the_arguments_of_torchelastic_first() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kinds import container, env, find, names, runtime, template, train_job
+from tests.dry_run.templates.kinds import container, env, find, names, runtime, template, train_job
 from webhook.core import podspec
 from webhook.core.model import Object
 from webhook.core.workloads import TrainingPod, recognise

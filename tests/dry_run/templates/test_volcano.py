@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kinds import container, env, find, template, volcano_job
+from tests.dry_run.templates.kinds import container, env, find, template, volcano_job
 from webhook.core import podspec
 from webhook.core.model import Object
 

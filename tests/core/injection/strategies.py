@@ -6,7 +6,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.builders import Step, attachment, carry_out, minimal_container, minimal_pod, plan, profile
+from tests.core.builders import Step, attachment, carry_out, plan, profile
+from tests.pods import minimal_container, minimal_pod
 from webhook.core import names
 from webhook.core.errors import Denied
 from webhook.core.model import Object

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tests.scenes import Scene
+from tests.diagnose.scenes import Scene
 from webhook.core.finding import Finding
 from webhook.diagnose.explain.explanation import explain
 

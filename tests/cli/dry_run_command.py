@@ -7,7 +7,7 @@ from pathlib import Path
 import yaml
 from click.testing import CliRunner, Result
 
-from tests.dry_runs import OBJECTS
+from tests.dry_run.runs import OBJECTS
 from tests.fake_apiserver import FakeApiServer
 from tests.pods import FIXTURES
 from webhook.cli import main

@@ -1,8 +1,7 @@
-"""Build pods, profiles and plans: a plain one, with the one thing changed that a test is about."""
+"""Build networks, profiles and plans: a plain one, with the one thing changed that a test is about; carry out a step of it."""
 
 from __future__ import annotations
 
-import copy
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -20,22 +19,6 @@ from webhook.core.profiles import Profile
 from webhook.core.workloads.training_pod import TrainingPod
 
 Step = Callable[[Draft, Plan], Iterable[Decision]]
-
-
-def minimal_container(name: str = "trainer", /, **tweaks: Any) -> Object:
-    """Return a container with nothing but name and image, and *tweaks* as further fields."""
-    return {"name": name, "image": "registry.example.com/train:1", **copy.deepcopy(tweaks)}
-
-
-def minimal_pod(*containers_of_pod: Object, metadata: Object | None = None, **tweaks: Any) -> Object:
-    """Return a pod of one container ``trainer``, or of the given ones; *tweaks* are fields of its spec."""
-    spec = {"containers": list(copy.deepcopy(containers_of_pod)) or [minimal_container()], **copy.deepcopy(tweaks)}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": "train-0", "namespace": "research", **copy.deepcopy(metadata or {})},
-        "spec": spec,
-    }
 
 
 def network(name: str = "default/rail-0", **tweaks: Any) -> NetworkDefinition:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 from urllib.parse import unquote
 
 from hypothesis import strategies as st
 
-from tests.scenes import NOW, PROFILES, Scene, ago
+from tests.diagnose.scenes import NOW, PROFILES, Scene, ago
 from webhook.core import names, podspec
 from webhook.core.model import Object
 from webhook.kube.connection import Connection, RequestFailed, Response
@@ -121,8 +121,8 @@ def cluster_of(scene: Scene) -> HostileConnection:
     return HostileConnection(objects, "research")
 
 
-def spoil_an_answer(connection: HostileConnection, data: st.DataObject) -> None:
-    """Answer one of the requests that were sent so far with what is none."""
-    asked = data.draw(st.sampled_from(sorted(set(connection.asked))))
+def spoil_an_answer(connection: HostileConnection, requests: Sequence[str], data: st.DataObject) -> None:
+    """Answer one of the *requests* with what is none."""
+    asked = data.draw(st.sampled_from(requests))
     status, body = data.draw(st.sampled_from([0, 401, *STATUSES])), data.draw(st.sampled_from(BODIES))
     connection.spoil = lambda request, *answer: (status, body) if request == asked else answer
