@@ -192,7 +192,7 @@ def test_before_installation_it_finds_what_is_missing(check: Check, profiles: Ca
     assert found.status == 1
     assert found.told("fail") == [
         "profile bad: network default/nope: does not exist",
-        "profile bad: rdma/nope: of 1 node none offers it",
+        "profile bad: rdma/nope: a pod takes 1, and none of 1 node offers it",
     ]
 
 
@@ -212,7 +212,7 @@ def test_finds_a_healthy_installation_in_order(check: Check, healthy: Installati
         "configuration",
         "deployments",
         "devices",
-        "earlier-pods",
+        "injection",
         "injectors",
         "lease",
         "multus",
@@ -315,7 +315,7 @@ def test_finds_pods_from_before_the_label(check: Check, healthy: Installation, c
         sent = {"apiVersion": "v1", "kind": "Pod", "metadata": kept, "spec": {"containers": containers}}
         answer = healthy.api.create(sent, name)
         assert answer.status == 201, answer.message
-    assert check().told("warn", "earlier-pods") == []
+    assert check().told("warn", "injection") == []
     with labelled(healthy.api, name, **{names.PROFILE: "rdma-shared"}):
         found = check()
     assert found.status == 0
@@ -563,7 +563,7 @@ def test_finds_a_stripped_ca_bundle_and_a_gone_controller(check: Check, healthy:
     assert found.told("fail", "certificates") == [
         "caBundle of pods.fabric-injector.io: is empty: API servers refuse the webhook, and every pod of a labelled namespace"
     ]
-    assert found.told("fail", "lease")[0].startswith("Lease fabric-injector/fabric-injector: nobody holds it")
+    assert found.told("fail", "lease")[0].startswith("Lease fabric-injector/fabric-injector: is held by no controller")
     (line,) = found.told("fail", "reachability")
     assert "cannot be called: " in line
 

@@ -179,9 +179,9 @@ def test_the_document_names_members_and_findings(explain: Explain, research: str
     }
     assert found["members"][0]["wait"].endswith(" d")
     assert found["summary"]["fail"] == 1
-    assert set(found["findings"][0]) == {"level", "topic", "subject", "message", "action"}
+    assert set(found["findings"][0]) == {"level", "code", "topic", "subject", "message", "action"}
     topics = {finding["topic"] for finding in found["findings"]}
-    assert topics == {"controller", "wait", "injection"}, "as injected, a pod gets nothing else in a second pass"
+    assert topics == {"lease", "wait", "injection"}, "as injected, a pod gets nothing else in a second pass"
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_finds_the_job_by_each_of_its_names(
     found = explain.document(*(word.replace("{key}", key) for word in target), "-n", research)
     assert found["jobs"] == [key]
     assert [member["pod"] for member in found["members"]] == ["bert-master-0", "bert-worker-0"]
-    assert found["findings"][0]["topic"] == "controller"
+    assert found["findings"][0]["code"] == "lease-stale"
 
 
 def test_a_rank_zero_from_before_the_label_is_found(api: Client, explain: Explain, namespace: NamespaceFactory) -> None:
@@ -276,7 +276,7 @@ def test_one_who_may_read_pods_alone_is_told_what_is_unknown(
         "profiles",
         f"network {NETWORK}",
     }
-    assert found["findings"][0]["topic"] == "controller"
+    assert found["findings"][0]["code"] == "controller-silent"
     api.ensure({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "nobody"}}, research)
     done = explain("job/bert", "-n", research, token=cluster.service_account_token(research, "nobody"))
     assert done.returncode == 2

@@ -17,6 +17,7 @@ from webhook.core.profiles import parse_profiles
 from webhook.core.review import decide
 from webhook.diagnose.explain.judgement import ReadWorld
 from webhook.diagnose.explain.reading import Reading
+from webhook.diagnose.nodes import read_node
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 SPACE = "research"
@@ -177,7 +178,7 @@ class Scene:
             "owner": self.owner,
             "labels": self.labels,
             "events": tuple(self.events),
-            "nodes": tuple(self.nodes),
+            "nodes": tuple(map(read_node, self.nodes)),
             "networks": self.networks,
             "profiles": self.profiles,
             "lease": self.lease,

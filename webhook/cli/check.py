@@ -20,7 +20,7 @@ from webhook.cli.options import (
     webhook_configuration_option,
 )
 from webhook.core.errors import InputError, Unavailable
-from webhook.core.finding import count, exit_status, worst_first
+from webhook.diagnose.finding import count, exit_status, worst_first
 
 if TYPE_CHECKING:
     from webhook.diagnose.check import ProfilesRead, Progress

@@ -22,8 +22,9 @@ from webhook.cli.options import (
     unusable,
 )
 from webhook.core.errors import ProfilesError, WebhookError
-from webhook.core.finding import Finding, exit_status
 from webhook.core.printable import printable
+from webhook.diagnose.codes import Code
+from webhook.diagnose.finding import Finding, exit_status
 
 if TYPE_CHECKING:
     from webhook.core.profiles import Profiles
@@ -116,7 +117,7 @@ def print_explanation(explanation: Explanation) -> None:
 
 def _unread_at_once(findings: Sequence[Finding]) -> Iterator[Finding]:
     """Yield the findings, with all that the caller may not read in one, in place of the first: the API server's words are long."""
-    refused = [finding for finding in findings if finding.topic == "unread" and " answered 403" in finding.message]
+    refused = [finding for finding in findings if finding.code is Code.UNREAD and " answered 403" in finding.message]
     for finding in findings:
         if len(refused) < _FEW or finding not in refused:
             yield finding
@@ -124,7 +125,7 @@ def _unread_at_once(findings: Sequence[Finding]) -> Iterator[Finding]:
             parts = ", ".join(sorted(each.subject for each in refused))
             message = f"your account may not read {parts}: what they would tell is unknown"
             action = "ask for get and list of them, or let an administrator run this; -o json holds each answer"
-            yield Finding("warn", "unread", "rights", message, action)
+            yield Finding("warn", Code.UNREAD, "rights", message, action)
 
 
 def _print_members(explanation: Explanation) -> None:

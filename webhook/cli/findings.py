@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from webhook.core.finding import Finding, Level, as_document
 from webhook.core.printable import printable
+from webhook.diagnose.finding import Finding, Level, as_document
 
 _COLOUR: dict[Level, str] = {"ok": "green", "warn": "yellow", "fail": "red"}
 

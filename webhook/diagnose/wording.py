@@ -1,4 +1,4 @@
-"""Write lists that stay short however large the cluster is."""
+"""Write lists, numbers and durations in one way, and short however large the cluster is."""
 
 from __future__ import annotations
 
@@ -7,14 +7,22 @@ from collections.abc import Iterable
 MOST_NAMED = 5
 
 
-def listed(names: Iterable[str], most: int = MOST_NAMED) -> str:
-    """Name the first few: ``a, b and 47 more``."""
+def listed(names: Iterable[str], most: int = MOST_NAMED, between: str = ", ") -> str:
+    """Name the first few: ``a, b and 47 more``, ``a; b; and 47 more``."""
     every = list(names)
     shown = every if len(every) <= most + 1 else every[:most]
     more = len(every) - len(shown)
-    return ", ".join(shown) + (f" and {more} more" if more else "")
+    return between.join(shown) + (f"{between.rstrip(', ')} and {more:,} more" if more else "")
 
 
 def counted(number: int, one: str, many: str = "") -> str:
     """Count things: ``1 node``, ``3 nodes``."""
-    return f"{number} {one if number == 1 else many or one + 's'}"
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def duration(seconds: float) -> str:
+    """Write a duration: ``45 s``, ``12 min``, ``3 h``, ``2 d``."""
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{max(0.0, seconds):.0f} s"

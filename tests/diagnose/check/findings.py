@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from webhook.core.finding import Finding
+from webhook.diagnose.finding import Finding
 
 
 def brief(findings: Iterable[Finding]) -> list[str]:

@@ -9,8 +9,7 @@ import yaml
 from tests import ROOT
 from tests.diagnose.check.findings import brief
 from webhook.core.model import Object
-from webhook.diagnose.check.configuration import check_configuration
-from webhook.diagnose.check.selectors import selects
+from webhook.diagnose.check.configuration import check_configuration, selects
 
 SUBJECT = "MutatingWebhookConfiguration zz-fabric-injector"
 ENTRY = f"{SUBJECT}, webhook pods.fabric-injector.io"

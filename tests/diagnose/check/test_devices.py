@@ -7,7 +7,8 @@ from tests.worlds import network, profiles
 from webhook.core import names
 from webhook.core.networks import define_network
 from webhook.diagnose.check.demand import Demand, find_demands, profile_users
-from webhook.diagnose.check.devices import Node, check_devices, read_node
+from webhook.diagnose.check.devices import check_devices
+from webhook.diagnose.nodes import NodeOffer, read_node
 
 PROFILES = """
 profiles:
@@ -17,13 +18,12 @@ profiles:
 """
 
 
-def node(name: str, *, usable: bool = True, labels: dict[str, str] | None = None, **offered: str) -> Node:
-    return Node(
-        name, labels or {}, {key.replace("__", "/").replace("_", "-"): value for key, value in offered.items()}, usable
-    )
+def node(name: str, *, usable: bool = True, labels: dict[str, str] | None = None, **offered: str) -> NodeOffer:
+    allocatable = {key.replace("__", "/").replace("_", "-"): value for key, value in offered.items()}
+    return NodeOffer(name, labels or {}, allocatable, cordoned=not usable)
 
 
-def look(*nodes: Node, text: str = PROFILES, selector: str = "") -> list[str]:
+def look(*nodes: NodeOffer, text: str = PROFILES, selector: str = "") -> list[str]:
     rdma = network("default/rdma")
     rdma["metadata"]["annotations"] |= {names.NODE_SELECTOR: selector} if selector else {}
     definition = define_network(rdma)
@@ -44,13 +44,21 @@ def test_counts_what_the_nodes_offer() -> None:
 @pytest.mark.parametrize(
     ("nodes", "selector", "expected"),
     [
-        ([], "", "fail profile shared: rdma/hca: of 0 nodes none offers it"),
-        ([node("a"), node("b", rdma__hca="0")], "", "fail profile shared: rdma/hca: of 2 nodes none offers it"),
-        ([node("a", rdma__hca="garbage")], "", "fail profile shared: rdma/hca: of 1 node none offers it"),
+        ([], "", "fail profile shared: rdma/hca: a pod takes 1, and none of 0 nodes offers it"),
+        (
+            [node("a"), node("b", rdma__hca="0")],
+            "",
+            "fail profile shared: rdma/hca: a pod takes 1, and none of 2 nodes offers it",
+        ),
+        (
+            [node("a", rdma__hca="garbage")],
+            "",
+            "fail profile shared: rdma/hca: a pod takes 1, and none of 1 node offers it",
+        ),
         (
             [node("a", rdma__hca="1")],
             "rail=fast",
-            "fail profile shared: rdma/hca: 1 node (a) offers it, and none has label rail=fast",
+            "fail profile shared: rdma/hca: a pod takes 1, and of 1 node with enough of it none has rail=fast",
         ),
         (
             [node("a", rdma__hca="1", labels={"rail": "fast"}), node("b", rdma__hca="9")],
@@ -70,13 +78,21 @@ def test_counts_what_the_nodes_offer() -> None:
     ],
     ids=["no nodes", "none offers", "no quantity", "wrong label", "right label", "cordoned", "one cordoned"],
 )
-def test_judges(nodes: list[Node], selector: str, expected: str) -> None:
+def test_judges(nodes: list[NodeOffer], selector: str, expected: str) -> None:
     assert look(*nodes, text=ONE, selector=selector) == [expected]
 
 
 def test_knows_that_a_pod_is_on_one_node() -> None:
     lines = look(node("a", rdma__hca="3"), node("b", rdma__hca="3"))
-    assert lines[0] == "fail profile shared: rdma/hca: a pod takes 4, and no node has more than 3"
+    assert lines[0] == "fail profile shared: rdma/hca: a pod takes 4, and no node offers more than 3"
+
+
+def test_says_that_the_nodes_with_enough_lack_the_label_though_others_carry_it() -> None:
+    """`explain` says so too, by the same judgement."""
+    nodes = node("small", rdma__hca="1", labels={"rail": "fast"}), node("large", rdma__hca="8")
+    assert look(*nodes, selector="rail=fast")[0] == (
+        "fail profile shared: rdma/hca: a pod takes 4, and of 1 node with enough of it none has rail=fast"
+    )
 
 
 def test_reads_a_node() -> None:
@@ -85,7 +101,8 @@ def test_reads_a_node() -> None:
         "metadata": {"name": "a", "labels": {"x": "y"}},
         "status": {"allocatable": {"rdma/hca": "1"}, "conditions": conditions},
     }
-    assert read_node(obj) == Node("a", {"x": "y"}, {"rdma/hca": "1"}, True)
+    assert read_node(obj) == NodeOffer("a", {"x": "y"}, {"rdma/hca": "1"})
+    assert read_node(obj).usable
     assert not read_node({**obj, "spec": {"unschedulable": True}}).usable
     assert not read_node({"metadata": {"name": "a"}}).usable
 
@@ -108,7 +125,7 @@ def test_tells_a_device_that_namespaces_with_different_networks_share_once() -> 
     assert brief(check_devices(demands, [node("n", rdma__nic="1", rdma__a="1")])) == [
         "ok profile own: rdma/nic: 1 node (n) offers 1 in all; a pod takes 1",
         "ok profile own: rdma/a: 1 node (n) offers 1 in all; a pod takes 1",
-        "fail profile own: rdma/b: of 1 node none offers it",
+        "fail profile own: rdma/b: a pod takes 1, and none of 1 node offers it",
     ]
 
 

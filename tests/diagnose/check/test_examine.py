@@ -10,12 +10,14 @@ from tests.diagnose.check.findings import brief
 from tests.worlds import profiles
 from webhook.core import names
 from webhook.core.errors import Problem
-from webhook.core.finding import exit_status
 from webhook.diagnose.check import examine
+from webhook.diagnose.check.deployments import Deployment
 from webhook.diagnose.check.inventory import Installation, Inventory, ProfilesRead, Subject, Surroundings
 from webhook.diagnose.check.namespaces import LabelledNamespace
 from webhook.diagnose.check.privileges import Access
 from webhook.diagnose.check.reader import Found, Listing
+from webhook.diagnose.codes import Code
+from webhook.diagnose.finding import exit_status
 
 HERE = ProfilesRead("profiles.yaml", profiles("profiles: {plain: {}}"))
 NONE = ProfilesRead("ConfigMap ns/p, profiles.yaml")
@@ -89,8 +91,8 @@ def test_judges_by_the_api_servers_time() -> None:
         configurations=Listing(({"metadata": {"name": names.WEBHOOK_CONFIGURATION}},)), lease=Found(lease)
     )
     lines = brief(examine(inventory(ours=installed, ahead=timedelta(hours=9))))
-    assert lines[0] == "warn this machine: is 9 hours ahead of the API server"
-    assert "ok Lease fabric-injector/fabric-injector: pod-1 leads" in lines
+    assert lines[0] == "warn this machine: is 9 h ahead of the API server"
+    assert "ok Lease fabric-injector/fabric-injector: is held by pod-1" in lines
 
 
 @pytest.mark.parametrize("installed", [True, False])
@@ -105,3 +107,9 @@ def test_misses_multus_where_a_profile_needs_it(installed: bool) -> None:
     none = "NetworkAttachmentDefinitions: are not installed: no network of 1 profile (rail) can exist"
     assert f"fail {missing if installed else none}" in lines
     assert f"fail {none if installed else missing}" not in lines
+
+
+def test_misses_the_configuration_of_an_installation() -> None:
+    installed = Installation(deployments=Listing((Deployment("fabric-injector-webhook", "webhook"),)))
+    [found] = [each for each in examine(inventory(ours=installed)) if each.code is Code.CONFIGURATION_MISSING]
+    assert (found.level, found.subject) == ("fail", "MutatingWebhookConfiguration zz-fabric-injector")

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from tests.diagnose.check.findings import brief
-from webhook.diagnose.check.deployments import Deployment, check_deployments
-from webhook.diagnose.check.own_pods import OwnPod, read_own_pod
+from webhook.diagnose.check.deployments import Deployment, OwnPod, check_deployments, read_own_pod
 
 OWNER = [{"kind": "ReplicaSet", "name": "w-7d4f9"}]
 PULL = {"reason": "ImagePullBackOff", "message": 'Back-off pulling image "registry/fabric-injector:0.2"'}

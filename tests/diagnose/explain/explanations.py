@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tests.diagnose.scenes import Scene
-from webhook.core.finding import Finding
 from webhook.diagnose.explain.explanation import explain
+from webhook.diagnose.finding import Finding
 
 
 def findings(scene: Scene, *topics: str) -> list[Finding]:

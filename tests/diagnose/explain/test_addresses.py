@@ -15,7 +15,7 @@ def test_a_controller_that_lives_and_does_not_tell() -> None:
     scene = Scene()
     scene.wait(scene.pods["bert-worker-1"], ago(minutes=4))
     first, second = findings(scene)
-    assert first.message == "controller c-1 holds it, and has not told 1 pod of this job of rank 0's address"
+    assert first.message == "is held by c-1, which has not told 1 pod of this job of rank 0's address"
     assert second.message == "waits for rank 0's address, for 4 min"
     assert second.level == "warn"
 
@@ -27,7 +27,7 @@ def test_a_controller_that_lives_and_does_not_tell() -> None:
         ({"spec": {"holderIdentity": ""}}, "is held by no controller: nobody tells 1 pod"),
         (
             {"spec": {"holderIdentity": "c-1", "renewTime": "soon"}},
-            "was renewed last at no time that can be read, by c-1, which is gone",
+            "is held by c-1, which renewed it at no time that can be read: nobody tells 1 pod",
         ),
         (None, "1 pod of this job is not told of rank 0's address"),
     ],
@@ -37,7 +37,7 @@ def test_a_controller_that_is_gone(lease: Object | None, told: str) -> None:
     scene = Scene()
     scene.wait(scene.pods["bert-worker-1"], ago(minutes=4))
     scene.lease = lease
-    assert told in one(scene, "controller")
+    assert told in one(scene, "lease", "controller")
 
 
 def test_a_controller_that_is_gone_while_all_is_told() -> None:

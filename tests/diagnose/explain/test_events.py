@@ -53,7 +53,7 @@ def test_our_own_events_of_live_pods_are_told() -> None:
 def test_what_kept_the_owner_from_creating_pods(message: str, told: str) -> None:
     scene = Scene(1)
     scene.events = [event("PyTorchJob", "bert", "FailedCreatePod", message)]
-    assert one(scene, "admission") == f"fail PyTorchJob bert: a pod of it {told}"
+    assert one(scene, "admission", "reachability") == f"fail PyTorchJob bert: a pod of it {told}"
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from tests.diagnose.explain.explanations import findings
 from tests.diagnose.scenes import Scene, node
 from webhook.core.model import Object
 from webhook.diagnose.explain.holders import MOST_NODES, nodes_to_read
-from webhook.diagnose.explain.placement import devices
+from webhook.diagnose.nodes import devices, read_node
 
 TAINT = {"key": "gpu", "value": "a100", "effect": "NoSchedule"}
 
@@ -38,8 +38,8 @@ def action(neighbours: dict[str, tuple[Object, ...]], **changes: Any) -> str:
             "rdma/hca (node-1: 64 of 64 held by ml/c, ml/b-2, ml/b-10)",
         ),
         (
-            {"node-1": tuple(holder(f"b-{number}", 16) for number in range(4))},
-            "rdma/hca (node-1: 64 of 64 held by ml/b-0, ml/b-1, ml/b-2 and 1 more)",
+            {"node-1": tuple(holder(f"b-{number}", 16 if number < 3 else 8) for number in range(5))},
+            "rdma/hca (node-1: 64 of 64 held by ml/b-0, ml/b-1, ml/b-2 and 2 more)",
         ),
         (
             {"node-1": (holder("a", 64),), "node-2": (holder("b", 64),)},
@@ -58,10 +58,10 @@ def test_names_who_holds_the_devices_of_full_nodes(neighbours: dict[str, tuple[O
 def test_names_three_nodes_and_no_more() -> None:
     scene = Scene(0)
     scene.unschedule(scene.master, "0/4 nodes are available: 4 Insufficient rdma/hca.")
-    scene.nodes = [node(f"n{number}", {"rdma/hca": "1"}) for number in range(4)]
-    scene.changes = {"neighbours": {f"n{number}": (holder(f"p{number}", 1),) for number in range(4)}}
+    scene.nodes = [node(f"n{number}", {"rdma/hca": "1"}) for number in range(5)]
+    scene.changes = {"neighbours": {f"n{number}": (holder(f"p{number}", 1),) for number in range(5)}}
     [found] = findings(scene, "scheduling")
-    assert "(n0: 1 of 1 held by ml/p0; n1: 1 of 1 held by ml/p1; n2: 1 of 1 held by ml/p2; …)" in found.action
+    assert "(n0: 1 of 1 held by ml/p0; n1: 1 of 1 held by ml/p1; n2: 1 of 1 held by ml/p2; and 2 more)" in found.action
 
 
 def test_a_resource_that_the_pod_does_not_ask_for_is_held_by_nobody() -> None:
@@ -85,7 +85,8 @@ def test_reads_nodes_that_offer_what_a_waiting_pod_asks_for(change: Object, want
     scene = Scene(0)
     scene.unschedule(scene.master, "")
     scene.master["spec"] |= change
-    assert nodes_to_read([scene.master], [*scene.nodes, node("node-3", {"nvidia.com/gpu": "0"})]) == wanted
+    nodes = [*scene.nodes, node("node-3", {"nvidia.com/gpu": "0"})]
+    assert nodes_to_read([scene.master], map(read_node, nodes)) == wanted
 
 
 def test_names_the_nodes_that_the_pod_chooses_alone() -> None:
@@ -142,7 +143,8 @@ def test_reads_no_node_that_the_pod_cannot_take(spec: Object, tolerations: list[
     scene = Scene(0)
     scene.unschedule(scene.master, "")
     scene.master["spec"]["tolerations"] = tolerations
-    assert nodes_to_read([scene.master], [{**node("node-0"), "spec": spec}]) == (["node-0"] if is_read else [])
+    there = read_node({**node("node-0"), "spec": spec})
+    assert nodes_to_read([scene.master], [there]) == (["node-0"] if is_read else [])
 
 
 def test_names_no_holder_of_a_node_that_only_another_pod_can_take() -> None:
@@ -198,11 +200,11 @@ def test_reads_nothing_for_a_pod_that_has_ended() -> None:
     scene = Scene(0)
     scene.unschedule(scene.master, "")
     scene.master["status"]["phase"] = "Failed"
-    assert nodes_to_read([scene.master], scene.nodes) == []
+    assert nodes_to_read([scene.master], map(read_node, scene.nodes)) == []
 
 
 def test_reads_no_more_nodes_than_an_example_needs() -> None:
     scene = Scene(0)
     scene.unschedule(scene.master, "")
-    found = nodes_to_read([scene.master], [node(f"node-{number}") for number in reversed(range(12))])
+    found = nodes_to_read([scene.master], [read_node(node(f"node-{number}")) for number in reversed(range(12))])
     assert found == [f"node-{number}" for number in range(MOST_NODES)]

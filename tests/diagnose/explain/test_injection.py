@@ -12,9 +12,12 @@ from webhook.core.model import Object
 from webhook.core.profiles import parse_profiles
 from webhook.diagnose.explain.explanation import explain
 from webhook.diagnose.explain.reading import Unread
+from webhook.diagnose.injected import lacks_injection
 
 CHECK = "see fabric-injector check, which tells whether the webhook is called; then restart the job"
-RESTART = "restart the job; where that does not help, see fabric-injector check"
+RESTART = (
+    "restart the job; where that does not help, see fabric-injector check, which tells whether the webhook is called"
+)
 
 
 def test_a_pod_of_an_unlabelled_namespace() -> None:
@@ -38,6 +41,16 @@ def test_a_pod_of_no_training_system() -> None:
     assert one(scene, "injection").startswith(
         "fail pod bert-worker-0: not injected: a plain pod, of no training system that is known; label the pod"
     )
+
+
+def test_a_pod_without_injection_that_is_being_deleted_is_nobodys_fault() -> None:
+    """`check` passes it over too."""
+    scene = Scene(1)
+    pod = scene.created(1)
+    pod["metadata"]["deletionTimestamp"] = ago(minutes=1)
+    scene.pods["bert-worker-0"] = pod
+    assert not lacks_injection(pod)
+    assert findings(scene, "injection") == []
 
 
 def test_a_job_that_opted_out_is_as_it_should_be() -> None:
@@ -65,7 +78,7 @@ def test_a_namespace_that_only_observes() -> None:
     scene = Scene()
     scene.labels[names.MODE] = "observe"
     scene.pods = {"bert-worker-0": scene.created(1)}
-    assert one(scene, "injection") == (
+    assert one(scene, "namespaces") == (
         "warn pod bert-worker-0: nothing was injected: label fabric-injector.io/mode of namespace research only observes"
     )
 

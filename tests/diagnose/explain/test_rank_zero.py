@@ -11,6 +11,7 @@ from tests.diagnose.scenes import PROFILES, Scene, ago
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.core.profiles import parse_profiles
+from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.explanation import explain
 
 APART = PROFILES + "  apart: {rendezvous: {enabled: false}}"
@@ -112,12 +113,12 @@ LACKS = "lacks label fabric-injector.io/job or annotation fabric-injector.io/ren
         (
             while_the_namespace_observes,
             "nothing was injected: label fabric-injector.io/mode of namespace research only observes",
-            "remove the label, then restart the job",
+            Code.NAMESPACE_OBSERVES.action,
         ),
         (
             profiles_unread,
             "nothing was injected; why cannot be told",
-            "name the profiles file by --profiles, and see that namespace research carries fabric-injector.io/profile",
+            Code.NOT_INJECTED_UNKNOWN.action,
         ),
         (
             of_a_profile_without_rendezvous,

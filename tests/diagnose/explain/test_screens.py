@@ -18,13 +18,13 @@ from tests.worlds import network
 from webhook import __version__
 from webhook.cli.explain import print_explanation
 from webhook.core import names
-from webhook.core.finding import exit_status
 from webhook.core.model import Object
 from webhook.core.profiles import parse_profiles
 from webhook.core.review import decide
 from webhook.diagnose.explain.explanation import Explanation, explain
 from webhook.diagnose.explain.judgement import ReadWorld
 from webhook.diagnose.explain.reading import Unread
+from webhook.diagnose.finding import exit_status
 
 FOLDER = ROOT / "tests/cases" / "explain"
 DENIED = 'Error creating: admission webhook "pods.fabric-injector.io" denied the request: '

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 
 from certs.faults import Fault, leaf_of, pair_faults, trust_faults, valid_authorities
-from webhook.core.finding import Finding
+from webhook.diagnose.codes import Code
+from webhook.diagnose.finding import Finding
 from webhook.kube.webhook_configuration import WebhookConfiguration
 
-TOPIC = "certificates"
+_REFUSED = "API servers refuse the webhook, and every pod of a labelled namespace"
 
 
 def check_certificates(
@@ -21,48 +22,42 @@ def check_certificates(
     for entry in configuration.entries:
         if not valid_authorities(entry.ca_bundle, now):
             what = "holds no CA that is valid now" if entry.ca_bundle else "is empty"
-            found.append(_untrusting(f"caBundle of {entry.name}", what, configuration.keeper))
+            action = f"{_keeper(configuration.keeper)} fills it in within seconds: is it running?"
+            subject = f"caBundle of {entry.name}"
+            found.append(Finding("fail", Code.CA_BUNDLE_UNUSABLE, subject, f"{what}: {_REFUSED}", action))
     if data is not None:
-        found += [_finding(fault, title) for fault in pair_faults(data, now)]
+        for fault in pair_faults(data, now):
+            subject = f"{title}, {fault.subject}"
+            found.append(Finding("fail", Code.CERTIFICATE_UNUSABLE, subject, fault.message, fault.action))
         known = {finding.subject for finding in found}
         for entry in configuration.entries:
-            for fault in trust_faults(leaf_of(data), entry.name, entry.ca_bundle, entry.host, now):
-                if fault.subject not in known:  # an empty caBundle is told once
-                    found.append(_distrusted(fault, title, configuration.keeper))
+            faults = trust_faults(leaf_of(data), entry.name, entry.ca_bundle, entry.host, now)
+            fresh = (fault for fault in faults if fault.subject not in known)  # an empty caBundle is told once
+            found += [_distrusted(fault, title, configuration.keeper) for fault in fresh]
     if found:
         yield from found
         return
     leaf = leaf_of(data) if data is not None else None
     if leaf is not None:
         ends = f"{leaf.not_valid_after_utc:%Y-%m-%d}"
-        yield Finding("ok", TOPIC, title, f"is valid until {ends}, and caBundle trusts it{kept}")
+        yield Finding("ok", Code.CERTIFICATE_VALID, title, f"is valid until {ends}, and caBundle trusts it{kept}")
     else:
-        yield Finding("ok", TOPIC, f"caBundle of {configuration.name}", f"holds a CA that is valid{kept}")
+        yield Finding(
+            "ok", Code.CERTIFICATE_VALID, f"caBundle of {configuration.name}", f"holds a CA that is valid{kept}"
+        )
 
 
 def check_absent(title: str, *, keeper: str) -> Finding:
     """Say what it means that there is no Secret."""
-    who = keeper or "the controller"
-    return Finding("fail", TOPIC, title, "does not exist: the webhook has no certificate", f"is {who} running?")
-
-
-def _finding(fault: Fault, title: str) -> Finding:
-    return Finding("fail", TOPIC, f"{title}, {fault.subject}", fault.message, fault.action)
-
-
-def _untrusting(subject: str, what: str, keeper: str) -> Finding:
-    message = f"{what}: API servers refuse the webhook, and every pod of a labelled namespace"
-    return Finding(
-        "fail", TOPIC, subject, message, f"{keeper or 'the controller'} fills it in within seconds: is it running?"
-    )
+    message = "does not exist: the webhook has no certificate"
+    return Finding("fail", Code.CERTIFICATE_MISSING, title, message, f"is {_keeper(keeper)} running?")
 
 
 def _distrusted(fault: Fault, title: str, keeper: str) -> Finding:
     subject = f"{title}, {fault.subject}" if fault.subject.startswith("tls") else fault.subject
-    return Finding(
-        "fail",
-        TOPIC,
-        subject,
-        f"{fault.message}: API servers refuse the webhook, and every pod of a labelled namespace",
-        f"{keeper or 'the controller'} repairs it within seconds: is it running?",
-    )
+    action = f"{_keeper(keeper)} repairs it within seconds: is it running?"
+    return Finding("fail", Code.CERTIFICATE_UNTRUSTED, subject, f"{fault.message}: {_REFUSED}", action)
+
+
+def _keeper(keeper: str) -> str:
+    return keeper or "the controller"

@@ -6,34 +6,38 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from webhook.core import names
-from webhook.core.finding import Finding, Level
 from webhook.core.model import Object
-from webhook.diagnose.check.selectors import selects
+from webhook.diagnose.codes import Code
+from webhook.diagnose.finding import Finding, Level
 
-TOPIC = "configuration"
 MOST_SECONDS = 10
 """Longest timeout that is no fault: a webhook that hangs holds every pod of a labelled namespace up for so long."""
 NAME_LABEL = "kubernetes.io/metadata.name"
 """Label that the API server puts on every namespace."""
-_SHIPPED: Mapping[str, tuple[frozenset[str], Level, str, str]] = {
+_SHIPPED: Mapping[str, tuple[frozenset[str], Level, Code, str]] = {
     "failurePolicy": (
         frozenset({"Fail"}),
         "warn",
+        Code.FAILURE_POLICY_CHANGED,
         "while the webhook cannot be asked, pods train over the pod network, and nobody is told",
-        "set Fail, unless failing open was chosen on purpose",
     ),
     "reinvocationPolicy": (
         frozenset({"IfNeeded"}),
         "warn",
+        Code.REINVOCATION_POLICY_CHANGED,
         "containers that later webhooks add get neither variables nor devices",
-        "set IfNeeded",
     ),
-    "matchPolicy": (frozenset({"Equivalent"}), "warn", "pods of other API versions are not sent", "set Equivalent"),
+    "matchPolicy": (
+        frozenset({"Equivalent"}),
+        "warn",
+        Code.MATCH_POLICY_CHANGED,
+        "pods of other API versions are not sent",
+    ),
     "sideEffects": (
         frozenset({"None", "NoneOnDryRun"}),
         "fail",
+        Code.SIDE_EFFECTS_CHANGED,
         "dry runs of pods are refused",
-        "set None",
     ),
 }
 
@@ -72,7 +76,7 @@ def check_configuration(configuration: Object, own_namespace: str, services: Seq
     for entry in entries_of(configuration):
         found += _fields(entry, f"{subject}, webhook {entry.get('name')}")
         found += _client(entry, f"{subject}, webhook {entry.get('name')}", own_namespace, services)
-    yield from found or [Finding("ok", TOPIC, subject, "selects and behaves as shipped")]
+    yield from found or [Finding("ok", Code.CONFIGURATION_AS_SHIPPED, subject, "selects and behaves as shipped")]
 
 
 def _reach(configuration: Object, subject: str, own_namespace: str) -> Iterator[Finding]:
@@ -84,33 +88,35 @@ def _reach(configuration: Object, subject: str, own_namespace: str) -> Iterator[
 
     if not called(labelled):
         message = f"no webhook of it is called for pods of a namespace with label {names.PROFILE}"
-        yield Finding("fail", TOPIC, subject, message, "apply the shipped configuration again: rules, selectors")
+        yield Finding("fail", Code.WEBHOOK_NEVER_CALLED, subject, message)
     if called({NAME_LABEL: "training"}):
         message = "is called for every pod of unlabelled namespaces too: a failure of the webhook stops them"
-        yield Finding("fail", TOPIC, subject, message, f"let namespaceSelector ask that {names.PROFILE} exists")
+        yield Finding("fail", Code.UNLABELLED_CALLED, subject, message)
     if called(labelled, {names.PROFILE: names.PROFILE_NONE}):
         message = f"is called for pods that opted out (label {names.PROFILE}: {names.PROFILE_NONE})"
-        yield Finding("warn", TOPIC, subject, message, "apply the shipped objectSelector again")
+        yield Finding("warn", Code.OPTED_OUT_CALLED, subject, message)
     for namespace in ("kube-system", own_namespace):
         if called({names.PROFILE: "a", NAME_LABEL: namespace}):
             message = f"would be called for pods of {namespace} if somebody labelled it, and could then stop itself"
-            yield Finding("warn", TOPIC, subject, message, f"exclude {NAME_LABEL} {namespace} in namespaceSelector")
+            action = f"exclude {NAME_LABEL} {namespace} in namespaceSelector"
+            yield Finding("warn", Code.SYSTEM_CALLED, subject, message, action)
 
 
 def _fields(entry: Object, subject: str) -> Iterator[Finding]:
-    for field, (right, level, consequence, action) in _SHIPPED.items():
+    for field, (right, level, code, consequence) in _SHIPPED.items():
         value = entry.get(field)
         if value not in right:
-            yield Finding(level, TOPIC, subject, f"{field} is {value}: {consequence}", action)
+            yield Finding(level, code, subject, f"{field} is {value}: {consequence}")
     seconds = entry.get("timeoutSeconds")
     if isinstance(seconds, int) and seconds > MOST_SECONDS:
         message = f"timeoutSeconds is {seconds}: a webhook that hangs holds each pod up for so long"
-        yield Finding("warn", TOPIC, subject, message, "set 5")
+        yield Finding("warn", Code.TIMEOUT_LONG, subject, message)
     if "v1" not in (entry.get("admissionReviewVersions") or ()):
-        yield Finding("fail", TOPIC, subject, "admissionReviewVersions lacks v1, the only one answered", "set [v1]")
+        message = "admissionReviewVersions lacks v1, the only one answered"
+        yield Finding("fail", Code.REVIEW_VERSION_MISSING, subject, message)
     if "kubernetes.io/config.mirror" not in str(entry.get("matchConditions")):
         message = "no matchCondition leaves mirror pods alone: a kubelet's static pods in labelled namespaces are sent"
-        yield Finding("warn", TOPIC, subject, message, "apply the shipped matchConditions again")
+        yield Finding("warn", Code.MIRROR_PODS_CALLED, subject, message)
 
 
 def _client(entry: Object, subject: str, own_namespace: str, services: Sequence[str] | None) -> Iterator[Finding]:
@@ -120,23 +126,48 @@ def _client(entry: Object, subject: str, own_namespace: str, services: Sequence[
         url = client.get("url") or ""
         yield from _path("/" + url.partition("://")[2].partition("/")[2], subject, "url")
         message = f"calls {url}, not a Service: whoever answers there sees and changes every pod that is sent"
-        yield Finding("warn", TOPIC, subject, message, "apply the shipped clientConfig again, unless that was chosen")
+        yield Finding("warn", Code.WEBHOOK_BY_URL, subject, message)
         return
     named = f"{service.get('namespace')}/{service.get('name')}"
     if service.get("namespace") != own_namespace:
         message = f"calls Service {named}, and what was looked at is in namespace {own_namespace}"
-        yield Finding("warn", TOPIC, subject, message, f"give --namespace {service.get('namespace')}")
+        action = f"give --namespace {service.get('namespace')}"
+        yield Finding("warn", Code.WEBHOOK_ELSEWHERE, subject, message, action)
     elif services is not None and service.get("name") not in services:
-        yield Finding(
-            "fail", TOPIC, subject, f"calls Service {named}, which does not exist", "apply the manifests again"
-        )
+        yield Finding("fail", Code.SERVICE_MISSING, subject, f"calls Service {named}, which does not exist")
     yield from _path(service.get("path"), subject, "service.path")
 
 
 def _path(path: object, subject: str, field: str) -> Iterator[Finding]:
     if path != "/mutate":
-        yield Finding("fail", TOPIC, subject, f"calls path {path}", f"let clientConfig.{field} end in /mutate")
+        action = f"let clientConfig.{field} end in /mutate"
+        yield Finding("fail", Code.WEBHOOK_PATH_WRONG, subject, f"calls path {path}", action)
 
 
 def _covers(listed: object, wanted: str) -> bool:
     return isinstance(listed, list) and (wanted in listed or "*" in listed)
+
+
+def selects(selector: object, labels: Mapping[str, str]) -> bool:
+    """Tell whether the LabelSelector chooses *labels*; one that is missing or empty chooses all.
+
+    Source: k8s.io/apimachinery pkg/labels/selector.go, Requirement.Matches.
+    """
+    chosen: Mapping[str, Any] = selector if isinstance(selector, dict) else {}
+    equal = (chosen.get("matchLabels") or {}).items() <= labels.items()
+    return equal and all(_matches(each, labels) for each in chosen.get("matchExpressions") or ())
+
+
+def _matches(requirement: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    key, values = requirement.get("key") or "", requirement.get("values") or ()
+    match requirement.get("operator"):
+        case "In":
+            return key in labels and labels[key] in values
+        case "NotIn":
+            return key not in labels or labels[key] not in values
+        case "Exists":
+            return key in labels
+        case "DoesNotExist":
+            return key not in labels
+        case _:
+            return False

@@ -1,4 +1,4 @@
-"""Look at the two Deployments: which they are, whether they are ready, and where they find the profiles."""
+"""Look at the two Deployments: which they are, whether their pods are ready, and where they find the profiles."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from webhook.core import names
-from webhook.core.finding import Finding
 from webhook.core.model import Object
-from webhook.diagnose.check.own_pods import OwnPod
+from webhook.diagnose.codes import Code
+from webhook.diagnose.finding import Finding
 from webhook.diagnose.wording import counted
 
-TOPIC = "deployments"
 PROFILES = (names.PROFILES_CONFIG_MAP, names.PROFILES_FILE)
 """ConfigMap and key where the profiles are, unless the webhook's Deployment says otherwise."""
 
@@ -51,6 +50,13 @@ class Deployment:
     keeps_certificates: bool = True
 
 
+class OwnPod(NamedTuple):
+    """Hold whose pod it is (a ReplicaSet's name), and *why* it is not ready; empty where it is."""
+
+    owner: str
+    why: str
+
+
 def read_deployment(obj: Object) -> Deployment | None:
     """Keep what matters; None for a Deployment that runs neither ``serve`` nor ``control``."""
     metadata, spec, status = obj.get("metadata") or {}, obj.get("spec") or {}, obj.get("status") or {}
@@ -75,20 +81,27 @@ def read_deployment(obj: Object) -> Deployment | None:
     return None
 
 
+def read_own_pod(obj: Object) -> OwnPod | None:
+    """Keep what matters, as `kubectl describe` would tell it; None for a pod that is not a ReplicaSet's, or is being deleted."""
+    metadata = obj["metadata"]
+    owner = next((each for each in metadata.get("ownerReferences") or () if each.get("kind") == "ReplicaSet"), None)
+    if owner is None or metadata.get("deletionTimestamp"):
+        return None
+    return OwnPod(owner.get("name") or "", _reason(obj.get("status") or {}))
+
+
 def check_deployments(deployments: Sequence[Deployment], pods: Sequence[OwnPod], namespace: str) -> Iterator[Finding]:
     """Say of both whether they run, and why not."""
     for role in _TASKS:
         found = [each for each in deployments if each.role == role]
         if not found:
-            action = "apply the manifests again, or give --namespace"
             message = f"there is none in namespace {namespace}: {_TASKS[role]}"
-            yield Finding("fail", TOPIC, f"Deployment of the {role}", message, action)
+            yield Finding("fail", Code.DEPLOYMENT_MISSING, f"Deployment of the {role}", message)
         for each in found:
             yield _look(each, _why(each, pods), namespace)
     if len({each.image for each in deployments}) > 1:
         images = ", ".join(f"{each.name}: {each.image}" for each in deployments)
-        action = "fine during an upgrade (controller first); finish it"
-        yield Finding("warn", TOPIC, "Deployments", f"run different images ({images})", action)
+        yield Finding("warn", Code.IMAGES_DIFFER, "Deployments", f"run different images ({images})")
 
 
 def _why(deployment: Deployment, pods: Sequence[OwnPod]) -> str:
@@ -102,18 +115,18 @@ def _look(deployment: Deployment, why: str, namespace: str) -> Finding:
     told = f"{deployment.ready} of {counted(deployment.wanted, 'replica')} ready"
     if deployment.ready == 0:
         action = f"look at `kubectl -n {namespace} describe pods`, and at their logs"
-        return Finding("fail", TOPIC, subject, f"{told}{why}: {_TASKS[deployment.role]}", action)
+        return Finding("fail", Code.DEPLOYMENT_DOWN, subject, f"{told}{why}: {_TASKS[deployment.role]}", action)
     if deployment.ready < deployment.wanted:
         action = f"look at `kubectl -n {namespace} get pods`"
-        return Finding("warn", TOPIC, subject, f"{told}{why}", action)
+        return Finding("warn", Code.DEPLOYMENT_DEGRADED, subject, f"{told}{why}", action)
     if deployment.waiting:
         waiting = f"{counted(deployment.waiting, 'pod')} of image {deployment.image} not ready{why}"
         message = f"{told}, but its rollout is not done: {waiting}"
         action = f"wait; if it stays so, look at `kubectl -n {namespace} describe pods`: is the image the right one?"
-        return Finding("warn", TOPIC, subject, message, action)
+        return Finding("warn", Code.ROLLOUT_UNFINISHED, subject, message, action)
     if deployment.wanted < 2:
-        return Finding("warn", TOPIC, subject, f"{told}: nobody takes over while its node fails", "set replicas: 2")
-    return Finding("ok", TOPIC, subject, told)
+        return Finding("warn", Code.REPLICA_SINGLE, subject, f"{told}: nobody takes over while its node fails")
+    return Finding("ok", Code.DEPLOYMENT_READY, subject, told)
 
 
 def _profiles(pod: Object, container: Object, arguments: Sequence[str]) -> ConfigMapKey | None:
@@ -141,3 +154,24 @@ def _option(container: Object, arguments: Sequence[str], option: str, variable: 
             return argument.partition("=")[2]
     variables = {each.get("name"): each.get("value") or "" for each in container.get("env") or ()}
     return variables.get(variable, "")
+
+
+def _reason(status: Object) -> str:
+    conditions = {each.get("type"): each for each in status.get("conditions") or ()}
+    if (conditions.get("Ready") or {}).get("status") == "True":
+        return ""
+    scheduled = conditions.get("PodScheduled") or {}
+    if scheduled.get("status") == "False":
+        return _told(scheduled)
+    for container in [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]:
+        waiting = (container.get("state") or {}).get("waiting") or {}
+        ended = (container.get("lastState") or {}).get("terminated") or {}
+        if ended.get("exitCode"):
+            return f"container {container.get('name')} ended with {ended['exitCode']}, {container.get('restartCount')} restarts"
+        if waiting.get("message"):
+            return _told(waiting)
+    return "not ready yet"
+
+
+def _told(holder: Object) -> str:
+    return ": ".join(str(holder[key]) for key in ("reason", "message") if holder.get(key))

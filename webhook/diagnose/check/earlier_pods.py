@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 
 from webhook.core import names, podspec
 from webhook.core.errors import MalformedReview
-from webhook.core.finding import Finding
 from webhook.core.model import Object, Reason
 from webhook.core.pod_check import check_pod
 from webhook.core.workloads import NotTraining, TrainingPod, recognise
 from webhook.diagnose.check.namespaces import LabelledNamespace
+from webhook.diagnose.codes import Code
+from webhook.diagnose.finding import Finding
+from webhook.diagnose.injected import is_out_of_reach, lacks_injection
 from webhook.diagnose.wording import counted, listed
-
-TOPIC = "earlier-pods"
 
 
 @dataclass(slots=True)
@@ -27,17 +27,16 @@ class _Found:
 def may_be_earlier(pod: Object, namespaces: Mapping[str, LabelledNamespace]) -> bool:
     """Tell by a pod's metadata alone whether the whole pod is worth reading: a training system's, in a labelled namespace."""
     namespace = namespaces.get(_namespace(pod))
-    if namespace is None or not namespace.profile or namespace.observes or not _is_uninjected(pod):
+    if namespace is None or not namespace.profile or namespace.observes or not lacks_injection(pod):
         return False
     found = recognise(pod)
     return isinstance(found, TrainingPod) or found.reason is not Reason.UNKNOWN_SYSTEM
 
 
 def is_unreached(pod: Object, namespaces: Mapping[str, LabelledNamespace]) -> bool:
-    """Tell whether the pod carries the label in a namespace that does not, where the webhook may never be called for it."""
+    """Tell a pod without injection that carries the label in a namespace that does not."""
     namespace = namespaces.get(_namespace(pod))
-    outside = namespace is None or names.PROFILE not in namespace.labels
-    return outside and names.PROFILE in podspec.labels(pod) and _is_uninjected(pod)
+    return is_out_of_reach(pod, namespace.labels if namespace else None) and lacks_injection(pod)
 
 
 def check_earlier_pods(pods: Iterable[Object], unreached: Sequence[Object] = ()) -> Iterator[Finding]:
@@ -53,17 +52,14 @@ def check_earlier_pods(pods: Iterable[Object], unreached: Sequence[Object] = ())
         )
         if found.masters:
             message += f", rank 0 among them ({listed(found.masters)}): pods that such a job gets from now on wait for it in vain"
-        action = "restart these jobs: they were created before the namespace was labelled, or while the webhook was not called"
-        yield Finding("warn", TOPIC, f"namespace {namespace}", message, action)
+        yield Finding("warn", Code.WEBHOOK_MISSED, f"namespace {namespace}", message)
     if not spaces:
-        yield Finding(
-            "ok", TOPIC, "training pods", "none of the unfinished ones in labelled namespaces is without injection"
-        )
+        message = "none of the unfinished ones in labelled namespaces is without injection"
+        yield Finding("ok", Code.ALL_INJECTED, "training pods", message)
     if unreached:
         shown = listed(f"{_namespace(pod)}/{podspec.display_name(pod)}" for pod in unreached)
         message = f"{counted(len(unreached), 'pod')} not injected, in namespaces without the label: {shown}"
-        action = "label the namespaces too, or add the component that reaches labelled pods everywhere"
-        yield Finding("warn", TOPIC, f"pods with label {names.PROFILE}", message, action)
+        yield Finding("warn", Code.WEBHOOK_OUT_OF_REACH, f"pods with label {names.PROFILE}", message)
 
 
 def _note(found: _Found, pod: Object, member: TrainingPod) -> None:
@@ -81,12 +77,6 @@ def _member(pod: Object) -> TrainingPod | None:
     except MalformedReview:
         return None
     return None if isinstance(found, NotTraining) else found
-
-
-def _is_uninjected(pod: Object) -> bool:
-    metadata = pod.get("metadata") or {}
-    opted_out = podspec.labels(pod).get(names.PROFILE) == names.PROFILE_NONE
-    return names.STATUS not in podspec.annotations(pod) and not opted_out and not metadata.get("deletionTimestamp")
 
 
 def _namespace(pod: Object) -> str:

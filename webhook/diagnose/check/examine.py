@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.core import names
-from webhook.core.finding import Finding
 from webhook.core.model import Object
 from webhook.diagnose.check import certificates, multus, reachability
 from webhook.diagnose.check.configuration import check_configuration, entries_of
@@ -14,14 +13,15 @@ from webhook.diagnose.check.deployments import check_deployments
 from webhook.diagnose.check.devices import check_devices
 from webhook.diagnose.check.earlier_pods import check_earlier_pods, is_unreached
 from webhook.diagnose.check.injectors import check_injectors
-from webhook.diagnose.check.inventory import Inventory
+from webhook.diagnose.check.inventory import Inventory, ProfilesRead
 from webhook.diagnose.check.namespaces import NEVER_REACHED, check_namespaces
 from webhook.diagnose.check.networks import check_networks
 from webhook.diagnose.check.privileges import check_account, check_installer, check_policies
-from webhook.diagnose.check.profiles import check_profiles
 from webhook.diagnose.check.quotas import check_kueue, check_resource_quotas, check_volcano
 from webhook.diagnose.check.timing import check_clock, check_lease
-from webhook.diagnose.check.unread import check_unread
+from webhook.diagnose.codes import Code
+from webhook.diagnose.finding import Finding
+from webhook.diagnose.wording import counted, listed
 from webhook.kube.webhook_configuration import read_webhook_configuration
 
 
@@ -31,12 +31,30 @@ def examine(inventory: Inventory) -> list[Finding]:
     demands = _demands(inventory)
     return [
         check_clock(inventory.here, inventory.server_time),
-        *check_profiles(inventory.profiles, is_installed=is_installed),
+        *_profiles(inventory.profiles, is_installed=is_installed),
         *_fabric(inventory, demands),
         *(_installation(inventory) if is_installed else _before_installation(inventory)),
         *_workloads(inventory, demands, is_installed=is_installed),
-        *check_unread(inventory),
+        *_unread(inventory),
     ]
+
+
+def _profiles(read: ProfilesRead, *, is_installed: bool) -> Iterator[Finding]:
+    """Tell each fault with its line; profiles that could not be read are told with all else that could not be."""
+    if read.profiles is not None:
+        named = f": {listed(sorted(read.profiles.profiles), 10)}" if read.profiles.profiles else ""
+        message = f"{counted(len(read.profiles.profiles), 'profile')}, valid{named}"
+        yield Finding("ok", Code.PROFILES_VALID, read.source, message)
+    for fault in read.faults:
+        subject = f"{read.source}, line {fault.line}"
+        yield Finding("fail", Code.PROFILE_INVALID, subject, f"{fault.path}: {fault.message}")
+    if read.profiles is None and not read.faults and not read.problem:
+        if is_installed:
+            yield Finding("fail", Code.PROFILES_MISSING, read.source, "does not exist")
+        else:
+            message = "does not exist yet, so that neither networks nor devices were looked for"
+            action = "give --profiles FILE to look at yours before installation"
+            yield Finding("warn", Code.PROFILES_MISSING, read.source, message, action)
 
 
 def _fabric(inventory: Inventory, demands: list[Demand]) -> Iterator[Finding]:
@@ -59,7 +77,7 @@ def _before_installation(inventory: Inventory) -> Iterator[Finding]:
     subject = inventory.subject
     yield Finding(
         "ok",
-        "installation",
+        Code.NOT_INSTALLED,
         "fabric-injector",
         f"is not installed yet (no MutatingWebhookConfiguration {subject.configuration}, no Deployment in namespace "
         f"{subject.namespace}): its configuration, certificates, Deployments, Lease and accounts are looked at once it is",
@@ -84,7 +102,7 @@ def _installation(inventory: Inventory) -> Iterator[Finding]:
     elif not ours.configurations.problem:
         message = "does not exist: the API servers send no pod to the webhook, and training pods stay as they are"
         title = f"MutatingWebhookConfiguration {subject.configuration}"
-        yield Finding("fail", "configuration", title, message, "apply the manifests; it comes last")
+        yield Finding("fail", Code.CONFIGURATION_MISSING, title, message)
     if not ours.lease.problem:
         title = f"Lease {subject.namespace}/fabric-injector"
         yield check_lease(ours.lease.value, title, inventory.now)
@@ -121,6 +139,32 @@ def _workloads(inventory: Inventory, demands: list[Demand], *, is_installed: boo
         labelled = {each.name: each for each in around.namespaces.items}
         unreached = [pod for pod in around.pods.items if is_unreached(pod, labelled)]
         yield from check_earlier_pods(around.earlier_pods.items, unreached)
+
+
+def _unread(inventory: Inventory) -> Iterator[Finding]:
+    """Warn of each kind that could not be read: a check that was left out must not look like one that went well."""
+    ours, around = inventory.installation, inventory.surroundings
+    problems = {
+        "namespaces": around.namespaces.problem,
+        "profiles": inventory.profiles.problem,
+        "networks": around.networks.problem,
+        "nodes": around.nodes.problem,
+        "DaemonSets, for Multus": around.daemon_sets.problem,
+        "webhook configurations": ours.configurations.problem,
+        "Deployments": ours.deployments.problem,
+        "own pods": ours.pods.problem,
+        "Services": ours.services.problem,
+        "certificates": ours.secret.problem,
+        "Lease": ours.lease.problem,
+        "admission policies": ours.policies.problem or ours.bindings.problem,
+        "ResourceQuotas": around.quotas.problem,
+        "Kueue's queues": around.cluster_queues.problem or around.local_queues.problem,
+        "Volcano's queues": around.volcano_queues.problem,
+        "pods": around.pods.problem or around.earlier_pods.problem,
+    }
+    for what, problem in problems.items():
+        if problem:
+            yield Finding("warn", Code.UNREAD, what, f"could not look: {problem}")
 
 
 def _users(inventory: Inventory) -> dict[str, list[str]]:

@@ -6,12 +6,11 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from webhook.core.finding import Finding
 from webhook.core.model import Object
 from webhook.diagnose.check.configuration import entries_of, matches_pod_creation
+from webhook.diagnose.codes import Code
+from webhook.diagnose.finding import Finding
 from webhook.diagnose.wording import counted, listed
-
-TOPIC = "injectors"
 
 
 class _Known(NamedTuple):
@@ -23,13 +22,12 @@ class _Known(NamedTuple):
     action: str
 
 
-_APART = "keep the labelled namespaces out of its namespaceSelector, or of this one"
 _COLLIDING = (
     _Known(
         re.compile("network-resources-injector"),
         "network-resources-injector (SR-IOV operator, OpenShift Virtualization, or by itself)",
         "asks for the devices of a pod's networks too: it counts what the pod itself names, and this webhook what is there then",
-        _APART,
+        Code.INJECTOR_COLLIDES.action,
     ),
     _Known(
         re.compile("spiderpool|spidernet"),
@@ -67,21 +65,21 @@ def check_injectors(configurations: Iterable[Object], own: str) -> Iterator[Find
         known = next((each for each in _COLLIDING if each.pattern.search(texts)), None)
         if "fabric-injector" in texts:
             message = "calls fabric-injector too: every pod is sent twice"
-            yield Finding(
-                "fail", TOPIC, subject, message, f"delete it, or give --webhook-configuration in place of {own}"
-            )
+            action = f"delete it, or give --webhook-configuration in place of {own}"
+            yield Finding("fail", Code.INSTALLED_TWICE, subject, message, action)
         elif known is not None:
-            yield Finding("warn", TOPIC, subject, f"is {known.title}: it {known.does}", known.action)
+            yield Finding("warn", Code.INJECTOR_COLLIDES, subject, f"is {known.title}: it {known.does}", known.action)
         elif name.startswith(_BEFORE) and name > own:
             message = f"is called after {own}, which reads what it writes on pods"
-            yield Finding("warn", TOPIC, subject, message, "rename ours, so that its name comes last")
+            yield Finding("warn", Code.INJECTOR_CALLED_LATER, subject, message)
         else:
             others.append(name)
     if others:
         message = f"{listed(others)} {'changes' if len(others) == 1 else 'change'} pods too; no collision is known"
-        yield Finding("ok", TOPIC, counted(len(others), "other configuration"), message)
+        yield Finding("ok", Code.INJECTORS_HARMLESS, counted(len(others), "other configuration"), message)
     else:
-        yield Finding("ok", TOPIC, "other webhooks", "no other changes pods without a collision being told above")
+        message = "no other changes pods without a collision being told above"
+        yield Finding("ok", Code.INJECTORS_HARMLESS, "other webhooks", message)
 
 
 def _service(entry: Object) -> str:

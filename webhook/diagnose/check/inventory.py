@@ -11,15 +11,14 @@ from webhook.core import names
 from webhook.core.errors import Problem
 from webhook.core.model import NetworkDefinition, Object
 from webhook.core.profiles import Profiles
-from webhook.diagnose.check.deployments import Deployment, Role
-from webhook.diagnose.check.devices import Node
+from webhook.diagnose.check.deployments import Deployment, OwnPod, Role
 from webhook.diagnose.check.multus_settings import Configuration, DaemonSet
 from webhook.diagnose.check.namespaces import LabelledNamespace
-from webhook.diagnose.check.own_pods import OwnPod
 from webhook.diagnose.check.privileges import Access, Answer
 from webhook.diagnose.check.quotas import Quota
 from webhook.diagnose.check.reachability import Attempt
 from webhook.diagnose.check.reader import Found, Listing
+from webhook.diagnose.nodes import NodeOffer
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +81,7 @@ class Surroundings(NamedTuple):
 
     namespaces: Listing[LabelledNamespace] = Listing()
     networks: Listing[NetworkDefinition] = Listing()
-    nodes: Listing[Node] = Listing()
+    nodes: Listing[NodeOffer] = Listing()
     daemon_sets: Listing[DaemonSet] = Listing()
     multus: tuple[Configuration, ...] = ()
     quotas: Listing[Quota] = Listing()

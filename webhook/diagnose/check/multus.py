@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from webhook.core.finding import Finding
 from webhook.core.profiles import Profiles
 from webhook.diagnose.check.multus_settings import Configuration, DaemonSet
+from webhook.diagnose.codes import Code
+from webhook.diagnose.finding import Finding
 from webhook.diagnose.wording import counted, listed
 
-TOPIC = "multus"
 _AUTOMATIC = "default"
 """Namespace that is open to others where none is named. Source: multus-cni pkg/types/conf.go, defaultNonIsolatedNamespace."""
 
@@ -21,13 +21,11 @@ def check_multus(
     for each in daemon_sets or ():
         told = f"is Multus, ready on {each.ready} of {counted(each.wanted, 'node')}"
         if each.ready >= each.wanted > 0:
-            yield Finding("ok", TOPIC, each.title, told)
+            yield Finding("ok", Code.MULTUS_READY, each.title, told)
         else:
-            action = "pods on the other nodes get no second network: look at its pods"
-            yield Finding("warn", TOPIC, each.title, told, action)
+            yield Finding("warn", Code.MULTUS_DEGRADED, each.title, told)
     if daemon_sets is not None and not daemon_sets:
-        action = "see that it runs on every node with a fabric, if not as a DaemonSet then as part of the node's image"
-        yield Finding("warn", TOPIC, "Multus", "no DaemonSet of it was found", action)
+        yield Finding("warn", Code.MULTUS_UNSEEN, "Multus", "no DaemonSet of it was found")
     if profiles is not None:
         yield from _compare(list(configurations), profiles)
 
@@ -36,12 +34,11 @@ def check_absent(profiles: Profiles | None) -> Iterator[Finding]:
     """Say what it means that NetworkAttachmentDefinitions are not installed."""
     asking = [each.name for each in profiles.profiles.values() if each.networks] if profiles else []
     subject = "NetworkAttachmentDefinitions"
-    action = "install Multus, for instance by NVIDIA's network operator"
     if asking:
         message = f"are not installed: no network of {counted(len(asking), 'profile')} ({listed(asking)}) can exist"
-        yield Finding("fail", TOPIC, subject, message, action)
+        yield Finding("fail", Code.MULTUS_MISSING, subject, message)
     else:
-        yield Finding("warn", TOPIC, subject, "are not installed: no pod can have a second network", action)
+        yield Finding("warn", Code.MULTUS_MISSING, subject, "are not installed: no pod can have a second network")
 
 
 def _compare(configurations: Sequence[Configuration], profiles: Profiles) -> Iterator[Finding]:
@@ -56,7 +53,7 @@ def _compare(configurations: Sequence[Configuration], profiles: Profiles) -> Ite
         told = "is set" if theirs else ("is not set" if said else "is not written, and its default is false,")
         yield Finding(
             "fail" if theirs else "warn",
-            TOPIC,
+            Code.ISOLATION_DIFFERS,
             subject,
             f"is {str(ours.namespace_isolation).lower()} in the profiles file, but {told} in {source}",
             f"write multus: {{namespaceIsolation: {str(theirs).lower()}}} in the profiles file",
@@ -65,12 +62,12 @@ def _compare(configurations: Sequence[Configuration], profiles: Profiles) -> Ite
         named = {name for each in said for name in each.global_namespaces}
         yield from _compare_globals(named or {_AUTOMATIC}, profiles)
     else:
-        yield Finding("ok", TOPIC, subject, f"is false, as in {source}")
+        yield Finding("ok", Code.ISOLATION_AGREES, subject, f"is false, as in {source}")
     for each in configurations:
         if each.default_networks is not None and each.default_networks != ours.default_networks:
             yield Finding(
                 "fail",
-                TOPIC,
+                Code.DEFAULT_NETWORKS_DIFFER,
                 "multus.defaultNetworks",
                 f"is {ours.default_networks} in the profiles file, and {each.default_networks} in {each.source}: interfaces are "
                 "counted wrongly",
@@ -83,12 +80,12 @@ def _compare_globals(theirs: set[str], profiles: Profiles) -> Iterator[Finding]:
     subject = "multus.globalNamespaces"
     if wrong := sorted(ours - theirs):
         message = f"names {listed(wrong)}, which Multus keeps apart: pods would wait for networks that it refuses"
-        yield Finding("fail", TOPIC, subject, message, f"write {sorted(theirs)}")
+        yield Finding("fail", Code.GLOBAL_NAMESPACES_EXCESSIVE, subject, message, f"write {sorted(theirs)}")
     elif missing := sorted(theirs - ours):
         message = f"lacks {listed(missing)}, which Multus opens: pods that use their networks are denied"
-        yield Finding("warn", TOPIC, subject, message, f"write {sorted(theirs)}")
+        yield Finding("warn", Code.GLOBAL_NAMESPACES_LACKING, subject, message, f"write {sorted(theirs)}")
     else:
-        yield Finding("ok", TOPIC, subject, "is as Multus has it")
+        yield Finding("ok", Code.GLOBAL_NAMESPACES_AGREE, subject, "is as Multus has it")
 
 
 def _unknown(profiles: Profiles) -> Iterator[Finding]:
@@ -107,9 +104,7 @@ def _unknown(profiles: Profiles) -> Iterator[Finding]:
         message = (
             f"is false in the profiles file; Multus' own setting cannot be seen, and {listed(elsewhere)} depend on it"
         )
-        action = "look at namespaceIsolation in Multus' configuration on a node; OpenShift sets it"
-        yield Finding("warn", TOPIC, subject, message, action)
+        yield Finding("warn", Code.ISOLATION_UNKNOWN, subject, message)
     else:
-        yield Finding(
-            "ok", TOPIC, subject, "cannot be compared with Multus' own setting; no network of a profile depends on it"
-        )
+        message = "cannot be compared with Multus' own setting; no network of a profile depends on it"
+        yield Finding("ok", Code.ISOLATION_IRRELEVANT, subject, message)

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from webhook.core import names
-from webhook.core.finding import Finding, Level
 from webhook.core.injection.ipc_lock import REFUSING_LEVELS
 from webhook.core.model import Object
 from webhook.core.profiles import Profile, Profiles
+from webhook.diagnose.codes import Code
+from webhook.diagnose.finding import Finding, Level
 from webhook.diagnose.wording import listed
 
-TOPIC = "namespaces"
 NEVER_REACHED = ("kube-system",)
 
 
@@ -40,8 +40,9 @@ class _Remark(NamedTuple):
     """Say what holds for every namespace that it holds for, in the same words."""
 
     level: Level
+    code: Code
     message: str
-    action: str = ""
+    action: str | None = None
 
 
 def read_namespace(obj: Object) -> LabelledNamespace | None:
@@ -62,10 +63,9 @@ def check_namespaces(
         for remark in _look(namespace, profiles, own_namespace):
             alike.setdefault(remark, []).append(namespace.name)
     if not alike:
-        action = f"kubectl label namespace NAME {names.PROFILE}=PROFILE, while no training job runs there"
-        yield Finding("ok", TOPIC, "namespaces", f"none carries the label {names.PROFILE} yet", action)
+        yield Finding("ok", Code.NAMESPACES_UNLABELLED, "namespaces", f"none carries the label {names.PROFILE} yet")
     for remark, where in alike.items():
-        yield Finding(remark.level, TOPIC, _subject(where), remark.message, remark.action)
+        yield Finding(remark.level, remark.code, _subject(where), remark.message, remark.action)
 
 
 def _subject(where: Sequence[str]) -> str:
@@ -75,25 +75,20 @@ def _subject(where: Sequence[str]) -> str:
 def _look(namespace: LabelledNamespace, profiles: Profiles | None, own_namespace: str) -> Iterator[_Remark]:
     mode = namespace.labels.get(names.MODE)
     if mode is not None and mode != names.MODE_OBSERVE:
-        yield _Remark(
-            "warn",
-            f"label {names.MODE}: {mode} means nothing",
-            f"write {names.MODE_OBSERVE}, or remove it; pods are changed meanwhile",
-        )
+        message = f"label {names.MODE}: {mode} means nothing"
+        yield _Remark("warn", Code.MODE_UNKNOWN, message)
     name = namespace.profile
     if not name:
         return
     if namespace.name in (*NEVER_REACHED, own_namespace):
-        yield _Remark(
-            "warn",
-            f"carries the label {names.PROFILE}, but its pods are never sent to the webhook",
-            "remove the label",
-        )
+        message = f"carries the label {names.PROFILE}, but its pods are never sent to the webhook"
+        yield _Remark("warn", Code.NAMESPACE_EXCLUDED, message)
         return
     profile = profiles.profiles.get(name) if profiles else None
     if profiles is not None and profile is None:
         yield _Remark(
             "fail",
+            Code.PROFILE_UNKNOWN,
             f"no profile is named {name!r}: every training pod is denied",
             f"use one of: {listed(sorted(profiles.profiles)) or 'none, for the profiles file is empty'}",
         )
@@ -103,41 +98,27 @@ def _look(namespace: LabelledNamespace, profiles: Profiles | None, own_namespace
 
 def _of_profile(namespace: LabelledNamespace, profile: Profile) -> Iterator[_Remark]:
     if profile.allowed_namespaces is not None and namespace.name not in profile.allowed_namespaces:
-        yield _Remark(
-            "fail",
-            f"profile {profile.name} is not for it: every training pod is denied",
-            "add it to the profile's allowedNamespaces, or use another profile",
-        )
+        message = f"profile {profile.name} is not for it: every training pod is denied"
+        yield _Remark("fail", Code.PROFILE_NOT_ALLOWED, message)
         return
     if namespace.observes:
-        yield _Remark(
-            "warn",
-            f"only observes (label {names.MODE}): pods of profile {profile.name} are neither changed nor denied",
-            "remove the label once what is logged is as you want it",
-        )
+        message = f"only observes (label {names.MODE}): pods of profile {profile.name} are neither changed nor denied"
+        yield _Remark("warn", Code.NAMESPACE_OBSERVES, message)
     level = namespace.labels.get(names.POD_SECURITY_ENFORCE, "")
     if profile.ipc_lock and level in REFUSING_LEVELS:
         yield _pod_security(profile, level)
     elif not namespace.observes:
-        yield _Remark("ok", f"uses profile {profile.name}")
+        yield _Remark("ok", Code.NAMESPACE_READY, f"uses profile {profile.name}")
 
 
 def _pod_security(profile: Profile, level: str) -> _Remark:
     found = f"enforces PodSecurity {level}, which refuses IPC_LOCK of profile {profile.name}"
     if profile.pod_security == "skip":
-        return _Remark(
-            "warn",
-            f"{found}: pods get none (podSecurity: skip), and registering RDMA memory may fail",
-            f"raise the nodes' memlock limit, or label it {names.POD_SECURITY_ENFORCE}=privileged",
-        )
+        message = f"{found}: pods get none (podSecurity: skip), and registering RDMA memory may fail"
+        action = f"raise the nodes' memlock limit, or label it {names.POD_SECURITY_ENFORCE}=privileged"
+        return _Remark("warn", Code.POD_SECURITY_REFUSES, message, action)
     if profile.pod_security == "ignore":
-        return _Remark(
-            "warn",
-            f"{found}: its pods are refused unless PodSecurity exempts them (podSecurity: ignore)",
-            "see that the exemption is there, or use podSecurity: skip",
-        )
-    return _Remark(
-        "fail",
-        f"{found}: every training pod is denied",
-        f"label it {names.POD_SECURITY_ENFORCE}=privileged, or write ipcLock: false or podSecurity: skip in the profile",
-    )
+        message = f"{found}: its pods are refused unless PodSecurity exempts them (podSecurity: ignore)"
+        action = "see that the exemption is there, or use podSecurity: skip"
+        return _Remark("warn", Code.POD_SECURITY_REFUSES, message, action)
+    return _Remark("fail", Code.POD_SECURITY_REFUSES, f"{found}: every training pod is denied")

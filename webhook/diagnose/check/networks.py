@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from webhook.core import names
 from webhook.core.errors import Denied
-from webhook.core.finding import Finding
 from webhook.core.model import NetworkDefinition, Reason
 from webhook.core.networks import Attachment
 from webhook.core.profiles import Profile, ProfileNetwork, Profiles
 from webhook.diagnose.check.demand import NOWHERE, attach, places, wanted
+from webhook.diagnose.codes import Code
+from webhook.diagnose.finding import Finding
 from webhook.diagnose.wording import listed
 
-TOPIC = "networks"
-
 Definitions = Mapping[tuple[str, str], NetworkDefinition]
+
+
+class _Fault(NamedTuple):
+    """Say what is wrong with a network, in words that hold for every namespace."""
+
+    code: Code
+    message: str
+    action: str | None = None
 
 
 def check_networks(
@@ -45,8 +53,8 @@ def _look(
         subject = f"profile {profile.name}: default network {profile.annotations[names.DEFAULT_NETWORK]}"
     elif network.namespace is None and not namespaces:
         message = "is looked for in each namespace that uses the profile; none does yet"
-        return [Finding("ok", TOPIC, subject, message)], []
-    faults: dict[tuple[str, str], list[str]] = {}
+        return [Finding("ok", Code.NETWORK_UNUSED, subject, message)], []
+    faults: dict[_Fault, list[str]] = {}
     attached: list[Attachment] = []
     for namespace in places(network, profiles.multus, namespaces):
         try:
@@ -64,44 +72,43 @@ def _look(
         told = {fault: () if is_same_for_all else tuple(where) for fault, where in faults.items()}
         return [_failure(subject, fault, where) for fault, where in told.items()], attached
     if network is None:
-        return [Finding("ok", TOPIC, subject, "exists")], []  # ranks do not meet on it, and it needs no device
+        return [
+            Finding("ok", Code.NETWORK_EXISTS, subject, "exists")
+        ], []  # ranks do not meet on it, and it needs no device
     return [_fitting(profile, subject, attached)], attached
 
 
-def _fault(denied: Denied, profiles: Profiles, definition: NetworkDefinition | None) -> tuple[str, str]:
-    """Say what is wrong, and what to do, in words that hold for every namespace."""
+def _fault(denied: Denied, profiles: Profiles, definition: NetworkDefinition | None) -> _Fault:
     match denied.reason:
         case Reason.NETWORK_ABSENT:
-            return "does not exist", "create the NetworkAttachmentDefinition, or correct the name"
+            return _Fault(Code.NETWORK_MISSING, "does not exist")
         case Reason.NETWORK_ISOLATED:
             usable = listed(profiles.multus.global_namespaces) or "none"
-            return (
-                "is in another namespace than the pods, which multus.namespaceIsolation forbids",
-                f"move it to one of multus.globalNamespaces ({usable}) or to the pods' own, or correct both settings",
+            message = "is in another namespace than the pods, which multus.namespaceIsolation forbids"
+            action = (
+                f"move it to one of multus.globalNamespaces ({usable}) or to the pods' own, or correct both settings"
             )
+            return _Fault(Code.NETWORK_ISOLATED, message, action)
         case Reason.BAD_RESOURCE if definition is not None:
-            return (
-                f"has an {definition.problem or definition.resource_problem}",
-                "correct the NetworkAttachmentDefinition",
-            )
+            message = f"has an {definition.problem or definition.resource_problem}"
+            return _Fault(Code.NETWORK_UNUSABLE, message, "correct the NetworkAttachmentDefinition")
         case _:
-            return denied.message.removeprefix("pod *: "), "correct the profile, or the network"
+            return _Fault(Code.NETWORK_UNUSABLE, denied.message.removeprefix("pod *: "))
 
 
-def _failure(subject: str, fault: tuple[str, str], namespaces: Sequence[str]) -> Finding:
-    message, action = fault
+def _failure(subject: str, fault: _Fault, namespaces: Sequence[str]) -> Finding:
     where = [namespace for namespace in namespaces if namespace != NOWHERE]
-    return Finding("fail", TOPIC, subject, f"{message} (for pods of {listed(where)})" if where else message, action)
+    message = f"{fault.message} (for pods of {listed(where)})" if where else fault.message
+    return Finding("fail", fault.code, subject, message, fault.action)
 
 
 def _fitting(profile: Profile, subject: str, attached: Sequence[Attachment]) -> Finding:
     resources = dict.fromkeys(f"{name} x{count}" for each in attached for name, count in each.resources)
     if resources or profile.resources:
         told = f"asks for {listed(resources)}" if resources else f"the profile asks for {listed(profile.resources)}"
-        return Finding("ok", TOPIC, subject, f"exists; {told}")
+        return Finding("ok", Code.NETWORK_EXISTS, subject, f"exists; {told}")
     message = "exists, but neither it nor the profile names a device: pods get an interface without RDMA"
-    action = "write resource: beside the network in the profile, unless the network is for IP alone"
-    return Finding("warn", TOPIC, subject, message, action)
+    return Finding("warn", Code.NETWORK_WITHOUT_DEVICE, subject, message)
 
 
 def _addresses(profile: Profile, attached: Sequence[Attachment], *, broken: bool) -> Iterator[Finding]:
@@ -113,5 +120,4 @@ def _addresses(profile: Profile, attached: Sequence[Attachment], *, broken: bool
     if not any(each.network.has_ipam for each in usable):
         named = f"its rendezvous network {wanted}" if wanted else "none of its networks"
         message = f"{named} {'gives no' if wanted else 'gives'} addresses (no ipam): ranks meet on the pod network"
-        action = "give the network's configuration an ipam, or write rendezvous: {enabled: false} in the profile"
-        yield Finding("warn", TOPIC, f"profile {profile.name}", message, action)
+        yield Finding("warn", Code.NETWORK_WITHOUT_ADDRESSES, f"profile {profile.name}", message)

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from webhook.core import names
-from webhook.core.finding import Finding
 from webhook.core.model import Object
 from webhook.diagnose.check.deployments import Role
+from webhook.diagnose.codes import Code
+from webhook.diagnose.finding import Finding
 from webhook.diagnose.wording import listed
 
-TOPIC = "privileges"
 _ADMISSION = "admissionregistration.k8s.io"
 _RBAC = "rbac.authorization.k8s.io"
 
@@ -136,26 +136,24 @@ def check_account(
     unknown = [access for access, answer in (*lacking.items(), *excess.items()) if answer == "unknown"]
     if missing:
         action = f"apply rbac-{role}.yaml of the manifests again"
-        yield Finding("fail", TOPIC, subject, f"may not {listed(missing)}", action)
+        yield Finding("fail", Code.PRIVILEGES_LACKING, subject, f"may not {listed(missing)}", action)
     if surplus:
-        action = "look for a role binding beside the shipped ones, and remove it"
-        yield Finding("warn", TOPIC, subject, f"may {listed(surplus)}, which it does not need", action)
+        message = f"may {listed(surplus)}, which it does not need"
+        yield Finding("warn", Code.PRIVILEGES_EXCESSIVE, subject, message)
     if unknown:
         message = "could not look: what it may do is told only to who may create subjectaccessreviews"
-        yield Finding("warn", TOPIC, subject, message, "run check as an administrator")
+        yield Finding("warn", Code.PRIVILEGES_UNKNOWN, subject, message)
     elif not missing and not surplus:
-        yield Finding(
-            "ok", TOPIC, subject, f"may do all {len(lacking)} things that it needs, and nothing dangerous besides"
-        )
+        message = f"may do all {len(lacking)} things that it needs, and nothing dangerous besides"
+        yield Finding("ok", Code.PRIVILEGES_RIGHT, subject, message)
 
 
 def check_installer(answers: Mapping[Access, Answer]) -> Finding:
     """Say before installation whether the caller may install."""
     missing = [str(access) for access, answer in answers.items() if answer != "yes"]
     if missing:
-        message = f"may not {listed(missing)}"
-        return Finding("warn", TOPIC, "you", message, "to install, ask an administrator of the cluster")
-    return Finding("ok", TOPIC, "you", f"may do all {len(answers)} things that installation takes")
+        return Finding("warn", Code.INSTALLER_LACKING, "you", f"may not {listed(missing)}")
+    return Finding("ok", Code.INSTALLER_READY, "you", f"may do all {len(answers)} things that installation takes")
 
 
 def check_policies(policies: set[str], bindings: set[str]) -> Finding:
@@ -164,5 +162,5 @@ def check_policies(policies: set[str], bindings: set[str]) -> Finding:
     subject = "ValidatingAdmissionPolicies"
     if missing:
         message = f"{listed(missing)} missing, or not bound: the controller's account may do more than it needs"
-        return Finding("warn", TOPIC, subject, message, "apply admission-policy.yaml of the manifests again")
-    return Finding("ok", TOPIC, subject, f"{listed(POLICIES)} are bound")
+        return Finding("warn", Code.POLICIES_MISSING, subject, message)
+    return Finding("ok", Code.POLICIES_BOUND, subject, f"{listed(POLICIES)} are bound")

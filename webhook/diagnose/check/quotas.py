@@ -6,13 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from webhook.core.finding import Finding
 from webhook.core.model import Object
 from webhook.core.quantity import format_quantity, stored_quantity
 from webhook.diagnose.check.demand import Demand
+from webhook.diagnose.codes import Code
+from webhook.diagnose.finding import Finding
 from webhook.diagnose.wording import counted, listed
-
-TOPIC = "quotas"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +44,18 @@ def check_resource_quotas(quotas: Iterable[Quota], demands: Sequence[Demand]) ->
             hard, used = (stored_quantity(values.get(key)) for values in (quota.hard, quota.used))
             told = f"{key} is {quota.hard[key]}, {format_quantity(used)} of it used, and a pod takes {format_quantity(amount)}"
             if hard < amount:
-                action = f"raise {key}"
-                yield Finding("fail", TOPIC, subject, f"{told}: every training pod is refused", action)
+                message = f"{told}: every training pod is refused"
+                yield Finding("fail", Code.QUOTA_TOO_SMALL, subject, message, f"raise {key}")
             elif hard - used < amount:
-                yield Finding("warn", TOPIC, subject, f"{told}: the next pod is refused", f"raise {key}, or wait")
+                message = f"{told}: the next pod is refused"
+                yield Finding("warn", Code.QUOTA_USED_UP, subject, message, f"raise {key}, or wait")
             else:
-                yield Finding("ok", TOPIC, subject, told)
+                yield Finding("ok", Code.QUOTA_FITS, subject, told)
     for resource, named in uncounting.items():
         subject = f"{counted(len(named), 'ResourceQuota')} ({listed(named)})"
         message = f"{'does' if len(named) == 1 else 'do'} not know {resource}: pods take as many as there are"
-        yield Finding("warn", TOPIC, subject, message, f"add requests.{resource}, if the devices are to be shared out")
+        action = f"add requests.{resource}, if the devices are to be shared out"
+        yield Finding("warn", Code.QUOTA_UNCOUNTED, subject, message, action)
 
 
 def check_kueue(
@@ -79,7 +80,7 @@ def check_kueue(
     for (queue, resource), namespaces in lacking.items():
         yield Finding(
             "warn",
-            TOPIC,
+            Code.CLUSTER_QUEUE_LACKS,
             f"ClusterQueue {queue}",
             f"does not cover {resource}, which pods of {listed(dict.fromkeys(namespaces))} get: plain pods and pod groups are never "
             "admitted; Jobs are, without being counted",
@@ -88,7 +89,7 @@ def check_kueue(
     for queue, resources in knowing.items():
         if not any(queue == other for other, _ in lacking):
             message = f"knows or passes over {listed(dict.fromkeys(resources))}"
-            yield Finding("ok", TOPIC, f"ClusterQueue {queue}", message)
+            yield Finding("ok", Code.CLUSTER_QUEUE_COVERS, f"ClusterQueue {queue}", message)
 
 
 def check_volcano(queues: Iterable[Object], demands: Sequence[Demand]) -> Iterator[Finding]:
@@ -110,12 +111,10 @@ def check_volcano(queues: Iterable[Object], demands: Sequence[Demand]) -> Iterat
                 message = (
                     f"capability has {resource}: {capability[resource]}, and a pod takes {format_quantity(amount)}"
                 )
-                action = (
-                    "raise it, or remove it there; Volcano counts what pods ask for, not what the job's template said"
-                )
-                yield Finding("warn", TOPIC, f"Volcano queue {_name(queue)}", f"{message}: it stays Pending", action)
+                subject = f"Volcano queue {_name(queue)}"
+                yield Finding("warn", Code.VOLCANO_QUEUE_TOO_SMALL, subject, f"{message}: it stays Pending")
     if most and not limited:
-        yield Finding("ok", TOPIC, "Volcano queues", f"none keeps pods from {listed(most)}")
+        yield Finding("ok", Code.VOLCANO_QUEUES_FIT, "Volcano queues", f"none keeps pods from {listed(most)}")
 
 
 def devices_of(demands: Iterable[Demand], namespace: str) -> dict[str, Fraction]:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from webhook.core import names, podspec
-from webhook.core.finding import Finding
+from webhook.core import names
 from webhook.core.model import Object
+from webhook.diagnose.codes import Code
+from webhook.diagnose.finding import Finding
+from webhook.diagnose.injected import is_injected
+from webhook.diagnose.refusal import read_refusal
 
-TOPIC = "reachability"
 PROBE = "fabric-injector-check-"
-_DENIED = re.compile(r'admission webhook "([^"]*)" denied the request: ?(.*)', re.DOTALL)
-_NOT_CALLED = re.compile(r'failed calling webhook "([^"]*)": ?(.*)', re.DOTALL)
 _CHECK_DID = "a dry run of a pod in namespace {} (nothing was created)"
 
 
@@ -70,12 +69,11 @@ def check_reachability(
     subject = "the webhook"
     if not attempts and namespaces_known:
         message = "was not called: there is no labelled namespace that its configuration and a profile choose"
-        yield Finding("ok", TOPIC, subject, message, "run check again once one does: a dry run of a pod then tells")
+        yield Finding("ok", Code.WEBHOOK_UNTRIED, subject, message)
         return
     told = "; ".join(f"{attempt.kind} in {attempt.where}: {attempt.message or attempt.status}" for attempt in attempts)
     message = f"could not look whether API servers reach it: {told[:600] or 'no labelled namespace is known'}"
-    action = "run check as somebody who may create pods in a labelled namespace, or use services/proxy"
-    yield Finding("warn", TOPIC, subject, message, action)
+    yield Finding("warn", Code.WEBHOOK_UNKNOWN, subject, message)
 
 
 def judge(attempt: Attempt, webhooks: Sequence[str]) -> Finding | None:
@@ -87,34 +85,29 @@ def _judge_dry_run(attempt: Attempt, webhooks: Sequence[str]) -> Finding | None:
     subject = f"the webhook, by {_CHECK_DID.format(attempt.where)}"
     if attempt.status == 201:
         return _judge_returned(attempt, subject)
-    if (denied := _DENIED.search(attempt.message)) and denied[1] in webhooks:
-        message = f"is called, and denies it: {denied[2]}"
-        return Finding("warn", TOPIC, subject, message, "see what else is said of this namespace and its profile")
-    if (failed := _NOT_CALLED.search(attempt.message)) and failed[1] in webhooks:
-        action = "look at the webhook's pods, its Service and its certificates, and at what stands between API servers and nodes"
-        return Finding("fail", TOPIC, subject, f"cannot be called: {failed[2]}", action)
-    return None
+    refusal = read_refusal(attempt.message)
+    if refusal is None or refusal.webhook not in webhooks:
+        return None
+    if refusal.called:
+        return Finding("warn", Code.WEBHOOK_DENIES, subject, f"is called, and denies it: {refusal.message}")
+    return Finding("fail", Code.WEBHOOK_UNREACHABLE, subject, f"cannot be called: {refusal.message}")
 
 
 def _judge_returned(attempt: Attempt, subject: str) -> Finding:
-    if names.STATUS in podspec.annotations(attempt.returned or {}):
-        return Finding("ok", TOPIC, subject, "is called, and injects")
+    if is_injected(attempt.returned or {}):
+        return Finding("ok", Code.WEBHOOK_INJECTS, subject, "is called, and injects")
     if any(text.startswith("observe mode") for text in attempt.warnings):
-        return Finding("ok", TOPIC, subject, "is called, and observes")
-    action = "look at the configuration's selectors; with failurePolicy Ignore, at the webhook's pods, Service and certificates"
-    return Finding(
-        "fail", TOPIC, subject, "was not called, or its failure was passed over: the pod came back as it was", action
-    )
+        return Finding("ok", Code.WEBHOOK_OBSERVES, subject, "is called, and observes")
+    message = "was not called, or its failure was passed over: the pod came back as it was"
+    return Finding("fail", Code.WEBHOOK_PASSED_OVER, subject, message)
 
 
 def _judge_proxy(attempt: Attempt) -> Finding | None:
     subject = f"the webhook, by the API server's proxy to Service {attempt.where}"
     if attempt.status == 405:  # /mutate takes POST alone: whoever says so is the webhook
-        return Finding(
-            "ok", TOPIC, subject, "answers; whether API servers trust its certificate is told by caBundle alone"
-        )
+        message = "answers; whether API servers trust its certificate is told by caBundle alone"
+        return Finding("ok", Code.WEBHOOK_ANSWERS, subject, message)
     if attempt.status in (500, 502, 503, 504):
-        return Finding(
-            "fail", TOPIC, subject, f"does not answer: {attempt.message}", "look at its pods and its Service"
-        )
+        message, action = f"does not answer: {attempt.message}", "look at its pods and its Service"
+        return Finding("fail", Code.WEBHOOK_UNREACHABLE, subject, message, action)
     return None

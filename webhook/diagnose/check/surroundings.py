@@ -9,7 +9,6 @@ from webhook.core.errors import InputError
 from webhook.core.model import Object
 from webhook.core.networks import define_network
 from webhook.core.yaml_reader import read_documents
-from webhook.diagnose.check.devices import read_node
 from webhook.diagnose.check.earlier_pods import is_unreached, may_be_earlier
 from webhook.diagnose.check.inventory import Surroundings
 from webhook.diagnose.check.multus_settings import (
@@ -22,6 +21,7 @@ from webhook.diagnose.check.multus_settings import (
 from webhook.diagnose.check.namespaces import LabelledNamespace
 from webhook.diagnose.check.quotas import Quota, read_quota
 from webhook.diagnose.check.reader import Listing, Reader
+from webhook.diagnose.nodes import read_node
 from webhook.kube.resource import Key, Resource, object_key
 from webhook.world.cluster import NETWORKS
 from webhook.world.installed_profiles import CONFIG_MAPS

@@ -11,10 +11,9 @@ from webhook.core import names
 from webhook.core.errors import ProfilesError, Unavailable
 from webhook.core.model import Object
 from webhook.core.profiles import parse_profiles
-from webhook.diagnose.check.deployments import PROFILES, ConfigMapKey, Role, read_deployment
+from webhook.diagnose.check.deployments import PROFILES, ConfigMapKey, Role, read_deployment, read_own_pod
 from webhook.diagnose.check.inventory import Account, Installation, Inventory, ProfilesRead, Subject
 from webhook.diagnose.check.namespaces import read_namespace
-from webhook.diagnose.check.own_pods import read_own_pod
 from webhook.diagnose.check.privileges import EXCESSIVE, Access, Answer, needed, to_install
 from webhook.diagnose.check.probes import may, try_to_reach
 from webhook.diagnose.check.reachability import Attempt

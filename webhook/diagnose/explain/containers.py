@@ -8,10 +8,11 @@ from dataclasses import replace
 
 from webhook.core import names
 from webhook.core.model import Object
+from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.observation import Observation, Stage, common_form
 from webhook.diagnose.explain.part import Part, log_command
+from webhook.diagnose.finding import Level
 
-TOPIC = "containers"
 WAITED_IN_VAIN = 75
 _CANNOT_START = {
     "ImagePullBackOff": "correct the image, or the pull secret",
@@ -56,9 +57,9 @@ def _pod(part: Part) -> Iterator[Observation]:
     status = part.pod.get("status") or {}
     if part.phase == "Failed" and status.get("reason"):
         text = common_form(str(status.get("message") or ""), part.name)
-        action = _POD_FAILED.get(str(status["reason"]), "look at the node's Events")
+        action = _POD_FAILED.get(str(status["reason"]))
         message = f"was ended by its node: {status['reason']}"
-        yield Observation(Stage.SCHEDULING, "fail", TOPIC, message, action, (part.name,), detail=text)
+        yield Observation(Stage.SCHEDULING, "fail", Code.POD_ENDED_BY_NODE, message, action, (part.name,), detail=text)
 
 
 def _container(part: Part, status: Object) -> Iterator[Observation]:
@@ -71,8 +72,8 @@ def _container(part: Part, status: Object) -> Iterator[Observation]:
     if is_wait and ended.get("exitCode") == WAITED_IN_VAIN:
         text = common_form(str(ended.get("message") or "its time was up"), part.name)
         again = " and waits again" if part.is_live else ""
-        message = f"{title} gave up{again}"
-        yield Observation(Stage.WAIT, "warn" if part.is_live else "fail", "wait", message, "", pods, detail=text)
+        level: Level = "warn" if part.is_live else "fail"
+        yield Observation(Stage.WAIT, level, Code.WAIT_GAVE_UP, f"{title} gave up{again}", "", pods, detail=text)
     elif reason in _CANNOT_START and part.is_live:
         text = common_form(str(waiting.get("message") or ""), part.name)
         if reason == "CrashLoopBackOff" and ended:
@@ -81,14 +82,13 @@ def _container(part: Part, status: Object) -> Iterator[Observation]:
         action = (
             _action_of(ended, is_wait=is_wait) or action or f"look at its log: {log_command(part, name, before=True)}"
         )
-        yield Observation(
-            Stage.CONTAINER, "fail", TOPIC, f"{title} does not start: {reason}", action, pods, detail=text
-        )
+        message = f"{title} does not start: {reason}"
+        yield Observation(Stage.CONTAINER, "fail", Code.CONTAINER_NOT_STARTING, message, action, pods, detail=text)
     elif (state.get("terminated") or {}).get("exitCode"):
         message = f"{title} exited with {ended['exitCode']}{_reason(ended)}"
         text = _words(ended, part.name).removeprefix(": ")
         action = _action_of(ended, is_wait=is_wait) or f"look at its log: {log_command(part, name)}"
-        yield Observation(Stage.CONTAINER, "fail", TOPIC, message, action, pods, detail=text)
+        yield Observation(Stage.CONTAINER, "fail", Code.CONTAINER_FAILED, message, action, pods, detail=text)
 
 
 def _action_of(ended: Object, *, is_wait: bool) -> str:

@@ -10,11 +10,10 @@ from webhook.core import names, podspec
 from webhook.core.model import Object, Outcome, Reason
 from webhook.core.profiles import Profile
 from webhook.core.review import Verdict
+from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.observation import Observation, Stage, common_form
 from webhook.diagnose.explain.part import Part
 from webhook.diagnose.explain.reading import Reading
-
-TOPIC = "drift"
 
 
 def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
@@ -22,10 +21,8 @@ def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
     for part in parts:
         if changes := list(changes_today(reading, part)):
             told = "; ".join(common_form(each, part.name) for each in changes)
-            action = "restart the job to take it up, or undo the change"
-            yield Observation(
-                Stage.DRIFT, "warn", TOPIC, f"would get another result today: {told}", action, (part.name,)
-            )
+            message = f"would get another result today: {told}"
+            yield Observation(Stage.DRIFT, "warn", Code.DRIFT, message, pods=(part.name,))
 
 
 def changes_today(reading: Reading, part: Part) -> Iterator[str]:

@@ -7,55 +7,32 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from webhook.core.model import Object
 from webhook.core.reconcile.complaint import NO_ADDRESS
+from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.observation import Observation, Stage, common_form
 from webhook.diagnose.explain.part import Part
 from webhook.diagnose.explain.reading import Reading
 from webhook.diagnose.explain.scheduling import event_time
+from webhook.diagnose.refusal import read_refusal
 
-TOPIC = "events"
-ADMISSION = "admission"
 _OURS = "fabric-injector"
-_DENIED = re.compile(r'admission webhook "[^"]*fabric-injector[^"]*" denied the request: (.*)', re.DOTALL)
-_UNREACHED = re.compile(r'failed calling webhook "[^"]*fabric-injector[^"]*": (.*)', re.DOTALL)
-_OTHER_UNREACHED = re.compile(r'failed calling webhook ("[^"]*": .*)', re.DOTALL)
 _LACKS_IPC_LOCK_ALONE = re.compile(
     r'(violates PodSecurity "[^"]*": non-default capabilities \([^()]* must not include "IPC_LOCK" in [\w.]+\))$'
 )
-_CORRECT = "correct that; the owner then tries again, or restart the job"
-_REFUSED: tuple[tuple[re.Pattern[str], str, str], ...] = (
-    (_DENIED, "was refused: ", _CORRECT),
-    (
-        _UNREACHED,
-        "cannot be created, because the webhook does not answer: ",
-        "see fabric-injector check, and the webhook's pods",
-    ),
-    (
-        _OTHER_UNREACHED,
-        "cannot be created, because another program's webhook does not answer: ",
-        "look at that program: kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations -o yaml shows its Service",
-    ),
+_REFUSED: tuple[tuple[re.Pattern[str], Code, str | None], ...] = (
     (
         _LACKS_IPC_LOCK_ALONE,
-        "was refused: ",
+        Code.POD_SECURITY_REFUSED,
         "label the namespace privileged, or set podSecurity: skip or ipcLock: false in the profile",
     ),
-    (
-        re.compile(r"(violates PodSecurity .*)", re.DOTALL),
-        "was refused: ",
-        "label the namespace privileged, or correct what is named, and for IPC_LOCK set podSecurity: skip in the profile",
-    ),
+    (re.compile(r"(violates PodSecurity .*)", re.DOTALL), Code.POD_SECURITY_REFUSED, None),
     (
         re.compile(r"(failed quota: .*)", re.DOTALL),
-        "was refused: ",
+        Code.QUOTA_REFUSED,
         "give the job's containers what is named, or the namespace a LimitRange with defaults",
     ),
-    (
-        re.compile(r"(exceeded quota: .*)", re.DOTALL),
-        "was refused: ",
-        "raise the ResourceQuota by what is requested, injected devices included, or end other pods that it counts",
-    ),
-    (re.compile(r'admission (webhook "[^"]*" denied the request: .*)', re.DOTALL), "was refused: ", _CORRECT),
-    (re.compile(r"(?:forbidden|denied|invalid): (.*)", re.DOTALL | re.IGNORECASE), "was refused: ", _CORRECT),
+    (re.compile(r"(exceeded quota: .*)", re.DOTALL), Code.QUOTA_REFUSED, None),
+    (re.compile(r'admission (webhook "[^"]*" denied the request: .*)', re.DOTALL), Code.POD_REFUSED, None),
+    (re.compile(r"(?:forbidden|denied|invalid): (.*)", re.DOTALL | re.IGNORECASE), Code.POD_REFUSED, None),
 )
 _POD_NAME = re.compile(r'\bpods? "?[a-z0-9][a-z0-9.-]*[0-9*-]"?')
 
@@ -76,13 +53,14 @@ def observe(reading: Reading, parts: Sequence[Part], unattached: Collection[str]
             continue
         message = common_form(str(event.get("message") or ""), part.name)
 
-        yield Observation(Stage.EVENT, "warn", TOPIC, f"Event {event.get('reason')}", "", (part.name,), detail=message)
+        said = f"Event {event.get('reason')}"
+        yield Observation(Stage.EVENT, "warn", Code.EVENT, said, "", (part.name,), detail=message)
 
 
 def observe_refusals(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
     """Tell what kept an owner from creating pods, unless pods came after it."""
     newest = max((str(part.pod["metadata"].get("creationTimestamp") or "") for part in parts), default="")
-    found: dict[tuple[str, str, str], tuple[str, int]] = {}
+    found: dict[tuple[str, Code, str, str | None], tuple[str, int]] = {}
     for event in reading.events or ():
         subject = event.get("involvedObject") or {}
         if subject.get("kind") == "Pod" or event.get("type") == "Normal" or event_time(event) < newest:
@@ -90,23 +68,37 @@ def observe_refusals(reading: Reading, parts: Iterable[Part]) -> Iterator[Observ
         text = str(event.get("message") or "")
         told = _refusal(text)
         if told is None and str(event.get("reason") or "").startswith("FailedCreate"):
-            told = "could not be created: " + common_form(text.removeprefix("Error creating: "), "", limit=600), ""
+            message = common_form(text.removeprefix("Error creating: "), "", limit=600)
+            told = Code.POD_REFUSED, f"could not be created: {message}", ""
         if told is None:
             continue
         key = (f"{subject.get('kind')} {subject.get('name')}", *told)
         times = found.get(key, ("", 0))[1] + int(event.get("count") or 1)
         found[key] = (event_time(event), times)
-    for (owner, message, action), (last, times) in found.items():
+    for (owner, code, message, action), (last, times) in found.items():
         often = f" ({times} times, last at {last[:19]})" if times > 1 else ""
-        yield Observation(Stage.ADMISSION, "fail", ADMISSION, f"a pod of it {message}{often}", action, subject=owner)
+        yield Observation(Stage.ADMISSION, "fail", code, f"a pod of it {message}{often}", action, subject=owner)
 
 
-def _refusal(text: str) -> tuple[str, str] | None:
-    for pattern, what, action in _REFUSED:
+def _refusal(text: str) -> tuple[Code, str, str | None] | None:
+    told = read_refusal(text)
+    if told is not None and _OURS in told.webhook and told.called:
+        return Code.POD_DENIED, f"was refused: {_said(told.message)}", None
+    if told is not None and _OURS in told.webhook:
+        message = f"cannot be created, because the webhook does not answer: {_said(told.message)}"
+        return Code.WEBHOOK_UNREACHABLE, message, "see fabric-injector check, and the webhook's pods"
+    if told is not None and not told.called:
+        said = _said(f'"{told.webhook}": {told.message}')
+        message = f"cannot be created, because another program's webhook does not answer: {said}"
+        return Code.OTHER_WEBHOOK_UNREACHABLE, message, None
+    for pattern, code, action in _REFUSED:
         if match := pattern.search(text):
-            text = _POD_NAME.sub("pod", match[1]).removeprefix("pod: ")
-            return what + common_form(text, "", limit=600), action
+            return code, f"was refused: {_said(match[1])}", action
     return None
+
+
+def _said(text: str) -> str:
+    return common_form(_POD_NAME.sub("pod", text).removeprefix("pod: "), "", limit=600)
 
 
 def concerns(event: Object, owner: str, owners: Iterable[str]) -> bool:

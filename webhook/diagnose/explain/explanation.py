@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from webhook.core import names
-from webhook.core.finding import Finding
+from webhook.diagnose.codes import Code
 from webhook.diagnose.explain import (
     addresses,
     containers,
@@ -23,9 +23,11 @@ from webhook.diagnose.explain import (
     waiting,
 )
 from webhook.diagnose.explain.judgement import ReadWorld, judge_today
-from webhook.diagnose.explain.observation import Observation, Stage, duration, fold, natural
+from webhook.diagnose.explain.observation import Observation, Stage, fold, natural
 from webhook.diagnose.explain.part import Part, read_part
 from webhook.diagnose.explain.reading import Reading
+from webhook.diagnose.finding import Finding
+from webhook.diagnose.wording import duration
 
 NOTHING = "-"
 
@@ -105,15 +107,14 @@ def _causes(reading: Reading, parts: list[Part]) -> Iterator[Observation]:
     unattached = {pod for one in attached if one.level == "fail" for pod in one.pods}
     yield from events.observe(reading, parts, unattached)
     for unread in reading.unread:
-        yield Observation(Stage.UNREAD, "warn", "unread", unread.problem, subject=unread.what)
+        yield Observation(Stage.UNREAD, "warn", Code.UNREAD, unread.problem, "", subject=unread.what)
     if parts and not any(part.is_live for part in parts):
         phases = Counter(part.phase for part in parts)
         message = "has no live pod: " + ", ".join(f"{number:,} {phase}" for phase, number in phases.items())
-        yield Observation(Stage.SUMMARY, "ok", members.TOPIC, message, subject=reading.target)
+        yield Observation(Stage.SUMMARY, "ok", Code.JOB_OVER, message, subject=reading.target)
     if not parts and not refused:
         message = f"namespace {reading.namespace} has no pod of it"
-        action = "look at the job itself: is it suspended, queued, or finished?"
-        yield Observation(Stage.MEMBERS, "fail", members.TOPIC, message, action, subject=reading.target)
+        yield Observation(Stage.MEMBERS, "fail", Code.JOB_WITHOUT_PODS, message, subject=reading.target)
 
 
 def _row(reading: Reading, part: Part) -> Row:

@@ -8,15 +8,16 @@ from fractions import Fraction
 from webhook.core.model import Object
 from webhook.core.quantity import format_quantity
 from webhook.diagnose.explain.observation import natural
-from webhook.diagnose.explain.placement import Place, devices, offered, place_of
 from webhook.diagnose.explain.reading import Reading
+from webhook.diagnose.nodes import NodeOffer, Place, devices, place_of
+from webhook.diagnose.wording import listed
 
 MOST_NODES = 8
 """How many nodes' pods are read: enough for an example, few enough for a large cluster."""
 _TOLD = 3
 
 
-def nodes_to_read(pods: Iterable[Object], nodes: Iterable[Object]) -> list[str]:
+def nodes_to_read(pods: Iterable[Object], nodes: Iterable[NodeOffer]) -> list[str]:
     """Name the nodes whose pods may hold what a pod on no node asks for, MOST_NODES at most."""
     wanted = {
         (resource, amount, place_of(pod))
@@ -25,9 +26,9 @@ def nodes_to_read(pods: Iterable[Object], nodes: Iterable[Object]) -> list[str]:
         for resource, amount in devices(pod).items()
     }
     found = [
-        str(node["metadata"]["name"])
+        node.name
         for node in nodes
-        if any(offered(node, resource) >= amount and place.admits(node) for resource, amount, place in wanted)
+        if any(node.offered(resource) >= amount and place.admits(node) for resource, amount, place in wanted)
     ]
     return sorted(found, key=natural)[:MOST_NODES]
 
@@ -36,7 +37,7 @@ class Holders:
     """Know what pods hold on the nodes whose pods were read."""
 
     def __init__(self, reading: Reading) -> None:
-        nodes = {str(node["metadata"]["name"]): node for node in reading.nodes or ()}
+        nodes = {node.name: node for node in reading.nodes or ()}
         neighbours = reading.neighbours or {}
         self._nodes = {name: nodes[name] for name in neighbours}
         self._held = {name: {_name(pod): devices(pod) for pod in there} for name, there in neighbours.items()}
@@ -47,8 +48,7 @@ class Holders:
         """Return who holds it where too little is left for a pod: ``node-1: 8 of 8 held by ml/serve-0``; empty: unknown."""
         key = resource, devices(pod).get(resource, Fraction(0)), place_of(pod)
         if key not in self._told:
-            found = list(self._full(*key))
-            self._told[key] = "; ".join(found[:_TOLD]) + ("; …" if len(found) > _TOLD else "")
+            self._told[key] = listed(self._full(*key), _TOLD, "; ")
         return self._told[key]
 
     def _full(self, resource: str, amount: Fraction, place: Place) -> Iterator[str]:
@@ -56,12 +56,11 @@ class Holders:
             if not place.admits(self._nodes[name]):
                 continue
             amounts = {pod: found[resource] for pod, found in held.items() if resource in found}
-            taken, there = sum(amounts.values(), Fraction(0)), offered(self._nodes[name], resource)
+            taken, there = sum(amounts.values(), Fraction(0)), self._nodes[name].offered(resource)
             if amount <= there < taken + amount:
                 most = sorted(amounts, key=lambda pod: (-amounts[pod], natural(pod)))
-                listed = ", ".join(most[:_TOLD]) + (f" and {len(most) - _TOLD} more" if len(most) > _TOLD else "")
                 own = ", all of this job" if self._own.issuperset(most) else ""
-                yield f"{name}: {format_quantity(taken)} of {format_quantity(there)} held by {listed}{own}"
+                yield f"{name}: {format_quantity(taken)} of {format_quantity(there)} held by {listed(most, _TOLD)}{own}"
 
 
 def _name(pod: Object) -> str:

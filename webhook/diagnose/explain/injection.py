@@ -6,14 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from webhook.core import names
-from webhook.core.finding import Level
 from webhook.core.model import Decision, Outcome, Reason
+from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.members import is_apart
 from webhook.diagnose.explain.observation import Observation, Stage, common_form
 from webhook.diagnose.explain.part import Part
 from webhook.diagnose.explain.reading import Reading
+from webhook.diagnose.finding import Level
+from webhook.diagnose.injected import is_out_of_reach
 
-TOPIC = "injection"
 RENDEZVOUS = "rendezvous"
 _NOTHING_ASKED = (Reason.NOT_ASKED, Reason.NO_SIDECAR, Reason.DISABLED)
 _HARMLESS = (Reason.SINGLE_NODE, Reason.NO_PROCESS_GROUP, Reason.KEEPS_NAME, Reason.HUGEPAGES)
@@ -26,7 +27,6 @@ _LOOKED_AT_ELSEWHERE = (
     Reason.RAISED,
 )
 _BY_CHOICE = (Reason.OPTED_OUT, Reason.ROLE)
-_ALIKE = "give all pods of the job the same labels and networks, then restart it"
 
 
 def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
@@ -43,7 +43,7 @@ def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
         is_missed = part.job in lost and is_apart(part)
         if part.is_injected:
             yield from _injected(part, is_missed=is_missed)
-        else:
+        elif part.is_live:
             found = _not_injected(reading, part, some_injected=bool(jobs), first_injected=jobs.get(part.job, ""))
             if is_held_back and found.stage is Stage.ADMISSION:
                 found = replace(found, stage=Stage.SPEED)
@@ -53,7 +53,7 @@ def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
 def _missed(one: Observation) -> Observation:
     """Say of a rank 0 what follows for the members that wait for it."""
     message = f"{one.message}; so rank 0's address is published to nobody"
-    action = one.action or _ALIKE
+    action = (one.code.action if one.action is None else one.action) or Code.RANK_ZERO_APART.action
     return replace(one, stage=Stage.ADMISSION, level="fail", message=message, action=action)
 
 
@@ -61,10 +61,14 @@ def _injected(part: Part, *, is_missed: bool) -> Iterator[Observation]:
     status, pods = part.status, (part.name,)
     told = [f"{key} {', '.join(map(str, status[key]))}" for key in ("injected", "kept") if _listed(status.get(key))]
     profile, version = status.get("profile", "(unreadable)"), status.get("version", "?")
-    message = f"profile {profile}, version {version}: {'; '.join(told) or 'nothing had to be injected'}"
+    code, message = (
+        Code.INJECTED,
+        f"profile {profile}, version {version}: {'; '.join(told) or 'nothing had to be injected'}",
+    )
     if not status:
         message = f"annotation {names.STATUS}, which says what was injected, cannot be read"
-    yield Observation(Stage.SUMMARY, "ok", TOPIC, message, pods=pods)
+        code = Code.INJECTION_STATUS_UNREADABLE
+    yield Observation(Stage.SUMMARY, "ok", code, message, pods=pods)
     if is_missed:
         yield _missed(_without_rendezvous(part))
     verdict = part.verdict
@@ -72,7 +76,7 @@ def _injected(part: Part, *, is_missed: bool) -> Iterator[Observation]:
         for step, why in _skipped(part).items():
             if is_missed and step == RENDEZVOUS:
                 continue  # told above
-            yield Observation(Stage.SUMMARY, "ok", TOPIC, f"not injected: {step}: {why}", pods=pods)
+            yield Observation(Stage.SUMMARY, "ok", Code.STEP_SKIPPED, f"not injected: {step}: {why}", "", pods)
         return
     for decision in verdict.decisions:
         if not (is_missed and decision.step == RENDEZVOUS):
@@ -84,7 +88,7 @@ def _without_rendezvous(part: Part) -> Observation:
     message = f"lacks label {names.JOB} or annotation {names.RENDEZVOUS_NETWORK}, which injection sets"
     if why is not None:
         message = f"not injected: {RENDEZVOUS}: {common_form(str(why), part.name)}"
-    return Observation(Stage.ADMISSION, "fail", TOPIC, message, pods=(part.name,))
+    return Observation(Stage.ADMISSION, "fail", Code.RANK_ZERO_APART, message, pods=(part.name,))
 
 
 def _skipped(part: Part) -> Mapping[str, object]:
@@ -100,11 +104,11 @@ def _decision(part: Part, decision: Decision) -> Iterator[Observation]:
         return
     message = common_form(decision.message.removeprefix(f"pod {part.name}: "), part.name)
     if outcome is Outcome.WARNED:
-        yield Observation(Stage.SPEED, "warn", TOPIC, f"{step}: {message}", pods=(part.name,))
+        yield Observation(Stage.SPEED, "warn", Code.STEP_DOUBTFUL, f"{step}: {message}", "", (part.name,))
     else:
         level: Level = "ok" if reason in _HARMLESS else "warn"
         stage = Stage.SUMMARY if level == "ok" else Stage.SPEED
-        yield Observation(stage, level, TOPIC, f"not injected: {step}: {message}", pods=(part.name,))
+        yield Observation(stage, level, Code.STEP_SKIPPED, f"not injected: {step}: {message}", "", (part.name,))
 
 
 def _not_injected(reading: Reading, part: Part, *, some_injected: bool, first_injected: str) -> Observation:
@@ -112,52 +116,48 @@ def _not_injected(reading: Reading, part: Part, *, some_injected: bool, first_in
     level: Level = "warn" if some_injected else "fail"
     stage = Stage.SPEED if some_injected else Stage.ADMISSION
     if verdict is None:
-        action = (
-            f"name the profiles file by --profiles, and see that namespace {reading.namespace} carries {names.PROFILE}"
+        return Observation(
+            stage, level, Code.NOT_INJECTED_UNKNOWN, "nothing was injected; why cannot be told", pods=pods
         )
-        return Observation(stage, level, TOPIC, "nothing was injected; why cannot be told", action, pods)
     decision = verdict.decisions[0] if verdict.decisions else None
     text = common_form(decision.message.removeprefix(f"pod {part.name}: "), part.name) if decision else ""
     if verdict.observed:
         message = f"nothing was injected: label {names.MODE} of namespace {reading.namespace} only observes"
-        return Observation(Stage.ADMISSION, "warn", TOPIC, message, "remove the label, then restart the job", pods)
+        return Observation(Stage.ADMISSION, "warn", Code.NAMESPACE_OBSERVES, message, pods=pods)
     if not verdict.allowed:
-        action = "correct that, then restart the job"
-        return Observation(
-            stage, "fail", TOPIC, f"nothing was injected, and today it would be denied: {text}", action, pods
-        )
+        message = f"nothing was injected, and today it would be denied: {text}"
+        return Observation(stage, "fail", Code.POD_DENIED, message, "correct that, then restart the job", pods)
     if verdict.profile and verdict.reason in ("injected", "unchanged"):
-        why, action = _uncalled(reading, part, first_injected)
+        code, why, action = _uncalled(reading, part, first_injected)
         message = f"was created without injection, {why}; today it would get profile {verdict.profile}"
-        return Observation(Stage.ADMISSION, "fail", TOPIC, message, action, pods)
+        return Observation(Stage.ADMISSION, "fail", code, message, action, pods)
     if decision is not None and decision.reason is Reason.OPTED_OUT and first_injected and not part.is_master:
         message = f"is left out, and others of its job are not: they meet on another network; {text}"
-        return Observation(Stage.MEMBERS, "fail", TOPIC, message, _ALIKE, pods)
+        return Observation(Stage.MEMBERS, "fail", Code.LEFT_OUT, message, pods=pods)
     if decision is not None and decision.reason in _BY_CHOICE:
-        return Observation(Stage.SUMMARY, "ok", TOPIC, f"not injected: {text}", pods=pods)
+        return Observation(Stage.SUMMARY, "ok", Code.NOT_INJECTED, f"not injected: {text}", "", pods)
     action = ""
     if decision is not None and decision.reason is Reason.NO_PROFILE:
         action = f"kubectl label namespace {reading.namespace} {names.PROFILE}=PROFILE, then restart the job"
-    return Observation(stage, level, TOPIC, f"not injected: {text}", action, pods)
+    return Observation(stage, level, Code.NOT_INJECTED, f"not injected: {text}", action, pods)
 
 
-def _uncalled(reading: Reading, part: Part, first_injected: str) -> tuple[str, str]:
+def _uncalled(reading: Reading, part: Part, first_injected: str) -> tuple[Code, str, str | None]:
     """Return why a pod that would be injected was not, and what to do; times are compared as text."""
-    if reading.labels is not None and names.PROFILE not in reading.labels:
+    if reading.labels is not None and is_out_of_reach(part.pod, reading.labels):
         why = f"for its namespace carries no label {names.PROFILE}, without which only component pod-opt-in lets the webhook be called"
-        return why, f"kubectl label namespace {reading.namespace} {names.PROFILE}=PROFILE, then restart the job"
+        action = f"kubectl label namespace {reading.namespace} {names.PROFILE}=PROFILE, then restart the job"
+        return Code.WEBHOOK_OUT_OF_REACH, why, action
     action = "see fabric-injector check, which tells whether the webhook is called; then restart the job"
     if first_injected and part.created > first_injected:
-        return "while older pods of the job were: the webhook was not called, or only observed", action
-    if reading.labelled > part.created:
-        why = "perhaps before its namespace was labelled (it was changed later)"
-        return why, "restart the job; where that does not help, see fabric-injector check"
-    if "" < reading.labelled < part.created:
-        return (
-            "though its namespace was labelled: the webhook was not called, only observed, or had other profiles",
-            action,
-        )
-    return "before its namespace was labelled, or while the webhook was not called", action
+        why = "while older pods of the job were: the webhook was not called, or only observed"
+    elif reading.labelled > part.created:
+        return Code.WEBHOOK_MISSED, "perhaps before its namespace was labelled (it was changed later)", None
+    elif "" < reading.labelled < part.created:
+        why = "though its namespace was labelled: the webhook was not called, only observed, or had other profiles"
+    else:
+        why = "before its namespace was labelled, or while the webhook was not called"
+    return Code.WEBHOOK_MISSED, why, action
 
 
 def _listed(value: object) -> bool:

@@ -10,12 +10,12 @@ from webhook.core.accelerators import is_accelerator
 from webhook.core.injection.environment import RDMA_SWITCHES, disables_rdma, gloo_may_use, nccl_may_use
 from webhook.core.injection.ipc_lock import may_lock
 from webhook.core.profiles import Profiles
+from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.observation import Observation, Stage, named
 from webhook.diagnose.explain.part import Part
-from webhook.diagnose.explain.placement import devices
 from webhook.diagnose.explain.reading import Reading
+from webhook.diagnose.nodes import devices
 
-TOPIC = "interfaces"
 _VARIABLES: tuple[tuple[str, Callable[[str, str], bool]], ...] = (
     (names.ENV_NCCL_SOCKET_IFNAME, nccl_may_use),
     (names.ENV_GLOO_SOCKET_IFNAME, gloo_may_use),
@@ -43,7 +43,7 @@ def _without_devices(reading: Reading, part: Part) -> Iterator[Observation]:
         if fabric and is_rdma and (profile is None or profile.env.get(variable) != value):
             message = f"{variable}={value} keeps NCCL from {', '.join(fabric)}: it uses sockets"
             action = f"remove the variable from {where}, then restart the job"
-            yield Observation(Stage.SPEED, "warn", TOPIC, message, action, (part.name,))
+            yield Observation(Stage.SPEED, "warn", Code.RDMA_DISABLED, message, action, (part.name,))
 
 
 def _value(part: Part, variable: str) -> tuple[str | None, str]:
@@ -70,20 +70,13 @@ def _sockets(parts: Iterable[Part]) -> Iterator[Observation]:
                 if not may_use(value, interface):
                     message = f"{variable}={value} rules out {interface}, on which the ranks meet"
                     action = f"remove the variable from {where}, then restart the job"
-                    yield Observation(Stage.SPEED, "warn", TOPIC, message, action, (part.name,))
+                    yield Observation(Stage.SPEED, "warn", Code.INTERFACE_EXCLUDED, message, action, (part.name,))
             if len(values) > 1:
-                listed = "; ".join(
+                told = "; ".join(
                     f"{value or 'nothing'} in {len(pods):,} ({named(pods)})" for value, pods in values.items()
                 )
-                action = "give all members the same, then restart the job"
-                yield Observation(
-                    Stage.SPEED,
-                    "warn",
-                    TOPIC,
-                    f"its members disagree on {variable}: {listed}",
-                    action,
-                    subject=f"job {key}",
-                )
+                message = f"its members disagree on {variable}: {told}"
+                yield Observation(Stage.SPEED, "warn", Code.INTERFACES_DISAGREE, message, subject=f"job {key}")
 
 
 def _exported(part: Part, variable: str) -> str:

@@ -6,14 +6,15 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from webhook.core import podspec
-from webhook.core.finding import Level
 from webhook.core.workloads import kueue_pod_group, leaderworkerset
-from webhook.diagnose.explain.observation import Observation, Stage, duration, named
+from webhook.diagnose.codes import Code
+from webhook.diagnose.explain.observation import Observation, Stage, named
 from webhook.diagnose.explain.part import Part, log_command
 from webhook.diagnose.explain.reading import Reading, seconds_since
 from webhook.diagnose.explain.waiting import seconds_waited
+from webhook.diagnose.finding import Level
+from webhook.diagnose.wording import counted, duration
 
-TOPIC = "members"
 _NODES = re.compile(r"--nnodes(?:=|\s+)[\"']?(\d{1,6})(?![\d:])")
 """A fixed number; of ``2:4`` only torchrun knows how many there should be."""
 _SOON_SECONDS = 30.0
@@ -38,17 +39,11 @@ def _rank_zero(reading: Reading, key: str, members: Sequence[Part]) -> Iterator[
     subject = f"job {key}"
     if len(masters) > 1:
         newest = max(masters, key=lambda part: (part.created, str(part.pod["metadata"].get("uid"))))
-        listed = named([part.name for part in masters])
-        message = f"has {len(masters)} live rank-0 pods ({listed}): all are told of {newest.name}, the newest"
+        pods = named(part.name for part in masters)
+        message = f"has {len(masters)} live rank-0 pods ({pods}): all are told of {newest.name}, the newest"
         others = " ".join(part.name for part in masters if part is not newest)
-        yield Observation(
-            Stage.MEMBERS,
-            "fail",
-            TOPIC,
-            message,
-            f"delete the others: kubectl delete pod -n {reading.namespace} {others}",
-            subject=subject,
-        )
+        action = f"delete the others: kubectl delete pod -n {reading.namespace} {others}"
+        yield Observation(Stage.MEMBERS, "fail", Code.RANK_ZERO_TWICE, message, action, subject=subject)
     if masters or not told:
         return
     if any(is_apart(part) for part in members):
@@ -63,12 +58,11 @@ def _rank_zero(reading: Reading, key: str, members: Sequence[Part]) -> Iterator[
         action = f"look at its log, then restart the job: {log_command(last, str(last.training.get('name')))}"
         if last.phase == "Terminating":
             action = "wait for the next one; if this one stays, look at its finalizers and at its node's kubelet"
-        yield Observation(Stage.MEMBERS, "fail", TOPIC, message, action, (last.name,))
+        yield Observation(Stage.MEMBERS, "fail", Code.RANK_ZERO_ENDED, message, action, (last.name,))
         return
     ages = [seconds_since(part.pod["metadata"].get("creationTimestamp"), reading.now) or 0.0 for part in told]
     level: Level = "fail" if max(ages) > _SOON_SECONDS else "warn"
-    action = "look at the Events of the job's owner, and at the quota and policies of its namespace"
-    yield Observation(Stage.MEMBERS, level, TOPIC, "has no rank-0 pod", action, subject=subject)
+    yield Observation(Stage.MEMBERS, level, Code.RANK_ZERO_MISSING, "has no rank-0 pod", subject=subject)
 
 
 def is_apart(part: Part) -> bool:
@@ -81,9 +75,9 @@ def _succeeded(reading: Reading, part: Part) -> Observation:
     seconds = seconds_since(state.get("finishedAt"), reading.now) or 0.0
     if seconds < _ENDING_SECONDS:
         message = "rank 0 has ended well, and its members are to follow"
-        return Observation(Stage.SUMMARY, "ok", TOPIC, message, pods=(part.name,))
+        return Observation(Stage.SUMMARY, "ok", Code.RANK_ZERO_DONE, message, pods=(part.name,))
     message = f"rank 0 has ended well {duration(seconds)} ago, and its members still run"
-    return Observation(Stage.MEMBERS, "warn", TOPIC, message, "look at the logs of those that run", (part.name,))
+    return Observation(Stage.MEMBERS, "warn", Code.MEMBERS_LINGER, message, pods=(part.name,))
 
 
 def _why_ended(part: Part) -> str:
@@ -99,9 +93,8 @@ def _number(key: str, members: Sequence[Part], *, is_refused: bool) -> Iterator[
     wanted = max((expected_members(part) for part in members), default=0)
     there = [part for part in members if part.phase != "Terminating"]
     if wanted > len(there) > 0:
-        message = f"has {len(there):,} of {wanted:,} members"
-        action = "" if is_refused else "look at the Events of the job's owner: pods that were refused are told there"
-        yield Observation(Stage.MEMBERS, "warn", TOPIC, message, action, subject=f"job {key}")
+        message, action = f"has {len(there):,} of {counted(wanted, 'member')}", "" if is_refused else None
+        yield Observation(Stage.MEMBERS, "warn", Code.MEMBERS_MISSING, message, action, subject=f"job {key}")
 
 
 def expected_members(part: Part) -> int:

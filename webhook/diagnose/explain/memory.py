@@ -8,12 +8,10 @@ from webhook.core import names, podspec
 from webhook.core.injection.ipc_lock import CAPABILITY, REFUSING_LEVELS, is_not_root, may_lock
 from webhook.core.model import Object, Reason
 from webhook.core.quantity import stored_quantity
+from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.observation import Observation, Stage
 from webhook.diagnose.explain.part import Part
 from webhook.diagnose.explain.reading import Reading
-
-MEMLOCK = "memlock"
-SHARED_MEMORY = "shared-memory"
 
 
 def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
@@ -33,19 +31,21 @@ def _memlock(reading: Reading, part: Part) -> Iterator[Observation]:
         ):
             return
         level = (reading.labels or {}).get(names.POD_SECURITY_ENFORCE)
-        why, action = "", "restart the job, or add it in the job's template"
+        why, action = "", None
         if level in REFUSING_LEVELS:
             why = f": label {names.POD_SECURITY_ENFORCE}: {level} of namespace {reading.namespace} refuses it"
             action = "label the namespace privileged, or raise the nodes' memlock limit"
         message = f"container {name} has no {CAPABILITY}{why}; RDMA can then register little memory, or none"
-        yield Observation(Stage.SPEED, "warn", MEMLOCK, message, action, pods)
+        yield Observation(Stage.SPEED, "warn", Code.IPC_LOCK_MISSING, message, action, pods)
         return
     if is_not_root(context, spec.get("securityContext") or {}):
         message = f"container {name} runs as non-root, where {CAPABILITY} is inert"
-        yield Observation(Stage.SPEED, "warn", MEMLOCK, message, "run as root, or raise the nodes' memlock limit", pods)
+        action = "run as root, or raise the nodes' memlock limit"
+        yield Observation(Stage.SPEED, "warn", Code.IPC_LOCK_INERT, message, action, pods)
     if spec.get("hostUsers") is False:
         message = f"the pod has hostUsers: false, where {CAPABILITY} is inert"
-        yield Observation(Stage.SPEED, "warn", MEMLOCK, message, "remove it, or raise the nodes' memlock limit", pods)
+        action = "remove it, or raise the nodes' memlock limit"
+        yield Observation(Stage.SPEED, "warn", Code.IPC_LOCK_INERT, message, action, pods)
 
 
 def _shared_memory(part: Part) -> Iterator[Observation]:
@@ -54,15 +54,14 @@ def _shared_memory(part: Part) -> Iterator[Observation]:
     if volume is None:
         if not (part.pod.get("spec") or {}).get("hostIPC"):
             message = f"container {container.get('name')} has the runtime's own {names.SHM_MOUNT_PATH} of 64 MiB"
-            action = "set sharedMemory.enabled in the profile, or mount an emptyDir of medium Memory there"
-            yield Observation(Stage.SPEED, "warn", SHARED_MEMORY, message, action, pods)
+            yield Observation(Stage.SPEED, "warn", Code.SHARED_MEMORY_SMALL, message, pods=pods)
         return
     empty_dir = volume.get("emptyDir")
     if empty_dir is None:
         return
     if empty_dir.get("medium") != "Memory":
         message = f"{names.SHM_MOUNT_PATH} is volume {volume.get('name')} on the node's disk, not in memory"
-        yield Observation(Stage.SPEED, "warn", SHARED_MEMORY, message, "give its emptyDir medium: Memory", pods)
+        yield Observation(Stage.SPEED, "warn", Code.SHARED_MEMORY_ON_DISK, message, pods=pods)
         return
     size, memory = empty_dir.get("sizeLimit"), podspec.limits(container).get("memory")
     if 0 < stored_quantity(memory) < stored_quantity(size):
@@ -70,9 +69,7 @@ def _shared_memory(part: Part) -> Iterator[Observation]:
             f"{names.SHM_MOUNT_PATH} may hold {size}, and counts against container {container.get('name')}'s memory limit of {memory}: "
             "it is killed before it is full"
         )
-        yield Observation(
-            Stage.SPEED, "warn", SHARED_MEMORY, message, "raise the memory limit, or lower sharedMemory.sizeLimit", pods
-        )
+        yield Observation(Stage.SPEED, "warn", Code.SHARED_MEMORY_BEYOND_LIMIT, message, pods=pods)
 
 
 def _volume(pod: Object, container: Object) -> Object | None:

@@ -8,16 +8,16 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from webhook.core import names, podspec
-from webhook.core.finding import Level
 from webhook.core.model import Object
 from webhook.core.networks import parse_networks
 from webhook.core.reconcile.complaint import BOUND_SECONDS
+from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.observation import Observation, Stage, common_form
 from webhook.diagnose.explain.part import Part
 from webhook.diagnose.explain.reading import Reading
 from webhook.diagnose.explain.scheduling import event_time
+from webhook.diagnose.finding import Level
 
-TOPIC = "networks"
 _EXHAUSTED = re.compile(
     r"no IP addresses available|could not allocate IP in range|no (?:free|available) (?:IP|address)|exhausted",
     re.IGNORECASE,
@@ -48,9 +48,8 @@ def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
 
 def _unmounted(reading: Reading, part: Part, failure: str) -> Iterator[Observation]:
     if part.seconds_bound(reading) >= _FRESH_SECONDS and part.phase == "Pending":
-        action = "create what is named, or correct the pod's volume; its network is made after that"
         message = "a volume of it cannot be mounted"
-        yield Observation(Stage.NETWORK, "fail", "volumes", message, action, (part.name,), detail=failure)
+        yield Observation(Stage.NETWORK, "fail", Code.VOLUME_UNMOUNTED, message, pods=(part.name,), detail=failure)
 
 
 def _attached(reading: Reading, part: Part, asked: str, failure: str) -> Iterator[Observation]:
@@ -59,7 +58,7 @@ def _attached(reading: Reading, part: Part, asked: str, failure: str) -> Iterato
     told = podspec.annotations(part.pod)
     if status is None and (told.get(names.NETWORK_STATUS) or told.get(names.NETWORKS_STATUS)):
         message = f"annotation {names.NETWORK_STATUS} is not a list of networks"
-        yield Observation(Stage.NETWORK, "fail", TOPIC, message, "look at Multus' log on the pod's node", pods)
+        yield Observation(Stage.NETWORK, "fail", Code.NETWORK_STATUS_UNREADABLE, message, pods=pods)
         return
     try:
         elements = parse_networks(asked, reading.namespace).elements
@@ -72,7 +71,7 @@ def _attached(reading: Reading, part: Part, asked: str, failure: str) -> Iterato
         message = f"asks for network {namespace}/{name}, which does not exist"
         action = f"create NetworkAttachmentDefinition {name} in namespace {namespace}, or correct the name and restart the job"
         level: Level = "fail" if status is None else "warn"
-        yield Observation(Stage.NETWORK, level, TOPIC, message, action, pods)
+        yield Observation(Stage.NETWORK, level, Code.NETWORK_MISSING, message, action, pods)
     if status is None:
         if not absent:
             yield from _no_status(reading, part, failure)
@@ -81,31 +80,26 @@ def _attached(reading: Reading, part: Part, asked: str, failure: str) -> Iterato
     for key, number in Counter(f"{each.namespace}/{each.name}" for each in elements).items():
         if there[key] + there[key.partition("/")[2]] < number:
             message = f"asks for network {key} {_times(number)}, and annotation {names.NETWORK_STATUS} lists it {_times(there[key])}"
-            action = f"was annotation {names.NETWORKS} changed after the pod had started? Delete the pod: its owner makes another"
-            yield Observation(Stage.NETWORK, "fail", TOPIC, message, action, pods)
+            yield Observation(Stage.NETWORK, "fail", Code.NETWORK_NOT_ATTACHED, message, pods=pods)
     yield from _address(part)
 
 
 def _no_status(reading: Reading, part: Part, failure: str) -> Iterator[Observation]:
     pods, seconds = (part.name,), part.seconds_bound(reading)
     if failure:
+        code = Code.ADDRESSES_EXHAUSTED if _EXHAUSTED.search(failure) else Code.NETWORK_FAILED
         message = "its network could not be made"
-        action = "correct the NetworkAttachmentDefinition, or look at its CNI plugin and its IPAM on the node"
-        if _EXHAUSTED.search(failure):
-            action = (
-                "enlarge the range of the network's IPAM and restart the job, or free the addresses that pods which are gone still "
-                "hold in it"
-            )
-        yield Observation(Stage.NETWORK, "fail", TOPIC, message, action, pods, detail=failure)
+        yield Observation(Stage.NETWORK, "fail", code, message, pods=pods, detail=failure)
     elif seconds >= (_BEGUN_SECONDS if part.has_begun else BOUND_SECONDS):
         since = "has begun" if part.has_begun else "has been on its node for more than a minute"
         message = f"{since}, and Multus has written no annotation {names.NETWORK_STATUS}"
-        action = "is Multus running on the node, and is its configuration the first in /etc/cni/net.d?"
+        action = None
         if reading.events is None:
             action = "its Events say why: ask for list of events, or let one who may read them run this"
-        yield Observation(Stage.NETWORK, "fail", TOPIC, message, action, pods)
+        yield Observation(Stage.NETWORK, "fail", Code.NETWORK_STATUS_MISSING, message, action, pods)
     else:
-        yield Observation(Stage.SUMMARY, "ok", TOPIC, "has just been bound; its network is being made", pods=pods)
+        message = "has just been bound; its network is being made"
+        yield Observation(Stage.SUMMARY, "ok", Code.NETWORK_PENDING, message, pods=pods)
 
 
 def _is_absent(reading: Reading, key: tuple[str, str]) -> bool:
@@ -120,20 +114,15 @@ def _address(part: Part) -> Iterator[Observation]:
         return
     secondary = member.secondary
     if secondary.problem:
-        message = (
-            f"network {member.wanted} gave no address that can be used: {common_form(secondary.problem, part.name)}"
-        )
-        action = "look at the network's IPAM and at Multus' log"
-        yield Observation(
-            Stage.NETWORK, "fail", TOPIC, message, action, pods, detail=common_form(secondary.problem, part.name)
-        )
+        problem = common_form(secondary.problem, part.name)
+        message = f"network {member.wanted} gave no address that can be used"
+        yield Observation(Stage.NETWORK, "fail", Code.ADDRESS_UNUSABLE, message, pods=pods, detail=problem)
     elif not secondary.address:
         message = f"has no address on {member.wanted}: annotation {names.NETWORK_STATUS} tells none"
-        yield Observation(Stage.NETWORK, "fail", TOPIC, message, "look at the network's IPAM", pods)
+        yield Observation(Stage.NETWORK, "fail", Code.ADDRESS_MISSING, message, pods=pods)
     elif secondary.interface:
         message = f"network {member.wanted} came up on interface {secondary.interface}, and the socket variables name the other"
-        action = "set multus.defaultNetworks in the profiles file as this cluster's Multus has it, then restart the job"
-        yield Observation(Stage.NETWORK, "fail", "interfaces", message, action, pods)
+        yield Observation(Stage.NETWORK, "fail", Code.INTERFACE_UNEXPECTED, message, pods=pods)
 
 
 def network_status(pod: Object) -> list[Object] | None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
-from webhook.core.finding import Finding, Level
+from webhook.diagnose.codes import Code
+from webhook.diagnose.finding import WEIGHT, Finding, Level
+from webhook.diagnose.wording import listed
 
 _EXAMPLES = 3
 _ID = re.compile(r"\b[0-9a-f]{32,64}\b|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
@@ -36,15 +38,15 @@ class Observation:
     """Hold one thing found: *pods* are the names that it is true of; *subject* names what it is about where that is no pod.
 
     Those that are equal but for *pods* and *detail* become one finding, so neither *message* nor *action* may hold what differs from
-    pod to pod; POD in an action becomes the name of one. *detail* follows the message after a colon; of different ones the first is
-    told as an example.
+    pod to pod; POD in an action becomes the name of one. *action* None: what the code says. *detail* follows the
+    message after a colon; of different ones the first is told as an example.
     """
 
     stage: Stage
     level: Level
-    topic: str
+    code: Code
     message: str
-    action: str = ""
+    action: str | None = None
     pods: tuple[str, ...] = ()
     subject: str = ""
     detail: str = ""
@@ -59,7 +61,7 @@ def fold(observations: Iterable[Observation], masters: Collection[str], focus: s
     groups: dict[Observation, dict[str, None]] = {}
     details: dict[Observation, dict[str, None]] = {}
     for one in observations:
-        key = Observation(one.stage, one.level, one.topic, one.message, one.action, (), one.subject)
+        key = replace(one, pods=(), detail="")
         groups.setdefault(key, {}).update(dict.fromkeys(one.pods))
         details.setdefault(key, {})[one.detail] = None
     kept = [
@@ -67,13 +69,12 @@ def fold(observations: Iterable[Observation], masters: Collection[str], focus: s
         for one, pods in groups.items()
         if not focus or not pods or focus in pods or not pods.keys().isdisjoint(masters)
     ]
-    levels: dict[Level, int] = {"fail": 0, "warn": 1, "ok": 2}
     kept.sort(
-        key=lambda item: (levels[item[0].level], item[0].stage, item[1].keys().isdisjoint(masters), -len(item[1]))
+        key=lambda item: (WEIGHT[item[0].level], item[0].stage, item[1].keys().isdisjoint(masters), -len(item[1]))
     )
     return [
         Finding(
-            one.level, one.topic, _subject(one, pods, masters), _message(one, details[one]), _action(one, pods, masters)
+            one.level, one.code, _subject(one, pods, masters), _message(one, details[one]), _action(one, pods, masters)
         )
         for one, pods in kept
     ]
@@ -84,29 +85,25 @@ def _message(one: Observation, details: Collection[str]) -> str:
     return f"{one.message}{': ' if len(told) == 1 else ', for example: '}{told[0]}" if told else one.message
 
 
-def _action(one: Observation, pods: Collection[str], masters: Collection[str]) -> str:
+def _action(one: Observation, pods: Collection[str], masters: Collection[str]) -> str | None:
     """Name in a command the first pod that is named."""
-    return re.sub(r"\bPOD\b", _listed(pods, masters)[0], one.action) if pods else one.action
+    return re.sub(r"\bPOD\b", _ordered(pods, masters)[0], one.action) if pods and one.action else one.action
 
 
-def _listed(pods: Collection[str], masters: Collection[str]) -> list[str]:
+def _ordered(pods: Collection[str], masters: Collection[str]) -> list[str]:
     return sorted(pods, key=lambda name: (name not in masters, natural(name)))
 
 
 def _subject(one: Observation, pods: Collection[str], masters: Collection[str]) -> str:
     if not pods:
         return one.subject
-    listed = _listed(pods, masters)
-    if len(listed) == 1:
-        return f"pod {listed[0]}" + (" (rank 0)" if listed[0] in masters else "")
-    return f"each of {len(listed):,} pods ({named(listed, masters)})"
+    ordered = [f"{name} (rank 0)" if name in masters else name for name in _ordered(pods, masters)]
+    return f"pod {ordered[0]}" if len(ordered) == 1 else f"each of {len(ordered):,} pods ({named(ordered)})"
 
 
-def named(pods: Collection[str], masters: Collection[str] = ()) -> str:
-    """Name the first few: ``train-0 (rank 0), train-1, train-2, …``."""
-    listed = list(pods)
-    shown = [f"{name} (rank 0)" if name in masters else name for name in listed[:_EXAMPLES]]
-    return ", ".join(shown) + (", …" if len(listed) > _EXAMPLES else "")
+def named(pods: Iterable[str]) -> str:
+    """Name the first few pods."""
+    return listed(pods, _EXAMPLES)
 
 
 def natural(name: str) -> tuple[object, ...]:
@@ -123,11 +120,3 @@ def common_form(message: str, pod: str, limit: int = 400) -> str:
         text = re.sub(rf"(?<![\w.-]){re.escape(pod)}(?![\w-])", "POD", text)
     text = _ID.sub("ID", text)
     return text if len(text) <= limit else text[: limit - 1] + "…"
-
-
-def duration(seconds: float) -> str:
-    """Write a duration: ``45 s``, ``12 min``, ``3 h``, ``2 d``."""
-    for size, unit in ((172800, 86400), (7200, 3600), (120, 60)):
-        if seconds >= size:
-            return f"{seconds / unit:.0f} {'d' if unit == 86400 else 'h' if unit == 3600 else 'min'}"
-    return f"{max(0.0, seconds):.0f} s"

@@ -15,6 +15,7 @@ from webhook.core.review import Verdict
 from webhook.core.training_container import choose_container
 from webhook.core.workloads import NotTraining, TrainingPod, recognise
 from webhook.diagnose.explain.reading import Reading, seconds_since
+from webhook.diagnose.injected import is_ending, is_injected
 
 _FINISHED = ("Succeeded", "Failed")
 
@@ -63,7 +64,7 @@ class Part:
     @property
     def is_injected(self) -> bool:
         """Tell whether the webhook has seen the pod and injected what its profile says."""
-        return names.STATUS in podspec.annotations(self.pod)
+        return is_injected(self.pod)
 
     @property
     def status(self) -> Mapping[str, Any]:
@@ -84,7 +85,7 @@ class Part:
     @property
     def is_live(self) -> bool:
         """Tell a pod that is neither finished nor being deleted."""
-        return self.phase not in (*_FINISHED, "Terminating")
+        return not is_ending(self.pod)
 
     @property
     def node(self) -> str:

@@ -17,6 +17,7 @@ from webhook.diagnose.explain.read_pods import LIVE, POD_METADATA, PODS, Target,
 from webhook.diagnose.explain.reader import NotRead, Progress, Reader
 from webhook.diagnose.explain.reading import Reading, Unread, label_time
 from webhook.diagnose.explain.selection import known_names
+from webhook.diagnose.nodes import read_node
 from webhook.kube.connection import Connection
 from webhook.kube.resource import Resource
 from webhook.world.installed_profiles import CONFIG_MAPS, profiles_of, title
@@ -57,7 +58,7 @@ def read_job(
     with ThreadPoolExecutor(THREADS) as pool:
         lease_key = (system_namespace, "fabric-injector")
         space = pool.submit(_part, reader, f"namespace {namespace}", lambda: reader.get(NAMESPACES, "", namespace))
-        nodes = pool.submit(_part, reader, "nodes", lambda: tuple(map(_slim_node, reader.list(NODES))))
+        nodes = pool.submit(_part, reader, "nodes", lambda: tuple(map(read_node, reader.list(NODES))))
         lease = pool.submit(_part, reader, f"Lease {'/'.join(lease_key)}", lambda: reader.get(LEASES, *lease_key) or {})
         of_owners = pool.submit(
             _part, reader, "Events", lambda: reader.list(EVENTS, namespace, fields="involvedObject.kind!=Pod")
@@ -155,12 +156,3 @@ def _profiles(reader: Reader, namespace: str) -> Profiles | None:
             lack = f"{title(namespace)} cannot be used ({error.problems[0]}), so {unknown}"
     reader.unread.append(Unread("profiles", lack))
     return None
-
-
-def _slim_node(node: Object) -> Object:
-    """Keep what is looked at: a node lists its images too."""
-    status = node.get("status") or {}
-    kept = {"allocatable": status.get("allocatable"), "conditions": status.get("conditions")}
-    metadata = {"name": node["metadata"]["name"], "labels": node["metadata"].get("labels")}
-    spec = {key: (node.get("spec") or {}).get(key) for key in ("unschedulable", "taints")}
-    return {"metadata": metadata, "spec": spec, "status": kept}

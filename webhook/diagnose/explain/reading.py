@@ -9,6 +9,7 @@ from datetime import datetime
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.core.profiles import Profiles
+from webhook.diagnose.nodes import NodeOffer
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class Reading:
     labels: Mapping[str, str] | None = None
     labelled: str = ""
     events: tuple[Object, ...] | None = None
-    nodes: tuple[Object, ...] | None = None
+    nodes: tuple[NodeOffer, ...] | None = None
     neighbours: Mapping[str, tuple[Object, ...]] | None = field(default_factory=dict)
     networks: Mapping[tuple[str, str], Object | None] = field(default_factory=dict)
     profiles: Profiles | None = None

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from fractions import Fraction
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from webhook.core import podspec
-from webhook.core.accelerators import is_accelerator
-from webhook.core.finding import Level
 from webhook.core.model import Object
 from webhook.core.quantity import format_quantity
+from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.holders import Holders
 from webhook.diagnose.explain.observation import Observation, Stage, common_form
 from webhook.diagnose.explain.part import Part
-from webhook.diagnose.explain.placement import devices, offered, place_of
 from webhook.diagnose.explain.reading import Reading, seconds_since
+from webhook.diagnose.finding import Level
+from webhook.diagnose.nodes import NodeOffer, devices, judge_supply, place_of
 
-TOPIC = "scheduling"
 _INSUFFICIENT = re.compile(r"Insufficient ([\w./-]*\w)")
 _PREEMPTION = re.compile(r"(?:\. no new claims to deallocate,|\.)? preemption: .*$", re.DOTALL)
 """What a scheduler adds to every reason: that nothing can be preempted."""
@@ -28,11 +25,12 @@ _REMEDIES = {  # of several the first counts
 }
 _SOON_SECONDS = 30.0
 _GATE = "kueue.x-k8s.io/"
+_ON_NO_NODE = "is on no node yet"
 
 
 def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
     """Look at pods on no node, and at the nodes of the others."""
-    nodes = {node["metadata"]["name"]: node for node in reading.nodes or ()}
+    nodes = {node.name: node for node in reading.nodes or ()}
     queue = _queue_message(reading.events or ())
     scheduler = _scheduler_messages(reading.events or ())
     holders = Holders(reading)
@@ -45,28 +43,23 @@ def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
             yield from _pending(reading, part, holders, queue, scheduler.get(part.name, ""))
 
 
-def _on_node(part: Part, nodes: Mapping[str, Object] | None) -> Iterator[Observation]:
+def _on_node(part: Part, nodes: Mapping[str, NodeOffer] | None) -> Iterator[Observation]:
     if nodes is None:
         return
     node, pods, subject = nodes.get(part.node), (part.name,), part.node
     if node is None:
         message = f"is bound to node {subject}, which does not exist any more"
-        yield Observation(
-            Stage.SCHEDULING, "fail", TOPIC, message, "delete the pod, so that its owner makes another", pods
-        )
+        yield Observation(Stage.SCHEDULING, "fail", Code.NODE_GONE, message, pods=pods)
         return
-    ready: Object = next(
-        (each for each in (node.get("status") or {}).get("conditions") or () if each.get("type") == "Ready"), {}
-    )
-    if ready and ready.get("status") != "True":
-        message = f"is on node {subject}, which is not Ready: {ready.get('message') or ready.get('reason') or 'no reason told'}"
-        yield Observation(Stage.SCHEDULING, "fail", TOPIC, message, "look at the node's kubelet", pods)
+    if node.not_ready:
+        message = f"is on node {subject}, which is not Ready: {node.not_ready}"
+        yield Observation(Stage.SCHEDULING, "fail", Code.NODE_NOT_READY, message, pods=pods)
     for resource, amount in devices(part.pod).items():
-        if offered(node, resource) < amount:
-            there = format_quantity(offered(node, resource))
+        if node.offered(resource) < amount:
+            there = format_quantity(node.offered(resource))
             message = f"takes {format_quantity(amount)} {resource}, and node {subject} offers {there} now"
             action = f"look at the device plugin of {resource} on {subject}: containers that start again get no device"
-            yield Observation(Stage.SCHEDULING, "warn", "devices", message, action, pods)
+            yield Observation(Stage.SCHEDULING, "warn", Code.DEVICES_LOST, message, action, pods)
 
 
 def _pending(reading: Reading, part: Part, holders: Holders, queue: str, told: str) -> Iterator[Observation]:
@@ -80,36 +73,36 @@ def _pending(reading: Reading, part: Part, holders: Holders, queue: str, told: s
         if by_kueue:
             action = _quota_action(queue) if said else "look at its Workload and LocalQueue: Kueue has not admitted it"
         message = f"is held back by scheduling gate {', '.join(gates)}{said}"
-        yield Observation(Stage.SCHEDULING, level, TOPIC, message, action, pods)
+        yield Observation(Stage.SCHEDULING, level, Code.SCHEDULING_GATED, message, action, pods)
         return
     text = str(scheduled.get("message") or "") if scheduled.get("status") == "False" else ""
     text = common_form(_PREEMPTION.sub("", text or told), part.name)
 
     missing = list(_offered_nowhere(part, reading.nodes)) if reading.nodes is not None else []
-    for message, action in missing:
+    for code, message in missing:
         said = f"the scheduler says: {text}" if text else ""
-        yield Observation(Stage.SCHEDULING, "fail", "devices", message, action, pods, detail=said)
+        yield Observation(Stage.SCHEDULING, "fail", code, message, pods=pods, detail=said)
     if missing:
         return
     if text:
         resources = _INSUFFICIENT.findall(text)
         if queue and not resources and queue not in text:
             text = f"{text}; and of its group: {queue}"  # Volcano tells the pod of its group alone, and the group the reason
+        code = Code.RESOURCE_TAKEN if resources else Code.UNSCHEDULABLE
         if resources:
             action = _free(reading, part, holders, dict.fromkeys(resources))
         else:
             action = next((remedy for sign, remedy in _REMEDIES.items() if sign in text), "")
         if _QUOTA.search(text):
-            action = _quota_action(text)
-        yield Observation(Stage.SCHEDULING, "fail", TOPIC, "is on no node yet", action, pods, detail=text)
+            code, action = Code.QUEUE_WAITING, _quota_action(text)
+        yield Observation(Stage.SCHEDULING, "fail", code, _ON_NO_NODE, action, pods, detail=text)
     elif queue:
-        yield Observation(
-            Stage.SCHEDULING, "fail", TOPIC, "is on no node yet", _quota_action(queue), pods, detail=queue
-        )
+        action = _quota_action(queue)
+        yield Observation(Stage.SCHEDULING, "fail", Code.QUEUE_WAITING, _ON_NO_NODE, action, pods, detail=queue)
     elif (seconds_since(part.pod["metadata"].get("creationTimestamp"), reading.now) or 0.0) > _SOON_SECONDS:
-        message = "is on no node yet, and no scheduler says why"
+        message = f"{_ON_NO_NODE}, and no scheduler says why"
         action = f"is scheduler {(part.pod.get('spec') or {}).get('schedulerName') or 'default-scheduler'} running?"
-        yield Observation(Stage.SCHEDULING, "warn", TOPIC, message, action, pods)
+        yield Observation(Stage.SCHEDULING, "warn", Code.SCHEDULER_SILENT, message, action, pods)
 
 
 def _free(reading: Reading, part: Part, holders: Holders, resources: Iterable[str]) -> str:
@@ -126,38 +119,15 @@ def _free(reading: Reading, part: Part, holders: Holders, resources: Iterable[st
 def _quota_action(text: str) -> str:
     if "/" in text:
         return "give the queue or quota the resources that the pods ask for since they are injected"
-    return "look at the queue and its quota: does it exist, is it active, and what is free in it?"
+    return Code.QUEUE_WAITING.action
 
 
-def _offered_nowhere(part: Part, nodes: Iterable[Object]) -> Iterator[tuple[str, str]]:
-    listed = list(nodes)
+def _offered_nowhere(part: Part, nodes: Sequence[NodeOffer]) -> Iterator[tuple[Code, str]]:
     chosen = place_of(part.pod).selector
     for resource, amount in devices(part.pod).items():
-        enough = [node for node in listed if offered(node, resource) >= amount]
-        asked = f"asks for {format_quantity(amount)} {resource}"
-        if not enough:
-            most = max((offered(node, resource) for node in listed), default=Fraction(0))
-            offers = (
-                f"none of {len(listed)} nodes offers it"
-                if not most
-                else f"no node offers more than {format_quantity(most)}"
-            )
-            less = f"ask for no more in a pod, or see whether the device plugin of {resource} has lost devices"
-            yield f"{asked}, and {offers}", less if most else _plugin_action(resource)
-            continue
-        fitting = [node for node in enough if chosen <= podspec.labels(node).items()]
-        if not fitting:
-            text = ",".join(f"{key}={value}" for key, value in sorted(chosen))
-            yield (
-                f"{asked}, and of the {len(enough)} nodes that offer it none carries {text}",
-                "label the nodes, or correct nodeSelector of the pod, the profile or the network",
-            )
-
-
-def _plugin_action(resource: str) -> str:
-    if is_accelerator(resource):
-        return f"is the device plugin of {resource} running on the nodes?"
-    return f"is the device plugin running that offers {resource}, and is that its name? kubectl describe node shows what a node offers"
+        supply = judge_supply(nodes, resource, amount, chosen)
+        if supply.code is not Code.RESOURCE_OFFERED:
+            yield supply.code, f"asks for {format_quantity(amount)} {resource}, and {supply.message}"
 
 
 def _queue_message(events: Iterable[Object]) -> str:

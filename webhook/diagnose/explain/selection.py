@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from webhook.core import names, podspec
 from webhook.core.model import Object
 from webhook.core.workloads import SIBLING_LABELS, jobset, leaderworkerset, replica_types, torchx
+from webhook.diagnose.injected import is_ending
 
 _NAMES = (
     torchx.APP_NAME,
@@ -32,7 +33,7 @@ class Candidate:
         """Count a pod in."""
         metadata = pod["metadata"]
         self.pods[str(metadata.get("name"))] = pod
-        self.live += _is_live(pod)
+        self.live += not is_ending(pod)
         self.created = max(self.created, str(metadata.get("creationTimestamp") or ""))
 
     def __str__(self) -> str:
@@ -104,10 +105,3 @@ def _identity(pod: Object) -> str:
     if labels.get(_GROUPS[0]):
         return "/".join(labels.get(label, "") for label in _GROUPS)
     return str(podspec.controller(pod).get("uid") or next((labels[each] for each in _NAMES if labels.get(each)), ""))
-
-
-def _is_live(pod: Object) -> bool:
-    """Tell a pod that may still run; metadata alone tells no phase."""
-    if pod["metadata"].get("deletionTimestamp"):
-        return False
-    return (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed")

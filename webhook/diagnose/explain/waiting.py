@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from webhook.core import names, podspec
-from webhook.core.finding import Level
 from webhook.core.injection import wait
-from webhook.diagnose.explain.observation import Observation, Stage, duration
+from webhook.diagnose.codes import Code
+from webhook.diagnose.explain.observation import Observation, Stage
 from webhook.diagnose.explain.part import Part
 from webhook.diagnose.explain.reading import Reading, seconds_since
+from webhook.diagnose.finding import Level
+from webhook.diagnose.wording import duration
 
-TOPIC = "wait"
 _PATIENCE_SECONDS = 60.0
 _MEANING = {
     "master-addr": "rank 0's address",
@@ -33,18 +34,14 @@ def observe(reading: Reading, parts: Iterable[Part], *, is_explained: bool) -> I
         since = duration(longest) if len(waiting) == 1 else f"up to {duration(longest)}"
         if longest < _PATIENCE_SECONDS:
             told = f"waits for {what}" if missing else "is about to start: all addresses are there"
-            yield Observation(Stage.SUMMARY, "ok", TOPIC, f"{told}, for {since}", "", pods)
+            yield Observation(Stage.SUMMARY, "ok", Code.WAIT_BEGUN, f"{told}, for {since}", pods=pods)
         elif missing:
             level: Level = "warn" if is_explained else "fail"
-            action = "" if is_explained else "look at rank 0's pod, and at the controller's log"
-            yield Observation(Stage.WAIT, level, TOPIC, f"waits for {what}, for {since}", action, pods)
+            action = "" if is_explained else None
+            yield Observation(Stage.WAIT, level, Code.WAIT_LONG, f"waits for {what}, for {since}", action, pods)
         else:
             message = f"has waited for {since}, and all that it needs is in its annotations"
-            action = (
-                "its own address is on none of its interfaces, where a node was restarted: delete the pod; else the kubelet brings no "
-                "annotations into its volume: look at the kubelet's log"
-            )
-            yield Observation(Stage.WAIT, "fail", TOPIC, message, action, pods)
+            yield Observation(Stage.WAIT, "fail", Code.WAIT_STUCK, message, pods=pods)
 
 
 def needs(part: Part) -> tuple[str, ...]:

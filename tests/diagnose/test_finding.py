@@ -7,15 +7,16 @@ import sys
 import pytest
 
 from webhook.cli.findings import print_findings, print_json
-from webhook.core.finding import Finding, as_document, exit_status, worst_first
+from webhook.diagnose.codes import Code
+from webhook.diagnose.finding import Finding, as_document, exit_status, worst_first
 
-FINE = Finding("ok", "networks", "default/rail-0", "exists")
-DOUBTFUL = Finding("warn", "networks", "default/rail-1", "no node offers it", "install the device plugin")
-BROKEN = Finding("fail", "networks", "default/rail-2", "does not exist", "create it")
+FINE = Finding("ok", Code.NETWORK_EXISTS, "default/rail-0", "exists")
+DOUBTFUL = Finding("warn", Code.RESOURCE_NOWHERE, "default/rail-1", "no node offers it", "install the device plugin")
+BROKEN = Finding("fail", Code.NETWORK_MISSING, "default/rail-2", "does not exist", "create it")
 
 
 def test_puts_failures_first_and_keeps_the_order_within_a_level() -> None:
-    late = Finding("fail", "certificates", "tls.crt", "has expired", "is the controller running?")
+    late = Finding("fail", Code.CERTIFICATE_UNUSABLE, "tls.crt", "has expired", "is the controller running?")
     assert worst_first([FINE, BROKEN, DOUBTFUL, late]) == [BROKEN, late, DOUBTFUL, FINE]
 
 
@@ -29,20 +30,33 @@ def test_gives_all_findings_and_their_number_by_level() -> None:
         "findings": [
             {
                 "level": "fail",
+                "code": "network-missing",
                 "topic": "networks",
                 "subject": "default/rail-2",
                 "message": "does not exist",
                 "action": "create it",
             },
-            {"level": "ok", "topic": "networks", "subject": "default/rail-0", "message": "exists", "action": ""},
+            {
+                "level": "ok",
+                "code": "network-exists",
+                "topic": "networks",
+                "subject": "default/rail-0",
+                "message": "exists",
+                "action": "",
+            },
         ],
         "summary": {"fail": 1, "warn": 0, "ok": 1},
     }
 
 
+def test_says_what_the_code_says_where_it_has_nothing_better() -> None:
+    assert Finding("fail", Code.NODE_NOT_READY, "node a", "is not Ready").action == "look at the node's kubelet"
+    assert Finding("warn", Code.NODE_NOT_READY, "node a", "is not Ready", "").action == ""
+
+
 def test_lets_a_terminal_interpret_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     """A Lease's holder or a denial may hold anything."""
-    print_findings([Finding("fail", "lease", "Lease", "held by \x1b]0;x\x07", "look at \x9b2J")])
+    print_findings([Finding("fail", Code.LEASE_STALE, "Lease", "held by \x1b]0;x\x07", "look at \x9b2J")])
     assert capsys.readouterr().out == "fail  Lease: held by  ]0;x \n      → look at  2J\n"
 
 
@@ -56,7 +70,7 @@ def test_an_output_that_has_no_arrow_gets_a_question_mark(monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-8"])
 def test_json_is_the_same_in_every_encoding(monkeypatch: pytest.MonkeyPatch, encoding: str) -> None:
-    odd = Finding("fail", "networks", "half a pair \ud800", "…")
+    odd = Finding("fail", Code.NETWORK_MISSING, "half a pair \ud800", "…")
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding=encoding))
     print_json([odd])
     sys.stdout.seek(0)

@@ -1,0 +1,32 @@
+"""Decide which pods lack injection: live, not injected, and not left alone on purpose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from webhook.core import names, podspec
+from webhook.core.model import Object
+
+
+def is_injected(pod: Object) -> bool:
+    """Tell whether the webhook has seen the pod, and injected what its profile says."""
+    return names.STATUS in podspec.annotations(pod)
+
+
+def is_ending(pod: Object) -> bool:
+    """Tell a pod that is finished or being deleted; metadata alone tells no phase."""
+    finished = (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
+    return finished or bool((pod.get("metadata") or {}).get("deletionTimestamp"))
+
+
+def lacks_injection(pod: Object) -> bool:
+    """Tell a live pod that was not injected and did not opt out."""
+    return not is_injected(pod) and not is_ending(pod) and podspec.labels(pod).get(names.PROFILE) != names.PROFILE_NONE
+
+
+def is_out_of_reach(pod: Object, namespace: Mapping[str, str] | None) -> bool:
+    """Tell a pod that asks for a profile in a namespace whose labels do not, where the webhook may never be called for it.
+
+    *namespace*: its labels, None for one that is unknown or carries none of ours.
+    """
+    return names.PROFILE not in (namespace or {}) and names.PROFILE in podspec.labels(pod)

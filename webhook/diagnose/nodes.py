@@ -1,0 +1,148 @@
+"""Decide what nodes offer to pods: which node is usable, which a pod may take, and whether any offers enough of a resource.
+
+Node affinity is left to the scheduler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from operator import add
+from typing import NamedTuple
+
+from webhook.core import podspec
+from webhook.core.model import Object
+from webhook.core.quantity import format_quantity, stored_quantity
+from webhook.diagnose.codes import Code
+from webhook.diagnose.wording import counted
+
+_REPELS = ("NoSchedule", "NoExecute")
+
+
+@dataclass(frozen=True, slots=True)
+class NodeOffer:
+    """Hold what is kept of a Node; *not_ready*: why it is not Ready, empty for one that is."""
+
+    name: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+    allocatable: Mapping[str, str] = field(default_factory=dict)
+    taints: tuple[Mapping[str, str], ...] = ()
+    cordoned: bool = False
+    not_ready: str = ""
+
+    @property
+    def usable(self) -> bool:
+        """Tell whether it is Ready and takes new pods."""
+        return not self.not_ready and not self.cordoned
+
+    def offered(self, resource: str) -> Fraction:
+        """Return how much of the resource it can allocate in all."""
+        return stored_quantity(self.allocatable.get(resource))
+
+
+def read_node(node: Object) -> NodeOffer:
+    """Keep what matters of a Node: it lists its images too."""
+    metadata, spec, status = node.get("metadata") or {}, node.get("spec") or {}, node.get("status") or {}
+    ready: Object = next((each for each in status.get("conditions") or () if each.get("type") == "Ready"), {})
+    why = "" if ready.get("status") == "True" else ready.get("message") or ready.get("reason") or "no reason told"
+    return NodeOffer(
+        metadata.get("name") or "",
+        metadata.get("labels") or {},
+        status.get("allocatable") or {},
+        tuple(spec.get("taints") or ()),
+        bool(spec.get("unschedulable")),
+        str(why),
+    )
+
+
+class Supply(NamedTuple):
+    """Hold how a resource is offered: *code*, one of the ``RESOURCE_…``, a clause that says why, and the nodes that will do."""
+
+    code: Code
+    message: str
+    nodes: Sequence[NodeOffer] = ()
+
+
+def judge_supply(
+    nodes: Sequence[NodeOffer], resource: str, amount: Fraction, labels: Iterable[tuple[str, str]]
+) -> Supply:
+    """Judge whether a node that has these *labels* offers as much as one pod asks for, whatever others have taken of it."""
+    enough = [node for node in nodes if node.offered(resource) >= amount]
+    wanted = dict(labels)
+    fitting = [node for node in enough if wanted.items() <= node.labels.items()]
+    most = max((node.offered(resource) for node in nodes), default=Fraction(0))
+    if not most:
+        return Supply(Code.RESOURCE_NOWHERE, f"none of {counted(len(nodes), 'node')} offers it")
+    if not enough:
+        return Supply(Code.RESOURCE_TOO_SMALL, f"no node offers more than {format_quantity(most)}")
+    if not fitting:
+        text = ",".join(f"{key}={value}" for key, value in sorted(wanted.items()))
+        return Supply(Code.RESOURCE_UNLABELLED, f"of {counted(len(enough), 'node')} with enough of it none has {text}")
+    return Supply(Code.RESOURCE_OFFERED, "", fitting)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Hold what a pod says of its node: ``spec.nodeSelector``, and tolerations as (key, operator, value, effect)."""
+
+    selector: frozenset[tuple[str, str]]
+    tolerations: frozenset[tuple[str, str, str, str]]
+
+    def admits(self, node: NodeOffer) -> bool:
+        """Tell whether the node is usable, and its labels and taints let the pod in."""
+        return (
+            node.usable
+            and self.selector <= node.labels.items()
+            and all(self._tolerates(taint) for taint in node.taints if taint.get("effect") in _REPELS)
+        )
+
+    def _tolerates(self, taint: Mapping[str, str]) -> bool:
+        """Source: kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration."""
+        for key, operator, value, effect in self.tolerations:
+            if effect not in ("", taint.get("effect")) or (key not in ("", taint.get("key"))):
+                continue
+            if operator == "Exists" or (key and value == (taint.get("value") or "")):
+                return True
+        return False
+
+
+def place_of(pod: Object) -> Place:
+    """Read where a pod may go."""
+    spec = pod.get("spec") or {}
+    tolerations = spec.get("tolerations") or ()
+    keys = ("key", "operator", "value", "effect")
+    return Place(
+        frozenset((spec.get("nodeSelector") or {}).items()),
+        frozenset(tuple(str(each.get(key) or "") for key in keys) for each in tolerations),  # type: ignore[misc]
+    )
+
+
+def devices(pod: Object) -> dict[str, Fraction]:
+    """Return what the scheduler counts of extended resources for the pod: ``{"rdma/hca": 1}``.
+
+    Containers and sidecars together, or the largest init container with the sidecars before it. Source: kubernetes
+    component-helpers/resource PodRequests.
+    """
+    running: dict[str, Fraction] = {}
+    largest: dict[str, Fraction] = {}
+    for container in podspec.init_containers(pod):
+        beside = _combined(add, running, _asked(container))
+        if podspec.is_sidecar(container):
+            running = beside
+        else:
+            largest = _combined(max, largest, beside)
+    for container in podspec.containers(pod):
+        running = _combined(add, running, _asked(container))
+    return {resource: amount for resource, amount in _combined(max, largest, running).items() if amount}
+
+
+def _asked(container: Object) -> dict[str, Fraction]:
+    asked = {**podspec.limits(container), **podspec.requests(container)}
+    return {resource: stored_quantity(quantity) for resource, quantity in asked.items() if "/" in resource}
+
+
+def _combined(
+    how: Callable[[Fraction, Fraction], Fraction], one: Mapping[str, Fraction], other: Mapping[str, Fraction]
+) -> dict[str, Fraction]:
+    return {name: how(one.get(name, Fraction(0)), other.get(name, Fraction(0))) for name in {**one, **other}}

@@ -1,0 +1,26 @@
+"""Read what an API server says where a webhook keeps a pod from being created."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_DENIED = re.compile(r'admission webhook "([^"]*)" denied the request: ?(.*)', re.DOTALL)
+_NOT_CALLED = re.compile(r'failed calling webhook "([^"]*)": ?(.*)', re.DOTALL)
+
+
+class Refusal(NamedTuple):
+    """Name the *webhook*, and say what it answered, or, where it was not *called*, what went wrong."""
+
+    webhook: str
+    called: bool
+    message: str
+
+
+def read_refusal(text: str) -> Refusal | None:
+    """Read an API server's message; None for one of something else. Source: apiserver pkg/admission/plugin/webhook/errors."""
+    if denied := _DENIED.search(text):
+        return Refusal(denied[1], True, denied[2])
+    if failed := _NOT_CALLED.search(text):
+        return Refusal(failed[1], False, failed[2])
+    return None
