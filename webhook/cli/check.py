@@ -37,7 +37,7 @@ _LINE = 100
     "text",
     "json",
     default="text",
-    text="text: a line for each finding, failures first. json: one document for programs.",
+    text="text: a line for each finding, failures first. json: one document for programs, with each finding's stable code.",
 )
 def command(profiles: Path | None, namespace: str, webhook_configuration: str, output: str) -> None:
     """Look at profiles, networks, nodes, certificates, privileges, quotas and pods, and say what to do.

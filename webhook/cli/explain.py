@@ -46,7 +46,12 @@ _PODS, _JOBS = ("pod", "pods", "po"), ("job", "jobs")
 @option("-n", "--namespace", metavar="NS", help="Namespace of the pods; else the kubeconfig's.")
 @option("--profiles", type=FILE, help="YAML file of the profiles, in place of the installed ConfigMap.")
 @system_namespace_option
-@output_option("table", "json", default="table", text="Form of the answer.")
+@output_option(
+    "table",
+    "json",
+    default="table",
+    text="Form of the answer. json: one document for programs, with each finding's stable code.",
+)
 @cluster_options
 def command(
     target: str | None,

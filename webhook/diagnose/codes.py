@@ -276,7 +276,7 @@ class Code(Enum):
         "look at the Events of the job's owner, and at the quota and policies of its namespace")
     RANK_ZERO_ENDED = ("members", "Rank 0 has ended or is being deleted, and other members still run.",
         "look at its log, then restart the job")
-    RANK_ZERO_DONE = "members", "Rank 0 has just ended well, and its members are to follow."
+    RANK_ZERO_DONE = "members", "Rank 0 has just ended well, and its members should follow."
     MEMBERS_LINGER = ("members", "Rank 0 ended well minutes ago, and other members still run.",
         "look at the logs of those that run")
     MEMBERS_MISSING = ("members", "The job has fewer members than it is to have.",

@@ -44,7 +44,7 @@ def test_a_controller_that_is_gone_while_all_is_told() -> None:
     scene = Scene()
     scene.lease = {}
     [found] = findings(scene)
-    assert (found.level, found.message) == ("warn", "does not exist: no address that changes now is told to anybody")
+    assert (found.level, found.message) == ("warn", "does not exist: no pod is told of an address that changes now")
 
 
 def test_a_member_that_is_told_another_address() -> None:

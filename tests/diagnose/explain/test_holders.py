@@ -158,6 +158,17 @@ def test_names_no_holder_of_a_node_that_only_another_pod_can_take() -> None:
     assert found.action == "wait, or free rdma/hca (node-2: 64 of 64 held by ml/node-2) on the nodes"
 
 
+def test_names_no_holder_of_a_node_that_is_not_usable() -> None:
+    """`check` does not count on such a node either."""
+    scene = Scene(0)
+    scene.unschedule(scene.master, "0/2 nodes are available: 2 Insufficient rdma/hca.")
+    scene.nodes[0]["status"]["conditions"] = []
+    assert not read_node(scene.nodes[0]).usable
+    scene.changes = {"neighbours": {name: (holder(name, 64),) for name in ("node-1", "node-2")}}
+    [found] = findings(scene, "scheduling")
+    assert found.action == "wait, or free rdma/hca (node-2: 64 of 64 held by ml/node-2) on the nodes"
+
+
 def asks(amount: int, **fields: str) -> Object:
     return {"name": "x", "resources": {"requests": {"rdma/hca": str(amount)}}, **fields}
 

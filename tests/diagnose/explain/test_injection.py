@@ -86,8 +86,8 @@ def test_a_namespace_that_only_observes() -> None:
 @pytest.mark.parametrize(
     ("labelled", "why", "action"),
     [
-        ("", "before its namespace was labelled, or while the webhook was not called", CHECK),
-        (ago(minutes=20), "before its namespace was labelled, or while the webhook was not called", CHECK),
+        ("", "before its namespace was labelled or while the webhook was not called", RESTART),
+        (ago(minutes=20), "before its namespace was labelled or while the webhook was not called", RESTART),
         (ago(minutes=19), "perhaps before its namespace was labelled (it was changed later)", RESTART),
         (
             ago(minutes=21),
@@ -129,7 +129,7 @@ def test_pods_that_the_webhook_was_not_called_for() -> None:
     scene.pods["bert-worker-1"] = pod
     found = first(scene)
     assert found.message == (
-        "was created without injection, while older pods of the job were: the webhook was not called, or only observed; "
+        "was created without injection while older pods of the job were injected: the webhook was not called, or only observed; "
         "today it would get profile shared"
     )
     assert found.action == CHECK
@@ -162,7 +162,7 @@ def test_profiles_that_are_not_known() -> None:
     scene.changes = {"profiles": None, "unread": (Unread("profiles", "cannot be read"),)}
     assert texts(findings(scene)) == ["warn profiles: cannot be read"]
     scene.pods["bert-worker-1"] = scene.created(2)
-    assert texts(findings(scene, "injection")) == ["warn pod bert-worker-1: nothing was injected; why cannot be told"]
+    assert texts(findings(scene, "injection")) == ["warn pod bert-worker-1: nothing was injected, and why is unknown"]
 
 
 def test_a_status_that_was_changed_by_hand() -> None:

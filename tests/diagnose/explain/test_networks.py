@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.diagnose.explain.explanations import findings, first, one
@@ -24,6 +26,16 @@ def test_a_status_that_is_no_list() -> None:
     scene = Scene(0)
     scene.master["metadata"]["annotations"][names.NETWORK_STATUS] = "[oops"
     assert "annotation k8s.v1.cni.cncf.io/network-status is not a list of networks" in one(scene, "networks")
+
+
+def test_the_clusters_own_network_counts_as_no_second_one_though_nothing_marks_it() -> None:
+    """The controller knows it by its interface too."""
+    scene = Scene(0)
+    entries = json.loads(scene.master["metadata"]["annotations"][names.NETWORK_STATUS])
+    del entries[0]["default"]
+    scene.master["metadata"]["annotations"][names.NETWORK_STATUS] = json.dumps(entries)
+    [row] = explain(scene.reading).rows
+    assert [each["interface"] for each in row.details["networks"]] == ["net1"]
 
 
 def test_a_pod_that_has_begun_without_multus() -> None:

@@ -95,7 +95,7 @@ LACKS = "lacks label fabric-injector.io/job or annotation fabric-injector.io/ren
         (opted_out, "not injected: label fabric-injector.io/profile is none", ALIKE),
         (
             made_again_meanwhile,
-            "was created without injection, while older pods of the job were: the webhook was not called, or only observed; "
+            "was created without injection while older pods of the job were injected: the webhook was not called, or only observed; "
             "today it would get profile shared",
             "see fabric-injector check, which tells whether the webhook is called; then restart the job",
         ),
@@ -117,7 +117,7 @@ LACKS = "lacks label fabric-injector.io/job or annotation fabric-injector.io/ren
         ),
         (
             profiles_unread,
-            "nothing was injected; why cannot be told",
+            "nothing was injected, and why is unknown",
             Code.NOT_INJECTED_UNKNOWN.action,
         ),
         (
@@ -157,6 +157,6 @@ def test_a_rank_zero_without_injection_that_nobody_waits_for() -> None:
     scene.labels[names.PROFILE] = "apart"
     scene.pods = {"bert-worker-0": scene.admitted(scene.created(1)), "bert-master-0": scene.created(0)}
     assert texts(findings(scene, "injection"))[0] == (
-        "fail pod bert-master-0 (rank 0): was created without injection, before its namespace was labelled, or while the webhook was "
+        "fail pod bert-master-0 (rank 0): was created without injection, before its namespace was labelled or while the webhook was "
         "not called; today it would get profile apart"
     )

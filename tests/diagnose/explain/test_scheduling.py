@@ -130,6 +130,10 @@ def test_a_gate_of_which_nothing_is_told(gate: str, action: str) -> None:
 Break = Callable[[Scene], object]
 
 
+def never_reported(scene: Scene) -> None:
+    scene.nodes[0]["status"]["conditions"] = []
+
+
 def not_ready(scene: Scene) -> None:
     scene.nodes[0]["status"]["conditions"] = [
         {"type": "Ready", "status": "Unknown", "message": "Kubelet stopped posting node status."}
@@ -143,13 +147,14 @@ def not_ready(scene: Scene) -> None:
             not_ready,
             "fail pod bert-master-0 (rank 0): is on node node-1, which is not Ready: Kubelet stopped posting node status.",
         ),
+        (never_reported, "fail pod bert-master-0 (rank 0): is on node node-1, which is not Ready: no reason told"),
         (plugin_gone, "warn pod bert-master-0 (rank 0): takes 1 rdma/hca, and node node-1 offers 0 now"),
         (
             lambda scene: scene.nodes.pop(0),
             "fail pod bert-master-0 (rank 0): is bound to node node-1, which does not exist any more",
         ),
     ],
-    ids=["not-ready", "plugin-gone", "gone"],
+    ids=["not-ready", "never-reported", "plugin-gone", "gone"],
 )
 def test_what_became_of_its_node(break_: Break, told: str) -> None:
     scene = Scene(0)

@@ -137,3 +137,11 @@ def _addresses(listed: list[Any], problems: list[str]) -> Iterator[IPAddress]:
             problems.append(f"holds {address!s}, at which no other pod can reach this one")
             continue
         yield address
+
+
+def secondary_networks(status: str) -> list[dict[str, Any]] | None:
+    """Return the entries of a network-status value but those of the cluster network; None where it is not a list of objects."""
+    try:
+        return [entry for entry in _parse(status) if not _is_cluster_network(entry)]
+    except (ValueError, RecursionError):
+        return None

@@ -11,6 +11,7 @@ from webhook.core.reconcile.member import Member
 from webhook.core.workloads import SIBLING_LABELS, TrainingPod, recognise
 
 NO_ADDRESS = "NoSecondaryAddress"
+SEE_CHECK = "see fabric-injector check, which tells whether the webhook is called; then restart the job"
 BOUND_SECONDS = 60.0
 """How long a pod may be on its node without a secondary address before that is a fault."""
 
@@ -96,9 +97,15 @@ def _why_not_injected(rank_zero: Object, since: str) -> tuple[str, str]:
     if names.STATUS in podspec.annotations(rank_zero):
         why = f"was injected without a rendezvous, as its annotation {names.STATUS} tells"
         return why, "give it the profile and the network of the job's other pods, then restart the job"
-    if "" < since < str((rank_zero.get("metadata") or {}).get("creationTimestamp") or ""):
+    created = str((rank_zero.get("metadata") or {}).get("creationTimestamp") or "")
+    return why_uncalled(created, since)
+
+
+def why_uncalled(created: str, injected_since: str) -> tuple[str, str]:
+    """Say why a pod was created without injection, and what to do; *injected_since*: when an injected one of its job was, or empty."""
+    if "" < injected_since < created:
         why = "was created without injection while older pods of the job were injected: the webhook was not called, or only observed"
-        return why, "see fabric-injector check, which tells whether the webhook is called; then restart the job"
+        return why, SEE_CHECK
     why = "was created without injection, before its namespace was labelled or while the webhook was not called"
     return why, "restart the job"
 

@@ -11,7 +11,7 @@ from webhook.diagnose.codes import Code
 from webhook.diagnose.finding import Finding, Level
 
 MOST_SECONDS = 10
-"""Longest timeout that is no fault: a webhook that hangs holds every pod of a labelled namespace up for so long."""
+"""Longest timeout that is not a fault: a webhook that hangs holds every pod of a labelled namespace up for so long."""
 NAME_LABEL = "kubernetes.io/metadata.name"
 """Label that the API server puts on every namespace."""
 _SHIPPED: Mapping[str, tuple[frozenset[str], Level, Code, str]] = {

@@ -80,7 +80,7 @@ def configuration_of_arguments(daemon_set: DaemonSet) -> Configuration:
 
 
 def configurations_of_map(title: str, data: Mapping[str, str]) -> Iterator[Configuration]:
-    """Read each JSON file of a ConfigMap that Multus mounts; what is no JSON object says nothing."""
+    """Read each JSON file of a ConfigMap that Multus mounts; what is not a JSON object says nothing."""
     for key, text in data.items():
         try:
             value = json.loads(text)

@@ -49,7 +49,7 @@ def _controller(reading: Reading, untold: int) -> Iterator[Observation]:
             whom = (
                 f"nobody tells {whom} of rank 0's address"
                 if untold
-                else "no address that changes now is told to anybody"
+                else "no pod is told of an address that changes now"
             )
             message = f"{said}: {whom}"
     if untold or said:
@@ -69,7 +69,7 @@ def _job(reading: Reading, members: Sequence[Part]) -> tuple[int, list[Observati
         assert part.member is not None  # noqa: S101  # for mypy: the caller chose them
         told, pods = part.member.published.master_addr, (part.name,)
         if part.name != master.name and _started_before(part, of_master):
-            message = f"runs since before {master.name}, the present rank 0, was created: its environment holds a former one's address"
+            message = f"is older than {master.name}, the present rank 0: its environment holds a former one's address"
             found.append(Observation(Stage.ADDRESS, "fail", Code.ADDRESS_FORMER, message, pods=pods))
         if publication(part.member, address) is None or is_fresh:
             continue

@@ -138,13 +138,12 @@ def _flat(row: Row) -> dict[str, Any]:
 
 def _details(reading: Reading, part: Part) -> Mapping[str, Any]:
     status = part.status
-    attached = [entry for entry in networks.network_status(part.pod) or () if entry.get("default") is not True]
     return {
         **{key: status.get(key) for key in ("profile", "version", "injected", "kept", "skipped")},
         "today": list(drift.changes_today(reading, part)),
         "networks": [
             {"interface": entry.get("interface"), "network": entry.get("name"), "addresses": entry.get("ips") or []}
-            for entry in attached
+            for entry in networks.attached_networks(part.pod) or ()
         ],
         "lacks": list(waiting.lacks(part)) if part.is_live else [],
     }
@@ -165,9 +164,9 @@ def _phase(part: Part) -> str:
 def _address(part: Part) -> str:
     if part.member is not None and part.member.wanted:
         return part.member.secondary.address
-    for entry in networks.network_status(part.pod) or ():
+    for entry in networks.attached_networks(part.pod) or ():
         ips = entry.get("ips")
-        if entry.get("default") is not True and isinstance(ips, list) and ips:
+        if isinstance(ips, list) and ips:
             return str(ips[0])
     return ""
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from webhook.core import names
 from webhook.core.model import Decision, Outcome, Reason
+from webhook.core.reconcile.complaint import SEE_CHECK, why_uncalled
 from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.members import is_apart
 from webhook.diagnose.explain.observation import Observation, Stage, common_form
@@ -117,7 +118,7 @@ def _not_injected(reading: Reading, part: Part, *, some_injected: bool, first_in
     stage = Stage.SPEED if some_injected else Stage.ADMISSION
     if verdict is None:
         return Observation(
-            stage, level, Code.NOT_INJECTED_UNKNOWN, "nothing was injected; why cannot be told", pods=pods
+            stage, level, Code.NOT_INJECTED_UNKNOWN, "nothing was injected, and why is unknown", pods=pods
         )
     decision = verdict.decisions[0] if verdict.decisions else None
     text = common_form(decision.message.removeprefix(f"pod {part.name}: "), part.name) if decision else ""
@@ -129,7 +130,7 @@ def _not_injected(reading: Reading, part: Part, *, some_injected: bool, first_in
         return Observation(stage, "fail", Code.POD_DENIED, message, "correct that, then restart the job", pods)
     if verdict.profile and verdict.reason in ("injected", "unchanged"):
         code, why, action = _uncalled(reading, part, first_injected)
-        message = f"was created without injection, {why}; today it would get profile {verdict.profile}"
+        message = f"{why}; today it would get profile {verdict.profile}"
         return Observation(Stage.ADMISSION, "fail", code, message, action, pods)
     if decision is not None and decision.reason is Reason.OPTED_OUT and first_injected and not part.is_master:
         message = f"is left out, and others of its job are not: they meet on another network; {text}"
@@ -142,22 +143,22 @@ def _not_injected(reading: Reading, part: Part, *, some_injected: bool, first_in
     return Observation(stage, level, Code.NOT_INJECTED, f"not injected: {text}", action, pods)
 
 
-def _uncalled(reading: Reading, part: Part, first_injected: str) -> tuple[Code, str, str | None]:
+def _uncalled(reading: Reading, part: Part, first_injected: str) -> tuple[Code, str, str]:
     """Return why a pod that would be injected was not, and what to do; times are compared as text."""
+    created, labelled = part.created, reading.labelled
     if reading.labels is not None and is_out_of_reach(part.pod, reading.labels):
-        why = f"for its namespace carries no label {names.PROFILE}, without which only component pod-opt-in lets the webhook be called"
+        why = f"carries no label {names.PROFILE}, without which only component pod-opt-in lets the webhook be called"
         action = f"kubectl label namespace {reading.namespace} {names.PROFILE}=PROFILE, then restart the job"
-        return Code.WEBHOOK_OUT_OF_REACH, why, action
-    action = "see fabric-injector check, which tells whether the webhook is called; then restart the job"
-    if first_injected and part.created > first_injected:
-        why = "while older pods of the job were: the webhook was not called, or only observed"
-    elif reading.labelled > part.created:
-        return Code.WEBHOOK_MISSED, "perhaps before its namespace was labelled (it was changed later)", None
-    elif "" < reading.labelled < part.created:
-        why = "though its namespace was labelled: the webhook was not called, only observed, or had other profiles"
-    else:
-        why = "before its namespace was labelled, or while the webhook was not called"
-    return Code.WEBHOOK_MISSED, why, action
+        return Code.WEBHOOK_OUT_OF_REACH, f"was created without injection, for its namespace {why}", action
+    why, action = why_uncalled(created, first_injected)
+    if first_injected and first_injected < created:
+        return Code.WEBHOOK_MISSED, why, action
+    if "" < labelled < created:
+        why = "was created without injection, though its namespace was labelled: "
+        return Code.WEBHOOK_MISSED, why + "the webhook was not called, only observed, or had other profiles", SEE_CHECK
+    if labelled > created:
+        why = "was created without injection, perhaps before its namespace was labelled (it was changed later)"
+    return Code.WEBHOOK_MISSED, why, Code.WEBHOOK_MISSED.action
 
 
 def _listed(value: object) -> bool:

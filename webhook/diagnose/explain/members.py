@@ -74,7 +74,7 @@ def _succeeded(reading: Reading, part: Part) -> Observation:
     state = part.state_of(str(part.training.get("name"))).get("terminated") or {}
     seconds = seconds_since(state.get("finishedAt"), reading.now) or 0.0
     if seconds < _ENDING_SECONDS:
-        message = "rank 0 has ended well, and its members are to follow"
+        message = "rank 0 has ended well, and its members should follow"
         return Observation(Stage.SUMMARY, "ok", Code.RANK_ZERO_DONE, message, pods=(part.name,))
     message = f"rank 0 has ended well {duration(seconds)} ago, and its members still run"
     return Observation(Stage.MEMBERS, "warn", Code.MEMBERS_LINGER, message, pods=(part.name,))

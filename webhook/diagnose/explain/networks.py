@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -10,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from webhook.core import names, podspec
 from webhook.core.model import Object
 from webhook.core.networks import parse_networks
+from webhook.core.networks.status import secondary_networks
 from webhook.core.reconcile.complaint import BOUND_SECONDS
 from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.observation import Observation, Stage, common_form
@@ -40,7 +40,7 @@ def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
             continue
         asked = podspec.annotations(part.pod).get(names.NETWORKS)
         volume = unmounted.get(part.name, "")
-        if volume and network_status(part.pod) is None:
+        if volume and attached_networks(part.pod) is None:
             yield from _unmounted(reading, part, volume)
         elif asked:
             yield from _attached(reading, part, asked, failures.get(part.name, ""))
@@ -54,7 +54,7 @@ def _unmounted(reading: Reading, part: Part, failure: str) -> Iterator[Observati
 
 def _attached(reading: Reading, part: Part, asked: str, failure: str) -> Iterator[Observation]:
     pods = (part.name,)
-    status = network_status(part.pod)
+    status = attached_networks(part.pod)
     told = podspec.annotations(part.pod)
     if status is None and (told.get(names.NETWORK_STATUS) or told.get(names.NETWORKS_STATUS)):
         message = f"annotation {names.NETWORK_STATUS} is not a list of networks"
@@ -76,7 +76,7 @@ def _attached(reading: Reading, part: Part, asked: str, failure: str) -> Iterato
         if not absent:
             yield from _no_status(reading, part, failure)
         return
-    there = Counter(str(entry.get("name")) for entry in status if entry.get("default") is not True)
+    there = Counter(str(entry.get("name")) for entry in status)
     for key, number in Counter(f"{each.namespace}/{each.name}" for each in elements).items():
         if there[key] + there[key.partition("/")[2]] < number:
             message = f"asks for network {key} {_times(number)}, and annotation {names.NETWORK_STATUS} lists it {_times(there[key])}"
@@ -125,14 +125,10 @@ def _address(part: Part) -> Iterator[Observation]:
         yield Observation(Stage.NETWORK, "fail", Code.INTERFACE_UNEXPECTED, message, pods=pods)
 
 
-def network_status(pod: Object) -> list[Object] | None:
-    """Return the entries of the pod's network-status; None where it is missing or no list of objects."""
+def attached_networks(pod: Object) -> list[Object] | None:
+    """Return what the pod's network-status says of each second network; None where it is missing or cannot be read."""
     told = podspec.annotations(pod)
-    try:
-        value = json.loads(told.get(names.NETWORK_STATUS) or told.get(names.NETWORKS_STATUS) or "null")
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, list) and all(isinstance(each, dict) for each in value) else None
+    return secondary_networks(told.get(names.NETWORK_STATUS) or told.get(names.NETWORKS_STATUS) or "")
 
 
 def failures_of_pods(events: Iterable[Object], reasons: Collection[str]) -> Mapping[str, str]:
