@@ -67,9 +67,9 @@ class Code(Enum):
         "apply the shipped objectSelector again")
     SYSTEM_CALLED = ("configuration", "If kube-system or its own namespace were labelled, the webhook could stop itself.",
         "exclude these namespaces in namespaceSelector")
-    FAILURE_POLICY_CHANGED = ("configuration", "While the webhook cannot be asked, pods are created without injection.",
+    FAILURE_POLICY_CHANGED = ("configuration", "While the webhook cannot be asked, pods train over the pod network, and nobody is told.",
         "set Fail, unless failing open was chosen on purpose")
-    REINVOCATION_POLICY_CHANGED = ("configuration", "Containers that later webhooks add are not injected.",
+    REINVOCATION_POLICY_CHANGED = ("configuration", "Containers that later webhooks add get neither variables nor devices.",
         "set IfNeeded")
     MATCH_POLICY_CHANGED = "configuration", "Pods of other API versions are not sent.", "set Equivalent"
     SIDE_EFFECTS_CHANGED = "configuration", "Dry runs of pods are refused.", "set None"
