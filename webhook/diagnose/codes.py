@@ -67,7 +67,8 @@ class Code(Enum):
         "apply the shipped objectSelector again")
     SYSTEM_CALLED = ("configuration", "If kube-system or its own namespace were labelled, the webhook could stop itself.",
         "exclude these namespaces in namespaceSelector")
-    FAILURE_POLICY_CHANGED = ("configuration", "While the webhook cannot be asked, pods train over the pod network, and nobody is told.",
+    FAILURE_POLICY_CHANGED = ("configuration",
+        "While the webhook cannot be asked, pods train over the pod network, and nobody is told.",
         "set Fail, unless failing open was chosen on purpose")
     REINVOCATION_POLICY_CHANGED = ("configuration", "Containers that later webhooks add get neither variables nor devices.",
         "set IfNeeded")

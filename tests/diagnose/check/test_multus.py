@@ -7,10 +7,11 @@ import pytest
 
 from tests.diagnose.check.findings import brief
 from tests.worlds import profiles
-from webhook.diagnose.check.multus import check_absent, check_multus
-from webhook.diagnose.check.multus_settings import (
+from webhook.diagnose.check.multus import (
     Configuration,
     DaemonSet,
+    check_absent,
+    check_multus,
     configuration_of_arguments,
     configurations_of_map,
     read_daemon_set,

@@ -12,7 +12,7 @@ from webhook.core.errors import Problem
 from webhook.core.model import NetworkDefinition, Object
 from webhook.core.profiles import Profiles
 from webhook.diagnose.check.deployments import Deployment, OwnPod, Role
-from webhook.diagnose.check.multus_settings import Configuration, DaemonSet
+from webhook.diagnose.check.multus import Configuration, DaemonSet
 from webhook.diagnose.check.namespaces import LabelledNamespace
 from webhook.diagnose.check.privileges import Access, Answer
 from webhook.diagnose.check.quotas import Quota

@@ -11,7 +11,7 @@ from webhook.core.networks import define_network
 from webhook.core.yaml_reader import read_documents
 from webhook.diagnose.check.earlier_pods import is_unreached, may_be_earlier
 from webhook.diagnose.check.inventory import Surroundings
-from webhook.diagnose.check.multus_settings import (
+from webhook.diagnose.check.multus import (
     Configuration,
     DaemonSet,
     configuration_of_arguments,
