@@ -9,7 +9,7 @@ _DENIED = re.compile(r'admission webhook "([^"]*)" denied the request: ?(.*)', r
 _NOT_CALLED = re.compile(r'failed calling webhook "([^"]*)": ?(.*)', re.DOTALL)
 
 
-class Refusal(NamedTuple):
+class WebhookRefusal(NamedTuple):
     """Name the *webhook*, and say what it answered, or, where it was not *called*, what went wrong."""
 
     webhook: str
@@ -17,10 +17,10 @@ class Refusal(NamedTuple):
     message: str
 
 
-def read_refusal(text: str) -> Refusal | None:
+def read_refusal(text: str) -> WebhookRefusal | None:
     """Read an API server's message; None for one of something else. Source: apiserver pkg/admission/plugin/webhook/errors."""
     if denied := _DENIED.search(text):
-        return Refusal(denied[1], True, denied[2])
+        return WebhookRefusal(denied[1], True, denied[2])
     if failed := _NOT_CALLED.search(text):
-        return Refusal(failed[1], False, failed[2])
+        return WebhookRefusal(failed[1], False, failed[2])
     return None

@@ -15,9 +15,9 @@ def listed(names: Iterable[str], most: int = MOST_NAMED, between: str = ", ") ->
     return between.join(shown) + (f"{between.rstrip(', ')} and {more:,} more" if more else "")
 
 
-def counted(number: int, one: str, many: str = "") -> str:
+def counted(number: int, one: str) -> str:
     """Count things: ``1 node``, ``3 nodes``."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return f"{number:,} {one if number == 1 else one + 's'}"
 
 
 def duration(seconds: float) -> str:

@@ -18,7 +18,7 @@ from webhook.diagnose.wording import listed
 Definitions = Mapping[tuple[str, str], NetworkDefinition]
 
 
-class _Fault(NamedTuple):
+class _NetworkFault(NamedTuple):
     """Say what is wrong with a network, in words that hold for every namespace."""
 
     code: Code
@@ -54,7 +54,7 @@ def _look(
     elif network.namespace is None and not namespaces:
         message = "is looked for in each namespace that uses the profile; none does yet"
         return [Finding("ok", Code.NETWORK_UNUSED, subject, message)], []
-    faults: dict[_Fault, list[str]] = {}
+    faults: dict[_NetworkFault, list[str]] = {}
     attached: list[Attachment] = []
     for namespace in places(network, profiles.multus, namespaces):
         try:
@@ -78,25 +78,25 @@ def _look(
     return [_fitting(profile, subject, attached)], attached
 
 
-def _fault(denied: Denied, profiles: Profiles, definition: NetworkDefinition | None) -> _Fault:
+def _fault(denied: Denied, profiles: Profiles, definition: NetworkDefinition | None) -> _NetworkFault:
     match denied.reason:
         case Reason.NETWORK_ABSENT:
-            return _Fault(Code.NETWORK_MISSING, "does not exist")
+            return _NetworkFault(Code.NETWORK_MISSING, "does not exist")
         case Reason.NETWORK_ISOLATED:
             usable = listed(profiles.multus.global_namespaces) or "none"
             message = "is in another namespace than the pods, which multus.namespaceIsolation forbids"
             action = (
                 f"move it to one of multus.globalNamespaces ({usable}) or to the pods' own, or correct both settings"
             )
-            return _Fault(Code.NETWORK_ISOLATED, message, action)
+            return _NetworkFault(Code.NETWORK_ISOLATED, message, action)
         case Reason.BAD_RESOURCE if definition is not None:
             message = f"has an {definition.problem or definition.resource_problem}"
-            return _Fault(Code.NETWORK_UNUSABLE, message, "correct the NetworkAttachmentDefinition")
+            return _NetworkFault(Code.NETWORK_UNUSABLE, message, "correct the NetworkAttachmentDefinition")
         case _:
-            return _Fault(Code.NETWORK_UNUSABLE, denied.message.removeprefix("pod *: "))
+            return _NetworkFault(Code.NETWORK_UNUSABLE, denied.message.removeprefix("pod *: "))
 
 
-def _failure(subject: str, fault: _Fault, namespaces: Sequence[str]) -> Finding:
+def _failure(subject: str, fault: _NetworkFault, namespaces: Sequence[str]) -> Finding:
     where = [namespace for namespace in namespaces if namespace != NOWHERE]
     message = f"{fault.message} (for pods of {listed(where)})" if where else fault.message
     return Finding("fail", fault.code, subject, message, fault.action)
