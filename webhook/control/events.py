@@ -12,8 +12,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from webhook.control.event_spam import EventSeries, PodRef, SpamFilter
+from webhook.kube.catalogue import EVENTS
 from webhook.kube.connection import Connection, RequestFailed, Response
-from webhook.kube.resource import Resource
 
 __all__ = ["EventRecorder", "PodRef"]
 
@@ -28,7 +28,6 @@ MOST_BACKOFF_SECONDS = 30.0
 STOP_SECONDS = 1.0
 _MERGE = {"Content-Type": "application/merge-patch+json"}
 _log = logging.getLogger(__name__)
-EVENTS = Resource("events", "/api/v1")
 
 
 class EventRecorder:

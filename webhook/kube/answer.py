@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+import orjson
 import urllib3
 from urllib3.exceptions import HTTPError
 
@@ -27,6 +28,11 @@ class RequestFailed(Unavailable):
         self.status = status
         self.retry_after_seconds = retry_after_seconds
 
+    @property
+    def is_refusal(self) -> bool:
+        """Tell whether the API server understood and said no; anything else may be answered at another time."""
+        return 400 <= self.status < 500 and self.status != 429
+
 
 @dataclass(frozen=True, slots=True)
 class Response:
@@ -37,14 +43,22 @@ class Response:
     headers: Mapping[str, str]
     body: bytes
 
-    def json(self) -> Object:
-        """Decode the body, but for managedFields, half of many objects; raise RequestFailed where it is no JSON object."""
+    def json(self, *, managed_fields: bool = False) -> Object:
+        """Decode the body; raise RequestFailed where it is not a JSON object.
+
+        Without metadata.managedFields, half of many objects, unless *managed_fields*; that of a list without those of its items.
+        """
         try:
-            value = json.loads(self.body, object_hook=_without_managed_fields)
-        except (ValueError, RecursionError):
+            value = orjson.loads(self.body)
+        except ValueError:
             value = None
         if not isinstance(value, dict):
             raise RequestFailed(f"{self.request} answered {self.status} with no JSON object", self.status)
+        if not managed_fields:
+            items = value.get("items")
+            for obj in (value, *(items if isinstance(items, list) else ())):
+                if isinstance(obj, dict) and isinstance(metadata := obj.get("metadata"), dict):
+                    metadata.pop("managedFields", None)
         return value
 
     @property
@@ -88,12 +102,6 @@ def translated(request: str) -> Iterator[None]:
         yield
     except HTTPError as error:
         raise RequestFailed(f"{request}: {_reason(error)}") from error
-
-
-def _without_managed_fields(value: Object) -> Object:
-    """Drop them while the text is decoded, so that a page of 500 objects never holds them all."""
-    value.pop("managedFields", None)
-    return value
 
 
 def _reason(error: HTTPError) -> str:

@@ -6,10 +6,9 @@ from webhook.core import names
 from webhook.core.errors import InputError
 from webhook.core.model import Object
 from webhook.core.profiles import Profiles, parse_profiles
-from webhook.kube.connection import Connection
-from webhook.kube.resource import Resource
-
-CONFIG_MAPS = Resource("configmaps", "/api/v1")
+from webhook.kube.catalogue import CONFIG_MAPS
+from webhook.kube.connection import Connection, RequestFailed
+from webhook.kube.reader import Reader, whole
 
 
 def installed_profiles(connection: Connection, namespace: str, *, timeout_seconds: float) -> Profiles:
@@ -18,11 +17,14 @@ def installed_profiles(connection: Connection, namespace: str, *, timeout_second
     Raises InputError and ProfilesError as `profiles_of` does, InputError also where it may not be read, Unavailable where the API
     server does not answer.
     """
-    path = CONFIG_MAPS.object_path((namespace, names.PROFILES_CONFIG_MAP))
-    response = connection.request("GET", path, timeout=timeout_seconds)
-    if response.status not in (200, 404):
-        raise InputError(f"{title(namespace)} cannot be read: {response.problem}")
-    return profiles_of(response.json() if response.status == 200 else None, namespace)
+    reader, key = Reader(connection, timeout_seconds), (namespace, names.PROFILES_CONFIG_MAP)
+    try:
+        found = reader.find(CONFIG_MAPS, key, whole)
+    except RequestFailed as error:
+        if not error.is_refusal:
+            raise
+        raise InputError(f"{title(namespace)} cannot be read: {error}") from None
+    return profiles_of(found, namespace)
 
 
 def profiles_of(config_map: Object | None, namespace: str) -> Profiles:
