@@ -131,7 +131,7 @@ class Inspector:
         if outcome is not None or job in self._listed:
             return outcome
         siblings = PODS.select(labels=sibling_selector(pod))
-        for page in self._reader.pages(siblings, member.namespace, most=MOST_PAGES, size=SIBLINGS_PAGE):
+        for page in self._reader.pages(siblings, whole, member.namespace, most=MOST_PAGES, size=SIBLINGS_PAGE):
             self._asked += 1
             outcome = about_rank_zero(member, pod, page.objects, self._now())
             if outcome is not None:

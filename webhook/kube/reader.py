@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from webhook.core.model import Object
 from webhook.kube.connection import Connection, RequestFailed, Response
@@ -27,14 +27,14 @@ EXPIRED = 410
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """Hold one page of a list, whose *objects* are as their kind prescribes.
+class Page(Generic[T]):
+    """Hold one page of a list: what was made of the *objects* that are as their kind prescribes.
 
     *broken*: the name of each other object, ``one of the pods`` where it has none, and what is wrong with it. *is_first*: what came
     before does not count. *more*: the list goes on.
     """
 
-    objects: list[Object]
+    objects: list[T]
     broken: list[tuple[str, str]]
     is_first: bool
     more: bool
@@ -64,39 +64,44 @@ class Reader:
         response = self._get(resource.object_path(key), resource.headers("PartialObjectMetadata"), {}, seconds)
         if response.status == 404:
             return None
-        obj = _success(response).json(managed_fields=managed_fields)
-        problem = resource.misfit(obj)
         try:
-            if not problem:
-                return read(obj)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            problem = repr(error)
-        raise RequestFailed(f"{response.request} answered with an object that cannot be read: {problem}", 200)
+            return _read(resource, _success(response).json(managed_fields=managed_fields), read)
+        except _Broken as broken:
+            problem = f"{response.request} answered with an object that cannot be read: {broken}"
+            raise RequestFailed(problem, 200) from None
 
-    def pages(self, resource: Resource, namespace: str = "", *, most: int, size: int = PAGE_SIZE) -> Iterator[Page]:
+    def pages(
+        self,
+        resource: Resource,
+        read: Callable[[Object], T],
+        namespace: str = "",
+        *,
+        most: int,
+        size: int = PAGE_SIZE,
+    ) -> Iterator[Page[T]]:
         """Yield the first *most* pages of *size* objects, of one namespace or of all; none where the API is not installed.
 
         Raises RequestFailed where the list is refused, or the answer is not a list.
         """
-        token, limit, read, is_anew = "", size, 0, False
-        while read < most:
+        token, limit, number, is_anew = "", size, 0, False
+        while number < most:
             query = resource.query(limit=str(limit), **{"continue": token})
             response = self._get(resource.path_in(namespace), resource.headers("PartialObjectMetadataList"), query)
             if response.status == 404:
                 return
             if response.status == EXPIRED and not is_anew:
-                token, limit, read, is_anew = "", size * most, 0, True
+                token, limit, number, is_anew = "", size * most, 0, True
                 continue
             items, metadata = read_list(_success(response))
             token = metadata.get("continue") or ""
             objects, broken = [], []
             for obj in items:
-                if problem := resource.misfit(obj):
-                    broken.append((_name(resource, obj), problem))
-                else:
-                    objects.append(obj)
-            yield Page(objects, broken, read == 0, bool(token))
-            read = read + 1 if token and not is_anew else most
+                try:
+                    objects.append(_read(resource, obj, read))
+                except _Broken as problem:
+                    broken.append((_name(resource, obj), str(problem)))
+            yield Page(objects, broken, number == 0, bool(token))
+            number = number + 1 if token and not is_anew else most
 
     def preferred_version(self, group: str) -> str:
         """Return the path of an API group's preferred version, ``/apis/kueue.x-k8s.io/v1beta2``; empty where it is not installed.
@@ -143,6 +148,19 @@ def read_list(response: Response) -> tuple[list[Any], Object]:
     if not isinstance(metadata, dict) or not isinstance(metadata.get("continue") or "", str):
         raise RequestFailed(f"{response.request} answered with no list: metadata.continue cannot be read", 200)
     return items, metadata
+
+
+class _Broken(Exception):
+    """Say what is wrong with an object."""
+
+
+def _read(resource: Resource, obj: Any, read: Callable[[Object], T]) -> T:
+    if problem := resource.misfit(obj):
+        raise _Broken(problem)
+    try:
+        return read(obj)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise _Broken(repr(error)) from error
 
 
 def _success(response: Response) -> Response:

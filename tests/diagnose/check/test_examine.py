@@ -15,7 +15,7 @@ from webhook.diagnose.check import examine
 from webhook.diagnose.check.inventory import Installation, Inventory, ProfilesRead, Subject, Surroundings
 from webhook.diagnose.check.namespaces import LabelledNamespace
 from webhook.diagnose.check.privileges import Access
-from webhook.diagnose.check.reader import Found, Listing
+from webhook.diagnose.listing import Found, Listing
 
 HERE = ProfilesRead("profiles.yaml", profiles("profiles: {plain: {}}"))
 NONE = ProfilesRead("ConfigMap ns/p, profiles.yaml")

@@ -48,7 +48,7 @@ def _fabric(inventory: Inventory, demands: list[Demand]) -> Iterator[Finding]:
         yield from multus.check_multus(around.daemon_sets.known, around.multus, profiles)
     if profiles is None:
         return
-    if around.networks.installed and not around.networks.problem:
+    if around.networks.installed and around.networks.known is not None:
         definitions = {(each.namespace, each.name): each for each in around.networks.items}
         yield from check_networks(profiles, _users(inventory), definitions)
     if not around.nodes.problem:
@@ -71,7 +71,7 @@ def _before_installation(inventory: Inventory) -> Iterator[Finding]:
 def _installation(inventory: Inventory) -> Iterator[Finding]:
     """Look at our own objects."""
     subject, ours = inventory.subject, inventory.installation
-    if not ours.deployments.problem:
+    if ours.deployments.known is not None:
         yield from check_deployments(ours.deployments.items, ours.pods.items, subject.namespace)
     configuration = ours.configuration(subject.configuration)
     if configuration is not None:
@@ -81,7 +81,7 @@ def _installation(inventory: Inventory) -> Iterator[Finding]:
         yield from reachability.check_reachability(
             ours.attempts, webhooks, namespaces_known=not inventory.surroundings.namespaces.problem
         )
-    elif not ours.configurations.problem:
+    elif ours.configurations.known is not None:
         message = "does not exist: the API servers send no pod to the webhook, and training pods stay as they are"
         title = f"MutatingWebhookConfiguration {subject.configuration}"
         yield Finding("fail", "configuration", title, message, "apply the manifests; it comes last")
@@ -90,7 +90,7 @@ def _installation(inventory: Inventory) -> Iterator[Finding]:
         yield check_lease(ours.lease.value, title, inventory.now)
     for account in ours.accounts:
         yield from check_account(account.role, account.name, account.needed, account.excessive)
-    if not ours.policies.problem and not ours.bindings.problem:
+    if ours.policies.known is not None and ours.bindings.known is not None:
         yield check_policies(set(ours.policies.items), set(ours.bindings.items))
 
 

@@ -31,6 +31,8 @@ def check_unread(inventory: Inventory) -> Iterator[Finding]:
         "Volcano's queues": around.volcano_queues.problem,
         "pods": around.pods.problem or around.earlier_pods.problem,
     }
+    for part in inventory.unread:
+        yield Finding("warn", TOPIC, part.what, part.problem)
     for what, problem in problems.items():
         if problem:
             action = "give this account the right to read it, or let somebody check who has it"

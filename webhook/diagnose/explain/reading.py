@@ -9,14 +9,7 @@ from datetime import datetime
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.core.profiles import Profiles
-
-
-@dataclass(frozen=True, slots=True)
-class Unread:
-    """Name a part that could not be read, ``nodes``, and why: the rest is explained without it."""
-
-    what: str
-    problem: str
+from webhook.diagnose.listing import Unread
 
 
 @dataclass(frozen=True, slots=True)
