@@ -134,7 +134,7 @@ class EventRecorder:
             former = response.status == 409  # another process created it, and its count is not known here
         if complaint.told or former:
             patch = {"lastTimestamp": at, "message": text, **({} if former else {"count": complaint.count})}
-            path = self._path(complaint, event_name(complaint))
+            path = EVENTS.object_path((complaint.pod.namespace, event_name(complaint)))
             response = self._connection.request("PATCH", path, body=patch, headers=_MERGE, timeout=REQUEST_SECONDS)
             if response.status == 404:  # the API server keeps Events for an hour
                 former = False
@@ -164,10 +164,7 @@ class EventRecorder:
             "reportingComponent": self._component,
             "reportingInstance": self._host,
         }
-        return self._connection.request("POST", self._path(complaint), body=event, timeout=REQUEST_SECONDS)
-
-    def _path(self, complaint: EventSeries, *name: str) -> str:
-        return "/".join((EVENTS.path_in(complaint.pod.namespace), *name))
+        return self._connection.request("POST", EVENTS.path_in(pod.namespace), body=event, timeout=REQUEST_SECONDS)
 
     def _report(self, problem: str) -> None:
         if problem and problem != self._problem:

@@ -33,7 +33,7 @@ def test_reads_all_pages(server: FakeApiServer, collector: Collector) -> None:
     for number in range(1203):
         server.put(NAMESPACES, f"a-{number:04}")
     server.put(NAMESPACES, "skipped")
-    found = collector.begin_list(SPACES, name).result()
+    found = collector.begin_list("namespaces", SPACES, name).result()
     assert (len(found.items), found.problem, found.is_complete) == (1203, "", True)
     asked = server.asked("list", NAMESPACES)
     assert [request.query["limit"] for request in asked] == ["500"] * 3
@@ -75,17 +75,17 @@ def test_leaves_out_what_is_broken_and_names_a_few(server: FakeApiServer, collec
 
 
 def test_notes_what_it_may_not_read(server: FakeApiServer, collector: Collector) -> None:
-    refusals = [status(403, "namespaces is forbidden")] * 3
-    server.misbehave("list", NAMESPACES, *refusals)
+    server.misbehave("list", NAMESPACES, *[status(403, "namespaces is forbidden")] * 3)
     problem = "GET /api/v1/namespaces answered 403: namespaces is forbidden"
-    found = collector.noted_list(SPACES, name)
-    assert found == Listing(problem=problem)
-    assert found.known is None
-    assert collector.unread == []
     with pytest.raises(RequestFailed, match="namespaces is forbidden"):
         collector.read_list(SPACES, name)
-    assert collector.begin_part("namespaces", lambda: collector.read_list(SPACES, name)).result() is None
-    assert collector.unread == [Unread("namespaces", f"cannot be read, so that part is unknown: {problem}")]
+    assert collector.notes() == ()
+    found = collector.list_part("namespaces", SPACES, name)
+    assert found == Listing(problem=problem)
+    assert found.known is None
+    assert collector.begin_part("all", lambda: collector.read_list(SPACES, name)).result() is None
+    told = f"cannot be read, so that part is unknown: {problem}"
+    assert collector.notes() == (Unread("all", told), Unread("namespaces", told))
 
 
 def test_knows_what_is_not_installed(server: FakeApiServer, collector: Collector) -> None:
@@ -96,15 +96,15 @@ def test_knows_what_is_not_installed(server: FakeApiServer, collector: Collector
 @pytest.mark.parametrize("body", ["[]", "garbage"])
 def test_survives_odd_answers(server: FakeApiServer, collector: Collector, body: str) -> None:
     server.misbehave("list", PODS, text(200, body))
-    assert collector.noted_list(catalogue.PODS, name).problem.startswith("GET /api/v1/pods")
+    assert collector.list_part("pods", catalogue.PODS, name).problem.startswith("GET /api/v1/pods")
 
 
 def test_gets_one_object(server: FakeApiServer, collector: Collector) -> None:
     server.put(NAMESPACES, "a")
-    assert collector.find(SPACES, ("", "a"), name) == Found("a")
-    assert collector.find(SPACES, ("", "b"), name).absent
+    assert collector.find_part("a", SPACES, ("", "a"), name) == Found("a")
+    assert collector.find_part("a", SPACES, ("", "b"), name).absent
     server.misbehave("get", f"{NAMESPACES}/a", status(403, "no"))
-    refused = collector.find(SPACES, ("", "a"), name)
+    refused = collector.find_part("a", SPACES, ("", "a"), name)
     assert (refused.absent, refused.problem) == (False, "GET /api/v1/namespaces/a answered 403: no")
 
 
@@ -112,12 +112,12 @@ def test_ends_with_an_api_server_that_hangs(server: FakeApiServer, monkeypatch: 
     monkeypatch.setattr(collector_module, "REQUEST_SECONDS", 0.2)
     server.misbehave("list", NAMESPACES, hang)
     with Collector(Connection(Credentials("test", server.url)), most_pages=1) as collector:
-        assert "GET /api/v1/namespaces" in collector.noted_list(SPACES, name).problem
+        assert "GET /api/v1/namespaces" in collector.list_part("namespaces", SPACES, name).problem
 
 
 def test_tells_its_progress(server: FakeApiServer) -> None:
     server.put(NAMESPACES, "a")
     told: list[str] = []
     with Collector(Connection(Credentials("test", server.url)), told.append, most_pages=1) as collector:
-        collector.begin_list(SPACES, name).result()
+        collector.begin_list("namespaces", SPACES, name).result()
     assert told == ["1 namespaces", "read 1 of 1"]

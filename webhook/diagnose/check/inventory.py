@@ -95,7 +95,7 @@ class Surroundings(NamedTuple):
 
 
 class Inventory(NamedTuple):
-    """Hold everything; *server_time* None where the API server told none. *unread*: what was left out of a list."""
+    """Hold everything; *server_time* None where the API server told none. *unread*: what could not be read."""
 
     subject: Subject
     here: datetime

@@ -87,34 +87,45 @@ class Collector:
         self.unread += notes
         return Listing(tuple(kept), installed=installed, is_complete=not notes)
 
-    def noted_list(self, resource: Resource, keep: Callable[[Object], T | None], namespace: str = "") -> Listing[T]:
-        """List it as `read_list` does; why it may not be listed becomes the problem of the answer."""
+    def begin_list(
+        self, what: str, resource: Resource, keep: Callable[[Object], T | None], namespace: str = ""
+    ) -> Future[Listing[T]]:
+        """Begin to list it; where that part, *what*, may not be listed, that is noted and is the problem of the answer."""
+        return self.begin(lambda: self.list_part(what, resource, keep, namespace))
+
+    def list_part(
+        self, what: str, resource: Resource, keep: Callable[[Object], T | None], namespace: str = ""
+    ) -> Listing[T]:
+        """List it now, as `begin_list` does."""
         try:
             return self.read_list(resource, keep, namespace)
         except Unavailable as error:
-            return Listing(problem=str(error))
+            return Listing(problem=self.note(what, error))
 
-    def begin_list(
-        self, resource: Resource, keep: Callable[[Object], T | None], namespace: str = ""
-    ) -> Future[Listing[T]]:
-        """Begin to list it, as `noted_list` does."""
-        return self.begin(lambda: self.noted_list(resource, keep, namespace))
-
-    def find(self, resource: Resource, key: Key, keep: Callable[[Object], T]) -> Found[T]:
-        """Get one object; why it may not be read becomes the problem of the answer."""
+    def find_part(self, what: str, resource: Resource, key: Key, keep: Callable[[Object], T]) -> Found[T]:
+        """Get one object; where that part, *what*, may not be read, that is noted and is the problem of the answer."""
         try:
             return Found(self.reader.find(resource, key, keep))
         except Unavailable as error:
-            return Found(problem=str(error))
+            return Found(problem=self.note(what, error))
 
     def begin_part(self, what: str, read: Callable[[], T]) -> Future[T | None]:
-        """Begin to call *read*, for None and a note where that part cannot be read."""
+        """Begin to call *read*, for None and a note where that part, *what*, cannot be read."""
         return self.begin(lambda: self.part(what, read))
 
     def part(self, what: str, read: Callable[[], T]) -> T | None:
-        """Return what *read* does; None and a note where that part cannot be read."""
+        """Return what *read* does now, as `begin_part` does."""
         try:
             return read()
         except Unavailable as error:
-            self.unread.append(Unread(what, f"cannot be read, so that part is unknown: {error}"))
+            self.note(what, error)
             return None
+
+    def note(self, what: str, error: Unavailable) -> str:
+        """Note that this part cannot be read; return why."""
+        self.unread.append(Unread(what, f"cannot be read, so that part is unknown: {error}"))
+        return str(error)
+
+    def notes(self) -> tuple[Unread, ...]:
+        """Return each note once, in an order that does not depend on which thread was first."""
+        return tuple(sorted(set(self.unread)))

@@ -20,11 +20,11 @@ from webhook.diagnose.explain.part import read_part
 from webhook.diagnose.explain.reading import Reading, label_time
 from webhook.diagnose.explain.selection import choose, find_jobs, known_names
 from webhook.diagnose.listing import Unread
-from webhook.kube.catalogue import CONFIG_MAPS, EVENTS, LEASES, NAMESPACES, NETWORKS, NODES, PODS, UNFINISHED
+from webhook.kube.catalogue import EVENTS, LEASES, NAMESPACES, NETWORKS, NODES, PODS, UNFINISHED
 from webhook.kube.connection import Connection, RequestFailed
 from webhook.kube.reader import whole
 from webhook.kube.resource import Key, Resource
-from webhook.world.installed_profiles import profiles_of, title
+from webhook.world.installed_profiles import installed_profiles, title
 
 MOST_PAGES = 40
 """Twenty thousand objects of one kind: pods are held whole."""
@@ -67,51 +67,42 @@ def read_job(
                 raise
             hints = {401: "; log in to the cluster again", 403: "; explain reads pods, ask for get and list of them"}
             raise InputError(f"{problem}{hints.get(problem.status, '')}") from None
-        return _read_around(collector, target, namespace, profiles, system_namespace, (pods, owner, focus))
-
-
-def _read_around(
-    collector: Collector,
-    target: Target,
-    namespace: str,
-    profiles: Profiles | None,
-    system_namespace: str,
-    found: tuple[tuple[Object, ...], str, str],
-) -> Reading:
-    """Read what the pods lead to; *found* as `_find_pods` gives them."""
-    pods, owner, focus = found
-    owners = {str(podspec.controller(pod).get("name")) for pod in pods if podspec.controller(pod)} | ({owner} - {""})
-    roots = [owner] if owner else sorted(owners)[:_MOST_ROOTS] or [""]
-    space_title, lease_key = f"namespace {namespace}", (system_namespace, "fabric-injector")
-    reader = collector.reader
-    space = collector.begin_part(
-        space_title, lambda: reader.find(NAMESPACES, ("", namespace), whole, managed_fields=True)
-    )
-    nodes = collector.begin_part("nodes", lambda: collector.read_list(NODES, _slim_node).items)
-    lease = collector.begin_part(f"Lease {'/'.join(lease_key)}", lambda: reader.find(LEASES, lease_key, whole) or {})
-    of_owners = collector.begin_part(
-        "Events", lambda: _list(collector, EVENTS.select(fields="involvedObject.kind!=Pod"), namespace)
-    )
-    known = collector.begin(lambda: profiles or _profiles(collector, system_namespace))
-    of_pods = collector.part("Events", lambda: _pod_events(collector, namespace, pods)) if pods else ()
-    read = space.result()
-    labels = None if read is None else dict(podspec.labels(read))
-    profiles = known.result()
-    networks = _networks(collector, networks_to_read(pods, namespace, labels or {}, profiles))
-    neighbours = _neighbours(collector, nodes_to_read(pods, nodes.result() or ()))
-    others = of_owners.result()
-    events = None
-    if of_pods is not None and others is not None:
-        events = (*of_pods, *(event for event in others if any(concerns(event, each, owners) for each in roots)))
-    if not pods and not events:
-        if labels is None and not any(part.what == space_title for part in collector.unread):
-            raise InputError(f"{target}: namespace {namespace} does not exist; name the job's by -n")
-        listed = known_names(_list(collector, PODS.metadata, namespace))
-        hint = "; name the job's by -n"
-        if listed:
-            hint = f"; jobs there: {', '.join(listed[:_NAMED])}{', …' if len(listed) > _NAMED else ''}"
-        lack = "no Event of an owner of that name" if events is not None else "its Events may not be read"
-        raise InputError(f"{target}: namespace {namespace} has no such pod, and {lack}{hint}")
+        owners = {str(podspec.controller(pod).get("name")) for pod in pods if podspec.controller(pod)} | (
+            {owner} - {""}
+        )
+        roots = [owner] if owner else sorted(owners)[:_MOST_ROOTS] or [""]
+        space_title, lease_key = f"namespace {namespace}", (system_namespace, "fabric-injector")
+        reader = collector.reader
+        space = collector.begin_part(
+            space_title, lambda: reader.find(NAMESPACES, ("", namespace), whole, managed_fields=True)
+        )
+        nodes = collector.begin_part("nodes", lambda: collector.read_list(NODES, _slim_node).items)
+        lease = collector.begin_part(
+            f"Lease {'/'.join(lease_key)}", lambda: reader.find(LEASES, lease_key, whole) or {}
+        )
+        of_owners = collector.begin_part(
+            "Events", lambda: _list(collector, EVENTS.select(fields="involvedObject.kind!=Pod"), namespace)
+        )
+        known = collector.begin(lambda: _profiles(collector, system_namespace)) if profiles is None else None
+        of_pods = collector.part("Events", lambda: _pod_events(collector, namespace, pods)) if pods else ()
+        read = space.result()
+        labels = None if read is None else dict(podspec.labels(read))
+        profiles = known.result() if known else profiles
+        networks = _networks(collector, networks_to_read(pods, namespace, labels or {}, profiles))
+        neighbours = _neighbours(collector, nodes_to_read(pods, nodes.result() or ()))
+        others = of_owners.result()
+        events = None
+        if of_pods is not None and others is not None:
+            events = (*of_pods, *(event for event in others if any(concerns(event, each, owners) for each in roots)))
+        if not pods and not events:
+            if labels is None and not any(part.what == space_title for part in collector.unread):
+                raise InputError(f"{target}: namespace {namespace} does not exist; name the job's by -n")
+            listed = known_names(_list(collector, PODS.metadata, namespace))
+            hint = "; name the job's by -n"
+            if listed:
+                hint = f"; jobs there: {', '.join(listed[:_NAMED])}{', …' if len(listed) > _NAMED else ''}"
+            lack = "no Event of an owner of that name" if events is not None else "its Events may not be read"
+            raise InputError(f"{target}: namespace {namespace} has no such pod, and {lack}{hint}")
     return Reading(
         str(target),
         namespace,
@@ -128,7 +119,7 @@ def _read_around(
         profiles=profiles,
         lease=lease.result(),
         lease_key=lease_key,
-        unread=tuple(dict.fromkeys(collector.unread)),
+        unread=collector.notes(),
     )
 
 
@@ -144,17 +135,15 @@ def _find_pods(collector: Collector, target: Target, namespace: str) -> tuple[tu
         key = read_part(pod).job
         others = _of_key(collector, namespace, key, pod) if key else ()
         return (pod, *(each for each in others if each["metadata"]["uid"] != pod["metadata"]["uid"])), "", name
-    labelled = _list(collector, PODS.select(labels=f"{names.JOB}={name}"), namespace)
-    if labelled:
-        return _with_siblings(collector, namespace, labelled), "", ""
+    if labelled := _of_key(collector, namespace, name):
+        return labelled, "", ""
     jobs = find_jobs(_list(collector, PODS.metadata, namespace), name)
     if not jobs:
         return (), name, ""
     first = choose(jobs) if len(jobs) == 1 else None
     if first is None:
-        live = {
-            str(pod["metadata"]["name"]) for pod in _list(collector, PODS.metadata.select(fields=UNFINISHED), namespace)
-        }
+        unfinished = _list(collector, PODS.metadata.select(fields=UNFINISHED), namespace)
+        live = {str(pod["metadata"]["name"]) for pod in unfinished}
         for job in jobs:
             job.live = len(live & job.pods.keys())
         first = choose(jobs)
@@ -162,26 +151,18 @@ def _find_pods(collector: Collector, target: Target, namespace: str) -> tuple[tu
         listed = "\n".join(f"  job/{job}" for job in jobs)
         raise InputError(f"{target}: {len(jobs)} jobs are named so; name one by its key:\n{listed}")
     if first.key:
-        return (
-            _with_siblings(
-                collector, namespace, _list(collector, PODS.select(labels=f"{names.JOB}={first.key}"), namespace)
-            ),
-            name,
-            "",
-        )
+        return _of_key(collector, namespace, first.key), name, ""
     selector = sibling_selector(next(iter(first.pods.values())))
     found = _list(collector, PODS.select(labels=selector), namespace)
     return tuple(pod for pod in found if pod["metadata"]["name"] in first.pods), name, ""
 
 
-def _of_key(collector: Collector, namespace: str, key: str, pod: Object) -> tuple[Object, ...]:
-    return _with_siblings(
-        collector, namespace, _list(collector, PODS.select(labels=f"{names.JOB}={key}"), namespace) or (pod,)
-    )
+def _of_key(collector: Collector, namespace: str, key: str, *known: Object) -> tuple[Object, ...]:
+    """Return the pods of this key, *known* where there are none, and those of the same job that carry no label of ours.
 
-
-def _with_siblings(collector: Collector, namespace: str, labelled: tuple[Object, ...]) -> tuple[Object, ...]:
-    """Add the pods of the same job that carry no label of ours: above all a rank 0 that was not injected."""
+    Above all a rank 0 that was not injected.
+    """
+    labelled = _list(collector, PODS.select(labels=f"{names.JOB}={key}"), namespace) or known
     if not labelled:
         return ()
     selector = sibling_selector(labelled[0])
@@ -232,19 +213,14 @@ def _networks(collector: Collector, wanted: Iterable[Key]) -> Mapping[Key, Objec
 
 
 def _profiles(collector: Collector, namespace: str) -> Profiles | None:
-    unknown = "what pods would get today is unknown; name the file by --profiles"
     try:
-        found = collector.reader.find(CONFIG_MAPS, (namespace, names.PROFILES_CONFIG_MAP), whole)
-    except Unavailable as problem:
-        lack = f"{title(namespace)} cannot be read, so {unknown}: {problem}"
-    else:
-        try:
-            return profiles_of(found, namespace)
-        except InputError as error:
-            lack = f"{error}, so {unknown}"
-        except ProfilesError as error:
-            lack = f"{title(namespace)} cannot be used ({error.problems[0]}), so {unknown}"
-    collector.unread.append(Unread("profiles", lack))
+        return installed_profiles(collector.reader, namespace)
+    except ProfilesError as error:
+        lack = f"{title(namespace)} cannot be used ({error.problems[0]})"
+    except (InputError, Unavailable) as error:
+        lack = str(error)
+    unknown = "what pods would get today is unknown; name the file by --profiles"
+    collector.unread.append(Unread("profiles", f"{lack}, so {unknown}"))
     return None
 
 

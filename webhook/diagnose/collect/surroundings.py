@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
+from contextlib import suppress
 
-from webhook.core.errors import InputError
+from webhook.core.errors import InputError, Unavailable
 from webhook.core.model import Object
 from webhook.core.networks import define_network
 from webhook.core.yaml_reader import read_documents
@@ -35,9 +36,8 @@ from webhook.kube.catalogue import (
     UNFINISHED,
     VOLCANO_QUEUES,
 )
-from webhook.kube.connection import RequestFailed
 from webhook.kube.reader import whole
-from webhook.kube.resource import Resource, object_key
+from webhook.kube.resource import Key, Resource, object_key
 
 _KUEUE_CONFIGURATION = ("kueue-system", "kueue-manager-config")
 _PODS = PODS.select(fields=UNFINISHED)
@@ -50,13 +50,13 @@ Labelled = Mapping[str, LabelledNamespace]
 def begin_surroundings(collector: Collector, namespaces: Listing[LabelledNamespace]) -> Callable[[], Surroundings]:
     """Begin to read; the function that is returned waits for the end."""
     labelled: Labelled = {each.name: each for each in namespaces.items}
-    networks = collector.begin_list(NETWORKS, define_network)
-    nodes = collector.begin_list(NODES, read_node)
-    daemon_sets = collector.begin_list(DAEMON_SETS, read_daemon_set)
-    quotas = collector.begin_list(RESOURCE_QUOTAS, lambda obj: _quota_of(labelled, obj))
-    volcano = collector.begin(lambda: _read_queues(collector, VOLCANO_QUEUES, whole))
+    networks = collector.begin_list("networks", NETWORKS, define_network)
+    nodes = collector.begin_list("nodes", NODES, read_node)
+    daemon_sets = collector.begin_list("DaemonSets, for Multus", DAEMON_SETS, read_daemon_set)
+    quotas = collector.begin_list("ResourceQuotas", RESOURCE_QUOTAS, lambda obj: _quota_of(labelled, obj))
+    volcano = collector.begin(lambda: _read_queues(collector, "Volcano's queues", VOLCANO_QUEUES, whole))
     kueue = collector.begin(lambda: _read_kueue(collector, labelled))
-    pods = collector.begin_list(_PODS.metadata, lambda obj: _suspect(labelled, obj))
+    pods = collector.begin_list("pods", _PODS.metadata, lambda obj: _suspect(labelled, obj))
 
     def finish() -> Surroundings:
         suspects = pods.result()
@@ -102,7 +102,7 @@ def _begin_earlier(
     spaces = sorted({namespace for namespace, _ in wanted})
     if len(spaces) > MOST_NAMESPACES:
         spaces = [""]
-    return [collector.begin_list(_PODS, keep, namespace) for namespace in spaces]
+    return [collector.begin_list("pods", _PODS, keep, namespace) for namespace in spaces]
 
 
 def _joined(parts: Iterable[Future[Listing[Object]]]) -> Listing[Object]:
@@ -118,9 +118,15 @@ def _read_multus(collector: Collector, daemon_sets: Iterable[DaemonSet]) -> tupl
         found.append(configuration_of_arguments(daemon_set))
         for name in daemon_set.config_maps:
             title = f"ConfigMap {daemon_set.namespace}/{name}"
-            data = collector.find(CONFIG_MAPS, (daemon_set.namespace, name), config_map_data)
-            found += configurations_of_map(title, data.value or {})
+            found += configurations_of_map(title, _texts(collector, (daemon_set.namespace, name)))
     return tuple(found)
+
+
+def _texts(collector: Collector, key: Key) -> Mapping[str, str]:
+    """Read a ConfigMap of somebody else's as far as it is there to be read: without it their defaults are taken to hold."""
+    with suppress(Unavailable):
+        return collector.reader.find(CONFIG_MAPS, key, config_map_data) or {}
+    return {}
 
 
 def config_map_data(obj: Object) -> Mapping[str, str]:
@@ -132,21 +138,22 @@ def _read_kueue(collector: Collector, labelled: Labelled) -> tuple[Listing[Objec
     def keep(queue: Object) -> Object | None:
         return queue if queue["metadata"]["namespace"] in labelled else None
 
-    cluster_queues = _read_queues(collector, CLUSTER_QUEUES, whole)
+    cluster_queues = _read_queues(collector, "Kueue's queues", CLUSTER_QUEUES, whole)
     if not cluster_queues.installed:
         return cluster_queues, cluster_queues, ()
-    local_queues = _read_queues(collector, LOCAL_QUEUES, keep)
-    configuration = collector.find(CONFIG_MAPS, _KUEUE_CONFIGURATION, config_map_data)
-    return local_queues, cluster_queues, _excluded(configuration.value or {})
+    local_queues = _read_queues(collector, "Kueue's queues", LOCAL_QUEUES, keep)
+    return local_queues, cluster_queues, _excluded(_texts(collector, _KUEUE_CONFIGURATION))
 
 
-def _read_queues(collector: Collector, resource: Resource, keep: Callable[[Object], Object | None]) -> Listing[Object]:
+def _read_queues(
+    collector: Collector, what: str, resource: Resource, keep: Callable[[Object], Object | None]
+) -> Listing[Object]:
     """List queues in the version that their API group prefers."""
     try:
         group = collector.reader.preferred_version(resource.group)
-    except RequestFailed as error:
-        return Listing(problem=str(error), installed=False)
-    return collector.noted_list(resource.at(group), keep) if group else Listing(installed=False)
+    except Unavailable as error:
+        return Listing(problem=collector.note(what, error), installed=False)
+    return collector.list_part(what, resource.at(group), keep) if group else Listing(installed=False)
 
 
 def _excluded(data: Mapping[str, str]) -> tuple[str, ...]:

@@ -55,7 +55,7 @@ def take_inventory(
     server_time = _server_time(connection)
     here = datetime.now(UTC)
     with Collector(connection, progress, most_pages=MOST_PAGES) as collector:
-        namespaces = collector.noted_list(NAMESPACES, read_namespace)
+        namespaces = collector.list_part("namespaces", NAMESPACES, read_namespace)
         finish_installation = _begin_installation(collector, subject)
         finish_surroundings = begin_surroundings(collector, namespaces)
         installation = finish_installation()
@@ -66,8 +66,7 @@ def take_inventory(
             attempts = try_to_reach(connection, configuration, namespaces.items, profiles.profiles)
         surroundings = finish_surroundings()
         installation = finish_questions()._replace(attempts=attempts)
-    unread = tuple(dict.fromkeys(collector.unread))
-    return Inventory(subject, here, server_time, profiles, installation, surroundings, unread)
+    return Inventory(subject, here, server_time, profiles, installation, surroundings, collector.notes())
 
 
 def _server_time(connection: Connection) -> datetime | None:
@@ -81,14 +80,18 @@ def _server_time(connection: Connection) -> datetime | None:
 
 def _begin_installation(collector: Collector, subject: Subject) -> Callable[[], Installation]:
     own = subject.namespace
-    configurations = collector.begin_list(WEBHOOK_CONFIGURATIONS, whole)
-    deployments = collector.begin_list(DEPLOYMENTS, read_deployment, own)
-    pods = collector.begin_list(PODS, read_own_pod, own)
-    services = collector.begin_list(SERVICES, _name, own)
-    secret = collector.begin(lambda: collector.find(SECRETS, (own, names.TLS_SECRET), read_tls_secret))
-    lease = collector.begin(lambda: collector.find(LEASES, (own, _LEASE), whole))
-    policies = collector.begin_list(POLICIES, _name)
-    bindings = collector.begin_list(POLICY_BINDINGS, lambda obj: (obj.get("spec") or {}).get("policyName"))
+    configurations = collector.begin_list("webhook configurations", WEBHOOK_CONFIGURATIONS, whole)
+    deployments = collector.begin_list("Deployments", DEPLOYMENTS, read_deployment, own)
+    pods = collector.begin_list("own pods", PODS, read_own_pod, own)
+    services = collector.begin_list("Services", SERVICES, _name, own)
+    secret = collector.begin(
+        lambda: collector.find_part("certificates", SECRETS, (own, names.TLS_SECRET), read_tls_secret)
+    )
+    lease = collector.begin(lambda: collector.find_part("Lease", LEASES, (own, _LEASE), whole))
+    policies = collector.begin_list("admission policies", POLICIES, _name)
+    bindings = collector.begin_list(
+        "bindings of admission policies", POLICY_BINDINGS, lambda obj: (obj.get("spec") or {}).get("policyName")
+    )
 
     def finish() -> Installation:
         stored = secret.result()
@@ -113,18 +116,13 @@ def _installed_profiles(collector: Collector, subject: Subject, installation: In
     sources = [each.profiles for each in installation.deployments.items if each.profiles is not None]
     place = sources[0] if sources else ConfigMapKey(*PROFILES)
     source = f"ConfigMap {subject.namespace}/{place.name}, {place.key}"
-    found = collector.find(CONFIG_MAPS, (subject.namespace, place.name), config_map_data)
+    found = collector.find_part("profiles", CONFIG_MAPS, (subject.namespace, place.name), config_map_data)
     if found.problem:
         return ProfilesRead(source, problem=found.problem)
     if found.value is None or place.key not in found.value:
         return ProfilesRead(source)
-    return _judge_profiles(source, found.value[place.key])
-
-
-def _judge_profiles(source: str, text: str) -> ProfilesRead:
-    """Parse profiles; their faults are kept, not raised."""
     try:
-        return ProfilesRead(source, parse_profiles(text))
+        return ProfilesRead(source, parse_profiles(found.value[place.key]))
     except ProfilesError as error:
         return ProfilesRead(source, faults=error.problems)
 
