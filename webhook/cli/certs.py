@@ -9,10 +9,10 @@ from pathlib import Path
 import click
 from cryptography import x509
 
+from certs import AUTHORITY, CERTIFICATE, KEY
 from certs.faults import Fault, leaf_of, pair_faults, trust_faults, valid_authorities
 from certs.pem import fingerprint, hosts, read_authorities, renewal_due
 from certs.rotation import Kind, Policy
-from certs import AUTHORITY, CERTIFICATE, KEY
 from webhook.cli.certs_issue import issue
 from webhook.cli.options import (
     Failure,
