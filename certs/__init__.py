@@ -2,3 +2,8 @@
 
 ``issue`` and ``throwaway`` load the cryptography library; ``serving`` needs only the standard library, so that a server stays small.
 """
+
+CERTIFICATE = "tls.crt"
+KEY = "tls.key"
+AUTHORITY = "ca.crt"
+"""The files of a directory, and the keys of the Secret, that hold what is served and what is trusted."""

@@ -13,6 +13,7 @@ from typing import Any
 
 from cryptography import x509
 
+from certs import AUTHORITY, CERTIFICATE, KEY
 from certs.issue import KeyPair
 from certs.pem import (
     fingerprint,
@@ -24,7 +25,6 @@ from certs.pem import (
     read_key,
     write_certificates,
 )
-from certs.serving import AUTHORITY, CERTIFICATE, KEY
 
 SIGNING_KEY = "ca.key"
 """Key of a Secret: the private key of the authority that signs. The webhook never needs it; do not mount it."""

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from cryptography import x509
 
+from certs import AUTHORITY, CERTIFICATE, KEY
 from certs.pem import (
     hosts,
     is_pair,
@@ -18,7 +19,6 @@ from certs.pem import (
     read_key,
     renewal_due,
 )
-from certs.serving import AUTHORITY, CERTIFICATE, KEY
 
 LATE = timedelta(hours=1)
 """How long after its time a renewal counts as missed."""

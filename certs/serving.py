@@ -12,11 +12,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from certs import AUTHORITY, CERTIFICATE, KEY
 from certs.handshake import CertificateError, Requirements, make_context, reason, shake_hands
 
-CERTIFICATE = "tls.crt"
-KEY = "tls.key"
-AUTHORITY = "ca.crt"
 _NO_REQUIREMENTS = Requirements()
 
 

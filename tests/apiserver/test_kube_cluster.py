@@ -17,10 +17,11 @@ from webhook.core import names
 from webhook.core.errors import Unavailable
 from webhook.core.model import Namespace, Object
 from webhook.kube import list_watch, reflector
+from webhook.kube.catalogue import NAMESPACES, NETWORKS
 from webhook.kube.connection import Connection, connect
 from webhook.kube.reflector import Reflector
-from webhook.world.cluster import NAMESPACES, NETWORKS, Cluster
-from webhook.world.read import read_namespace
+from webhook.world.cluster import Cluster
+from webhook.world.held import read_namespace
 
 from .assets import AssetsUnavailable, assets
 from .conftest import unavailable

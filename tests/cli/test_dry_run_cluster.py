@@ -14,10 +14,15 @@ from webhook.core import names
 CONFIG_MAP = "/api/v1/namespaces/fabric-injector/configmaps/fabric-injector-profiles"
 
 
+def config_map(data: object) -> Behaviour:
+    body = {"metadata": {"name": "fabric-injector-profiles", "namespace": "fabric-injector"}, "data": data}
+    return lambda exchange: exchange.answer(200, body)
+
+
 def test_reads_the_installed_profiles_and_the_kubeconfigs_namespace(folder: Path, server: FakeApiServer) -> None:
     server.put(NAMESPACES, "research", labels={names.PROFILE: "rdma-shared"})
     server.put(NETWORKS, "rdma-net", "default", spec={"config": '{"type": "macvlan", "ipam": {"type": "nv-ipam"}}'})
-    server.misbehave("get", CONFIG_MAP, lambda exchange: exchange.answer(200, {"data": {"profiles.yaml": PROFILES}}))
+    server.misbehave("get", CONFIG_MAP, config_map({"profiles.yaml": PROFILES}))
     result = call("-f", TORCHX, "-o", "json", env=kubeconfig(folder, server, namespace="research"))
     assert result.exit_code == 0, result.output
     assert {(pod["namespace"], pod["profile"]) for pod in json.loads(result.stdout)["pods"]} == {
@@ -30,10 +35,11 @@ def test_reads_the_installed_profiles_and_the_kubeconfigs_namespace(folder: Path
     [
         (status(404, "not found"), "fabric-injector-profiles does not exist; give --profiles FILE, or --server"),
         (status(403, "no such right"), "answered 403: no such right; give --profiles FILE, or --server"),
-        (lambda exchange: exchange.answer(200, {"data": {"a": ""}}), "holds no profiles.yaml; give --profiles FILE"),
-        (lambda exchange: exchange.answer(200, {"data": []}), "holds no profiles.yaml; give --profiles FILE"),
+        (config_map({"a": ""}), "holds no profiles.yaml; give --profiles FILE"),
+        (config_map(None), "holds no profiles.yaml; give --profiles FILE"),
+        (config_map([]), "answered with an object that cannot be read: data is not an object"),
         (
-            lambda exchange: exchange.answer(200, {"data": {"profiles.yaml": "profiles:\n  a: {network: x}\n"}}),
+            config_map({"profiles.yaml": "profiles:\n  a: {network: x}\n"}),
             "ConfigMap fabric-injector/fabric-injector-profiles: line 2: profiles.a.network: ",
         ),
     ],

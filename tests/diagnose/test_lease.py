@@ -12,7 +12,7 @@ from webhook.core.model import Object
 from webhook.diagnose.check.timing import check_lease
 from webhook.diagnose.codes import Code
 from webhook.diagnose.lease import GRACE_SECONDS, judge_lease
-from webhook.kube.lease_record import LeaseRecord
+from webhook.kube.lease import LeaseRecord
 
 
 def lease(seconds: float, lasts: Any = 15, holder: str = "c-1") -> Object:

@@ -5,6 +5,7 @@ import random
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ from tests.fake_apiserver import (
 )
 from tests.waiting import wait_until
 from webhook.core.model import Object
+from webhook.kube.catalogue import PODS as POD_RESOURCE
 from webhook.kube.connection import Connection
 from webhook.kube.credentials import Credentials
 from webhook.kube.list_watch import Restart
@@ -130,7 +132,7 @@ def test_lists_in_one_piece_where_a_page_has_expired(server: FakeApiServer) -> N
     ],
 )
 def test_asks_for_what_it_needs(server: FakeApiServer, metadata_only: bool, listed: str, watched: str) -> None:
-    resource = Resource("pods", "/api/v1", metadata_only, "app=x", "status.phase!=Failed")
+    resource = replace(POD_RESOURCE.select(labels="app=x", fields="status.phase!=Failed"), metadata_only=metadata_only)
     with watching(server, resource):
         wait_until(lambda: watches(server), "the watch")
         request, watch = server.requests

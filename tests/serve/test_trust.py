@@ -13,6 +13,7 @@ from certs.throwaway import make_throwaway
 from tests.fake_objects import CONFIGURATION, Cluster, FakeConnection
 from webhook.kube.connection import RequestFailed
 from webhook.serve.trust import TrustWatch
+from webhook.world import cluster as world_cluster
 
 
 class World:
@@ -23,7 +24,8 @@ class World:
         self.authority = (folder / "ca.crt").read_bytes()
         self.cluster = Cluster()
         certificate = ServingCertificate(folder)
-        self.watch = TrustWatch(FakeConnection(self.cluster), "zz-fabric-injector", certificate)
+        asked = world_cluster.Cluster(FakeConnection(self.cluster))
+        self.watch = TrustWatch(lambda: asked.webhook_configuration("zz-fabric-injector"), certificate)
 
     def problem(self) -> str:
         self.watch.look()

@@ -9,10 +9,10 @@ from pathlib import Path
 import click
 from cryptography import x509
 
+from certs import AUTHORITY, CERTIFICATE, KEY
 from certs.faults import Fault, leaf_of, pair_faults, trust_faults, valid_authorities
 from certs.pem import fingerprint, hosts, read_authorities, renewal_due
 from certs.rotation import Kind, Policy
-from certs.serving import AUTHORITY, CERTIFICATE, KEY
 from webhook.cli.certs_issue import issue
 from webhook.cli.options import (
     Failure,
@@ -23,8 +23,10 @@ from webhook.cli.options import (
 )
 from webhook.core import names
 from webhook.core.errors import InputError, Unavailable
+from webhook.kube.catalogue import WEBHOOK_CONFIGURATIONS
 from webhook.kube.connection import Connection
-from webhook.kube.webhook_configuration import get_webhook_configuration
+from webhook.kube.reader import Reader
+from webhook.kube.webhook_configuration import read_webhook_configuration
 
 _TIMEOUT_SECONDS = 4.0
 
@@ -171,7 +173,8 @@ def _line(kind: str, certificate: x509.Certificate, now: datetime) -> None:
 def _compare(connection: Connection, name: str, data: Mapping[str, bytes], now: datetime) -> list[Fault]:
     """Return why the live caBundle refuses the certificate; where it cannot be read, print why, and return nothing."""
     try:
-        configuration = get_webhook_configuration(connection, name, timeout=_TIMEOUT_SECONDS)
+        reader = Reader(connection, _TIMEOUT_SECONDS)
+        configuration = reader.find(WEBHOOK_CONFIGURATIONS, ("", name), read_webhook_configuration)
     except Unavailable as error:
         click.echo(f"caBundle   not compared: {error}")
         return []

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import click
 
+from certs import AUTHORITY, CERTIFICATE, KEY
 from certs.bundle import SIGNING_KEY
 from certs.issue import KeyPair, issue_authority, issue_serving
 from certs.pem import is_pair, is_valid, read_authorities, read_key, write_certificates
-from certs.serving import AUTHORITY, CERTIFICATE, KEY
 from webhook.cli.options import Failure
 from webhook.core import names
 from webhook.kube.webhook_configuration import service_host

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,7 @@ from webhook.core.errors import InputError, Unavailable
 from webhook.diagnose.finding import count, exit_status, worst_first
 
 if TYPE_CHECKING:
-    from webhook.diagnose.check import ProfilesRead, Progress
+    from webhook.diagnose.check import ProfilesRead
 
 _LINE = 100
 
@@ -52,7 +53,8 @@ def command(profiles: Path | None, namespace: str, webhook_configuration: str, o
       fabric-injector check
       fabric-injector check -o json | jq '.findings[] | select(.level == "fail")'
     """  # noqa: D301  # \\b is click's own mark
-    from webhook.diagnose.check import Subject, examine, take_inventory
+    from webhook.diagnose.check import Subject, examine
+    from webhook.diagnose.collect.survey import take_inventory
 
     try:
         given = None if profiles is None else _read(profiles)
@@ -82,13 +84,11 @@ def _read(path: Path) -> ProfilesRead:
         return ProfilesRead(str(path), faults=error.problems)
 
 
-def _progress() -> Progress:
+def _progress() -> Callable[[str], None]:
     """Show the progress on a terminal; a file or a pipe gets findings only."""
-    from webhook.diagnose.check import Progress
-
     if not sys.stderr.isatty():
-        return Progress()
-    return Progress(lambda text: click.echo(f"\r{text:<{_LINE}.{_LINE}}", err=True, nl=False))
+        return lambda _text: None
+    return lambda text: click.echo(f"\r{text:<{_LINE}.{_LINE}}", err=True, nl=False)
 
 
 def _clear() -> None:

@@ -25,6 +25,7 @@ from webhook.core.profiles import Profiles, parse_profiles
 from webhook.dry_run import RENDERERS, DryRun, judge
 from webhook.dry_run.templates import find_templates
 from webhook.kube.connection import Connection
+from webhook.kube.reader import Reader
 from webhook.world.cluster import Cluster
 from webhook.world.installed_profiles import installed_profiles, title
 from webhook.world.objects import ObjectsWorld, load_objects
@@ -145,7 +146,7 @@ def _profiles(path: Path | None, connection: Connection | None, system_namespace
 
 def _installed(connection: Connection, system_namespace: str) -> Profiles:
     try:
-        return installed_profiles(connection, system_namespace, timeout_seconds=_LOOKUP_SECONDS)
+        return installed_profiles(Reader(connection, _LOOKUP_SECONDS), system_namespace)
     except InputError as error:
         raise InputError(f"{error}; give --profiles FILE, or --server to ask the cluster") from None
 

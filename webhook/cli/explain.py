@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,9 +28,8 @@ from webhook.diagnose.finding import Finding, exit_status
 
 if TYPE_CHECKING:
     from webhook.core.profiles import Profiles
+    from webhook.diagnose.collect.job import Target
     from webhook.diagnose.explain.explanation import Explanation, Row
-    from webhook.diagnose.explain.read_pods import Target
-    from webhook.diagnose.explain.reader import Progress
 
 _FEW = 2
 _MOST_ROWS = 16
@@ -75,8 +74,8 @@ def command(
 
     Exit status: 0 nothing failed, 1 something failed, 2 the command or its input is wrong.
     """  # noqa: D301  # \\b is click's own mark
+    from webhook.diagnose.collect.job import read_job
     from webhook.diagnose.explain.explanation import explain
-    from webhook.diagnose.explain.read import read_job
 
     asked = _target(target, selector)
     try:
@@ -99,7 +98,7 @@ def command(
 
 
 def _target(target: str | None, selector: str | None) -> Target:
-    from webhook.diagnose.explain.read_pods import Target
+    from webhook.diagnose.collect.job import Target
 
     if selector is not None:
         if target is not None:
@@ -184,7 +183,7 @@ def _profiles(path: Path | None) -> Profiles | None:
 
 
 @contextmanager
-def _progress() -> Iterator[Progress]:
+def _progress() -> Iterator[Callable[[str], None]]:
     """Show on a terminal's standard error what was read so far."""
     if not sys.stderr.isatty():
         yield lambda _text: None

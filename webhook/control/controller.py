@@ -14,19 +14,14 @@ from webhook.control.publisher import THREADS, Publisher, Result
 from webhook.control.queue import FairQueue
 from webhook.core import names
 from webhook.core.reconcile import Jobs, Member, Publication, Unit, read_member
+from webhook.kube.catalogue import PODS, UNFINISHED
 from webhook.kube.connection import Connection
 from webhook.kube.reflector import Reflector
-from webhook.kube.resource import Key, Resource
+from webhook.kube.resource import Key
 
 log = logging.getLogger(__name__)
 
-PODS = Resource(
-    "pods",
-    "/api/v1",
-    metadata_only=True,
-    label_selector=names.JOB,
-    field_selector="status.phase!=Succeeded,status.phase!=Failed",
-)
+MEMBERS = PODS.metadata.select(labels=names.JOB, fields=UNFINISHED)
 STALE_SECONDS = 420.0
 """How long the API server may stay silent: a watch asks for six minutes at most."""
 SWEEP_SECONDS = 30.0
@@ -60,7 +55,12 @@ class Controller:
         self._stopped = threading.Event()
         self._queue = FairQueue(monotonic)
         self._pods = Reflector(
-            connection, PODS, read_member, on_change=self._changed, on_listed=self._publish_all, on_restart=on_restart
+            connection,
+            MEMBERS,
+            read_member,
+            on_change=self._changed,
+            on_listed=self._publish_all,
+            on_restart=on_restart,
         )
         self._publisher = Publisher(
             connection,

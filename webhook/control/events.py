@@ -12,8 +12,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from webhook.control.event_spam import EventSeries, PodRef, SpamFilter
+from webhook.kube.catalogue import EVENTS
 from webhook.kube.connection import Connection, RequestFailed, Response
-from webhook.kube.resource import Resource
 
 __all__ = ["EventRecorder", "PodRef"]
 
@@ -28,7 +28,6 @@ MOST_BACKOFF_SECONDS = 30.0
 STOP_SECONDS = 1.0
 _MERGE = {"Content-Type": "application/merge-patch+json"}
 _log = logging.getLogger(__name__)
-EVENTS = Resource("events", "/api/v1")
 
 
 class EventRecorder:
@@ -135,7 +134,7 @@ class EventRecorder:
             former = response.status == 409  # another process created it, and its count is not known here
         if complaint.told or former:
             patch = {"lastTimestamp": at, "message": text, **({} if former else {"count": complaint.count})}
-            path = self._path(complaint, event_name(complaint))
+            path = EVENTS.object_path((complaint.pod.namespace, event_name(complaint)))
             response = self._connection.request("PATCH", path, body=patch, headers=_MERGE, timeout=REQUEST_SECONDS)
             if response.status == 404:  # the API server keeps Events for an hour
                 former = False
@@ -165,10 +164,7 @@ class EventRecorder:
             "reportingComponent": self._component,
             "reportingInstance": self._host,
         }
-        return self._connection.request("POST", self._path(complaint), body=event, timeout=REQUEST_SECONDS)
-
-    def _path(self, complaint: EventSeries, *name: str) -> str:
-        return "/".join((EVENTS.path_in(complaint.pod.namespace), *name))
+        return self._connection.request("POST", EVENTS.path_in(pod.namespace), body=event, timeout=REQUEST_SECONDS)
 
     def _report(self, problem: str) -> None:
         if problem and problem != self._problem:

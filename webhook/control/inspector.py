@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Protocol
-from urllib.parse import quote
 
 from webhook.control.events import PodRef
 from webhook.core.model import Object
@@ -21,7 +20,9 @@ from webhook.core.reconcile.complaint import (
     about_status,
     sibling_selector,
 )
+from webhook.kube.catalogue import PODS
 from webhook.kube.connection import Connection, RequestFailed
+from webhook.kube.reader import Reader, whole
 
 log = logging.getLogger(__name__)
 
@@ -32,8 +33,8 @@ MOST_REQUESTS = 40
 """Requests of one round: what is left is looked at in the next."""
 REQUEST_SECONDS = 4.0
 SIBLINGS_PAGE = 100
-MOST_SIBLINGS = 500
-"""How many pods of a job are looked through for its rank 0; these are whole pods, so few at a time."""
+MOST_PAGES = 5
+"""How many of them are looked through for a job's rank 0; these are whole pods, so few at a time."""
 
 
 class EventSink(Protocol):
@@ -56,7 +57,7 @@ class Inspector:
         monotonic: Callable[[], float] = time.monotonic,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self._connection, self._recorder = connection, recorder
+        self._reader, self._recorder = Reader(connection, REQUEST_SECONDS), recorder
         self._suspects, self._may_write = suspects, may_write
         self._monotonic, self._now = monotonic, now
         self._look_at: dict[str, float] = {}
@@ -110,40 +111,30 @@ class Inspector:
         """Judge a pod as it is now. A failed request is tried again in the next round."""
         if member.secondary.address and has_master:
             return BOUND_SECONDS  # its rank 0 is the one to look at
-        path = f"/api/v1/namespaces/{quote(member.namespace, safe='')}/pods"
+        self._asked += 1
         try:
-            pod = self._get(f"{path}/{quote(member.name, safe='')}", {})
+            pod: Object | None = self._reader.find(PODS, (member.namespace, member.name), whole)
             if pod is None:
                 return None
             outcome = None if member.secondary.address else about_address(member, pod, self._now())
             if outcome is None and not has_master:
-                outcome = self._look_for_rank_zero(member, pod, path)
+                outcome = self._look_for_rank_zero(member, pod)
             return BOUND_SECONDS if outcome is None else outcome
         except RequestFailed as error:
             log.warning("pod %s/%s waits, and cannot be looked at: %s", member.namespace, member.name, error)
             return 0.0
 
-    def _look_for_rank_zero(self, member: Member, pod: Object, path: str) -> Complaint | float | None:
+    def _look_for_rank_zero(self, member: Member, pod: Object) -> Complaint | float | None:
         """Look through the pods of the job, once in a while for all its members: they lack the same rank 0."""
         outcome = about_rank_zero(member, pod, [], self._now())
         job = (member.namespace, member.job)
         if outcome is not None or job in self._listed:
             return outcome
-        query = {"labelSelector": sibling_selector(pod), "limit": str(SIBLINGS_PAGE)}
-        for _ in range(MOST_SIBLINGS // SIBLINGS_PAGE):
-            page = self._get(path, {key: value for key, value in query.items() if value}) or {}
-            outcome = about_rank_zero(member, pod, page.get("items") or [], self._now())
-            query["continue"] = (page.get("metadata") or {}).get("continue") or ""
-            if outcome is not None or not query["continue"]:
+        siblings = PODS.select(labels=sibling_selector(pod))
+        for page in self._reader.pages(siblings, whole, member.namespace, most=MOST_PAGES, size=SIBLINGS_PAGE):
+            self._asked += 1
+            outcome = about_rank_zero(member, pod, page.objects, self._now())
+            if outcome is not None:
                 break
         self._listed[job] = self._monotonic()
         return outcome
-
-    def _get(self, path: str, query: dict[str, str]) -> Object | None:
-        self._asked += 1
-        response = self._connection.request("GET", path, query=query, timeout=REQUEST_SECONDS)
-        if response.status == 404:
-            return None
-        if response.status != 200:
-            raise RequestFailed(response.problem, response.status)
-        return response.json()

@@ -8,10 +8,10 @@ import threading
 import time
 from collections.abc import Callable
 from enum import StrEnum
-from urllib.parse import quote
 
 from webhook.control.queue import FairQueue
 from webhook.core.reconcile import Publication, Unit
+from webhook.kube.catalogue import PODS
 from webhook.kube.connection import Connection, RequestFailed, Response
 
 log = logging.getLogger(__name__)
@@ -112,7 +112,7 @@ class Publisher:
         self._on_result(result, self._monotonic() - since)
 
     def _send(self, unit: Unit, wanted: Publication) -> Result:
-        path = f"/api/v1/namespaces/{quote(wanted.namespace, safe='')}/pods/{quote(wanted.name, safe='')}/status"
+        path = f"{PODS.object_path((wanted.namespace, wanted.name))}/status"
         body = {"metadata": {"uid": wanted.uid, "annotations": dict(wanted.annotations)}}
         try:
             response = self._connection.request("PATCH", path, body=body, headers=_HEADERS, timeout=PATCH_SECONDS)

@@ -27,6 +27,11 @@ class RequestFailed(Unavailable):
         self.status = status
         self.retry_after_seconds = retry_after_seconds
 
+    @property
+    def is_refusal(self) -> bool:
+        """Tell whether the API server understood and said no; anything else may be answered at another time."""
+        return 400 <= self.status < 500 and self.status != 429
+
 
 @dataclass(frozen=True, slots=True)
 class Response:
@@ -37,10 +42,13 @@ class Response:
     headers: Mapping[str, str]
     body: bytes
 
-    def json(self) -> Object:
-        """Decode the body, but for managedFields, half of many objects; raise RequestFailed where it is no JSON object."""
+    def json(self, *, managed_fields: bool = False) -> Object:
+        """Decode the body, but for managedFields, half of many objects; raise RequestFailed where it is not a JSON object.
+
+        They are dropped while the text is decoded, so that a page of 500 objects never holds them all. *managed_fields* keeps them.
+        """
         try:
-            value = json.loads(self.body, object_hook=_without_managed_fields)
+            value = json.loads(self.body, object_hook=None if managed_fields else _without_managed_fields)
         except (ValueError, RecursionError):
             value = None
         if not isinstance(value, dict):
@@ -91,7 +99,6 @@ def translated(request: str) -> Iterator[None]:
 
 
 def _without_managed_fields(value: Object) -> Object:
-    """Drop them while the text is decoded, so that a page of 500 objects never holds them all."""
     value.pop("managedFields", None)
     return value
 

@@ -7,12 +7,13 @@ import random
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from webhook.core.model import Object
+from webhook.kube.catalogue import LEASES
 from webhook.kube.connection import Connection, RequestFailed
-from webhook.kube.lease_record import DURATION_SECONDS, LeaseRecord, ObservedLease, new_lease
-from webhook.kube.lease_store import LeaseStore
+from webhook.kube.reader import Reader, whole
 
 RENEW_DEADLINE_SECONDS = 10.0
 """How long a renewal lasts here; writes of up to 5 s that begin before end before another process may begin."""
@@ -23,7 +24,105 @@ MOST_PAUSE_SECONDS = 10.0
 """Longest pause that the API server may ask for."""
 REQUEST_SECONDS = 3.0
 STOP_SECONDS = 5.0
+DURATION_SECONDS = 15
+MOST_SECONDS = 60
+"""Longest duration that is believed: a later version may write a longer one, but a wrong one must not last for ever."""
+RELEASED_SECONDS = 1
+MOST_TRANSITIONS = 2**31 - 1
+_ANY_LEASE = replace(LEASES, shape={})
+"""Whatever it says, it can be taken: one that a hand has broken must not keep all processes from writing for ever."""
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseRecord:
+    """Hold the fields of a Lease's spec that matter; times are MicroTime, ``2026-11-21T15:30:35.000001Z``.
+
+    Two equal records are one renewal: a holder's renewTime changes each time. A field that is missing or of another type
+    counts as empty.
+    """
+
+    holder: str = ""
+    duration_seconds: int = 0
+    acquired: str = ""
+    renewed: str = ""
+    transitions: int = 0
+
+    @classmethod
+    def of(cls, lease: Object) -> LeaseRecord:
+        """Read an object, which may hold anything."""
+        spec = lease.get("spec")
+        if not isinstance(spec, dict):
+            return cls()
+        texts = (spec.get(key) for key in ("holderIdentity", "acquireTime", "renewTime"))
+        holder, acquired, renewed = (value if isinstance(value, str) else "" for value in texts)
+        numbers = (spec.get(key) for key in ("leaseDurationSeconds", "leaseTransitions"))
+        duration, transitions = (value if isinstance(value, int) else 0 for value in numbers)
+        return cls(holder, duration, acquired, renewed, transitions)
+
+    @property
+    def seconds(self) -> int:
+        """Give how long the record holds after it was first seen."""
+        return min(max(self.duration_seconds, DURATION_SECONDS), MOST_SECONDS)
+
+    def held_by(self, identity: str, now: datetime) -> LeaseRecord:
+        """Renew it if it is theirs, else hand it over: then acquireTime and leaseTransitions change too."""
+        at = _micro_time(now)
+        if self.holder == identity:
+            return replace(self, duration_seconds=DURATION_SECONDS, acquired=self.acquired or at, renewed=at)
+        transitions = self.transitions + 1 if 0 <= self.transitions < MOST_TRANSITIONS else 0
+        return LeaseRecord(identity, DURATION_SECONDS, at, at, transitions)
+
+    def released(self, now: datetime) -> LeaseRecord:
+        """Leave it to whoever comes first."""
+        at = _micro_time(now)
+        return LeaseRecord("", RELEASED_SECONDS, at, at, self.transitions)
+
+    def within(self, lease: Object) -> Object:
+        """Give the object with this record; what else it holds is kept, resourceVersion above all."""
+        spec = lease.get("spec")
+        written = {
+            "holderIdentity": self.holder,
+            "leaseDurationSeconds": self.duration_seconds,
+            "acquireTime": self.acquired,
+            "renewTime": self.renewed,
+            "leaseTransitions": self.transitions,
+        }
+        return {**lease, "spec": {**(spec if isinstance(spec, dict) else {}), **written}}
+
+
+class ObservedLease:
+    """Hold the last record that was seen, and since when it is as it is, by the clock of the one who looks."""
+
+    def __init__(self) -> None:
+        self.record = LeaseRecord()
+        self._is_there = False
+        self._since = 0.0
+
+    def see(self, record: LeaseRecord | None, at: float) -> None:
+        """Note what was read at that time; None where the Lease is gone, whose holder may still write and make it again."""
+        if (record is not None) != self._is_there or record not in (None, self.record):
+            self._since = at
+        self._is_there = record is not None
+        self.record = record or self.record
+
+    def is_taken_from(self, identity: str) -> bool:
+        """Tell whether another is written there."""
+        return self._is_there and self.record.holder not in ("", identity)
+
+    def is_kept_from(self, identity: str, at: float) -> bool:
+        """Tell whether another may still hold it."""
+        return self.record.holder not in ("", identity) and at < self._since + self.record.seconds
+
+
+def new_lease(namespace: str, name: str) -> Object:
+    """Give the object to create, still without a record."""
+    metadata = {"namespace": namespace, "name": name}
+    return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata}
+
+
+def _micro_time(now: datetime) -> str:
+    return now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 class Leader:
@@ -50,7 +149,8 @@ class Leader:
         pause: Callable[[float], object] | None = None,
     ) -> None:
         self.lost = threading.Event()
-        self._store = LeaseStore(connection, namespace, name)
+        self._connection, self._key = connection, (namespace, name)
+        self._reader = Reader(connection)
         self._title = f"Lease {namespace}/{name}"
         self._new = new_lease(namespace, name)
         self._identity = identity
@@ -119,7 +219,7 @@ class Leader:
         """Renew what is held without looking at it first, else look and take what is free; tell whether it is held now."""
         if self._held and self._write(self._lease, LeaseRecord.of(self._lease)):
             return True
-        lease = self._store.read(self._timeout())
+        lease = self._read(self._timeout())
         self._seen.see(LeaseRecord.of(lease) if lease is not None else None, self._monotonic())
         if self._held and self._seen.is_taken_from(self._identity):
             self._lose(f"{self._seen.record.holder} has taken it")
@@ -138,7 +238,7 @@ class Leader:
         body = record.held_by(self._identity, self._now()).within(lease)
         sent = self._monotonic()
         self._asked = True
-        written = self._store.write(body, self._timeout(), new=new)
+        written = self._send(body, self._timeout(), new=new)
         if written is None:
             return False
         self._lease = written
@@ -148,6 +248,22 @@ class Leader:
             _log.info("%s: held by %s", self._title, self._identity)
             self._report(True)
         return True
+
+    def _read(self, seconds: float) -> Object | None:
+        return self._reader.find(_ANY_LEASE, self._key, whole, seconds=seconds)
+
+    def _send(self, lease: Object, seconds: float, *, new: bool = False) -> Object | None:
+        """Create it where it is *new*, else replace it; return it as it was written, None where another was quicker.
+
+        Raises RequestFailed where nothing is known of what was done.
+        """
+        method, path = ("POST", LEASES.path_in(self._key[0])) if new else ("PUT", LEASES.object_path(self._key))
+        response = self._connection.request(method, path, body=lease, timeout=seconds)
+        if response.status in (404, 409):
+            return None
+        if response.status not in (200, 201):
+            raise RequestFailed(response.problem, response.status)
+        return response.json()
 
     def _timeout(self) -> float:
         """Give a request no longer than there is to lose."""
@@ -171,10 +287,10 @@ class Leader:
             self._report(False)
         try:
             for _ in range(2 if self._asked else 0):
-                lease = lease or self._store.read(REQUEST_SECONDS)
+                lease = lease or self._read(REQUEST_SECONDS)
                 if lease is None or (record := LeaseRecord.of(lease)).holder != self._identity:
                     return
-                lease = self._store.write(record.released(self._now()).within(lease), REQUEST_SECONDS)
+                lease = self._send(record.released(self._now()).within(lease), REQUEST_SECONDS)
                 if lease is not None:
                     _log.info("%s: given back by %s", self._title, self._identity)
                     return

@@ -16,9 +16,9 @@ import orjson
 
 from webhook.core.model import Object
 from webhook.kube.connection import Connection, RequestFailed, Response, Stream
+from webhook.kube.reader import PAGE_SIZE, read_list
 from webhook.kube.resource import Resource
 
-PAGE_SIZE = "500"
 LIST_SECONDS = 60.0
 WATCH_SECONDS = (240.0, 360.0)
 """How long a watch is asked to last, chosen anew each time so that replicas do not reconnect together."""
@@ -56,14 +56,6 @@ class WatchError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """Hold one page of a list, and the version that the whole list is of."""
-
-    version: str
-    objects: list[Any]
-
-
-@dataclass(frozen=True, slots=True)
 class Event:
     """Hold one event: *kind* ``ADDED``, ``MODIFIED``, ``DELETED``, ``BOOKMARK``, or ``OPENED`` where the watch now stands.
 
@@ -89,12 +81,12 @@ class ListWatch:
         self._resource = resource
         self._uniform = uniform
         self._silence_seconds = silence_seconds
-        self._page_size = PAGE_SIZE
+        self._page_size = str(PAGE_SIZE)
         self._stopped = threading.Event()
         self._stream: Stream | None = None
 
-    def pages(self) -> Iterator[Page]:
-        """List all objects, page by page; raise WatchError where a page cannot be had."""
+    def pages(self) -> Iterator[tuple[str, list[Any]]]:
+        """List all objects, page by page, as the version that the list is of and what is there of it; raise WatchError."""
         token = ""
         while True:
             query = self._resource.query(limit=self._page_size, **{"continue": token})
@@ -105,10 +97,13 @@ class ListWatch:
                 if response.status == 410:
                     self._page_size = ""  # the pages outlived their version: ask for all in one piece
                 self._require_success(response)
-                page, token = _read_page(response.json())
-            yield page
+                objects, metadata = read_list(response)
+            token, version = metadata.get("continue") or "", metadata.get("resourceVersion")
+            if not version:
+                raise WatchError(Restart.INVALID, "a page of the list lacks metadata.resourceVersion")
+            yield version, objects
             if not token:
-                self._page_size = PAGE_SIZE
+                self._page_size = str(PAGE_SIZE)
                 return
 
     def events(self, version: str) -> Iterator[Event]:
@@ -154,14 +149,6 @@ def _translated() -> Iterator[None]:
         restart = {0: Restart.BROKEN, 200: Restart.INVALID, 429: Restart.THROTTLED}.get(error.status, Restart.REFUSED)
         wait = min(error.retry_after_seconds, MOST_RETRY_AFTER_SECONDS)
         raise WatchError(restart, str(error), relist=False, after_seconds=wait) from error
-
-
-def _read_page(page: Object) -> tuple[Page, str]:
-    """Read a list's body: the page, and the token of the next one."""
-    metadata, objects = page.get("metadata"), page.get("items") or []
-    if not isinstance(metadata, dict) or not isinstance(objects, list) or not metadata.get("resourceVersion"):
-        raise WatchError(Restart.INVALID, "a page of the list lacks metadata.resourceVersion or items")
-    return Page(metadata["resourceVersion"], objects), metadata.get("continue") or ""
 
 
 def _read_event(line: bytes) -> Event:

@@ -139,10 +139,10 @@ class Reflector(Generic[T]):
         """Bring ``items`` to what is there now; give the version to watch from."""
         found: dict[Key, T] = {}
         version = ""
-        for page in self._source.pages():
+        for page_version, objects in self._source.pages():
             self._contact()
-            version = version or page.version
-            for obj in page.objects:
+            version = version or page_version
+            for obj in objects:
                 key, value = self._read(obj)
                 if value is not None:
                     found[key] = value

@@ -12,10 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from webhook.core.model import Object
-from webhook.kube.connection import Connection, RequestFailed
-from webhook.kube.resource import Resource
 
-CONFIGURATIONS = Resource("mutatingwebhookconfigurations", "/apis/admissionregistration.k8s.io/v1")
 KEEPERS = {
     "cert-manager.io/inject-ca-from": "cert-manager",
     "cert-manager.io/inject-ca-from-secret": "cert-manager",
@@ -46,16 +43,6 @@ class WebhookConfiguration:
     resource_version: str
     entries: tuple[WebhookEntry, ...]
     keeper: str = ""
-
-
-def get_webhook_configuration(connection: Connection, name: str, *, timeout: float) -> WebhookConfiguration | None:
-    """Ask for it; None where there is none. Raises RequestFailed, with status 403 where the account may not."""
-    response = connection.request("GET", CONFIGURATIONS.object_path(("", name)), timeout=timeout)
-    if response.status == 404:
-        return None
-    if response.status != 200:
-        raise RequestFailed(response.problem, response.status)
-    return read_webhook_configuration(response.json())
 
 
 def read_webhook_configuration(configuration: Object) -> WebhookConfiguration:

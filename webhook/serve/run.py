@@ -29,12 +29,12 @@ from webhook.serve.dry_run import make_dry_run_app
 from webhook.serve.metrics import WebhookMetrics
 from webhook.serve.process import Service, Sockets, serve
 from webhook.serve.state import state_document
+from webhook.world.held import Snapshot
 from webhook.world.profiles_file import ProfilesFile
-from webhook.world.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from webhook.kube.connection import Connection
     from webhook.serve.trust import TrustWatch
+    from webhook.world.cluster import Cluster
 
 log = logging.getLogger(__name__)
 
@@ -96,10 +96,10 @@ def run(settings: WebhookSettings) -> None:
         )
         directory = settings.tls_dir or stack.enter_context(_throwaway())
         certificate = _load_certificate(directory, settings.handshake)
-        connection = None if settings.objects else _connect()
-        world = stack.enter_context(_world(settings, connection, metrics))
+        cluster = None if settings.objects else _cluster(metrics)
+        world = stack.enter_context(_world(settings, cluster))
         certificate_watch = CertificateWatch(certificate, metrics)
-        trust = _trust(connection, settings.webhook_configuration, certificate) if connection else None
+        trust = _trust(cluster, settings.webhook_configuration, certificate) if cluster else None
         followers: list[_Follower] = [certificate_watch, profiles, *([trust] if trust else [])]
         for follower in followers:
             follower.start()
@@ -165,29 +165,26 @@ def _throwaway() -> Iterator[Path]:
         yield Path(directory)
 
 
-def _connect() -> Connection:
-    from webhook.kube.connection import connect
+def _cluster(metrics: WebhookMetrics) -> Cluster:
+    from webhook.world.cluster import connected_cluster
 
-    return connect()
+    return connected_cluster(on_restart=metrics.watch_restarted)
 
 
-def _trust(connection: Connection, configuration: str, certificate: ServingCertificate) -> TrustWatch:
+def _trust(cluster: Cluster, configuration: str, certificate: ServingCertificate) -> TrustWatch:
     from webhook.serve.trust import TrustWatch
 
-    return TrustWatch(connection, configuration, certificate)
+    return TrustWatch(lambda: cluster.webhook_configuration(configuration), certificate)
 
 
 @contextlib.contextmanager
-def _world(settings: WebhookSettings, connection: Connection | None, metrics: WebhookMetrics) -> Iterator[CheckedWorld]:
+def _world(settings: WebhookSettings, cluster: Cluster | None) -> Iterator[CheckedWorld]:
     """Give the files that stand for a cluster, else the cluster, watched from now on."""
-    if connection is None:
+    if cluster is None:
         from webhook.world.objects import ObjectsWorld, load_objects
 
         yield ObjectsWorld(load_objects(settings.objects))
         return
-    from webhook.world.cluster import Cluster
-
-    cluster = Cluster(connection, on_restart=metrics.watch_restarted)
     cluster.start()
     try:
         yield cluster

@@ -12,9 +12,7 @@ from webhook import __version__
 from webhook.core import names
 from webhook.core.model import Namespace, NetworkDefinition, Object
 from webhook.core.profiles import PodInfo, Profile, ProfileNetwork, Profiles, RendezvousSettings, SharedMemory
-from webhook.kube.resource import Key
-from webhook.world.read import Master
-from webhook.world.snapshot import Snapshot
+from webhook.world.held import Master, Snapshot
 
 
 def state_document(profiles: Profiles, snapshot: Snapshot, problems: Mapping[str, str]) -> Object:
@@ -53,7 +51,7 @@ def _network(network: NetworkDefinition) -> Object:
     }
 
 
-def _job(pod: Key, master: Master) -> Object:
+def _job(pod: tuple[str, str], master: Master) -> Object:
     """Describe a job by its live rank 0, whose address is empty until the controller has published it."""
     return {
         "namespace": master.namespace,

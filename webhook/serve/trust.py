@@ -7,24 +7,24 @@ import threading
 from collections.abc import Callable
 
 from certs.serving import ServingCertificate
-from webhook.kube.connection import Connection, RequestFailed
-from webhook.kube.webhook_configuration import WebhookConfiguration, get_webhook_configuration
+from webhook.core.errors import Unavailable
+from webhook.world.cluster import WebhookConfiguration
 
 PERIOD_SECONDS = 10.0
 AGAIN_SECONDS = 1.0
 """Pause while there is a problem: it may be mended at any moment."""
-REQUEST_SECONDS = 4.0
 
 log = logging.getLogger(__name__)
 
 
 class TrustWatch:
-    """Compare the certificate with the live caBundle in a thread of its own; what cannot be known is no problem."""
+    """Compare the certificate with the live caBundle in a thread of its own; what cannot be known is no problem.
 
-    def __init__(self, connection: Connection, configuration: str, certificate: ServingCertificate) -> None:
-        self._ask: Callable[[], WebhookConfiguration | None] = lambda: get_webhook_configuration(
-            connection, configuration, timeout=REQUEST_SECONDS
-        )
+    *ask* gives the configuration, None where there is none, and raises Unavailable where that cannot be known.
+    """
+
+    def __init__(self, ask: Callable[[], WebhookConfiguration | None], certificate: ServingCertificate) -> None:
+        self._ask = ask
         self._certificate = certificate
         self._problem, self._fault = "", ""
         self._asked = False
@@ -47,7 +47,7 @@ class TrustWatch:
         """Read caBundle once and compare; where it cannot be read, the last result stays."""
         try:
             configuration = self._ask()
-        except RequestFailed as error:
+        except Unavailable as error:
             self._tell(f"the certificate is not compared with caBundle: {error}")
         except Exception as error:  # the next look may go better, and nobody else would ever look again
             self._tell(f"the certificate is not compared with caBundle: internal error: {error!r}")

@@ -9,31 +9,25 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from webhook.core import names
-from webhook.core.errors import Unavailable
 from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, Object
 from webhook.core.networks import define_network
-from webhook.kube.connection import Connection
+from webhook.kube.catalogue import NAMESPACES, NETWORKS, PODS, UNFINISHED, WEBHOOK_CONFIGURATIONS
+from webhook.kube.connection import Connection, connect
+from webhook.kube.reader import Reader
 from webhook.kube.reflector import Reflector
 from webhook.kube.resource import Key, Resource
+from webhook.kube.webhook_configuration import WebhookConfiguration, read_webhook_configuration
+from webhook.world.held import Master, Masters, Snapshot, read_master, read_namespace
 from webhook.world.lookup import Lookup
-from webhook.world.masters import Masters
-from webhook.world.read import Master, read_master, read_namespace
-from webhook.world.snapshot import Snapshot
+
+__all__ = ["Cluster", "WebhookConfiguration", "connected_cluster"]
 
 T = TypeVar("T")
 
-NAMESPACES = Resource("namespaces", "/api/v1", metadata_only=True)
-NETWORKS = Resource("network-attachment-definitions", "/apis/k8s.cni.cncf.io/v1", optional=True)
-"""Whole objects, since the CNI configuration says whether a network gives addresses. Not there without Multus."""
-MASTERS = Resource(
-    "pods",
-    "/api/v1",
-    metadata_only=True,
-    label_selector=f"{names.RENDEZVOUS}=master",
-    field_selector="status.phase!=Succeeded,status.phase!=Failed",
-)
+MASTERS = PODS.metadata.select(labels=f"{names.RENDEZVOUS}=master", fields=UNFINISHED)
 
 LOOKUP_SECONDS = 1.0
+CONFIGURATION_SECONDS = 4.0
 MOST_LOOKUPS = 4
 STALE_SECONDS = 480.0
 """Silence after which what is held counts as old: a watch of 360 s, 30 s until silence breaks it, and pauses to try again."""
@@ -56,6 +50,7 @@ class Cluster:
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._connection = connection
+        self._reader = Reader(connection, lookup_seconds)
         self._lookup_seconds = lookup_seconds
         self._monotonic = monotonic
         self._masters = Masters()
@@ -118,6 +113,12 @@ class Cluster:
         """Look up the address of the job's newest live rank 0. Never asks: what is not known yet, the controller brings."""
         return self._masters.address(namespace, job)
 
+    def webhook_configuration(self, name: str) -> WebhookConfiguration | None:
+        """Ask for the MutatingWebhookConfiguration *name*, live; None where it does not exist. Raises Unavailable."""
+        return self._reader.find(
+            WEBHOOK_CONFIGURATIONS, ("", name), read_webhook_configuration, seconds=CONFIGURATION_SECONDS
+        )
+
     def snapshot(self) -> Snapshot:
         """Copy what the watches hold; never asks."""
         return Snapshot(self._namespaces.items.copy(), self._networks.items.copy(), self._masters.pods())
@@ -143,17 +144,9 @@ class Cluster:
         namespace, name = key
         if not _NAME.fullmatch(name) or (namespace and not _NAME.fullmatch(namespace)):
             return None
-        response = self._connection.request(
-            "GET",
-            resource.object_path(key),
-            headers=resource.headers("PartialObjectMetadata"),
-            timeout=self._lookup_seconds,
-        )
-        if response.status == 404:
-            return None
-        if response.status != 200:
-            raise Unavailable(response.problem)
-        try:
-            return read(response.json())
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise Unavailable(f"{response.request}: the answer cannot be read ({error!r})") from error
+        return self._reader.find(resource, key, read)
+
+
+def connected_cluster(*, on_restart: Callable[[str, str], None]) -> Cluster:
+    """Prepare the cluster of this process' credentials; raise InputError where there are none."""
+    return Cluster(connect(), on_restart=on_restart)

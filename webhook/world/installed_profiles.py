@@ -4,39 +4,29 @@ from __future__ import annotations
 
 from webhook.core import names
 from webhook.core.errors import InputError
-from webhook.core.model import Object
 from webhook.core.profiles import Profiles, parse_profiles
-from webhook.kube.connection import Connection
-from webhook.kube.resource import Resource
+from webhook.kube.catalogue import CONFIG_MAPS
+from webhook.kube.connection import RequestFailed
+from webhook.kube.reader import Reader
 
-CONFIG_MAPS = Resource("configmaps", "/api/v1")
 
-
-def installed_profiles(connection: Connection, namespace: str, *, timeout_seconds: float) -> Profiles:
+def installed_profiles(reader: Reader, namespace: str) -> Profiles:
     """Read them from ConfigMap fabric-injector-profiles of *namespace*.
 
-    Raises InputError and ProfilesError as `profiles_of` does, InputError also where it may not be read, Unavailable where the API
-    server does not answer.
+    Raises InputError where it is absent, may not be read or holds no profiles, ProfilesError with every fault of the content,
+    Unavailable where the API server does not answer.
     """
-    path = CONFIG_MAPS.object_path((namespace, names.PROFILES_CONFIG_MAP))
-    response = connection.request("GET", path, timeout=timeout_seconds)
-    if response.status not in (200, 404):
-        raise InputError(f"{title(namespace)} cannot be read: {response.problem}")
-    return profiles_of(response.json() if response.status == 200 else None, namespace)
-
-
-def profiles_of(config_map: Object | None, namespace: str) -> Profiles:
-    """Read the profiles in the ConfigMap, None where there is none.
-
-    Raises InputError where it is absent or holds no profiles, ProfilesError with every fault of the content.
-    """
-    if config_map is None:
+    try:
+        data = reader.find(CONFIG_MAPS, (namespace, names.PROFILES_CONFIG_MAP), lambda found: found.get("data") or {})
+    except RequestFailed as error:
+        if not error.is_refusal:
+            raise
+        raise InputError(f"{title(namespace)} cannot be read: {error}") from None
+    if data is None:
         raise InputError(f"{title(namespace)} does not exist")
-    data = config_map.get("data")
-    text = data.get(names.PROFILES_FILE) if isinstance(data, dict) else None
-    if not isinstance(text, str):
+    if names.PROFILES_FILE not in data:
         raise InputError(f"{title(namespace)} holds no {names.PROFILES_FILE}")
-    return parse_profiles(text)
+    return parse_profiles(data[names.PROFILES_FILE])
 
 
 def title(namespace: str) -> str:

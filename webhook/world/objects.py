@@ -11,9 +11,7 @@ from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, Obje
 from webhook.core.networks import define_network
 from webhook.core.value_types import OBJECT, STRING, type_name
 from webhook.core.yaml_reader import YamlFault, decode, read_documents
-from webhook.world.masters import Masters
-from webhook.world.read import read_master, read_namespace
-from webhook.world.snapshot import Snapshot
+from webhook.world.held import Masters, Snapshot, read_master, read_namespace
 
 KINDS = ("Namespace", "NetworkAttachmentDefinition", "Pod")
 _FINISHED = ("Succeeded", "Failed")

@@ -15,9 +15,9 @@ from webhook.diagnose.check.deployments import Deployment
 from webhook.diagnose.check.inventory import Installation, Inventory, ProfilesRead, Subject, Surroundings
 from webhook.diagnose.check.namespaces import LabelledNamespace
 from webhook.diagnose.check.privileges import Access
-from webhook.diagnose.check.reader import Found, Listing
 from webhook.diagnose.codes import Code
 from webhook.diagnose.finding import exit_status
+from webhook.diagnose.listing import Found, Listing, Unread
 
 HERE = ProfilesRead("profiles.yaml", profiles("profiles: {plain: {}}"))
 NONE = ProfilesRead("ConfigMap ns/p, profiles.yaml")
@@ -77,11 +77,12 @@ def test_tells_all_that_it_could_not_look_at_and_fails_nothing() -> None:
 
     ours = Installation(**all_unread(Installation()._asdict()))
     around = Surroundings(**all_unread(Surroundings()._asdict()))
-    found = examine(inventory(ProfilesRead("p", problem=REFUSED), ours, around))
+    parts = (Unread("nodes", f"cannot be read, so that part is unknown: {REFUSED}"), Unread("pods/a", "is broken"))
+    found = examine(inventory(ProfilesRead("p", problem=REFUSED), ours, around)._replace(unread=parts))
     assert exit_status(found) == 0
     told = [each for each in found if each.topic == "unread"]
-    assert len(told) == 16
-    assert {each.message for each in told} == {f"could not look: {REFUSED}"}
+    assert [(each.subject, each.message) for each in told] == [(part.what, part.problem) for part in parts]
+    assert [bool(each.action) for each in told] == [True, False]
     assert [each.topic for each in found if each.topic != "unread"] == ["clock"]
 
 

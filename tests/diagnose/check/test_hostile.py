@@ -164,13 +164,17 @@ def test_an_answer_that_is_none(data: st.DataObject) -> None:
     judged(connection)
 
 
-def test_says_of_a_list_with_a_wrong_object_that_it_could_not_look() -> None:
+def test_what_was_left_out_is_not_said_to_be_missing() -> None:
+    """The network of a profile, and the Deployment of the webhook, are there, but cannot be read."""
     connection = installed()
-    connection.objects["/api/v1/nodes"][0]["status"]["allocatable"] = ["rdma/hca"]
-    told = {each["subject"]: each["message"] for each in judged(connection) if each["topic"] == "unread"}
-    assert told == {
-        "nodes": "could not look: GET /api/v1/nodes: object node-1 cannot be read: status.allocatable is not an object"
+    connection.objects["/apis/k8s.cni.cncf.io/v1/network-attachment-definitions"][0]["spec"] = {"config": 5}
+    connection.objects["/apis/apps/v1/namespaces/fabric-injector/deployments"][0]["status"] = []
+    found = judged(connection)
+    assert {each["subject"]: each["message"] for each in found if each["topic"] == "unread"} == {
+        "network-attachment-definitions/rdma-net": "cannot be read, so that it is left out: spec.config is not a string",
+        "deployments/fabric-injector-webhook": "cannot be read, so that it is left out: status is not an object",
     }
+    assert not [each for each in found if "does not exist" in each["message"]]
 
 
 def test_multus_whose_image_says_all_by_itself() -> None:

@@ -8,7 +8,6 @@ import pty
 import re
 import subprocess
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -17,87 +16,43 @@ from click.testing import CliRunner, Result
 
 from tests.diagnose.hostile import cluster_of
 from tests.diagnose.scenes import SPACE, Scene
-from tests.fake_apiserver import NAMESPACES, Behaviour, Exchange, FakeApiServer, status
+from tests.fake_apiserver import NAMESPACES, FakeApiServer, status
 from webhook.cli import main
-from webhook.core.errors import InputError
+from webhook.core.errors import InputError, Unavailable
 from webhook.core.model import Object
 from webhook.core.names import PROFILE
-from webhook.diagnose.explain import reader as reader_module
-from webhook.diagnose.explain.read import read_job
-from webhook.diagnose.explain.read_pods import PODS, Target
-from webhook.diagnose.explain.reader import NotRead, Reader
-from webhook.diagnose.explain.reading import label_time
+from webhook.diagnose.collect.job import Target, read_job
+from webhook.diagnose.explain.reading import Reading, label_time
 from webhook.kube.connection import Connection
 from webhook.kube.credentials import Credentials
 
 PATH = "/api/v1/namespaces/ml/pods"
 
 
-@pytest.fixture
-def reader(server: FakeApiServer) -> Reader:
-    return Reader(Connection(Credentials("test", server.url)))
+def asked(server: FakeApiServer) -> Reading:
+    return read_job(Connection(Credentials("test", server.url)), Target("selector", "app=x"), "ml")
 
 
-def page(*names: str, token: str = "", **headers: str) -> Behaviour:
-    body = {
-        "metadata": {"resourceVersion": "1", "continue": token},
-        "items": [{"metadata": {"name": name, "namespace": "ml"}} for name in names],
-    }
-    return lambda exchange: exchange.answer(200, body, **headers)
-
-
-def names(found: list[dict[str, dict[str, str]]]) -> list[str]:
-    return [each["metadata"]["name"] for each in found]
-
-
-def test_reads_page_by_page_and_tells_how_far_it_is(server: FakeApiServer) -> None:
-    told: list[str] = []
-    reader = Reader(Connection(Credentials("test", server.url)), told.append)
-    server.misbehave("get", PATH, page("a", "b", token="t1"), page("c"))
-    assert names(reader.list(PODS, "ml", labels="app=x")) == ["a", "b", "c"]
-    assert [
-        (each.query.get("continue"), each.query["limit"], each.query["labelSelector"]) for each in server.requests
-    ] == [
-        (None, "500", "app=x"),
-        ("t1", "500", "app=x"),
-    ]
-    assert told == ["2 pods", "3 pods"]
-
-
-def test_lists_anew_in_one_piece_where_the_pages_have_expired(server: FakeApiServer, reader: Reader) -> None:
-    server.misbehave("get", PATH, page("a", token="t1"), status(410, "expired"), page("a", "b"))
-    assert names(reader.list(PODS, "ml")) == ["a", "b"]
-    assert "limit" not in server.requests[-1].query
-
-
-def test_stops_after_so_many_pages_and_says_so(
-    server: FakeApiServer, reader: Reader, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(reader_module, "MOST_PAGES", 2)
-    server.misbehave("get", PATH, *(page(str(number), token="more") for number in range(3)))
-    assert names(reader.list(PODS, "ml")) == ["0", "1"]
-    assert [(each.what, each.problem) for each in reader.unread] == [("pods", "only the first 2 were read")]
-
-
-def test_takes_the_time_from_the_api_server(server: FakeApiServer, reader: Reader) -> None:
-    def timed(exchange: Exchange) -> None:
-        exchange._handler.date_time_string = lambda timestamp=None: "Sat, 21 Nov 2026 12:00:00 GMT"  # type: ignore[method-assign]
-        page()(exchange)
-
-    server.misbehave("get", PATH, timed)
-    reader.list(PODS, "ml")
-    assert reader.now == datetime(2026, 11, 21, 12, tzinfo=UTC)
-
-
-def test_what_may_not_be_read_is_another_answer_than_what_is_not_there(server: FakeApiServer, reader: Reader) -> None:
-    server.misbehave(
-        "get", PATH, status(404, "not found"), status(403, "pods is forbidden"), status(401, "Unauthorized")
-    )
-    assert reader.list(PODS, "ml") == []
-    with pytest.raises(NotRead, match="pods is forbidden"):
-        reader.list(PODS, "ml")
+def test_says_what_is_needed_where_pods_may_not_be_read(server: FakeApiServer) -> None:
+    server.misbehave("get", PATH, status(403, "pods is forbidden"), status(401, "Unauthorized"), status(503, "later"))
+    with pytest.raises(InputError, match="pods is forbidden; explain reads pods, ask for get and list of them"):
+        asked(server)
     with pytest.raises(InputError, match="log in to the cluster again"):
-        reader.list(PODS, "ml")
+        asked(server)
+    with pytest.raises(Unavailable, match="later"):
+        asked(server)
+
+
+def test_names_what_else_may_not_be_read(server: FakeApiServer) -> None:
+    server.put(NAMESPACES, "ml")
+    items = [{"metadata": {"name": "a-0", "namespace": "ml", "uid": "u"}, "spec": {"containers": [{"name": "m"}]}}]
+    server.misbehave("get", PATH, lambda exchange: exchange.answer(200, {"metadata": {}, "items": items}))
+    server.misbehave("get", "/api/v1/nodes", status(403, "nodes is forbidden"))
+    read = asked(server)
+    assert [pod["metadata"]["name"] for pod in read.pods] == ["a-0"]
+    assert read.nodes is None
+    told = {each.what: each.problem for each in read.unread}
+    assert told["nodes"].startswith("cannot be read, so that part is unknown: GET /api/v1/nodes answered 403")
 
 
 def test_the_pods_of_a_full_node_are_read_where_they_may_be() -> None:

@@ -13,7 +13,7 @@ from tests.worlds import profiles
 from webhook.core import names
 from webhook.diagnose.check.namespaces import LabelledNamespace
 from webhook.diagnose.check.privileges import Access
-from webhook.diagnose.check.probes import may, try_to_reach
+from webhook.diagnose.collect.probes import may, try_to_reach
 from webhook.kube.connection import Connection, RequestFailed, Response
 from webhook.kube.credentials import Credentials
 

@@ -11,8 +11,8 @@ from webhook.core import names
 from webhook.core.model import Object
 from webhook.core.profiles import parse_profiles
 from webhook.diagnose.explain.explanation import explain
-from webhook.diagnose.explain.reading import Unread
 from webhook.diagnose.injected import lacks_injection
+from webhook.diagnose.listing import Unread
 
 CHECK = "see fabric-injector check, which tells whether the webhook is called; then restart the job"
 RESTART = (

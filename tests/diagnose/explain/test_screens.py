@@ -23,8 +23,8 @@ from webhook.core.profiles import parse_profiles
 from webhook.core.review import decide
 from webhook.diagnose.explain.explanation import Explanation, explain
 from webhook.diagnose.explain.judgement import ReadWorld
-from webhook.diagnose.explain.reading import Unread
 from webhook.diagnose.finding import exit_status
+from webhook.diagnose.listing import Unread
 
 FOLDER = ROOT / "tests/cases" / "explain"
 DENIED = 'Error creating: admission webhook "pods.fabric-injector.io" denied the request: '

@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from certs.pem import fingerprint, read_authorities
 from webhook.control.certificates.secret import written
 from webhook.core.model import Object
+from webhook.kube.catalogue import WEBHOOK_CONFIGURATIONS
 from webhook.kube.connection import Connection
-from webhook.kube.webhook_configuration import CONFIGURATIONS, WebhookConfiguration, WebhookEntry
+from webhook.kube.webhook_configuration import WebhookConfiguration, WebhookEntry
 
 
 def trusted_everywhere(entries: Iterable[WebhookEntry]) -> set[str]:
@@ -32,5 +33,5 @@ def ca_bundle_patch(configuration: WebhookConfiguration, ca_bundle: bytes) -> li
 
 def publish(connection: Connection, configuration: WebhookConfiguration, patch: list[Object]) -> bool:
     """Send the patch; False where somebody else changed the configuration meanwhile. Raises RequestFailed."""
-    path = CONFIGURATIONS.object_path(("", configuration.name))
+    path = WEBHOOK_CONFIGURATIONS.object_path(("", configuration.name))
     return written(connection, "PATCH", path, patch, {"Content-Type": "application/json-patch+json"})

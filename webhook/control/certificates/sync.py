@@ -14,10 +14,13 @@ from certs.issue import CLOCK_SKEW
 from certs.rotation import Kind, Policy, Rotation, advance
 from certs.trust import View
 from webhook.control.certificates.ca_bundle import ca_bundle_patch, publish, trusted_everywhere
-from webhook.control.certificates.secret import REQUEST_SECONDS, SecretStore, StoredSecret
+from webhook.control.certificates.secret import REQUEST_SECONDS, SecretStore
 from webhook.core import names
+from webhook.kube.catalogue import WEBHOOK_CONFIGURATIONS
 from webhook.kube.connection import Connection, RequestFailed
-from webhook.kube.webhook_configuration import WebhookConfiguration, get_webhook_configuration, service_host
+from webhook.kube.reader import Reader
+from webhook.kube.tls_secret import TlsSecret
+from webhook.kube.webhook_configuration import WebhookConfiguration, read_webhook_configuration, service_host
 
 log = logging.getLogger(__name__)
 
@@ -59,6 +62,7 @@ class CertificateSync:
     ) -> None:
         self._connection, self._settings, self._leads = connection, settings, may_write
         self._on_end, self._on_write, self._monotonic, self._now = on_end, on_write, monotonic, now
+        self._reader = Reader(connection, REQUEST_SECONDS)
         self._secret = SecretStore(connection, settings.namespace, settings.secret)
         self._published: dict[str, float] = {}
         self._period = period_seconds
@@ -81,16 +85,15 @@ class CertificateSync:
 
         The configuration is read before the Secret: whoever publishes another state in between makes our patch a conflict.
         """
-        configuration = get_webhook_configuration(
-            self._connection, self._settings.configuration, timeout=REQUEST_SECONDS
-        )
+        key = ("", self._settings.configuration)
+        configuration = self._reader.find(WEBHOOK_CONFIGURATIONS, key, read_webhook_configuration)
         if configuration and configuration.keeper:
             return self._leave(f"MutatingWebhookConfiguration {configuration.name}", configuration.keeper)
         secret = self._secret.read()
         if secret.keeper:
             return self._leave(self._secret.title, secret.keeper)
         now = self._now()
-        if secret.answered and abs(wrong := now - secret.answered) > CLOCK_SKEW:
+        if (answered := self._secret.answered) and abs(wrong := now - answered) > CLOCK_SKEW:
             minutes, way = abs(wrong).total_seconds() // 60, "ahead of" if wrong > timedelta(0) else "behind"
             self._log_once(
                 f"this clock is {minutes:.0f} min {way} the API server's: nothing is issued until it is right"
@@ -122,7 +125,7 @@ class CertificateSync:
     def _may_write(self) -> bool:
         return not self._stopped.is_set() and self._leads()
 
-    def _decide(self, configuration: WebhookConfiguration | None, secret: StoredSecret, now: datetime) -> Rotation:
+    def _decide(self, configuration: WebhookConfiguration | None, secret: TlsSecret, now: datetime) -> Rotation:
         entries = configuration.entries if configuration else ()
         ca_bundle = b"\n".join(entry.ca_bundle for entry in entries)
         bundle = read_bundle(secret.data, ca_bundle)
@@ -144,7 +147,7 @@ class CertificateSync:
             asked=asked,
         )
 
-    def _write_secret(self, secret: StoredSecret, step: Rotation) -> bool | None:
+    def _write_secret(self, secret: TlsSecret, step: Rotation) -> bool | None:
         """Tell whether something was written; None where it could not be now."""
         data = step.bundle.data()
         if not secret.asked and all(secret.data.get(key) == value for key, value in data.items()):

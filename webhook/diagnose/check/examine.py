@@ -66,7 +66,7 @@ def _fabric(inventory: Inventory, demands: list[Demand]) -> Iterator[Finding]:
         yield from multus.check_multus(around.daemon_sets.known, around.multus, profiles)
     if profiles is None:
         return
-    if around.networks.installed and not around.networks.problem:
+    if around.networks.installed and around.networks.known is not None:
         definitions = {(each.namespace, each.name): each for each in around.networks.items}
         yield from check_networks(profiles, _users(inventory), definitions)
     if not around.nodes.problem:
@@ -89,7 +89,7 @@ def _before_installation(inventory: Inventory) -> Iterator[Finding]:
 def _installation(inventory: Inventory) -> Iterator[Finding]:
     """Look at our own objects."""
     subject, ours = inventory.subject, inventory.installation
-    if not ours.deployments.problem:
+    if ours.deployments.known is not None:
         yield from check_deployments(ours.deployments.items, ours.pods.items, subject.namespace)
     configuration = ours.configuration(subject.configuration)
     if configuration is not None:
@@ -99,7 +99,7 @@ def _installation(inventory: Inventory) -> Iterator[Finding]:
         yield from reachability.check_reachability(
             ours.attempts, webhooks, namespaces_known=not inventory.surroundings.namespaces.problem
         )
-    elif not ours.configurations.problem:
+    elif ours.configurations.known is not None:
         message = "does not exist: the API servers send no pod to the webhook, and training pods stay as they are"
         title = f"MutatingWebhookConfiguration {subject.configuration}"
         yield Finding("fail", Code.CONFIGURATION_MISSING, title, message)
@@ -108,7 +108,7 @@ def _installation(inventory: Inventory) -> Iterator[Finding]:
         yield check_lease(ours.lease.value, title, inventory.now)
     for account in ours.accounts:
         yield from check_account(account.role, account.name, account.needed, account.excessive)
-    if not ours.policies.problem and not ours.bindings.problem:
+    if ours.policies.known is not None and ours.bindings.known is not None:
         yield check_policies(set(ours.policies.items), set(ours.bindings.items))
 
 
@@ -142,29 +142,9 @@ def _workloads(inventory: Inventory, demands: list[Demand], *, is_installed: boo
 
 
 def _unread(inventory: Inventory) -> Iterator[Finding]:
-    """Warn of each kind that could not be read: a check that was left out must not look like one that went well."""
-    ours, around = inventory.installation, inventory.surroundings
-    problems = {
-        "namespaces": around.namespaces.problem,
-        "profiles": inventory.profiles.problem,
-        "networks": around.networks.problem,
-        "nodes": around.nodes.problem,
-        "DaemonSets, for Multus": around.daemon_sets.problem,
-        "webhook configurations": ours.configurations.problem,
-        "Deployments": ours.deployments.problem,
-        "own pods": ours.pods.problem,
-        "Services": ours.services.problem,
-        "certificates": ours.secret.problem,
-        "Lease": ours.lease.problem,
-        "admission policies": ours.policies.problem or ours.bindings.problem,
-        "ResourceQuotas": around.quotas.problem,
-        "Kueue's queues": around.cluster_queues.problem or around.local_queues.problem,
-        "Volcano's queues": around.volcano_queues.problem,
-        "pods": around.pods.problem or around.earlier_pods.problem,
-    }
-    for what, problem in problems.items():
-        if problem:
-            yield Finding("warn", Code.UNREAD, what, f"could not look: {problem}")
+    """Warn of each part that could not be read: a check that was left out must not look like one that went well."""
+    for part in inventory.unread:
+        yield Finding("warn", Code.UNREAD, part.what, part.problem, None if " answered 403" in part.problem else "")
 
 
 def _users(inventory: Inventory) -> dict[str, list[str]]:

@@ -17,7 +17,7 @@ from webhook.diagnose.check.namespaces import LabelledNamespace
 from webhook.diagnose.check.privileges import Access, Answer
 from webhook.diagnose.check.quotas import Quota
 from webhook.diagnose.check.reachability import Attempt
-from webhook.diagnose.check.reader import Found, Listing
+from webhook.diagnose.listing import Found, Listing, Unread
 from webhook.diagnose.nodes import NodeOffer
 
 
@@ -68,7 +68,7 @@ class Installation(NamedTuple):
 
     def is_there(self, subject: Subject) -> bool:
         """Tell whether anything of ours is installed, or may be: what cannot be read may be there."""
-        unread = self.configurations.problem and self.deployments.problem
+        unread = self.configurations.known is None and self.deployments.known is None
         return bool(unread or self.deployments.items or self.configuration(subject.configuration))
 
     def configuration(self, name: str) -> Object | None:
@@ -94,7 +94,7 @@ class Surroundings(NamedTuple):
 
 
 class Inventory(NamedTuple):
-    """Hold everything; *server_time* None where the API server told none."""
+    """Hold everything; *server_time* None where the API server told none. *unread*: what could not be read."""
 
     subject: Subject
     here: datetime
@@ -102,6 +102,7 @@ class Inventory(NamedTuple):
     profiles: ProfilesRead
     installation: Installation = Installation()
     surroundings: Surroundings = Surroundings()
+    unread: tuple[Unread, ...] = ()
 
     @property
     def now(self) -> datetime:

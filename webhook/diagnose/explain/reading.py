@@ -9,15 +9,8 @@ from datetime import datetime
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.core.profiles import Profiles
+from webhook.diagnose.listing import Unread
 from webhook.diagnose.nodes import NodeOffer
-
-
-@dataclass(frozen=True, slots=True)
-class Unread:
-    """Name a part that could not be read, ``nodes``, and why: the rest is explained without it."""
-
-    what: str
-    problem: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,7 @@ import pytest
 from tests.pods import member_pod
 from webhook.core import names
 from webhook.core.model import MasterAddress, Namespace
-from webhook.world.masters import Masters
-from webhook.world.read import read_address, read_master, read_namespace
+from webhook.world.held import Masters, read_address, read_master, read_namespace
 
 
 def pod(name: str = "m", created: str = "2026-01-01T00:00:00Z", addr: str | None = "192.168.1.5", **more: Any) -> Any:

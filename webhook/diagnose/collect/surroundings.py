@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
+from contextlib import suppress
 
-from webhook.core.errors import InputError
+from webhook.core.errors import InputError, Unavailable
 from webhook.core.model import Object
 from webhook.core.networks import define_network
 from webhook.core.yaml_reader import read_documents
@@ -20,42 +21,47 @@ from webhook.diagnose.check.multus import (
 )
 from webhook.diagnose.check.namespaces import LabelledNamespace
 from webhook.diagnose.check.quotas import Quota, read_quota
-from webhook.diagnose.check.reader import Listing, Reader
+from webhook.diagnose.collect.collector import Collector
+from webhook.diagnose.listing import Listing
 from webhook.diagnose.nodes import read_node
+from webhook.kube.catalogue import (
+    CLUSTER_QUEUES,
+    CONFIG_MAPS,
+    DAEMON_SETS,
+    LOCAL_QUEUES,
+    NETWORKS,
+    NODES,
+    PODS,
+    RESOURCE_QUOTAS,
+    UNFINISHED,
+    VOLCANO_QUEUES,
+)
+from webhook.kube.reader import whole
 from webhook.kube.resource import Key, Resource, object_key
-from webhook.world.cluster import NETWORKS
-from webhook.world.installed_profiles import CONFIG_MAPS
 
-_NODES = Resource("nodes", "/api/v1")
-_DAEMON_SETS = Resource("daemonsets", "/apis/apps/v1")
-_QUOTAS = Resource("resourcequotas", "/api/v1")
-_VOLCANO = "scheduling.volcano.sh"
-_KUEUE = "kueue.x-k8s.io"
 _KUEUE_CONFIGURATION = ("kueue-system", "kueue-manager-config")
-_UNFINISHED = "status.phase!=Succeeded,status.phase!=Failed"
-_PODS = Resource("pods", "/api/v1", field_selector=_UNFINISHED)
-_PODS_METADATA = Resource("pods", "/api/v1", metadata_only=True, field_selector=_UNFINISHED)
+_PODS = PODS.select(fields=UNFINISHED)
 MOST_NAMESPACES = 32
 """Namespaces whose whole pods are listed one by one; of more, those of the whole cluster are, page by page."""
 
 Labelled = Mapping[str, LabelledNamespace]
 
 
-def begin_surroundings(reader: Reader, namespaces: Listing[LabelledNamespace]) -> Callable[[], Surroundings]:
+def begin_surroundings(collector: Collector, namespaces: Listing[LabelledNamespace]) -> Callable[[], Surroundings]:
     """Begin to read; the function that is returned waits for the end."""
     labelled: Labelled = {each.name: each for each in namespaces.items}
-    networks = reader.list(NETWORKS, define_network)
-    nodes = reader.list(_NODES, read_node)
-    daemon_sets = reader.list(_DAEMON_SETS, read_daemon_set)
-    quotas = reader.list(_QUOTAS, lambda obj: _quota_of(labelled, obj))
-    volcano = reader.begin("queues of Volcano", lambda: _read_volcano(reader))
-    kueue = reader.begin("queues of Kueue", lambda: _read_kueue(reader, labelled))
-    pods = reader.list(_PODS_METADATA, lambda obj: _suspect(labelled, obj))
+    networks = collector.begin_list("networks", NETWORKS, define_network)
+    nodes = collector.begin_list("nodes", NODES, read_node)
+    daemon_sets = collector.begin_list("DaemonSets, for Multus", DAEMON_SETS, read_daemon_set)
+    quotas = collector.begin_list("ResourceQuotas", RESOURCE_QUOTAS, lambda obj: _quota_of(labelled, obj))
+    volcano = collector.begin(lambda: _read_queues(collector, "Volcano's queues", VOLCANO_QUEUES, whole))
+    kueue = collector.begin(lambda: _read_kueue(collector, labelled))
+    pods = collector.begin_list("pods", _PODS.metadata, lambda obj: _suspect(labelled, obj))
 
     def finish() -> Surroundings:
         suspects = pods.result()
-        earlier = _begin_earlier(reader, labelled, suspects.items)
-        multus = _read_multus(reader, daemon_sets.result().items)
+        earlier = _begin_earlier(collector, labelled, suspects.items)
+        multus = _read_multus(collector, daemon_sets.result().items)
         local_queues, cluster_queues, excludes = kueue.result()
         return Surroundings(
             namespaces,
@@ -75,10 +81,6 @@ def begin_surroundings(reader: Reader, namespaces: Listing[LabelledNamespace]) -
     return finish
 
 
-def _whole(obj: Object) -> Object:
-    return obj
-
-
 def _quota_of(labelled: Labelled, obj: Object) -> Quota | None:
     quota = read_quota(obj)
     return quota if quota.namespace in labelled else None
@@ -88,7 +90,9 @@ def _suspect(labelled: Labelled, pod: Object) -> Object | None:
     return pod if may_be_earlier(pod, labelled) or is_unreached(pod, labelled) else None
 
 
-def _begin_earlier(reader: Reader, labelled: Labelled, suspects: Iterable[Object]) -> list[Future[Listing[Object]]]:
+def _begin_earlier(
+    collector: Collector, labelled: Labelled, suspects: Iterable[Object]
+) -> list[Future[Listing[Object]]]:
     """Begin to read the suspects whole, for many a training pod is known only by its variables and arguments."""
     wanted = {object_key(pod) for pod in suspects if may_be_earlier(pod, labelled)}
 
@@ -98,7 +102,7 @@ def _begin_earlier(reader: Reader, labelled: Labelled, suspects: Iterable[Object
     spaces = sorted({namespace for namespace, _ in wanted})
     if len(spaces) > MOST_NAMESPACES:
         spaces = [""]
-    return [reader.list(_PODS, keep, namespace) for namespace in spaces]
+    return [collector.begin_list("pods", _PODS, keep, namespace) for namespace in spaces]
 
 
 def _joined(parts: Iterable[Future[Listing[Object]]]) -> Listing[Object]:
@@ -107,16 +111,22 @@ def _joined(parts: Iterable[Future[Listing[Object]]]) -> Listing[Object]:
     return Listing(tuple(item for listing in listings for item in listing.items), problem)
 
 
-def _read_multus(reader: Reader, daemon_sets: Iterable[DaemonSet]) -> tuple[Configuration, ...]:
+def _read_multus(collector: Collector, daemon_sets: Iterable[DaemonSet]) -> tuple[Configuration, ...]:
     """Read what can be seen of Multus' configuration: its arguments, and the ConfigMaps that it mounts."""
     found: list[Configuration] = []
     for daemon_set in daemon_sets:
         found.append(configuration_of_arguments(daemon_set))
         for name in daemon_set.config_maps:
             title = f"ConfigMap {daemon_set.namespace}/{name}"
-            data = reader.read_one(CONFIG_MAPS, (daemon_set.namespace, name), config_map_data)
-            found += configurations_of_map(title, data.value or {})
+            found += configurations_of_map(title, _texts(collector, (daemon_set.namespace, name)))
     return tuple(found)
+
+
+def _texts(collector: Collector, key: Key) -> Mapping[str, str]:
+    """Read a ConfigMap of somebody else's as far as it is there to be read: without it their defaults are taken to hold."""
+    with suppress(Unavailable):
+        return collector.reader.find(CONFIG_MAPS, key, config_map_data) or {}
+    return {}
 
 
 def config_map_data(obj: Object) -> Mapping[str, str]:
@@ -124,35 +134,26 @@ def config_map_data(obj: Object) -> Mapping[str, str]:
     return {key: text for key, text in (obj.get("data") or {}).items() if isinstance(text, str)}
 
 
-def _read_kueue(reader: Reader, labelled: Labelled) -> tuple[Listing[Object], Listing[Object], tuple[str, ...]]:
-    version, absent = _preferred_version(reader, _KUEUE)
-    if absent is not None:
-        return absent, absent, ()
-
+def _read_kueue(collector: Collector, labelled: Labelled) -> tuple[Listing[Object], Listing[Object], tuple[str, ...]]:
     def keep(queue: Object) -> Object | None:
-        return queue if (queue.get("metadata") or {}).get("namespace") in labelled else None
+        return queue if queue["metadata"]["namespace"] in labelled else None
 
-    local_queues = reader.read_list(Resource("localqueues", version), keep)
-    cluster_queues = reader.read_list(Resource("clusterqueues", version), _whole)
-    key: Key = _KUEUE_CONFIGURATION
-    configuration = reader.read_one(CONFIG_MAPS, key, config_map_data)
-    return local_queues, cluster_queues, _excluded(configuration.value or {})
-
-
-def _read_volcano(reader: Reader) -> Listing[Object]:
-    version, absent = _preferred_version(reader, _VOLCANO)
-    return absent or reader.read_list(Resource("queues", version), _whole)
+    cluster_queues = _read_queues(collector, "Kueue's queues", CLUSTER_QUEUES, whole)
+    if not cluster_queues.installed:
+        return cluster_queues, cluster_queues, ()
+    local_queues = _read_queues(collector, "Kueue's queues", LOCAL_QUEUES, keep)
+    return local_queues, cluster_queues, _excluded(_texts(collector, _KUEUE_CONFIGURATION))
 
 
-def _preferred_version(reader: Reader, group: str) -> tuple[str, Listing[Object] | None]:
-    """Return the path of a group that may not be installed; a listing in its place where it is not, or cannot be asked for.
-
-    Who may not list an object is refused before it is looked whether there are any; discovery is open to all.
-    """
-    found = reader.read_path(f"/apis/{group}", lambda obj: str(obj["preferredVersion"]["groupVersion"]))
-    if found.value is None:
-        return "", Listing(problem=found.problem, installed=False)
-    return f"/apis/{found.value}", None
+def _read_queues(
+    collector: Collector, what: str, resource: Resource, keep: Callable[[Object], Object | None]
+) -> Listing[Object]:
+    """List queues in the version that their API group prefers."""
+    try:
+        group = collector.reader.preferred_version(resource.group)
+    except Unavailable as error:
+        return Listing(problem=collector.note(what, error), installed=False)
+    return collector.list_part(what, resource.at(group), keep) if group else Listing(installed=False)
 
 
 def _excluded(data: Mapping[str, str]) -> tuple[str, ...]:

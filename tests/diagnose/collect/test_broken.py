@@ -1,0 +1,37 @@
+"""One object of a list is broken: `check` and `explain` leave it out, say so in the same words, and judge the others."""
+
+from __future__ import annotations
+
+from tests.diagnose.check import test_hostile as hostile_check
+from tests.diagnose.explain import test_hostile as hostile_explain
+from tests.diagnose.hostile import HostileConnection, cluster_of
+from tests.diagnose.scenes import SPACE, Scene, node
+from webhook.diagnose.check import Subject
+from webhook.diagnose.collect.job import Target, read_job
+from webhook.diagnose.collect.survey import take_inventory
+from webhook.diagnose.listing import Unread
+
+PROBLEM = "cannot be read, so that it is left out: status.allocatable is not an object"
+
+
+def with_a_broken_node(connection: HostileConnection) -> HostileConnection:
+    broken = node("node-1")
+    broken["status"]["allocatable"] = ["rdma/hca"]
+    connection.objects["/api/v1/nodes"] = [broken, node("node-2")]
+    return connection
+
+
+def test_one_broken_node_of_two_leaves_one_in_both() -> None:
+    inventory = take_inventory(with_a_broken_node(hostile_check.installed()), Subject(), None)
+    reading = read_job(with_a_broken_node(cluster_of(Scene(1))), Target("job", "bert"), SPACE)
+    assert len(inventory.surroundings.nodes.items) == 1
+    assert len(reading.nodes or ()) == 1
+    assert inventory.unread == reading.unread == (Unread("nodes/node-1", PROBLEM),)
+
+
+def test_both_say_so_in_the_same_words() -> None:
+    checked = hostile_check.judged(with_a_broken_node(hostile_check.installed()))
+    explained = hostile_explain.judged(with_a_broken_node(cluster_of(Scene(1))))["findings"]
+    for found in (checked, explained):
+        told = [each for each in found if each["subject"] == "nodes/node-1"]
+        assert [(each["level"], each["message"]) for each in told] == [("warn", PROBLEM)]

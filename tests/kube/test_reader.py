@@ -1,0 +1,189 @@
+"""What each answer of the API server means: missing, refused, broken, too many, expired."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from tests.fake_apiserver import NETWORKS, NOT_INSTALLED, Behaviour, Exchange, FakeApiServer, hang, status, text
+from webhook.core.model import Object
+from webhook.kube import catalogue
+from webhook.kube.connection import Connection, RequestFailed
+from webhook.kube.credentials import Credentials
+from webhook.kube.reader import Page, Reader, whole
+
+PATH = "/api/v1/namespaces/ml/pods"
+MANAGED = [{"manager": "kubectl", "time": "2026-01-01T00:00:00Z", "fieldsV1": {"f:metadata": {}}}]
+
+
+@pytest.fixture
+def reader(server: FakeApiServer) -> Reader:
+    return Reader(Connection(Credentials("test", server.url)))
+
+
+def page(*names: str, token: str = "", **fields: object) -> Behaviour:
+    metadata = {"resourceVersion": "1", "continue": token}
+    items = [{"metadata": {"name": name, "namespace": "ml", "managedFields": MANAGED}, **fields} for name in names]
+    return lambda exchange: exchange.answer(200, {"metadata": metadata, "items": items})
+
+
+def name(obj: Object) -> str:
+    found: str = obj["metadata"]["name"]
+    return found
+
+
+def pages(reader: Reader, most: int = 3, size: int = 500) -> list[Page[str]]:
+    return list(reader.pages(catalogue.PODS.select(labels="app=x"), name, "ml", most=most, size=size))
+
+
+def test_reads_page_by_page(server: FakeApiServer, reader: Reader) -> None:
+    server.misbehave("get", PATH, page("a", "b", token="t1"), page("c"))
+    assert pages(reader) == [Page(["a", "b"], [], True, True), Page(["c"], [], False, False)]
+    assert [(each.query.get("continue"), each.query["limit"]) for each in server.requests] == [
+        (None, "500"),
+        ("t1", "500"),
+    ]
+    assert {each.query["labelSelector"] for each in server.requests} == {"app=x"}
+
+
+def test_reads_no_more_than_so_many_pages_and_tells_that_there_are_more(server: FakeApiServer, reader: Reader) -> None:
+    server.misbehave("get", PATH, *(page(str(number), token="more") for number in range(4)))
+    assert [(each.objects, each.more) for each in pages(reader, most=2)] == [(["0"], True), (["1"], True)]
+    assert len(server.requests) == 2
+
+
+def test_begins_anew_in_one_piece_that_is_bounded_too_where_a_page_expired(
+    server: FakeApiServer, reader: Reader
+) -> None:
+    server.misbehave("get", PATH, page("a", token="t1"), status(410, "expired"), page("a", "b", token="t2"))
+    assert pages(reader, most=3, size=2) == [Page(["a"], [], True, True), Page(["a", "b"], [], True, True)]
+    assert [(each.query.get("continue"), each.query["limit"]) for each in server.requests] == [
+        (None, "2"),
+        ("t1", "2"),
+        (None, "6"),
+    ]
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_begins_anew_only_once(server: FakeApiServer, reader: Reader, most: int) -> None:
+    server.misbehave("get", PATH, status(410, "expired"), status(410, "expired again"))
+    with pytest.raises(RequestFailed, match="expired again"):
+        pages(reader, most=most)
+
+
+def test_a_list_whose_api_is_not_installed_has_no_page(server: FakeApiServer, reader: Reader) -> None:
+    server.misbehave("list", NETWORKS, text(404, NOT_INSTALLED))
+    assert list(reader.pages(catalogue.NETWORKS, name, most=1)) == []
+    server.misbehave("get", PATH, page())
+    assert pages(reader) == [Page([], [], True, False)]
+
+
+def test_leaves_broken_objects_of_a_list_out_and_names_them(server: FakeApiServer, reader: Reader) -> None:
+    items = [{"metadata": {"name": "a", "namespace": "ml"}}, {"metadata": {"name": "b"}}, 3, {"metadata": {"name": 5}}]
+    server.misbehave("get", PATH, lambda exchange: exchange.answer(200, {"metadata": {}, "items": items}))
+    [found] = pages(reader)
+    assert found.objects == ["a"]
+    assert found.broken == [
+        ("pods/b", "metadata.namespace is missing"),
+        ("one of the pods", "it is not an object"),
+        ("one of the pods", "metadata.name is missing"),
+    ]
+
+
+def test_an_object_that_its_reader_cannot_read_is_broken_too(server: FakeApiServer, reader: Reader) -> None:
+    def read(obj: Object) -> int:
+        return int(obj["metadata"]["name"])
+
+    server.misbehave("get", PATH, page("1", "x"))
+    [found] = list(reader.pages(catalogue.PODS, read, "ml", most=1))
+    assert (found.objects, [broken for broken, _ in found.broken]) == ([1], ["pods/x"])
+    server.put(catalogue.PODS.path, "x", "ml")
+    with pytest.raises(RequestFailed, match="pods/x answered with an object that cannot be read: ValueError") as raised:
+        reader.find(catalogue.PODS, ("ml", "x"), read)
+    assert raised.value.status == 200
+
+
+@pytest.mark.parametrize(
+    "body", ["[]", "garbage", '{"items": 5}', '{"metadata": {"continue": 5}}', '{"metadata": [1]}']
+)
+def test_refuses_what_is_not_a_list(server: FakeApiServer, reader: Reader, body: str) -> None:
+    server.misbehave("get", PATH, text(200, body))
+    with pytest.raises(RequestFailed, match=f"GET {PATH} answered"):
+        pages(reader)
+
+
+def test_tells_a_missing_object_from_one_that_is_refused_and_one_that_is_broken(
+    server: FakeApiServer, reader: Reader
+) -> None:
+    server.put(catalogue.NODES.path, "a", spec={"unschedulable": True})
+    server.put(catalogue.NODES.path, "b", spec={"unschedulable": "yes"})
+    assert reader.find(catalogue.NODES, ("", "a"), name) == "a"
+    assert reader.find(catalogue.NODES, ("", "c"), name) is None
+    server.misbehave("get", "/api/v1/nodes/a", status(403, "no"))
+    with pytest.raises(RequestFailed, match="GET /api/v1/nodes/a answered 403: no") as refused:
+        reader.find(catalogue.NODES, ("", "a"), name)
+    assert (refused.value.status, refused.value.is_refusal) == (403, True)
+    with pytest.raises(RequestFailed, match=r"cannot be read: spec\.unschedulable is not a boolean") as broken:
+        reader.find(catalogue.NODES, ("", "b"), name)
+    assert (broken.value.status, broken.value.is_refusal) == (200, False)
+
+
+def test_keeps_managed_fields_only_where_they_are_asked_for(server: FakeApiServer, reader: Reader) -> None:
+    server.put(catalogue.PODS.path, "a", "ml", managedFields=MANAGED)
+    server.misbehave("get", PATH, page("a"))
+    [found] = list(reader.pages(catalogue.PODS, whole, "ml", most=1))
+    assert "managedFields" not in found.objects[0]["metadata"]
+    key = ("ml", "a")
+    bare, full = reader.find(catalogue.PODS, key, whole), reader.find(catalogue.PODS, key, whole, managed_fields=True)
+    assert bare is not None
+    assert full is not None
+    assert ("managedFields" in bare["metadata"], full["metadata"]["managedFields"]) == (False, MANAGED)
+
+
+def test_a_name_cannot_leave_its_place_in_the_path(server: FakeApiServer, reader: Reader) -> None:
+    assert reader.find(catalogue.PODS, ("ml/pods/x?y", "a/log"), name) is None
+    assert server.requests[0].path == "/api/v1/namespaces/ml/pods/x?y/pods/a/log"
+    assert server.requests[0].query == {}
+
+
+def test_takes_the_time_from_the_api_server(server: FakeApiServer, reader: Reader) -> None:
+    def timed(date: str) -> Behaviour:
+        def behave(exchange: Exchange) -> None:
+            exchange._handler.date_time_string = lambda timestamp=None: date  # type: ignore[method-assign]
+            page()(exchange)
+
+        return behave
+
+    server.misbehave("get", PATH, timed("Sat, 21 Nov 2026 12:00:00 GMT"), timed("today"))
+    pages(reader)
+    assert reader.answered == datetime(2026, 11, 21, 12, tzinfo=UTC)
+    pages(reader)
+    assert reader.answered is None
+
+
+def test_asks_for_the_time(server: FakeApiServer, reader: Reader) -> None:
+    server.misbehave("get", "/version", status(200), status(401, "who?"), status(503, "later"))
+    assert reader.server_time() is not None
+    for code in (401, 503):
+        with pytest.raises(RequestFailed) as raised:
+            reader.server_time()
+        assert raised.value.status == code
+
+
+def test_asks_for_the_version_that_a_group_prefers(server: FakeApiServer, reader: Reader) -> None:
+    group = "/apis/kueue.x-k8s.io"
+    body = '{"preferredVersion": {"groupVersion": "kueue.x-k8s.io/v1beta2"}}'
+    server.misbehave("get", group, text(200, body), text(404, NOT_INSTALLED), text(200, '{"preferredVersion": 5}'))
+    assert reader.preferred_version(group) == f"{group}/v1beta2"
+    assert reader.preferred_version(group) == ""
+    with pytest.raises(RequestFailed, match=r"answered without preferredVersion\.groupVersion"):
+        reader.preferred_version(group)
+
+
+def test_waits_no_longer_than_it_was_told_to(server: FakeApiServer) -> None:
+    reader = Reader(Connection(Credentials("test", server.url)), 0.2)
+    server.misbehave("get", PATH, hang)
+    with pytest.raises(RequestFailed) as raised:
+        pages(reader)
+    assert raised.value.status == 0

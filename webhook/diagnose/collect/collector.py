@@ -1,0 +1,131 @@
+"""Read parts of a cluster beside each other; what cannot be read is noted, so that the rest can be judged."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from types import TracebackType
+from typing import Self, TypeVar
+
+from webhook.core.errors import Unavailable
+from webhook.core.model import Object
+from webhook.diagnose.listing import Found, Listing, Unread
+from webhook.kube.connection import Connection
+from webhook.kube.reader import Reader
+from webhook.kube.resource import Key, Resource
+
+T = TypeVar("T")
+
+REQUEST_SECONDS = 30.0
+AT_A_TIME = 8
+MOST_BROKEN = 5
+"""How many broken objects of one list are named; of a thousand, nobody reads each."""
+
+
+class Collector:
+    """Read while the `with` block lasts. *tell* gets a sentence on how far it is, from any thread but one at a time.
+
+    *most_pages*: how much of one list is read. ``unread``: what was left out, and why.
+    """
+
+    def __init__(
+        self, connection: Connection, tell: Callable[[str], None] = lambda _: None, *, most_pages: int
+    ) -> None:
+        self.reader = Reader(connection, REQUEST_SECONDS)
+        self.unread: list[Unread] = []
+        self._most_pages = most_pages
+        self._tell = tell
+        self._done = self._begun = 0
+        self._lock = threading.Lock()
+        self._pool = ThreadPoolExecutor(AT_A_TIME, thread_name_prefix="collect")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._pool.shutdown(cancel_futures=True)
+
+    def begin(self, read: Callable[[], T]) -> Future[T]:
+        """Call *read* beside others."""
+        with self._lock:
+            self._begun += 1
+
+        def work() -> T:
+            value = read()
+            with self._lock:
+                self._done += 1
+                self._tell(f"read {self._done} of {self._begun}")
+            return value
+
+        return self._pool.submit(work)
+
+    def read_list(self, resource: Resource, keep: Callable[[Object], T | None], namespace: str = "") -> Listing[T]:
+        """List a resource, of one namespace or of all; *keep* takes what matters of each object, None to pass it over.
+
+        Raises RequestFailed where it may not be listed. What is left out is noted.
+        """
+        kept: list[T] = []
+        broken: list[tuple[str, str]] = []
+        seen, installed, more = 0, False, False
+        for page in self.reader.pages(resource, keep, namespace, most=self._most_pages):
+            if page.is_first:
+                kept, broken, seen, installed = [], [], 0, True
+            kept += [value for value in page.objects if value is not None]
+            broken += page.broken
+            seen, more = seen + len(page.objects), page.more
+            with self._lock:
+                self._tell(f"{seen:,} {resource.name}")
+        notes = [Unread(name, f"cannot be read, so that it is left out: {problem}") for name, problem in broken]
+        if len(notes) > MOST_BROKEN:
+            rest = f"{len(notes) - MOST_BROKEN:,} more cannot be read, so that they are left out"
+            notes[MOST_BROKEN:] = [Unread(resource.name, rest)]
+        if more:
+            notes.append(Unread(resource.name, f"only the first {seen:,} were read"))
+        self.unread += notes
+        return Listing(tuple(kept), installed=installed, is_complete=not notes)
+
+    def begin_list(
+        self, what: str, resource: Resource, keep: Callable[[Object], T | None], namespace: str = ""
+    ) -> Future[Listing[T]]:
+        """Begin to list it; where that part, *what*, may not be listed, that is noted and is the problem of the answer."""
+        return self.begin(lambda: self.list_part(what, resource, keep, namespace))
+
+    def list_part(
+        self, what: str, resource: Resource, keep: Callable[[Object], T | None], namespace: str = ""
+    ) -> Listing[T]:
+        """List it now, as `begin_list` does."""
+        try:
+            return self.read_list(resource, keep, namespace)
+        except Unavailable as error:
+            return Listing(problem=self.note(what, error))
+
+    def find_part(self, what: str, resource: Resource, key: Key, keep: Callable[[Object], T]) -> Found[T]:
+        """Get one object; where that part, *what*, may not be read, that is noted and is the problem of the answer."""
+        try:
+            return Found(self.reader.find(resource, key, keep))
+        except Unavailable as error:
+            return Found(problem=self.note(what, error))
+
+    def begin_part(self, what: str, read: Callable[[], T]) -> Future[T | None]:
+        """Begin to call *read*, for None and a note where that part, *what*, cannot be read."""
+        return self.begin(lambda: self.part(what, read))
+
+    def part(self, what: str, read: Callable[[], T]) -> T | None:
+        """Return what *read* does now, as `begin_part` does."""
+        try:
+            return read()
+        except Unavailable as error:
+            self.note(what, error)
+            return None
+
+    def note(self, what: str, error: Unavailable) -> str:
+        """Note that this part cannot be read; return why."""
+        self.unread.append(Unread(what, f"cannot be read, so that part is unknown: {error}"))
+        return str(error)
+
+    def notes(self) -> tuple[Unread, ...]:
+        """Return each note once, in an order that does not depend on which thread was first."""
+        return tuple(sorted(set(self.unread)))

@@ -1,0 +1,225 @@
+"""Read a job and what it depends on from the cluster: its pods first, then what they lead to, beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from webhook.core import names, podspec
+from webhook.core.errors import InputError, ProfilesError, Unavailable
+from webhook.core.model import Object
+from webhook.core.profiles import Profiles
+from webhook.core.reconcile.complaint import sibling_selector
+from webhook.diagnose.collect.collector import Collector
+from webhook.diagnose.explain.events import concerns
+from webhook.diagnose.explain.holders import nodes_to_read
+from webhook.diagnose.explain.judgement import networks_to_read
+from webhook.diagnose.explain.part import read_part
+from webhook.diagnose.explain.reading import Reading, label_time
+from webhook.diagnose.explain.selection import choose, find_jobs, known_names
+from webhook.diagnose.listing import Unread
+from webhook.diagnose.nodes import read_node
+from webhook.kube.catalogue import EVENTS, LEASES, NAMESPACES, NETWORKS, NODES, PODS, UNFINISHED
+from webhook.kube.connection import Connection, RequestFailed
+from webhook.kube.reader import whole
+from webhook.kube.resource import Key, Resource
+from webhook.world.installed_profiles import installed_profiles, title
+
+MOST_PAGES = 40
+"""Twenty thousand objects of one kind: pods are held whole."""
+_NAMED = 8
+_MOST_ROOTS = 4
+"""Owners whose own children's Events are looked for: a JobSet has a Job for each replica, and those make nothing but pods."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Say what is to be explained: *kind* ``pod``, ``job`` or ``selector``."""
+
+    kind: str
+    name: str
+
+    def __str__(self) -> str:
+        """Write it as it was given."""
+        return f"-l {self.name}" if self.kind == "selector" else f"{self.kind}/{self.name}"
+
+
+def read_job(
+    connection: Connection,
+    target: Target,
+    namespace: str,
+    *,
+    profiles: Profiles | None = None,
+    system_namespace: str = "fabric-injector",
+    progress: Callable[[str], None] = lambda _: None,
+) -> Reading:
+    """Read what `explain` asks for.
+
+    Raises InputError where there are no such pods or several jobs of the name, Unavailable where the API server does not answer. What
+    the caller may not read, but for pods, is named in the result and left out.
+    """
+    with Collector(connection, progress, most_pages=MOST_PAGES) as collector:
+        try:
+            pods, owner, focus = _find_pods(collector, target, namespace)
+        except RequestFailed as problem:
+            if not problem.is_refusal:
+                raise
+            hints = {401: "; log in to the cluster again", 403: "; explain reads pods, ask for get and list of them"}
+            raise InputError(f"{problem}{hints.get(problem.status, '')}") from None
+        owners = {str(podspec.controller(pod).get("name")) for pod in pods if podspec.controller(pod)} | (
+            {owner} - {""}
+        )
+        roots = [owner] if owner else sorted(owners)[:_MOST_ROOTS] or [""]
+        space_title, lease_key = f"namespace {namespace}", (system_namespace, "fabric-injector")
+        reader = collector.reader
+        space = collector.begin_part(
+            space_title, lambda: reader.find(NAMESPACES, ("", namespace), whole, managed_fields=True)
+        )
+        nodes = collector.begin_part("nodes", lambda: collector.read_list(NODES, read_node).items)
+        lease = collector.begin_part(
+            f"Lease {'/'.join(lease_key)}", lambda: reader.find(LEASES, lease_key, whole) or {}
+        )
+        of_owners = collector.begin_part(
+            "Events", lambda: _list(collector, EVENTS.select(fields="involvedObject.kind!=Pod"), namespace)
+        )
+        known = collector.begin(lambda: _profiles(collector, system_namespace)) if profiles is None else None
+        of_pods = collector.part("Events", lambda: _pod_events(collector, namespace, pods)) if pods else ()
+        read = space.result()
+        labels = None if read is None else dict(podspec.labels(read))
+        profiles = known.result() if known else profiles
+        networks = _networks(collector, networks_to_read(pods, namespace, labels or {}, profiles))
+        neighbours = _neighbours(collector, nodes_to_read(pods, nodes.result() or ()))
+        others = of_owners.result()
+        events = None
+        if of_pods is not None and others is not None:
+            events = (*of_pods, *(event for event in others if any(concerns(event, each, owners) for each in roots)))
+        if not pods and not events:
+            if labels is None and not any(part.what == space_title for part in collector.unread):
+                raise InputError(f"{target}: namespace {namespace} does not exist; name the job's by -n")
+            listed = known_names(_list(collector, PODS.metadata, namespace))
+            hint = "; name the job's by -n"
+            if listed:
+                hint = f"; jobs there: {', '.join(listed[:_NAMED])}{', …' if len(listed) > _NAMED else ''}"
+            lack = "no Event of an owner of that name" if events is not None else "its Events may not be read"
+            raise InputError(f"{target}: namespace {namespace} has no such pod, and {lack}{hint}")
+    return Reading(
+        str(target),
+        namespace,
+        reader.answered or datetime.now(UTC),
+        pods=pods,
+        owner=owner,
+        focus=focus,
+        labels=labels,
+        labelled=label_time(read) if read else "",
+        events=events,
+        nodes=nodes.result(),
+        neighbours=neighbours,
+        networks=networks,
+        profiles=profiles,
+        lease=lease.result(),
+        lease_key=lease_key,
+        unread=collector.notes(),
+    )
+
+
+def _find_pods(collector: Collector, target: Target, namespace: str) -> tuple[tuple[Object, ...], str, str]:
+    """Return the pods that may be of the job, the name of its owner, and the one pod that was asked for."""
+    name = target.name
+    if target.kind == "selector":
+        return _list(collector, PODS.select(labels=name), namespace), "", ""
+    if target.kind == "pod":
+        pod = collector.reader.find(PODS, (namespace, name), whole)
+        if pod is None:
+            return (), name, name
+        key = read_part(pod).job
+        others = _of_key(collector, namespace, key, pod) if key else ()
+        return (pod, *(each for each in others if each["metadata"]["uid"] != pod["metadata"]["uid"])), "", name
+    if labelled := _of_key(collector, namespace, name):
+        return labelled, "", ""
+    jobs = find_jobs(_list(collector, PODS.metadata, namespace), name)
+    if not jobs:
+        return (), name, ""
+    first = choose(jobs) if len(jobs) == 1 else None
+    if first is None:
+        unfinished = _list(collector, PODS.metadata.select(fields=UNFINISHED), namespace)
+        live = {str(pod["metadata"]["name"]) for pod in unfinished}
+        for job in jobs:
+            job.live = len(live & job.pods.keys())
+        first = choose(jobs)
+    if first is None:
+        listed = "\n".join(f"  job/{job}" for job in jobs)
+        raise InputError(f"{target}: {len(jobs)} jobs are named so; name one by its key:\n{listed}")
+    if first.key:
+        return _of_key(collector, namespace, first.key), name, ""
+    selector = sibling_selector(next(iter(first.pods.values())))
+    found = _list(collector, PODS.select(labels=selector), namespace)
+    return tuple(pod for pod in found if pod["metadata"]["name"] in first.pods), name, ""
+
+
+def _of_key(collector: Collector, namespace: str, key: str, *known: Object) -> tuple[Object, ...]:
+    """Return the pods of this key, *known* where there are none, and those of the same job that carry no label of ours.
+
+    Above all a rank 0 that was not injected.
+    """
+    labelled = _list(collector, PODS.select(labels=f"{names.JOB}={key}"), namespace) or known
+    if not labelled:
+        return ()
+    selector = sibling_selector(labelled[0])
+    if not selector:
+        return labelled
+    uids = {podspec.controller(pod).get("uid") for pod in labelled} - {None}
+    keys = {read_part(pod).job for pod in labelled[:1]}
+    others = _list(collector, PODS.select(labels=f"{selector},!{names.JOB}"), namespace)
+    same = [pod for pod in others if podspec.controller(pod).get("uid") in uids or read_part(pod).job in keys]
+    return (*labelled, *same)
+
+
+def _list(collector: Collector, resource: Resource, namespace: str = "") -> tuple[Object, ...]:
+    return collector.read_list(resource, whole, namespace).items
+
+
+def _pod_events(collector: Collector, namespace: str, pods: Iterable[Object]) -> tuple[Object, ...]:
+    """Return the Events of these pods that are warnings."""
+    listed = {str(pod["metadata"]["name"]) for pod in pods}
+    fields = "involvedObject.kind=Pod,type!=Normal"
+    if len(listed) == 1:
+        fields += f",involvedObject.name={next(iter(listed))}"
+    found = _list(collector, EVENTS.select(fields=fields), namespace)
+    return tuple(event for event in found if (event.get("involvedObject") or {}).get("name") in listed)
+
+
+def _neighbours(collector: Collector, nodes: Iterable[str]) -> Mapping[str, tuple[Object, ...]] | None:
+    """Return the pods of all namespaces on these nodes; None where the caller, as most researchers, may not list them."""
+
+    def begin(node: str) -> Future[tuple[Object, ...]]:
+        return collector.begin(lambda: _list(collector, PODS.select(fields=f"spec.nodeName={node},{UNFINISHED}")))
+
+    begun = {node: begin(node) for node in nodes}
+    try:
+        return {node: pods.result() for node, pods in begun.items()}
+    except Unavailable:
+        return None
+
+
+def _networks(collector: Collector, wanted: Iterable[Key]) -> Mapping[Key, Object | None]:
+    """Return the networks by name, None for one that does not exist; one that cannot be read is noted and not there."""
+
+    def begin(key: Key) -> Future[tuple[Object | None] | None]:
+        return collector.begin_part(f"network {'/'.join(key)}", lambda: (collector.reader.find(NETWORKS, key, whole),))
+
+    begun = {key: begin(key) for key in wanted}
+    return {key: found[0] for key, network in begun.items() if (found := network.result()) is not None}
+
+
+def _profiles(collector: Collector, namespace: str) -> Profiles | None:
+    try:
+        return installed_profiles(collector.reader, namespace)
+    except ProfilesError as error:
+        lack = f"{title(namespace)} cannot be used ({error.problems[0]})"
+    except (InputError, Unavailable) as error:
+        lack = str(error)
+    unknown = "what pods would get today is unknown; name the file by --profiles"
+    collector.unread.append(Unread("profiles", f"{lack}, so {unknown}"))
+    return None

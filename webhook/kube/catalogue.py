@@ -1,0 +1,138 @@
+"""Declare each resource of the API that is asked for, once, with the types of the fields that are read."""
+
+from __future__ import annotations
+
+from webhook.kube.resource import TEXT_MAP, Resource, Shape
+
+UNFINISHED = "status.phase!=Succeeded,status.phase!=Failed"
+"""The field selector of pods that run or may still run."""
+
+_CORE = "/api/v1"
+_APPS = "/apis/apps/v1"
+_ADMISSION = "/apis/admissionregistration.k8s.io/v1"
+
+_QUANTITIES: Shape = {"*": (str, int, float)}
+_ENDED: Shape = {**dict.fromkeys(("reason", "message", "startedAt", "finishedAt"), str), "exitCode": int}
+_STATE: Shape = {"waiting": {"reason": str, "message": str}, "running": {"startedAt": str}, "terminated": _ENDED}
+_CONTAINER_STATUS: Shape = {"name": str, "state": _STATE, "lastState": _STATE}
+_CONDITION: Shape = dict.fromkeys(("type", "status", "reason", "message", "lastTransitionTime"), str)
+_SELECTOR: Shape = {"matchLabels": TEXT_MAP, "matchExpressions": [{"key": str, "operator": str, "values": [str]}]}
+_SERVICE: Shape = {"namespace": str, "name": str, "path": str, "port": int}
+_WEBHOOK: Shape = {
+    "name": str,
+    "clientConfig": {"service": _SERVICE, "caBundle": str, "url": str},
+    "namespaceSelector": _SELECTOR,
+    "objectSelector": _SELECTOR,
+    "rules": [{key: [str] for key in ("apiGroups", "apiVersions", "operations", "resources")}],
+    "admissionReviewVersions": [str],
+    "matchConditions": [{"name": str, "expression": str}],
+    "timeoutSeconds": int,
+    **dict.fromkeys(("failurePolicy", "matchPolicy", "sideEffects", "reinvocationPolicy"), str),
+}
+_CONTAINER: Shape = {
+    "name": str,
+    "image": str,
+    "command": [str],
+    "args": [str],
+    "env": [{"name": str, "value": str}],
+    "volumeMounts": [{"name": str, "mountPath": str}],
+}
+_CONFIG_MAP_VOLUME: Shape = {"name": str, "items": [{"key": str, "path": str}]}
+_TEMPLATE: Shape = {
+    "spec": {
+        "serviceAccountName": str,
+        "containers": [_CONTAINER],
+        "initContainers": [_CONTAINER],
+        "volumes": [{"name": str, "configMap": _CONFIG_MAP_VOLUME}],
+    }
+}
+
+NAMESPACES = Resource("namespaces", _CORE, metadata_only=True)
+PODS = Resource(
+    "pods",
+    _CORE,
+    namespaced=True,
+    shape={
+        "spec": {
+            "nodeName": str,
+            "schedulerName": str,
+            "schedulingGates": [{"name": str}],
+            "tolerations": [dict.fromkeys(("key", "operator", "value", "effect"), str)],
+        },
+        "status": {
+            **dict.fromkeys(("phase", "reason", "message"), str),
+            "conditions": [_CONDITION],
+            "containerStatuses": [_CONTAINER_STATUS],
+            "initContainerStatuses": [_CONTAINER_STATUS],
+        },
+    },
+)
+EVENTS = Resource(
+    "events",
+    _CORE,
+    shape={
+        "involvedObject": dict.fromkeys(("kind", "name", "namespace", "uid"), str),
+        "source": {"component": str},
+        "series": {"lastObservedTime": str},
+        "count": int,
+        **dict.fromkeys(("reason", "message", "type", "reportingComponent", "lastTimestamp", "eventTime"), str),
+    },
+)
+NODES = Resource(
+    "nodes",
+    _CORE,
+    shape={
+        "spec": {"unschedulable": bool, "taints": [dict.fromkeys(("key", "value", "effect"), str)]},
+        "status": {"allocatable": _QUANTITIES, "conditions": [_CONDITION]},
+    },
+)
+SERVICES = Resource("services", _CORE, metadata_only=True)
+CONFIG_MAPS = Resource("configmaps", _CORE, shape={"data": TEXT_MAP})
+SECRETS = Resource("secrets", _CORE, shape={"data": TEXT_MAP})
+RESOURCE_QUOTAS = Resource(
+    "resourcequotas",
+    _CORE,
+    namespaced=True,
+    shape={"spec": {"hard": _QUANTITIES}, "status": {"hard": _QUANTITIES, "used": _QUANTITIES}},
+)
+DEPLOYMENTS = Resource(
+    "deployments",
+    _APPS,
+    namespaced=True,
+    shape={
+        "spec": {"replicas": int, "template": _TEMPLATE},
+        "status": dict.fromkeys(("readyReplicas", "unavailableReplicas"), int),
+    },
+)
+DAEMON_SETS = Resource(
+    "daemonsets",
+    _APPS,
+    namespaced=True,
+    shape={
+        "spec": {"template": _TEMPLATE},
+        "status": dict.fromkeys(("desiredNumberScheduled", "numberReady"), int),
+    },
+)
+LEASES = Resource(
+    "leases",
+    "/apis/coordination.k8s.io/v1",
+    shape={"spec": {"holderIdentity": str, "renewTime": str, "leaseDurationSeconds": int}},
+)
+WEBHOOK_CONFIGURATIONS = Resource("mutatingwebhookconfigurations", _ADMISSION, shape={"webhooks": [_WEBHOOK]})
+POLICIES = Resource("validatingadmissionpolicies", _ADMISSION, metadata_only=True)
+POLICY_BINDINGS = Resource("validatingadmissionpolicybindings", _ADMISSION, shape={"spec": {"policyName": str}})
+NETWORKS = Resource(
+    "network-attachment-definitions",
+    "/apis/k8s.cni.cncf.io/v1",
+    namespaced=True,
+    shape={"spec": {"config": str}},
+    optional=True,
+)
+"""Whole objects, since the CNI configuration says whether a network gives addresses. Not there without Multus."""
+
+KUEUE = "/apis/kueue.x-k8s.io"
+"""The groups of queues are asked for their version, which `Resource.at` puts behind them."""
+LOCAL_QUEUES = Resource("localqueues", KUEUE, namespaced=True, shape={"spec": {"clusterQueue": str}})
+CLUSTER_QUEUES = Resource("clusterqueues", KUEUE, shape={"spec": {"resourceGroups": [{"coveredResources": [str]}]}})
+VOLCANO = "/apis/scheduling.volcano.sh"
+VOLCANO_QUEUES = Resource("queues", VOLCANO, shape={"spec": {"capability": _QUANTITIES}})

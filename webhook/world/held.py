@@ -1,0 +1,97 @@
+"""Keep of a cluster's objects, as the API server or a file gives them, only what admission asks for."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass
+from sys import intern
+
+from webhook.core import names
+from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, Object
+from webhook.core.reconcile.member import host_form
+from webhook.kube.resource import Key
+
+_NO_LABELS: Mapping[str, str] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Master:
+    """Hold what is kept of a live rank-0 pod: *created* as the API server writes it, *address* None until published."""
+
+    namespace: str
+    job: str
+    created: str
+    uid: str
+    address: MasterAddress | None
+
+
+def read_namespace(obj: Object) -> Namespace:
+    """Keep name and labels; equal texts are kept once, for a cluster's namespaces are much alike."""
+    metadata = obj["metadata"]
+    labels = metadata.get("labels")
+    kept = {intern(key): intern(value) for key, value in labels.items()} if labels else _NO_LABELS
+    return Namespace(intern(metadata["name"]), kept, _NO_LABELS)
+
+
+def read_master(obj: Object) -> Master | None:
+    """Keep job, age and published address of a rank-0 pod; None for a pod that is none, or that is being deleted."""
+    metadata = obj["metadata"]
+    labels = metadata.get("labels") or {}
+    job = labels.get(names.JOB)
+    if not job or labels.get(names.RENDEZVOUS) != "master" or metadata.get("deletionTimestamp"):
+        return None
+    address = read_address((metadata.get("annotations") or {}).get(names.MASTER_ADDR))
+    created = str(metadata.get("creationTimestamp") or "")
+    return Master(intern(metadata["namespace"]), job, created, metadata.get("uid") or "", address)
+
+
+def read_address(text: str | None) -> MasterAddress | None:
+    """Read a published address; None for anything but an IP address, since it ends in other pods' environment."""
+    try:
+        address = ipaddress.ip_address(text or "")
+    except ValueError:
+        return None
+    if address.version == 6 and address.scope_id:
+        return None
+    return MasterAddress(str(text), host_form(str(text)))
+
+
+class Masters:
+    """Index live rank-0 pods by job. One thread updates, any may ask."""
+
+    def __init__(self) -> None:
+        self._of_pod: dict[Key, Master] = {}
+        self._of_job: dict[Key, tuple[Master, ...]] = {}
+
+    def update(self, pod: Key, master: Master | None) -> None:
+        """Put the *pod* (namespace, name) in, or take it out where it is no live rank 0 any more."""
+        former = self._of_pod.pop(pod, None)
+        if master is not None:
+            self._of_pod[pod] = master
+        for job in {(one.namespace, one.job) for one in (former, master) if one is not None}:
+            kept = [other for other in self._of_job.get(job, ()) if other != former]
+            if master is not None and (master.namespace, master.job) == job:
+                kept.append(master)
+            if kept:  # one assignment, so that no reader sees the job without the pod that is being replaced
+                self._of_job[job] = tuple(sorted(kept, key=lambda other: (other.created, other.uid)))
+            else:
+                self._of_job.pop(job, None)
+
+    def address(self, namespace: str, job: str) -> MasterAddress | None:
+        """Give the address of the newest live rank 0, by (creationTimestamp, uid); None where it has none published."""
+        masters = self._of_job.get((namespace, job))
+        return masters[-1].address if masters else None
+
+    def pods(self) -> dict[Key, Master]:
+        """Give all live rank-0 pods, those that have no address yet among them."""
+        return self._of_pod.copy()
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Hold copies of the caches by key: namespaces, networks, and the live rank-0 pods of jobs."""
+
+    namespaces: dict[Key, Namespace]
+    networks: dict[Key, NetworkDefinition]
+    masters: dict[Key, Master]
