@@ -3,6 +3,7 @@
 import gc
 import json
 import tracemalloc
+from multiprocessing import get_context
 
 from tests.fake_apiserver import NAMESPACES, NETWORKS, FakeApiServer
 from tests.waiting import wait_until
@@ -17,6 +18,12 @@ LEVELS = {f"pod-security.kubernetes.io/{mode}": "privileged" for mode in ("enfor
 
 
 def test_holds_a_thousand_namespaces_and_networks_in_two_megabytes() -> None:
+    """In a process of its own: where other tests have interned many names, the next one may double Python's table of them."""
+    with get_context("spawn").Pool(1) as process:
+        assert process.apply(held_bytes) < 2_000_000
+
+
+def held_bytes() -> int:
     with FakeApiServer() as server:
         for number in range(1000):
             name = f"team-{number}"
@@ -37,4 +44,4 @@ def test_holds_a_thousand_namespaces_and_networks_in_two_megabytes() -> None:
             cluster.stop()
         assert cluster.namespace("team-999")
         assert cluster.network("team-999", "net")
-    assert held < 2_000_000
+    return held
