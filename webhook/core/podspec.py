@@ -151,6 +151,12 @@ def is_host_network(pod: Object) -> bool:
     return bool((pod.get("spec") or _NOTHING).get("hostNetwork"))
 
 
+def is_ending(pod: Object) -> bool:
+    """Tell a pod that is finished or being deleted; metadata alone tells no phase."""
+    finished = (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
+    return finished or bool((pod.get("metadata") or {}).get("deletionTimestamp"))
+
+
 def is_windows(pod: Object) -> bool:
     """Tell whether the pod says that it runs on Windows, whose containers take no Linux security context."""
     return bool(((pod.get("spec") or _NOTHING).get("os") or _NOTHING).get("name") == "windows")

@@ -13,15 +13,9 @@ def is_injected(pod: Object) -> bool:
     return names.STATUS in podspec.annotations(pod)
 
 
-def is_ending(pod: Object) -> bool:
-    """Tell a pod that is finished or being deleted; metadata alone tells no phase."""
-    finished = (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
-    return finished or bool((pod.get("metadata") or {}).get("deletionTimestamp"))
-
-
 def lacks_injection(pod: Object) -> bool:
     """Tell a live pod that was not injected and did not opt out."""
-    return not is_injected(pod) and not is_ending(pod) and podspec.labels(pod).get(names.PROFILE) != names.PROFILE_NONE
+    return not is_injected(pod) and not podspec.is_ending(pod) and podspec.labels(pod).get(names.PROFILE) != names.PROFILE_NONE
 
 
 def is_out_of_reach(pod: Object, namespace: Mapping[str, str] | None) -> bool:

@@ -73,7 +73,7 @@ def about_rank_zero(member: Member, pod: Object, siblings: list[Object], now: da
     if seconds < BOUND_SECONDS:
         return BOUND_SECONDS - seconds
     for sibling in siblings:
-        if podspec.labels(sibling).get(names.JOB) or not _is_live(sibling):
+        if podspec.labels(sibling).get(names.JOB) or podspec.is_ending(sibling):
             continue
         training_pod = recognise(sibling)
         rendezvous = training_pod.rendezvous if isinstance(training_pod, TrainingPod) else None
@@ -119,14 +119,9 @@ def sibling_selector(pod: Object) -> str:
     return ""
 
 
-def _is_live(pod: Object) -> bool:
-    phase = (pod.get("status") or {}).get("phase")
-    return phase not in ("Succeeded", "Failed") and not (pod.get("metadata") or {}).get("deletionTimestamp")
-
-
 def _seconds_bound(pod: Object, now: datetime) -> float | None:
     """Return for how long a live pod has been bound to a node; None where it is not."""
-    if not _is_live(pod) or not (pod.get("spec") or {}).get("nodeName"):
+    if podspec.is_ending(pod) or not (pod.get("spec") or {}).get("nodeName"):
         return None
     for condition in (pod.get("status") or {}).get("conditions") or ():
         if condition.get("type") == "PodScheduled" and condition.get("status") == "True":

@@ -15,7 +15,7 @@ from webhook.core.review import Verdict
 from webhook.core.training_container import choose_container
 from webhook.core.workloads import NotTraining, TrainingPod, recognise
 from webhook.diagnose.explain.reading import Reading, seconds_since
-from webhook.diagnose.injected import is_ending, is_injected
+from webhook.diagnose.injected import is_injected
 
 _FINISHED = ("Succeeded", "Failed")
 
@@ -85,7 +85,7 @@ class Part:
     @property
     def is_live(self) -> bool:
         """Tell a pod that is neither finished nor being deleted."""
-        return not is_ending(self.pod)
+        return not podspec.is_ending(self.pod)
 
     @property
     def node(self) -> str:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from webhook.core import names, podspec
 from webhook.core.model import Object
 from webhook.core.workloads import SIBLING_LABELS, jobset, leaderworkerset, replica_types, torchx
-from webhook.diagnose.injected import is_ending
 
 _NAMES = (
     torchx.APP_NAME,
@@ -33,7 +32,7 @@ class Candidate:
         """Count a pod in."""
         metadata = pod["metadata"]
         self.pods[str(metadata.get("name"))] = pod
-        self.live += not is_ending(pod)
+        self.live += not podspec.is_ending(pod)
         self.created = max(self.created, str(metadata.get("creationTimestamp") or ""))
 
     def __str__(self) -> str:
