@@ -169,7 +169,7 @@ def test_names_objects_that_cannot_be_read(page: Page) -> None:
     )
     judge(page, f"{POD}---\n{broken}\n")
     assert headline(page) == "1 pod, left as it is; 1 object cannot be read"
-    expect(page.get_by_label("Objects that cannot be read")).to_contain_text("Worker.replicas: expected a number")
+    expect(page.get_by_label("Objects that cannot be read")).to_contain_text("Worker.replicas: expected an integer")
     expect(page.locator("#said")).to_contain_text("1 object cannot be read")
     judge(page, broken)
     assert headline(page) == "1 object cannot be read"
