@@ -114,7 +114,7 @@ scan: .venv-scan/.installed ## Checkov over install.yaml, and the schemas of the
 
 docs: .venv-docs/.installed ## build the documentation into build/docs; a broken link fails (SOURCE=URL: links to files of the repository lead there)
 	@SOURCE=$(SOURCE) NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --strict --quiet
-	@echo "open build/docs/index.html"
+	@echo "built: build/docs/index.html"
 .venv-docs/.installed: pyproject.toml | setup
 	@test -x .venv-docs/bin/pip || $(PYTHON) -m venv .venv-docs
 	@.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'

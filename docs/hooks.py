@@ -1,14 +1,46 @@
-"""Let the pages link to files of the repository, which is not part of the built documentation."""
+"""Make pages of the Markdown files beside docs/ too, and let pages link to files of the repository, which are no pages."""
 
 from __future__ import annotations
 
+import posixpath
 import re
+from pathlib import Path
 from typing import Any
 
-_OUTSIDE = re.compile(r"\[([^\[\]]+)\]\((?:\.\./)+([^()\s]+)\)")
+ROOT = Path(__file__).parents[1]
+PAGES = {
+    "README.md": "readme.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+    "manifests/README.md": "install.md",
+    "manifests/reference.md": "reference.md",
+    "manifests/moving-from-network-resources-injector.md": "moving.md",
+}
+"""Files of the repository that are pages of the site, and as which."""
+_LINK = re.compile(r"\[([^\[\]]+)\]\((?!\w+:|#)([^()\s#]*)(#[^()\s]*)?\)")
 
 
-def on_page_markdown(markdown: str, *, config: Any, **_: Any) -> str:
-    """Lead links that leave docs/ to ``repo_url``; without one only their text stays. MkDocs calls this for each page."""
+def on_files(files: Any, *, config: Any) -> Any:
+    """Add the pages; MkDocs calls this once."""
+    from mkdocs.structure.files import File  # only there when the pages are built
+
+    for source, page in PAGES.items():
+        files.append(File.generated(config, page, abs_src_path=str(ROOT / source)))
+    return files
+
+
+def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: Any) -> str:
+    """Lead each link to the page that is made of its file, else to the file at ``repo_url``; without that only its text stays."""
+    own = next((source for source, name in PAGES.items() if name == page.file.src_uri), f"docs/{page.file.src_uri}")
     url = (config.get("repo_url") or "").rstrip("/")
-    return _OUTSIDE.sub(rf"[\1]({url}/blob/main/\2)" if url else r"\1", markdown)
+
+    def lead(match: re.Match[str]) -> str:
+        text, path, anchor = match[1], match[2], match[3] or ""
+        if not path:
+            return match[0]
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(own), path))
+        if target in PAGES or target.startswith("docs/"):
+            return f"[{text}]({PAGES.get(target, target.removeprefix('docs/'))}{anchor})"
+        return f"[{text}]({url}/blob/main/{target})" if url else text
+
+    return _LINK.sub(lead, markdown)

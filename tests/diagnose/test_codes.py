@@ -1,4 +1,4 @@
-"""The codes of findings: an interface between versions, which programs filter by and pages are named after."""
+"""The codes of findings: an interface between versions, which programs filter by."""
 
 from __future__ import annotations
 

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -77,24 +79,37 @@ def test_tells_a_broken_link(tmp_path: Path) -> None:
 def test_the_navigation_has_every_page() -> None:
     text = (ROOT / "mkdocs.yml").read_text()
     listed = set(re.findall(r"^ +- (?:[^:\n]+: )?([\w/-]+\.md)$", text, re.MULTILINE))
-    assert listed == {str(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").rglob("*.md")}
+    beside = set(hooks().PAGES.values())
+    assert listed == beside | {str(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").rglob("*.md")}
+    assert all((ROOT / source).exists() for source in hooks().PAGES)
 
 
 @pytest.mark.parametrize(
     ("url", "expected"),
     [
-        ("", "see plan.py, [names](names.md)"),
+        ("", "see plan.py, [names](names.md#a), [here](#b), [README](readme.md), [elsewhere](https://example.com/x)"),
         (
             "https://example.com/r/",
-            "see [plan.py](https://example.com/r/blob/main/webhook/core/plan.py), [names](names.md)",
+            "see [plan.py](https://example.com/r/blob/main/webhook/core/plan.py), [names](names.md#a), [here](#b), "
+            "[README](readme.md), [elsewhere](https://example.com/x)",
         ),
     ],
 )
 def test_the_built_pages_lead_to_the_repository_where_its_address_is_known(url: str, expected: str) -> None:
+    links = "[names]({0}names.md#a), [here](#b), [README]({1}README.md), [elsewhere](https://example.com/x)"
+    for own, text in {
+        "index.md": f"see [plan.py](../webhook/core/plan.py), {links.format('', '../')}",
+        "install.md": f"see [plan.py](../webhook/core/plan.py), {links.format('../docs/', '../')}",
+    }.items():
+        page = SimpleNamespace(file=SimpleNamespace(src_uri=own))
+        assert hooks().on_page_markdown(text, config={"repo_url": url}, page=page, files=None) == expected
+
+
+@cache
+def hooks() -> Any:
     spec = importlib.util.spec_from_file_location("hooks", ROOT / "docs/hooks.py")
     assert spec is not None
     assert spec.loader is not None
-    hooks = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(hooks)
-    page = "see [plan.py](../webhook/core/plan.py), [names](names.md)"
-    assert hooks.on_page_markdown(page, config={"repo_url": url}, page=None, files=None) == expected
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

@@ -13,6 +13,8 @@ import pytest
 from tests import ROOT
 from tests.docs.recipes import changed, follow
 
+CODES, PIN = "tests/diagnose/test_codes.py", "test_codes_and_topics_stay_as_they_are"
+"""The other tests of that file run all that tell findings."""
 PAGES = ("add-a-training-system.md", "add-a-step.md", "add-a-finding.md")
 
 
@@ -22,12 +24,25 @@ def test_all_three_work_in_a_copy(tmp_path: Path) -> None:
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=ignored)
     for file in ("pyproject.toml", "README.md"):
         shutil.copy(ROOT / file, tmp_path)
+    before = {path.relative_to(tmp_path): path.read_text() for path in tmp_path.rglob("*.py")}
     tests = [name for page in PAGES for name in follow((ROOT / "docs" / page).read_text(), tmp_path)]
-    assert len(tests) == len(PAGES)
+    assert len(tests) > len(PAGES)
+    tests = [f"{name}::{PIN}" if name == CODES else name for name in tests]
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
     unmeasured = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
     done = subprocess.run(command, cwd=tmp_path, env=unmeasured, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr
+    after = {path.relative_to(tmp_path): path.read_text() for path in tmp_path.rglob("*.py")}
+    changed_files = [str(path) for path, text in after.items() if before.get(path) != text]
+    for command in (["check"], ["format", "--check"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "ruff", *command, *changed_files],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout
 
 
 def test_a_change_needs_its_one_place() -> None:

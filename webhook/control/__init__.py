@@ -1,4 +1,4 @@
-"""Run the controller, the only part that writes to the cluster: it publishes the secondary addresses of jobs on their pods.
+"""Run the controller, the only process that writes to the cluster: it publishes the secondary addresses of jobs on their pods.
 
 ``run`` runs one process. ``controller`` watches the jobs' pods and puts what lacks an address into ``queue``; ``publisher`` writes
 it, in one replica at a time, which ``webhook.kube.lease`` elects. ``inspector`` looks for pods that wait in vain, and ``events``

@@ -1,4 +1,4 @@
-"""Look now and then for pods that wait in vain, and send their owners an Event."""
+"""Look periodically for pods whose wait will never end, and send their owners an Event."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """List every kind of finding of `check` and `explain`: its stable code, what it means and what to do.
 
-Codes are an interface between versions (tests/diagnose/test_codes.py pins them): programs filter by them, and each has a page.
+Codes are an interface between versions (tests/diagnose/test_codes.py pins them): programs filter by them.
 """
 
 from __future__ import annotations

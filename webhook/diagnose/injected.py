@@ -15,7 +15,11 @@ def is_injected(pod: Object) -> bool:
 
 def lacks_injection(pod: Object) -> bool:
     """Tell a live pod that was not injected and did not opt out."""
-    return not is_injected(pod) and not podspec.is_ending(pod) and podspec.labels(pod).get(names.PROFILE) != names.PROFILE_NONE
+    return (
+        not is_injected(pod)
+        and not podspec.is_ending(pod)
+        and podspec.labels(pod).get(names.PROFILE) != names.PROFILE_NONE
+    )
 
 
 def is_out_of_reach(pod: Object, namespace: Mapping[str, str] | None) -> bool:

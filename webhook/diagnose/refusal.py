@@ -1,4 +1,4 @@
-"""Read what an API server says where a webhook keeps a pod from being created."""
+"""Parse the API server's error where a webhook has blocked the creation of a pod."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 
 class NamedConnection(HttpConnection):
-    """Hand the requests of a client without an allowed name to *strangers*; the certificate is looked at once per connection."""
+    """Pass requests of clients without an allowed name to the app *strangers*; the certificate is looked at once per connection."""
 
     def __init__(self, config: Config, connections: Connections, *, names: frozenset[str], strangers: Bridge) -> None:
         super().__init__(config, connections)

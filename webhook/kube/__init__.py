@@ -1,1 +1,1 @@
-"""Know the cluster: its API server by watches and bounded look-ups, or files that stand for it."""
+"""Talk to the API server: credentials, requests, objects and lists read, list and watch, Lease."""

@@ -1,4 +1,4 @@
-"""Hold a Lease, so that one process at a time writes: client-go's leader election, with a fence by the local clock."""
+"""Hold a Lease, so that one process at a time writes: client-go's leader election, bounded by our own clock too."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MOST_SECONDS = 60
 RELEASED_SECONDS = 1
 MOST_TRANSITIONS = 2**31 - 1
 _ANY_LEASE = replace(LEASES, shape={})
-"""Whatever it says, it can be taken: one that a hand has broken must not keep all processes from writing for ever."""
+"""Whatever it says, it can be taken: one that somebody has edited wrongly must not block all writers for ever."""
 _log = logging.getLogger(__name__)
 
 
@@ -92,7 +92,7 @@ class LeaseRecord:
 
 
 class ObservedLease:
-    """Hold the last record that was seen, and since when it is as it is, by the clock of the one who looks."""
+    """Remember the last record, and when our own clock first saw it."""
 
     def __init__(self) -> None:
         self.record = LeaseRecord()

@@ -16,7 +16,7 @@ import orjson
 
 from webhook.core.model import Object
 from webhook.kube.connection import Connection, RequestFailed, Response, Stream
-from webhook.kube.reader import PAGE_SIZE, read_list
+from webhook.kube.reader import EXPIRED, PAGE_SIZE, Reader, read_list
 from webhook.kube.resource import Resource
 
 LIST_SECONDS = 60.0
@@ -78,6 +78,7 @@ class ListWatch:
         silence_seconds: float = SILENCE_SECONDS,
     ) -> None:
         self._connection = connection
+        self._reader = Reader(connection, LIST_SECONDS)
         self._resource = resource
         self._uniform = uniform
         self._silence_seconds = silence_seconds
@@ -89,12 +90,9 @@ class ListWatch:
         """List all objects, page by page, as the version that the list is of and what is there of it; raise WatchError."""
         token = ""
         while True:
-            query = self._resource.query(limit=self._page_size, **{"continue": token})
-            headers = self._resource.headers("PartialObjectMetadataList")
             with _translated():
-                path = self._resource.path
-                response = self._connection.request("GET", path, query=query, headers=headers, timeout=LIST_SECONDS)
-                if response.status == 410:
+                response = self._reader.request_page(self._resource, token=token, limit=self._page_size)
+                if response.status == EXPIRED:
                     self._page_size = ""  # the pages outlived their version: ask for all in one piece
                 self._require_success(response)
                 objects, metadata = read_list(response)
@@ -133,7 +131,7 @@ class ListWatch:
             stream.shut()
 
     def _require_success(self, response: Response) -> None:
-        if response.status == 410:
+        if response.status == EXPIRED:
             raise WatchError(Restart.EXPIRED, response.problem)
         if response.status == 404 and self._resource.optional:
             raise WatchError(Restart.NOT_INSTALLED, response.problem, after_seconds=NOT_INSTALLED_SECONDS)
@@ -162,5 +160,5 @@ def _read_event(line: bytes) -> Event:
         raise WatchError(
             Restart.INVALID, f"a line of {len(line)} bytes is no watch event ({type(error).__name__})"
         ) from None
-    restart = Restart.EXPIRED if code == 410 else Restart.REFUSED
+    restart = Restart.EXPIRED if code == EXPIRED else Restart.REFUSED
     raise WatchError(restart, f"the watch was ended with {code}: {message}")

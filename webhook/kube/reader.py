@@ -1,4 +1,4 @@
-"""Read objects from the API server; the one place that says what each of its answers means.
+"""Read objects and pages of lists from the API server; the one place that says what each of its answers means.
 
 missing: 404. Of one object it is None; of a list it is no page at all, for the API that has such objects is not installed.
 refused: any other status that is not 200, as RequestFailed with that status: 403 where the account may not read it.
@@ -85,8 +85,7 @@ class Reader:
         """
         token, limit, number, is_anew = "", size, 0, False
         while number < most:
-            query = resource.query(limit=str(limit), **{"continue": token})
-            response = self._get(resource.path_in(namespace), resource.headers("PartialObjectMetadataList"), query)
+            response = self.request_page(resource, namespace, token=token, limit=str(limit))
             if response.status == 404:
                 return
             if response.status == EXPIRED and not is_anew:
@@ -102,6 +101,11 @@ class Reader:
                     broken.append((_name(resource, obj), str(problem)))
             yield Page(objects, broken, number == 0, bool(token))
             number = number + 1 if token and not is_anew else most
+
+    def request_page(self, resource: Resource, namespace: str = "", *, token: str, limit: str) -> Response:
+        """Ask for one page: the first one where *token* is empty, the whole list where *limit* is. Raises RequestFailed."""
+        query = resource.query(limit=limit, **{"continue": token})
+        return self._get(resource.path_in(namespace), resource.headers("PartialObjectMetadataList"), query)
 
     def preferred_version(self, group: str) -> str:
         """Return the path of an API group's preferred version, ``/apis/kueue.x-k8s.io/v1beta2``; empty where it is not installed.

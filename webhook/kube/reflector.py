@@ -20,7 +20,7 @@ T = TypeVar("T")
 LEAST_BACKOFF_SECONDS = 0.5
 MOST_BACKOFF_SECONDS = 30.0
 MOST_BROKEN = 3
-"""Failures that count of a server that gives no answer: asking costs it nothing, and after a restart of 1 s nobody should wait 30."""
+"""Most failures that count for the backoff while the server does not answer: after a short restart of its nobody waits 30 s."""
 HEALTHY_SECONDS = 30.0
 """How long a watch must have lasted for the backoff to begin anew."""
 STOP_SECONDS = 1.0

@@ -1,1 +1,1 @@
-"""Know what admission asks of a cluster."""
+"""Answer what admission asks about the cluster: from watches, live look-ups, or files that stand for it."""

@@ -1,4 +1,4 @@
-"""Keep of a cluster's objects, as the API server or a file gives them, only what admission asks for."""
+"""Keep only the parts of a cluster's objects that admission needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answer from what a watch holds, and ask the API server itself for what it does not hold: once, briefly, by few at a time."""
+"""Answer from what a watch holds, and ask the API server for what is missing: once, with a short timeout and few requests at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judge addresses as Go's net package does: what it refuses, a CNI plugin never sees."""
+"""Parse addresses as Go's net package does, because CNI plugins accept only what it accepts."""
 
 from __future__ import annotations
 

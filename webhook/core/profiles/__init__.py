@@ -1,4 +1,4 @@
-"""Describe fabrics: what an admin writes in profiles.yaml."""
+"""Describe fabrics: what an admin writes in profiles.yaml. `profile` defines each field, `load` reads the file."""
 
 from webhook.core.profiles.json_schema import profiles_schema
 from webhook.core.profiles.load import parse_profiles

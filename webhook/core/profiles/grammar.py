@@ -1,4 +1,4 @@
-"""Read the small languages inside the profiles file: network references, resource lists, durations, sizes of pages.
+"""Read the small languages inside the profiles file: network references, resource lists, durations, huge-page sizes.
 
 Each reader raises ValueError with what was found and what is allowed.
 """

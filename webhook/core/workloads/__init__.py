@@ -11,10 +11,10 @@ from webhook.core.workloads import (
     indexed_job,
     jobset,
     kubedl,
-    kubeflow,
     kueue_pod_group,
     leaderworkerset,
     mpijob,
+    pytorchjob,
     ray,
     replica_types,
     slurm,
@@ -41,8 +41,8 @@ SYSTEMS: tuple[System, ...] = (
     leaderworkerset,  # its pods are StatefulSets' pods
     trainjob,  # its pods are JobSets' pods
     jobset,  # its pods are Jobs' pods
-    mpijob,  # its launcher is a Job's pod, and shares kubeflow's labels
-    kubeflow,  # with gang scheduling its pods carry Volcano's annotations
+    mpijob,  # its launcher is a Job's pod, and shares the training operator's labels
+    pytorchjob,  # with gang scheduling its pods carry Volcano's annotations
     kubedl,  # shares the unprefixed job-name with Jobs
     torch_on_k8s,
     volcano,
@@ -58,7 +58,7 @@ SYSTEMS: tuple[System, ...] = (
 SIBLING_LABELS = (
     jobset.UID,
     jobset.NAME,
-    kubeflow.JOB_NAME,
+    pytorchjob.JOB_NAME,
     leaderworkerset.NAME,
     "app.kubernetes.io/instance",
     volcano.JOB_NAME,

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from webhook.core import podspec
 from webhook.core.accelerators import find_accelerator
 from webhook.core.model import Object, Reason
-from webhook.core.workloads.kubeflow import JOB_NAME, PREFIX
+from webhook.core.workloads.pytorchjob import JOB_NAME, PREFIX
 from webhook.core.workloads.training_pod import NotTraining, TrainingPod
 
 SYSTEM = "mpijob"

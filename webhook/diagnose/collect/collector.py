@@ -1,4 +1,4 @@
-"""Read parts of a cluster beside each other; what cannot be read is noted, so that the rest can be judged."""
+"""Read parts of a cluster in parallel; what cannot be read is noted, so that the rest can be judged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read a job and what it depends on from the cluster: its pods first, then what they lead to, beside each other."""
+"""Read a job and what it depends on from the cluster: its pods first, then what they lead to, in parallel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Say which pods hold a device of which too little is left: on nodes that offer enough of it, had nobody else taken it."""
+"""Name the pods that hold a scarce device on nodes that would otherwise have enough of it."""
 
 from __future__ import annotations
 

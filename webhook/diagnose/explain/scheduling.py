@@ -1,4 +1,4 @@
-"""Say why a pod is on no node, by what nodes offer and by what its scheduler or queue says; and whether its node still offers it."""
+"""Say why a pod was not scheduled, from nodes, scheduler and queue; and whether its node still offers what it uses."""
 
 from __future__ import annotations
 

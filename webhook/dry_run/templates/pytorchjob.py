@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from webhook.core.model import Object
-from webhook.core.workloads.kubeflow import JOB_NAME, PREFIX
+from webhook.core.workloads.pytorchjob import JOB_NAME, PREFIX
 from webhook.dry_run.templates.pod_parts import append_env, append_to, variable
 from webhook.dry_run.templates.replica_types import Replicas, port_of, replica_types, set_restart_policy, shown
 from webhook.dry_run.templates.section import Section
