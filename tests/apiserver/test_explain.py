@@ -219,7 +219,8 @@ def test_who_holds_the_devices_of_a_full_node(api: Client, explain: Explain, nam
     resource, chosen = "rdma/rdma_shared_device_a", {"pool": "full"}
     offers = {"nvidia.com/gpu": "64", resource: "2", "pods": "110"}
     api.ensure({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-full", "labels": chosen}})
-    api.expect("PATCH", "/api/v1/nodes/node-full/status", {"status": {"allocatable": offers, "capacity": offers}})
+    status = {"allocatable": offers, "capacity": offers, "conditions": [{"type": "Ready", "status": "True"}]}
+    api.expect("PATCH", "/api/v1/nodes/node-full/status", {"status": status})
     api.expect(
         "PATCH", "/api/v1/nodes/node-full", {"spec": {"taints": None}}
     )  # not-ready, which a cluster takes away itself
