@@ -6,6 +6,7 @@ project-codeflare/appwrapper internal/controller/appwrapper/resource_management.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 from webhook.core.model import Object
@@ -25,18 +26,18 @@ def expand(workload: Workload) -> Found:
 
 
 def _generic_items(workload: Workload) -> Found:
-    shown_replicas: dict[str, int] = {}
-    for entry in workload.spec.node("resources").nodes("GenericItems"):
-        item = entry.node("generictemplate")
+    items = [entry.node("generictemplate") for entry in workload.spec.node("resources").nodes("GenericItems")]
+    roles = [item.node("metadata").node("labels").text(ROLE_INDEX) for item in items]
+    replicas_of, shown_replicas = Counter(roles), Counter[str]()
+    for item, role in zip(items, roles, strict=True):
         metadata = item.node("metadata")
-        role = metadata.node("labels").text(ROLE_INDEX)
-        if role:
-            shown_replicas[role] = shown_replicas.get(role, 0) + 1
-            if shown_replicas[role] > 2:
-                continue
+        shown_replicas[role] += 1
+        if role and shown_replicas[role] > 2:
+            continue
+        copies = replicas_of[role] - 1 if role and shown_replicas[role] == 2 else 1
         labels = {"appwrapper.mcad.ibm.com": workload.name, "resourceName": metadata.text("name")}
         yield from workload.expand(
-            workload.part(Section(_labelled(_wrapped(workload, item.value, labels), labels), item.path))
+            workload.part(Section(_labelled(_wrapped(workload, item.value, labels), labels), item.path), copies=copies)
         )
 
 

@@ -45,7 +45,8 @@ def expand_replicated(workload: Workload) -> Found:
     owner = workload.owner()
     if workload.kind == "Deployment":
         owner |= {"kind": "ReplicaSet"}
-    yield workload.template(template, workload.pod(template, generate_name=f"{workload.name}-", owner=owner))
+    pod = workload.pod(template, generate_name=f"{workload.name}-", owner=owner)
+    yield workload.template(template, pod, workload.spec.number("replicas", 1))
 
 
 def expand_stateful_set(workload: Workload) -> Found:
@@ -54,8 +55,8 @@ def expand_stateful_set(workload: Workload) -> Found:
     replicas, start = spec.number("replicas", 1), spec.node("ordinals").number("start", 0)
     if replicas == 0:
         yield workload.ignore(spec.at("replicas"), "is 0: no pod is created")
-    for index in shown_indices(replicas):
-        yield workload.template(template, stateful_pod(workload, template, workload.name, start + index, spec))
+    for index, like in shown_indices(replicas):
+        yield workload.template(template, stateful_pod(workload, template, workload.name, start + index, spec), like)
 
 
 def stateful_pod(
@@ -105,13 +106,14 @@ def expand_cron_job(workload: Workload) -> Found:
 
 def _job_pods(workload: Workload, spec: Section, job: str) -> Found:
     template = spec.node("template")
-    if spec.number("parallelism", 1) == 0:
+    parallelism = spec.number("parallelism", 1)
+    if parallelism == 0:
         yield workload.ignore(spec.at("parallelism"), "is 0: no pod is created")
     elif spec.text("completionMode") != "Indexed":
-        yield workload.template(template, job_pod(workload, template, job, None))
+        yield workload.template(template, job_pod(workload, template, job, None), parallelism)
     else:
-        for index in shown_indices(completions(spec)):
-            yield workload.template(template, job_pod(workload, template, job, index))
+        for index, like in shown_indices(completions(spec)):
+            yield workload.template(template, job_pod(workload, template, job, index), like)
 
 
 def completions(spec: Section) -> int:

@@ -14,31 +14,34 @@ def expand(workload: Workload) -> Found:
 
     Whole objects inside it, as wrappers of other projects hold them, are completed by their own kind.
     """
-    for node in _templates(workload.root, is_root=True):
+    for node, replicas in _templates(workload.root, 1, is_root=True):
         if _is_object(node.value):
-            yield from workload.expand(workload.part(node))
+            yield from workload.expand(workload.part(node, copies=replicas))
         else:
             pod = workload.pod(node, generate_name=f"{workload.name}-", owner=workload.owner())
-            yield workload.template(node, pod)
+            yield workload.template(node, pod, replicas)
 
 
-def _templates(node: Section, *, is_root: bool = False) -> Iterator[Section]:
+def _templates(node: Section, replicas: int, *, is_root: bool = False) -> Iterator[tuple[Section, int]]:
+    """Yield each template and object with the product of all ``replicas`` above it."""
     if not is_root and (_is_object(node.value) or _is_template(node.value)):
-        yield node
+        yield node, replicas
         return
+    own = node.value.get("replicas")
+    replicas *= own if type(own) is int and own > 0 else 1
     for key, value in node.value.items():
         if key == "podSpec" and isinstance(value, dict) and isinstance(value.get("containers"), list):
-            yield Section({"metadata": _metadata(node.value), "spec": value}, node.path)
+            yield Section({"metadata": _metadata(node.value), "spec": value}, node.path), replicas
         elif key not in ("status", "managedFields"):
-            yield from _below(value, node.at(key))
+            yield from _below(value, node.at(key), replicas)
 
 
-def _below(value: Any, path: str) -> Iterator[Section]:
+def _below(value: Any, path: str, replicas: int) -> Iterator[tuple[Section, int]]:
     if isinstance(value, dict):
-        yield from _templates(Section(value, path))
+        yield from _templates(Section(value, path), replicas)
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _below(item, f"{path}[{index}]")
+            yield from _below(item, f"{path}[{index}]", replicas)
 
 
 def _is_object(value: Any) -> bool:

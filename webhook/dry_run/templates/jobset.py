@@ -49,8 +49,8 @@ def expand_spec(workload: Workload, spec: Section) -> Found:
     for job in jobs:
         if job.replicas == 0:
             yield workload.ignore(job.node.at("replicas"), "is 0: no pod is created")
-        for job_index, index in _shown(job):
-            yield workload.template(job.template, _pod(workload, spec, jobs, job, job_index, index))
+        for job_index, index, like in _shown(job):
+            yield workload.template(job.template, _pod(workload, spec, jobs, job, job_index, index), like)
 
 
 def _replicated_jobs(spec: Section) -> list[ReplicatedJob]:
@@ -63,14 +63,18 @@ def _replicated_jobs(spec: Section) -> list[ReplicatedJob]:
     return jobs
 
 
-def _shown(job: ReplicatedJob) -> Iterator[tuple[int, int | None]]:
+def _shown(job: ReplicatedJob) -> Iterator[tuple[int, int | None, int]]:
+    """Yield the Job and the index of the first pod, and those of one more, with the number of pods for which each stands."""
     indexed = job.job_spec.text("completionMode", "Indexed") == "Indexed"
+    each = completions(job.job_spec) if indexed else job.job_spec.number("parallelism", 1)
     if job.replicas:
-        yield 0, 0 if indexed else None
-        if indexed and completions(job.job_spec) > 1:
-            yield 0, 1
+        several = indexed and each > 1
+        others = max(job.replicas * each - 1, 1)
+        yield 0, 0 if indexed else None, 1 if several or job.replicas > 1 else max(each, 1)
+        if several:
+            yield 0, 1, others
         elif job.replicas > 1:
-            yield 1, 0 if indexed else None
+            yield 1, 0 if indexed else None, others
 
 
 def _pod(

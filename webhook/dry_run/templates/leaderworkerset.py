@@ -23,14 +23,15 @@ def expand(workload: Workload) -> Found:
     spec = workload.spec
     both = spec.node("leaderWorkerTemplate")
     size = both.number("size", 1)
-    if spec.number("replicas", 1) == 0 or size == 0:
+    groups = spec.number("replicas", 1)
+    if groups == 0 or size == 0:
         yield workload.ignore(spec.at("replicas"), "asks for 0 groups: no pod is created")
         return
     worker = both.node("workerTemplate")
     leader = both.node("leaderTemplate") if both.has("leaderTemplate") else worker
-    yield workload.template(leader, _pod(workload, leader, 0, size))
+    yield workload.template(leader, _pod(workload, leader, 0, size), groups)
     if size > 1:
-        yield workload.template(worker, _pod(workload, worker, 1, size))
+        yield workload.template(worker, _pod(workload, worker, 1, size), groups * (size - 1))
 
 
 def _pod(workload: Workload, template: Section, index: int, size: int) -> Object:

@@ -25,8 +25,8 @@ def expand(workload: Workload) -> Found:
             pod = _launcher_v1(workload, replicas) if is_v1 else _launcher(workload, replicas)
             yield workload.template(replicas.template, pod)
         else:
-            for index in shown_indices(replicas.count):
-                yield workload.template(replicas.template, _worker(workload, replicas, index, is_v1=is_v1))
+            for index, like in shown_indices(replicas.count):
+                yield workload.template(replicas.template, _worker(workload, replicas, index, is_v1=is_v1), like)
 
 
 def _worker(workload: Workload, replicas: Replicas, index: int, *, is_v1: bool) -> Object:

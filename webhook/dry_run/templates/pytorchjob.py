@@ -26,7 +26,7 @@ def expand_pytorch_job(workload: Workload) -> Found:
         if isinstance(found, Ignored):
             yield found
             continue
-        replicas, index = found
+        replicas, index, like = found
         pod = _pod(workload, replicas, index, types)
         if has_master and replicas.kind == "worker":
             append_to(pod["spec"], "initContainers", _init_container(master))
@@ -36,7 +36,7 @@ def expand_pytorch_job(workload: Workload) -> Found:
         if workload.spec.has("elasticPolicy"):
             entries += _elastic_variables(workload, types)
         append_env(pod["spec"]["containers"], entries)
-        yield workload.template(replicas.template, pod)
+        yield workload.template(replicas.template, pod, like)
 
 
 def expand_job(workload: Workload) -> Found:
@@ -46,7 +46,8 @@ def expand_job(workload: Workload) -> Found:
         if isinstance(found, Ignored):
             yield found
         else:
-            yield workload.template(found[0].template, _pod(workload, *found, types))
+            replicas, index, like = found
+            yield workload.template(replicas.template, _pod(workload, replicas, index, types), like)
 
 
 def _pod(workload: Workload, replicas: Replicas, index: int, types: list[Replicas]) -> Object:

@@ -1,6 +1,7 @@
-"""Complete the pods of KubeRay's clusters, jobs and services.
+"""Complete the pods of KubeRay's clusters, jobs and services, and of the clusters that AIBrix makes.
 
-Source: ray-project/kuberay ray-operator/controllers/ray/common/pod.go, utils/constant.go.
+Source: ray-project/kuberay ray-operator/controllers/ray/common/pod.go, utils/constant.go; vllm-project/aibrix
+pkg/controller/rayclusterfleet, pkg/controller/rayclusterreplicaset.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from webhook.dry_run.templates.pod_parts import UNKNOWN_SUFFIX, append_to, owner
 from webhook.dry_run.templates.section import Section
 from webhook.dry_run.templates.workload import Expand, Found, Workload
 
+_RAY = "ray.io/v1"
 _SHARED_MEMORY = "shared-mem"
 
 
@@ -28,6 +30,17 @@ def expand_service(workload: Workload) -> Found:
     yield from _nodes(workload, workload.spec.node("rayClusterConfig"), f"{workload.name}-{UNKNOWN_SUFFIX}")
 
 
+def expand_fleet(workload: Workload) -> Found:
+    """Complete the pods of one of the RayClusters that AIBrix makes of a RayClusterFleet or a RayClusterReplicaSet."""
+    spec = workload.spec
+    clusters = spec.number("replicas", 1)
+    if clusters == 0:
+        yield workload.ignore(spec.at("replicas"), "is 0: no RayCluster is created")
+        return
+    made = workload.part(workload.root, copies=clusters)
+    yield from _nodes(made, spec.node("template").node("spec"), f"{workload.name}-{UNKNOWN_SUFFIX}")
+
+
 def expand_job(workload: Workload) -> Found:
     """Complete the pods of the RayCluster that a RayJob makes, and its submitter where the RayJob describes it."""
     spec = workload.spec
@@ -37,6 +50,9 @@ def expand_job(workload: Workload) -> Found:
         template = spec.node("submitterPodTemplate")
         labels = {ray.ORIGIN: workload.name, "ray.io/originated-from-crd": "RayJob"}
         yield workload.template(template, job_pod(workload, template, workload.name, None, labels))
+    elif spec.has("clusterSelector"):
+        message = "chooses a RayCluster that exists: this RayJob makes no pod but the one that submits it"
+        yield workload.ignore(spec.at("clusterSelector"), message)
 
 
 def _nodes(workload: Workload, spec: Section, cluster: str) -> Found:
@@ -45,16 +61,19 @@ def _nodes(workload: Workload, spec: Section, cluster: str) -> Found:
         template = group.node("template")
         yield workload.template(template, _pod(workload, group, cluster, "head", "headgroup"))
     for group in spec.nodes("workerGroupSpecs"):
-        if max(group.number("replicas", 0), group.number("minReplicas", 0), group.number("maxReplicas", 1)) == 0:
+        replicas = max(group.number("replicas", 0), group.number("minReplicas", 0))
+        if replicas == 0 and group.number("maxReplicas", 1) == 0:
             yield workload.ignore(group.at("replicas"), "is 0: no pod is created")
             continue
-        name = group.text("groupName")
-        yield workload.template(group.node("template"), _pod(workload, group, cluster, "worker", name))
+        pod = _pod(workload, group, cluster, "worker", group.text("groupName"))
+        hosts = group.number("numOfHosts", 1)
+        yield workload.template(group.node("template"), pod, max(replicas, 1) * max(hosts, 1))
 
 
 def _pod(workload: Workload, group: Section, cluster: str, node_type: str, group_name: str) -> Object:
     prefix = f"{cluster}-head-" if node_type == "head" else f"{cluster}-{group_name}-worker-"
-    owner = owner_reference(workload.root.text("apiVersion", "ray.io/v1"), "RayCluster", cluster)
+    version = workload.root.text("apiVersion", _RAY)
+    owner = owner_reference(version if version.startswith("ray.io/") else _RAY, "RayCluster", cluster)
     pod = workload.pod(
         group.node("template"),
         generate_name=prefix,
@@ -89,4 +108,6 @@ KINDS: Mapping[tuple[str, str], Expand] = {
     ("ray.io", "RayCluster"): expand_cluster,
     ("ray.io", "RayJob"): expand_job,
     ("ray.io", "RayService"): expand_service,
+    ("orchestration.aibrix.ai", "RayClusterFleet"): expand_fleet,
+    ("orchestration.aibrix.ai", "RayClusterReplicaSet"): expand_fleet,
 }

@@ -41,14 +41,17 @@ def replica_types(spec: Section, suffix: str, count_key: str = "replicas") -> li
     return sorted(found, key=lambda replicas: _FIRST.index(replicas.kind) if replicas.kind in _FIRST else len(_FIRST))
 
 
-def shown(workload: Workload, types: list[Replicas]) -> Iterator[tuple[Replicas, int] | Ignored]:
-    """Yield each type and index to show: the first pod of each type, and the second where there is one type only."""
+def shown(workload: Workload, types: list[Replicas]) -> Iterator[tuple[Replicas, int, int] | Ignored]:
+    """Yield each type and index to show, and for how many pods it stands.
+
+    That is the first pod of each type, and the second where there is one type only.
+    """
     alone = sum(replicas.count > 0 for replicas in types) == 1
     for replicas in types:
         if replicas.count == 0:
             yield workload.ignore(replicas.node.path, "asks for 0 replicas: no pod is created")
-        for index in shown_indices(replicas.count, alone=alone):
-            yield replicas, index
+        for index, like in shown_indices(replicas.count, alone=alone):
+            yield replicas, index, like
 
 
 def port_of(types: list[Replicas], kind: str, container: str, port: str, default: int = 23456) -> str:
@@ -85,7 +88,7 @@ def expand_roles(
         if isinstance(found, Ignored):
             yield found
             continue
-        replicas, index = found
+        replicas, index, like = found
         labels = {
             GROUP_NAME: group,
             JOB_NAME: workload.name,
@@ -99,4 +102,4 @@ def expand_roles(
         pod = workload.pod(replicas.template, name=name, owner=workload.owner(), labels=labels)
         set_restart_policy(pod, replicas, "Never" if is_master else "OnFailure")
         finish(pod, replicas, index)
-        yield workload.template(replicas.template, pod)
+        yield workload.template(replicas.template, pod, like)

@@ -7,6 +7,7 @@ pkg/webhooks/admission/jobs/mutate.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -25,6 +26,11 @@ class _Task:
     replicas: int
     node: Section
     template: Section
+
+    @property
+    def role(self) -> str:
+        """Return TorchX' role, each replica of which is a task; empty for other jobs."""
+        return self.template.node("metadata").node("labels").text(torchx.ROLE_INDEX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +55,17 @@ def expand(workload: Workload) -> Found:
     tasks = [_task(node, index) for index, node in enumerate(workload.spec.nodes("tasks"))]
     pytorch = _pytorch(workload, plugins, tasks)
     hosts = _host_variables(workload.name, tasks) if "svc" in plugins and _injects_hosts(plugins["svc"]) else []
-    shown_replicas: dict[str, int] = {}
+    replicas_of = Counter(task.role for task in tasks)
+    shown_replicas: Counter[str] = Counter()
     for task in tasks:
         if task.replicas == 0:
             yield workload.ignore(task.node.at("replicas"), "is 0: no pod is created")
             continue
-        role = task.template.node("metadata").node("labels").text(torchx.ROLE_INDEX)
-        if role:
-            shown_replicas[role] = shown_replicas.get(role, 0) + 1
-            if shown_replicas[role] > 2:
-                continue
-        for index in shown_indices(task.replicas, alone=pytorch is None):
+        shown_replicas[task.role] += 1
+        if task.role and shown_replicas[task.role] > 2:
+            continue
+        unshown = replicas_of[task.role] - 2 if task.role and shown_replicas[task.role] == 2 else 0
+        for index, like in shown_indices(task.replicas, alone=pytorch is None):
             pod = _pod(workload, task, index)
             if pytorch is not None:
                 _run_pytorch(pod, pytorch, task.name, index)
@@ -68,7 +74,7 @@ def expand(workload: Workload) -> Found:
             if "env" in plugins:
                 indices = [variable("VK_TASK_INDEX", str(index)), variable("VC_TASK_INDEX", str(index))]
                 append_env(all_containers(pod), indices)
-            yield workload.template(task.template, pod)
+            yield workload.template(task.template, pod, like + unshown)
 
 
 def _plugins(spec: Section) -> dict[str, list[str]]:

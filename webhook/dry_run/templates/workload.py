@@ -17,17 +17,24 @@ from webhook.dry_run.templates.pod_parts import UNKNOWN_SUFFIX, copied, default_
 from webhook.dry_run.templates.section import Section, fail
 
 
+_MOST = 2**31 - 1
+"""What a field ``replicas`` can hold; a product of several may be longer than any text."""
+
+
 @dataclass(frozen=True, slots=True)
 class Template:
     """Hold a pod as it would reach admission, and the place of its template in the input: ``Job/train spec.tasks[0].template``.
 
-    *notes*: mistakes in the object around it, which admission never sees.
+    *notes*: mistakes in the object around it, which admission never sees. *workload*: the object of the input, ``Job/train``.
+    *replicas*: for how many pods this one stands: itself, and those like it that are not shown.
     """
 
     source: str
     namespace: str
     pod: Object
     notes: tuple[str, ...] = ()
+    workload: str = ""
+    replicas: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +56,8 @@ class Workload:
     """Hold an object of the input whose templates are looked for.
 
     *source*: how messages name the object of the input, ``Job/train``; *root* may be a part of it. *peers*: all objects of the
-    input. *expand* finds the pods of an object inside this one. *pod_labels*: what a wrapper adds to every template.
+    input. *expand* finds the pods of an object inside this one. *pod_labels*: what a wrapper adds to every template. *copies*: how
+    many objects like this one a wrapper makes, of which one is shown.
     """
 
     root: Section
@@ -58,6 +66,7 @@ class Workload:
     peers: Sequence[Object]
     expand: Callable[[Workload], Found]
     pod_labels: Mapping[str, str] = field(default_factory=dict)
+    copies: int = 1
 
     @property
     def kind(self) -> str:
@@ -83,10 +92,11 @@ class Workload:
         """Return ``metadata.annotations``."""
         return self.root.node("metadata").texts("annotations")
 
-    def part(self, root: Section, pod_labels: Mapping[str, str] | None = None) -> Workload:
-        """Return the workload of an object that this one holds."""
+    def part(self, root: Section, pod_labels: Mapping[str, str] | None = None, copies: int = 1) -> Workload:
+        """Return the workload of an object that this one holds, *copies* times."""
         namespace = root.node("metadata").text("namespace", self.namespace)
-        return replace(self, root=root, namespace=namespace, pod_labels={**self.pod_labels, **(pod_labels or {})})
+        labels = {**self.pod_labels, **(pod_labels or {})}
+        return replace(self, root=root, namespace=namespace, pod_labels=labels, copies=self.copies * copies)
 
     def owner(self) -> Object:
         """Return the ownerReference that a pod of this object carries."""
@@ -122,11 +132,15 @@ class Workload:
             metadata["finalizers"] = own["finalizers"]
         return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": pod["spec"]}
 
-    def template(self, template: Section, pod: Object) -> Template:
-        """Finish *pod* as the API server does before it calls the webhook, and say where it came from."""
+    def template(self, template: Section, pod: Object, replicas: int = 1) -> Template:
+        """Finish *pod* as the API server does before it calls the webhook, and say where it came from.
+
+        *replicas*: for how many pods of this object it stands.
+        """
         default_requests(pod)
         source = f"{self.source} {template.path}" if template.path else self.source
-        return Template(source, pod["metadata"].get("namespace") or self.namespace, pod)
+        namespace = pod["metadata"].get("namespace") or self.namespace
+        return Template(source, namespace, pod, workload=self.source, replicas=min(replicas * self.copies, _MOST))
 
     def ignore(self, path: str, message: str) -> Ignored:
         """Return why the part at *path* gives no pod."""
@@ -145,6 +159,14 @@ def checked_pod(template: Section) -> Object:
     return value  # type: ignore[no-any-return]  # JSON boundary
 
 
-def shown_indices(replicas: int, *, alone: bool = True) -> range:
-    """Return which of *replicas* equal pods to show: rank 0 and one other; only the first unless they are *alone*."""
-    return range(min(replicas, 2 if alone else 1))
+def shown_indices(replicas: int, *, alone: bool = True) -> Iterator[tuple[int, int]]:
+    """Yield which of *replicas* equal pods to show, and for how many each stands: rank 0 for itself, and one other for the rest.
+
+    Unless they are *alone*, the first stands for all.
+    """
+    if replicas and not alone:
+        yield 0, replicas
+    elif replicas:
+        yield 0, 1
+        if replicas > 1:
+            yield 1, replicas - 1
