@@ -24,12 +24,13 @@ from webhook.dry_run import DryRun, dry_run, render_diff
 
 def test_answers_the_document_of_the_interface() -> None:
     answer = document()
-    assert list(answer) == ["pods", "ignored"]
+    assert list(answer) == ["pods", "ignored", "workloads"]
     master, worker = answer["pods"]
     assert list(master) == [
         "source",
         "namespace",
         "name",
+        "replicas",
         "system",
         "job",
         "rendezvous",
@@ -81,7 +82,11 @@ def test_reads_both_forms(text: str) -> None:
 
 def test_says_what_holds_no_template() -> None:
     answer = document("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n")
-    assert answer == {"pods": [], "ignored": [{"source": "ConfigMap/x", "message": "holds no pod template"}]}
+    assert answer == {
+        "pods": [],
+        "ignored": [{"source": "ConfigMap/x", "message": "holds no pod template"}],
+        "workloads": [],
+    }
 
 
 def test_tells_a_broken_template_from_one_that_is_not_there() -> None:

@@ -137,7 +137,7 @@ def test_writes_no_control_characters(output: str) -> None:
 
 def test_writes_nothing_for_nothing() -> None:
     empty = DryRun((), ())
-    assert json.loads(render_json(empty)) == {"pods": [], "ignored": []}
+    assert json.loads(render_json(empty)) == {"pods": [], "ignored": [], "workloads": []}
     assert json.loads(render_patch(empty)) == []
     assert render_diff(empty).strip() == ""
     assert render_pod(empty) == ""

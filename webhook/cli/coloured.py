@@ -9,7 +9,7 @@ from rich.text import Text
 from webhook.core.model import Outcome
 from webhook.core.printable import printable
 from webhook.dry_run import DryRun, PodResult
-from webhook.dry_run.render import diff_lines, heading, summary, told_decisions, told_warnings, unchanged
+from webhook.dry_run.render import diff_lines, heading, summary, summary_lines, told_decisions, told_warnings, unchanged
 
 _LINES = {"+": "green", "-": "red", "@": "cyan"}
 _OUTCOMES = {
@@ -22,11 +22,13 @@ _OUTCOMES = {
 
 
 def print_diff(run: DryRun, console: Console | None = None) -> None:
-    """Print for each pod a heading, the diff, a table of decisions and the warnings."""
+    """Print for each pod a heading, the diff, a table of decisions and the warnings; then a line for each workload."""
     console = console or Console(highlight=False, soft_wrap=True)
     for pod in run.pods:
         _print_pod(pod, console)
         console.print()
+    for line in summary_lines(run):
+        console.print(Text(line, style="yellow" if line.startswith("warning: ") else "bold"))
     for part in run.ignored:
         style = "red" if part.broken else "dim"
         console.print(Text(printable(f"{part.source}: {part.message}", limit=None), style=style))

@@ -44,7 +44,17 @@ def _ask(connection: Connection, template: Template) -> PodResult:
         message = _message(response)
         if _LACKS_RIGHT.search(message):
             raise InputError(f"{message}; --server creates pods in a dry run, which needs the right to create them")
-        return PodResult(template.source, template.namespace, sent, sent, False, message, warnings=warnings)
+        return PodResult(
+            template.source,
+            template.namespace,
+            sent,
+            sent,
+            False,
+            message,
+            warnings=warnings,
+            workload=template.workload,
+            replicas=template.replicas,
+        )
     returned = comparable(_as_new(response.json()), sent)
     labels = podspec.labels(returned)
     return PodResult(
@@ -59,6 +69,8 @@ def _ask(connection: Connection, template: Template) -> PodResult:
         profile=_profile(podspec.annotations(returned)),
         warnings=warnings,
         patch=tuple(jsonpatch.make_patch(sent, returned).patch),
+        workload=template.workload,
+        replicas=template.replicas,
     )
 
 

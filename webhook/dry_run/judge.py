@@ -8,6 +8,7 @@ from webhook.core import names, podspec
 from webhook.core.model import Decision, Namespace, Object, World
 from webhook.core.profiles import Profiles
 from webhook.core.review import Verdict, decide
+from webhook.dry_run.summary import Summary, summarise
 from webhook.dry_run.templates import Ignored, Template, Templates, find_templates, parse_documents
 
 
@@ -16,6 +17,7 @@ class PodResult:
     """Hold the answer about one pod: *before* as it reaches admission, *after* as it leaves, *patch* from one to the other.
 
     *rendezvous*: ``master``, ``worker`` or empty. *observed*: the namespace only observes; the decisions are what would be done.
+    *workload*: the object of the input, ``Job/train``. *replicas*: for how many of its pods this one stands.
     """
 
     source: str
@@ -32,6 +34,8 @@ class PodResult:
     warnings: tuple[str, ...] = ()
     patch: tuple[Object, ...] = ()
     observed: bool = False
+    workload: str = ""
+    replicas: int = 1
 
     @property
     def name(self) -> str:
@@ -44,6 +48,7 @@ class PodResult:
             "source": self.source,
             "namespace": self.namespace,
             "name": self.name,
+            "replicas": self.replicas,
             "system": self.system,
             "job": self.job,
             "rendezvous": self.rendezvous,
@@ -73,6 +78,11 @@ class DryRun:
     ignored: tuple[Ignored, ...]
 
     @property
+    def workloads(self) -> tuple[Summary, ...]:
+        """Return what the pods of each workload are together."""
+        return summarise(self.pods)
+
+    @property
     def is_broken(self) -> bool:
         """Return whether some part of the input has a structure that no cluster would accept."""
         return any(part.broken for part in self.ignored)
@@ -87,6 +97,7 @@ class DryRun:
         return {
             "pods": [pod.as_json() for pod in self.pods],
             "ignored": [{"source": part.source, "message": part.message} for part in self.ignored],
+            "workloads": [workload.as_json() for workload in self.workloads],
         }
 
 
@@ -135,6 +146,8 @@ def _judge(
         (*template.notes, *verdict.warnings, *_unsent(namespace, verdict)),
         tuple(verdict.operations),
         verdict.observed,
+        template.workload,
+        template.replicas,
     )
 
 
@@ -152,4 +165,13 @@ def _in_no_namespace(template: Template) -> PodResult:
     name = podspec.display_name(template.pod)
     remedy = "create it, or name yours: metadata.namespace, or the dry run's namespace"
     message = f"pod {name}: namespace {template.namespace} does not exist; {remedy}"
-    return PodResult(template.source, template.namespace, template.pod, template.pod, False, message)
+    return PodResult(
+        template.source,
+        template.namespace,
+        template.pod,
+        template.pod,
+        False,
+        message,
+        workload=template.workload,
+        replicas=template.replicas,
+    )

@@ -31,7 +31,17 @@ def render_page(run: DryRun) -> str:
         }
         for part in run.ignored
     ]
-    return json.dumps({"pods": [_entry(pod) for pod in run.pods], "ignored": ignored}, ensure_ascii=False)
+    workloads = [
+        {
+            "source": printable(workload.source, _NAME_LENGTH),
+            "namespace": printable(workload.namespace, _NAME_LENGTH),
+            "summary": printable(workload.text, _MESSAGE_LENGTH),
+            "warnings": list(workload.warnings),
+        }
+        for workload in run.workloads
+    ]
+    document = {"pods": [_entry(pod) for pod in run.pods], "ignored": ignored, "workloads": workloads}
+    return json.dumps(document, ensure_ascii=False)
 
 
 def _entry(pod: PodResult) -> Object:

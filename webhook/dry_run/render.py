@@ -49,11 +49,22 @@ def render_pod(run: DryRun) -> str:
 
 
 def render_diff(run: DryRun) -> str:
-    """Render for each pod a heading, a unified diff of its YAML, the decisions and the warnings."""
+    """Render for each pod a heading, a unified diff of its YAML, the decisions and the warnings; then a line for each workload."""
     parts = ["\n".join(_diff_part(pod)) for pod in run.pods]
+    if told := summary_lines(run):
+        parts.append("\n".join(told))
     if run.ignored:
         parts.append("\n".join(f"{printable(part.source)}: {printable(part.message)}" for part in run.ignored))
     return "\n\n".join(parts) + "\n"
+
+
+def summary_lines(run: DryRun) -> list[str]:
+    """Return for each workload a line that counts its pods and says where they meet and train, and its warnings."""
+    lines = []
+    for workload in run.workloads:
+        lines.append(printable(f"{workload.source}: {workload.text}", limit=None))
+        lines += [f"warning: {warning}" for warning in workload.warnings]
+    return lines
 
 
 def _diff_part(pod: PodResult) -> list[str]:

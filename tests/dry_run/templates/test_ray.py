@@ -37,7 +37,9 @@ def test_shows_the_submitter_of_a_ray_job() -> None:
 
 
 def test_a_ray_job_on_a_cluster_that_exists_makes_only_its_submitter() -> None:
-    found = find(workload("ray.io/v1", "RayJob", "rj", {"clusterSelector": {"ray.io/cluster": "rc"}, "entrypoint": "x"}))
+    found = find(
+        workload("ray.io/v1", "RayJob", "rj", {"clusterSelector": {"ray.io/cluster": "rc"}, "entrypoint": "x"})
+    )
     assert found.pods == ()
     [told] = found.ignored
     assert (told.source, told.broken) == ("RayJob/rj spec.clusterSelector", False)

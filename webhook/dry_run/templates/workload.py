@@ -16,7 +16,6 @@ from webhook.core.pod_check import check_pod
 from webhook.dry_run.templates.pod_parts import UNKNOWN_SUFFIX, copied, default_requests, owner_reference
 from webhook.dry_run.templates.section import Section, fail
 
-
 _MOST = 2**31 - 1
 """What a field ``replicas`` can hold; a product of several may be longer than any text."""
 

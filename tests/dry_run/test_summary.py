@@ -1,0 +1,219 @@
+"""A dry run says of each workload how many pods of each role there are, where they meet and train, and who waits for nobody."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.dry_run.templates.test_kinds import SHOWN
+from tests.dry_runs import TORCHX, run
+from tests.kinds import (
+    PLAIN,
+    container,
+    find,
+    jobset,
+    mpi_job,
+    pytorch_job,
+    ray,
+    template,
+    volcano_job,
+    workload,
+    wrapped,
+)
+from webhook.core import names
+from webhook.core.model import Object
+from webhook.dry_run import DryRun, PodResult, render_diff, render_page
+from webhook.dry_run.summary import Summary
+
+NET1 = "net1 of default/rdma-net"
+
+
+def roles(workers: int) -> Object:
+    return {
+        "Master": {"replicas": 1, "template": template(container("pytorch"))},
+        "Worker": {"replicas": workers, "template": template(container("pytorch"))},
+    }
+
+
+def summaries(*manifests: Object, **options: Any) -> tuple[Summary, ...]:
+    return run(yaml.safe_dump_all(manifests), **{"profile": "rdma-shared", **options}).workloads
+
+
+def torchx(replicas: int) -> Object:
+    job: Object = yaml.safe_load(TORCHX)
+    job["spec"]["tasks"] = [job["spec"]["tasks"][0]] + [job["spec"]["tasks"][1]] * (replicas - 1)
+    return job
+
+
+def lws(**spec: Any) -> Object:
+    return workload("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "l", spec)
+
+
+COUNTED: dict[str, tuple[Object, list[int]]] = {
+    "Pod": (SHOWN["Pod"][0], [1]),
+    "Deployment": (workload("apps/v1", "Deployment", "web", {"replicas": 5, "template": PLAIN}), [5]),
+    "StatefulSet": (workload("apps/v1", "StatefulSet", "db", {"replicas": 4, "template": PLAIN}), [1, 3]),
+    "Job": (workload("batch/v1", "Job", "j", {"parallelism": 3, "template": PLAIN}), [3]),
+    "indexed Job": (
+        workload("batch/v1", "Job", "j", {"completionMode": "Indexed", "completions": 8, "template": PLAIN}),
+        [1, 7],
+    ),
+    "PyTorchJob": (pytorch_job(pytorchReplicaSpecs=roles(7)), [1, 7]),
+    "MPIJob": (mpi_job("v2beta1"), [1, 1, 3]),
+    "Volcano Job": (volcano_job(("master", 1), ("worker", 5)), [1, 1, 4]),
+    "Volcano Job with the pytorch plugin": (
+        volcano_job(("master", 1), ("worker", 5), plugins={"pytorch": []}),
+        [1, 5],
+    ),
+    "TorchX": (torchx(6), [1, 5]),
+    "JobSet of one Job": (jobset(("w", 1, 4)), [1, 3]),
+    "JobSet of several Jobs": (jobset(("w", 4, 1)), [1, 3]),
+    "JobSet of several Jobs of several pods": (jobset(("lead", 1, 1), ("w", 3, 2)), [1, 1, 5]),
+    "LeaderWorkerSet": (lws(replicas=2, leaderWorkerTemplate={"size": 4, "workerTemplate": PLAIN}), [2, 6]),
+    "RayCluster": (ray("RayCluster", None), [1, 4]),
+    "AppWrapper of TorchX": (
+        workload(
+            "mcad.ibm.com/v1",
+            "AppWrapper",
+            "aw",
+            {
+                "resources": {
+                    "GenericItems": [
+                        {
+                            "generictemplate": {
+                                "apiVersion": "v1",
+                                "kind": "Pod",
+                                "metadata": {"name": f"p{i}", "labels": {"torchx.pytorch.org/role-index": "0"}},
+                                **PLAIN,
+                            }
+                        }
+                        for i in range(5)
+                    ]
+                }
+            },
+        ),
+        [1, 4],
+    ),
+    "AppWrapper": (wrapped("v1beta2", pytorch_job(pytorchReplicaSpecs=roles(2))), [1, 2]),
+    "unknown kind": (
+        workload(
+            "grove.io/v1", "Set", "g", {"replicas": 2, "cliques": [{"spec": {"replicas": 3, "podSpec": PLAIN["spec"]}}]}
+        ),
+        [6],
+    ),
+}
+
+
+@pytest.mark.parametrize(("manifest", "expected"), COUNTED.values(), ids=COUNTED)
+def test_counts_the_pods_that_a_shown_pod_stands_for(manifest: Object, expected: list[int]) -> None:
+    assert [each.replicas for each in find(manifest).pods] == expected
+
+
+def test_an_absurd_number_of_replicas_is_written_all_the_same() -> None:
+    own = {"replicas": 10**9, "inner": {"replicas": 10**9, "podSpec": PLAIN["spec"]}}
+    [summary] = summaries(workload("x.io/v1", "Set", "g", own), profile="rdma-shared")
+    assert summary.text.startswith("2147483647 pods")
+
+
+def test_tells_roles_with_their_replicas_and_where_the_job_meets_and_trains() -> None:
+    [summary] = summaries(pytorch_job(pytorchReplicaSpecs=roles(3)))
+    assert summary.text == f"4 pods: 1 rank 0, 3 workers; meets and trains on {NET1}"
+    assert summary.as_json() == {
+        "source": "PyTorchJob/bert",
+        "namespace": "train",
+        "pods": 4,
+        "roles": {"rank 0": 1, "worker": 3},
+        "jobs": 1,
+        "meets": NET1,
+        "trains": NET1,
+        "summary": summary.text,
+        "warnings": [],
+    }
+
+
+def test_tells_a_job_that_meets_on_the_pod_network_and_trains_on_the_fabric() -> None:
+    annotations = {names.CONTAINER: "m", names.RENDEZVOUS_NETWORK: "default/rdma-net@net1/any"}
+    own = {"name": "m", "env": [{"name": "NCCL_SOCKET_IFNAME", "value": "=net1"}]}
+    after = {"metadata": {"name": "p", "annotations": annotations}, "spec": {"containers": [own]}}
+    before = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "m"}]}}
+    pod = PodResult(
+        "Job/j spec.template", "ml", before, after, True, rendezvous="master", profile="p", workload="Job/j"
+    )
+    [summary] = DryRun((pod,), ()).workloads
+    assert summary.text == f"1 pod: 1 rank 0; meets on the pod network, trains on {NET1}"
+    [other] = DryRun((pod, replace(pod, job="another")), ()).workloads
+    assert other.text == f"2 pods: 2 candidates for rank 0; meets on the pod network, trains on {NET1}"
+
+
+def test_tells_pods_that_are_injected_or_left_alone() -> None:
+    ray_cluster, web = summaries(ray("RayCluster", None), COUNTED["Deployment"][0])
+    assert ray_cluster.text == "5 pods: 5 injected; trains on net1"
+    assert web.text == "5 pods: 5 left alone"
+
+
+def test_tells_what_an_observed_namespace_would_get() -> None:
+    [summary] = run(namespace="watched").workloads
+    assert summary.roles == {"rank 0": 1, "worker": 1}
+    [summary] = summaries(ray("RayCluster", None), profile=None, namespace="watched")
+    assert summary.roles == {"denied": 5}
+
+
+def test_counts_each_group_of_a_leader_worker_set_as_a_job() -> None:
+    env = [{"name": "MASTER_ADDR", "value": "$(LWS_LEADER_ADDRESS)"}]
+    own = template(
+        container("m", command=["torchrun", "--nnodes=4", "--master_addr=$(LWS_LEADER_ADDRESS)", "t.py"], env=env)
+    )
+    [summary] = summaries(lws(replicas=2, leaderWorkerTemplate={"size": 4, "workerTemplate": own}))
+    assert summary.text.startswith("8 pods in 2 jobs: 2 rank 0, 6 workers; ")
+
+
+def test_takes_the_pods_of_one_job_together() -> None:
+    pods = [pod.before for pod in run().pods]
+    [summary] = summaries(*pods)
+    assert summary.source.startswith("Pods of job train-t4rcs9x6sv1m-")
+    assert summary.roles == {"rank 0": 1, "worker": 1}
+
+
+def test_warns_of_members_that_wait_for_a_rank_zero_that_no_pod_is() -> None:
+    worker = run().pods[1].before
+    result = run(json.dumps(worker))
+    [summary] = result.workloads
+    job = result.pods[0].job
+    expected = (
+        f"1 pod waits for the address of role 0 replica 0, rank 0 of job {job}, which no admitted pod of this input is: "
+        "another manifest must make it"
+    )
+    assert summary.warnings == (expected,)
+    assert f"warning: {expected}" in render_diff(result)
+    [entry] = json.loads(render_page(result))["workloads"]
+    assert (entry["summary"], entry["warnings"]) == (summary.text, [expected])
+
+
+def test_warns_of_members_whose_rank_zero_is_denied() -> None:
+    manifest = pytorch_job(pytorchReplicaSpecs=roles(3))
+    master = manifest["spec"]["pytorchReplicaSpecs"]["Master"]["template"]
+    manifest["spec"]["pytorchReplicaSpecs"]["Master"]["template"] = {
+        "metadata": {"annotations": {names.CONTAINER: "absent"}},
+        **master,
+    }
+    [summary] = summaries(manifest)
+    assert summary.text == f"4 pods: 1 denied, 3 workers; meets and trains on {NET1}"
+    [warning] = summary.warnings
+    assert warning.startswith("3 pods wait for the address of bert-master-0, rank 0 of job bert-")
+    assert warning.endswith("which no admitted pod of this input is: a denied pod may be it")
+
+
+def test_does_not_warn_where_a_pod_that_is_not_shown_may_be_rank_zero() -> None:
+    env = [{"name": "MASTER_ADDR", "value": "ddp-3.ddp"}]
+    own = template(container("m", env=env))
+    spec = {"replicas": 4, "serviceName": "ddp", "template": own}
+    [summary] = summaries(workload("apps/v1", "StatefulSet", "ddp", spec))
+    assert summary.warnings == ()
+
+
+def test_says_nothing_of_workloads_that_no_profile_is_for() -> None:
+    assert run(json.dumps(SHOWN["Pod"][0]), namespace="plain").workloads == ()

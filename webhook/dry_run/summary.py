@@ -1,0 +1,179 @@
+"""Say of each workload what its pods are together: how many of each role, where they meet and train, and who waits for nobody."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from webhook.core import names, podspec
+from webhook.core.model import Object, Outcome
+from webhook.core.printable import printable
+
+if TYPE_CHECKING:
+    from webhook.dry_run.judge import PodResult
+
+_RANK_ZERO = "rank 0"
+_CANDIDATE = "candidate for rank 0"
+_WORKER = "worker"
+_INJECTED = "injected"
+_ALONE = "left alone"
+_DENIED = "denied"
+_PLURALS = {_WORKER: "workers", _CANDIDATE: "candidates for rank 0"}
+_NUMBER = re.compile(r"\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Hold what the pods of one workload of the input are together.
+
+    *source*: the object of the input, ``Job/train``; for pods that the input itself holds, their job. *roles*: pods of each role,
+    ``{"rank 0": 1, "worker": 3}``, the pods that are not shown among them. *jobs*: process groups, each with a rank 0 of its own.
+    *meets* and *trains*: the interfaces, ``net1 of default/rdma-net``; *meets* is ``the pod network`` where rank 0's address stays as
+    the manifest has it; each is empty where nothing is known.
+    """
+
+    source: str
+    namespace: str
+    roles: dict[str, int]
+    jobs: int
+    meets: str
+    trains: str
+    warnings: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """Return one line: ``4 pods: 1 rank 0, 3 workers; meets and trains on net1 of default/rdma-net``."""
+        number = sum(self.roles.values())
+        counted = ", ".join(
+            f"{count} {_PLURALS.get(role, role) if count > 1 else role}" for role, count in self.roles.items()
+        )
+        jobs = f" in {self.jobs} jobs" if self.jobs > 1 else ""
+        text = f"{number} {'pod' if number == 1 else 'pods'}{jobs}: {counted}"
+        if self.meets and self.meets == self.trains:
+            return f"{text}; meets and trains on {self.meets}"
+        if self.meets:
+            text += f"; meets on {self.meets}"
+        return f"{text}{',' if self.meets else ';'} trains on {self.trains}" if self.trains else text
+
+    def as_json(self) -> Object:
+        """Return the entry of the document."""
+        return {
+            "source": self.source,
+            "namespace": self.namespace,
+            "pods": sum(self.roles.values()),
+            "roles": self.roles,
+            "jobs": self.jobs,
+            "meets": self.meets,
+            "trains": self.trains,
+            "summary": self.text,
+            "warnings": list(self.warnings),
+        }
+
+
+def summarise(pods: Sequence[PodResult]) -> tuple[Summary, ...]:
+    """Return a summary of each workload, in the input's order; none for workloads that no profile is for."""
+    workloads: dict[tuple[str, str], list[PodResult]] = {}
+    for pod in pods:
+        is_alone = pod.workload.startswith("Pod/") and pod.job
+        source = f"Pods of job {pod.job}" if is_alone else pod.workload
+        workloads.setdefault((pod.namespace, source), []).append(pod)
+    published = {(pod.namespace, pod.job) for pod in pods if pod.allowed and pod.rendezvous == "master"}
+    return tuple(
+        _summary(namespace, source, members, published)
+        for (namespace, source), members in workloads.items()
+        if source and any(member.profile or not member.allowed for member in members)
+    )
+
+
+def _summary(namespace: str, source: str, pods: list[PodResult], published: set[tuple[str, str]]) -> Summary:
+    first = [pod for pod in pods if pod.allowed and pod.rendezvous == "master"]
+    keys = {pod.job for pod in first}
+    roles: Counter[str] = Counter()
+    for pod in pods:
+        roles[_role(pod, several=len(keys) > 1)] += pod.replicas
+    jobs = sum(pod.replicas for pod in first) if len(keys) == 1 else 1
+    return Summary(
+        source,
+        namespace,
+        dict(roles),
+        jobs,
+        _meets(pods),
+        " and ".join(dict.fromkeys(filter(None, map(_trains, pods)))),
+        tuple(_lonely(pods, published)),
+    )
+
+
+def _role(pod: PodResult, *, several: bool) -> str:
+    if not pod.allowed:
+        return _DENIED
+    if pod.rendezvous:
+        return _WORKER if pod.rendezvous == "worker" else _CANDIDATE if several else _RANK_ZERO
+    is_injected = names.STATUS in podspec.annotations(pod.after) or any(
+        decision.outcome is Outcome.INJECTED for decision in pod.decisions
+    )
+    return _INJECTED if is_injected else _ALONE
+
+
+def _meets(pods: Iterable[PodResult]) -> str:
+    members = [pod for pod in pods if pod.allowed and pod.rendezvous]
+    for pod in members:
+        if _wait(pod.after) is not None:
+            return _network(pod.after)
+    return "the pod network" if members else ""
+
+
+def _network(pod: Object) -> str:
+    """Read the annotation of the rendezvous network, ``default/rdma-net@net1/any``."""
+    network, _, rest = podspec.annotations(pod).get(names.RENDEZVOUS_NETWORK, "").partition("@")
+    interface = rest.rpartition("/")[0]
+    return f"{interface} of {network}" if interface else network
+
+
+def _trains(pod: PodResult) -> str:
+    """Say which interface NCCL takes in the training container; empty where nothing was injected or nothing chooses one."""
+    if not pod.allowed or pod.after == pod.before:
+        return ""
+    if podspec.is_host_network(pod.after):
+        return "the node's network"
+    wanted = podspec.annotations(pod.after).get(names.CONTAINER)
+    for container in podspec.containers(pod.after):
+        if container.get("name") == wanted:
+            value = podspec.env_value(container, names.ENV_NCCL_SOCKET_IFNAME)
+            interface = (value or "").removeprefix("=")
+            met = _network(pod.after)
+            return met if interface and met.startswith(f"{interface} of ") else interface
+    return ""
+
+
+def _wait(pod: Object) -> Object | None:
+    return next((each for each in podspec.init_containers(pod) if each.get("name") == names.WAIT_CONTAINER), None)
+
+
+def _lonely(pods: list[PodResult], published: set[tuple[str, str]]) -> Iterator[str]:
+    """Warn of members that wait for a rank 0 which no pod of the input is."""
+    waiting: Counter[tuple[str, str]] = Counter()
+    for pod in pods:
+        if pod.allowed and pod.rendezvous == "worker" and (pod.namespace, pod.job) not in published:
+            wait = _wait(pod.after)
+            if wait is not None and "master-addr" in (wait.get("command") or ()):
+                zero = podspec.env_value(wait, "FABRIC_INJECTOR_RANK_ZERO") or ""
+                if not any(_may_be(other, zero) for other in pods):
+                    waiting[zero, pod.job] += pod.replicas
+    denied = any(not pod.allowed for pod in pods)
+    for (zero, job), number in waiting.items():
+        who = f"{number} pods wait" if number > 1 else "1 pod waits"
+        why = "a denied pod may be it" if denied else "another manifest must make it"
+        yield printable(
+            f"{who} for the address of {zero or 'rank 0'}, rank 0 of job {job}, which no admitted pod of this input is: {why}"
+        )
+
+
+def _may_be(pod: PodResult, rank_zero: str) -> bool:
+    """Tell whether a pod that is not shown, but for which *pod* stands, may have this name: it differs in numbers alone."""
+    if pod.replicas == 1 or not pod.allowed:
+        return False
+    own = podspec.own_name(pod.before)
+    return own != rank_zero and _NUMBER.sub("0", own) == _NUMBER.sub("0", rank_zero)
