@@ -33,6 +33,13 @@ def running(name: str, *command: str) -> Object:
     return set_command(pods.load(name), *command)
 
 
+def indexed(pod: Object, variable: str) -> Object:
+    """Give the pod its index in a variable, as Trainer writes it."""
+    field = {"fieldPath": "metadata.annotations['batch.kubernetes.io/job-completion-index']"}
+    pod["spec"]["containers"][0]["env"].append({"name": variable, "valueFrom": {"fieldRef": field}})
+    return pod
+
+
 def addressed(name: str, host: str) -> Object:
     """Load a pod whose only address is this."""
     return add_env(bare(name), "MASTER_ADDR", host)
@@ -46,6 +53,7 @@ def owned(pod: Object, kind: str) -> Object:
 def of_trainjob(role: str) -> Object:
     pod = bare("pods/kubeflow-trainer-1.yaml")
     pod["spec"]["containers"][0].update(name=role, resources={})
+    pod["spec"]["volumes"] = [{"name": "mpi-ssh-auth", "secret": {"secretName": "llama-mpi-ssh-auth"}}]
     return labelled(pod, **{"jobset.sigs.k8s.io/replicatedjob-name": role})
 
 
@@ -98,7 +106,7 @@ MEMBERS: dict[str, tuple[Callable[[], Object], str]] = {
         "user-value: --rdzv_endpoint names 10.0.0.9, which is not a pod of this job: the user's own address is kept",
     ),
     "trainjob node, without torch": (
-        lambda: bare("pods/kubeflow-trainer-1.yaml"),
+        lambda: indexed(bare("pods/kubeflow-trainer-1.yaml"), "DMLC_TASK_ID"),
         GROUPLESS + "the TrainJob's runtime names no torch address of rank 0",
     ),
     "trainjob node, without address": (
@@ -106,7 +114,7 @@ MEMBERS: dict[str, tuple[Callable[[], Object], str]] = {
         "no-master: no variable or argument names the job's rank 0",
     ),
     "trainjob node, torchrun without variables": (
-        lambda: set_command(bare("pods/kubeflow-trainer-1.yaml"), "torchrun", "train.py"),
+        lambda: set_command(indexed(bare("pods/kubeflow-trainer-1.yaml"), "PET_NODE_RANK"), "torchrun", "train.py"),
         "no-master: no variable or argument names the job's rank 0",
     ),
     "trainjob node, at etcd": (
@@ -160,6 +168,10 @@ OTHERS: dict[str, tuple[Callable[[], Object], str]] = {
         "role: the AIMaster is not a rank of the job",
     ),
     "raycluster": (lambda: plain({"ray.io/cluster": "rc"}), "role: the Ray submitter runs no rank of the job"),
+    "jobset, whose role and container are both node": (
+        lambda: bare("pods/kubeflow-trainer-1.yaml"),
+        f"{LEADERLESS} JobSet's pod names a pod of llama as rank 0",
+    ),
     "jobset": (lambda: bare("pods/jobset-1.yaml"), f"{LEADERLESS} JobSet's pod names a pod of ddp as rank 0"),
     "job": (lambda: bare("pods/indexed-job-1.yaml"), f"{LEADERLESS} Job's pod names a pod of ddp as rank 0"),
     "job, not indexed": (

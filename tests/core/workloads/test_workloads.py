@@ -221,8 +221,27 @@ def test_a_users_own_jobset_is_no_trainjob_though_its_containers_are_named_as_it
     assert member(pod).system == "jobset"
 
 
+@pytest.mark.parametrize("address", ["llama-node-0-0.llama", "localhost"])
+def test_a_users_own_jobset_may_name_role_and_container_node(address: str) -> None:
+    pod = trainjob("node", "node")
+    pod["spec"]["containers"][0]["env"] = [{"name": "MASTER_ADDR", "value": address}]
+    assert recognise(pod).system == "jobset"
+
+
+@pytest.mark.parametrize("gpu", [True, False])
+def test_a_trainjobs_launcher_that_is_a_node_trains_as_the_nodes_do(gpu: bool) -> None:
+    for role in ("launcher", "node"):
+        pod = set_command(trainjob(role, "node", gpu=gpu), "mpirun", "python", "train.py")
+        pod["spec"]["containers"][0]["env"] = []
+        pod["spec"]["volumes"] = [{"name": "mpi-ssh-auth", "secret": {"secretName": "llama-mpi-ssh-auth"}}]
+        found = member(pod)
+        assert (found.system, found.container, found.reason) == ("trainjob", "node", Reason.NO_PROCESS_GROUP)
+
+
 def test_a_jax_trainjob_forms_no_torch_process_group() -> None:
-    pod = drop_env(trainjob("node", "node"), "PET_MASTER_ADDR", "PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK")
+    pod = drop_env(trainjob("node", "node"), "PET_MASTER_ADDR", "PET_NNODES", "PET_NPROC_PER_NODE")
+    for entry in pod["spec"]["containers"][0]["env"]:
+        entry["name"] = entry["name"].replace("PET_NODE_RANK", "JAX_PROCESS_ID")
     add_env(set_command(pod, "python", "train.py"), "JAX_COORDINATOR_ADDRESS", "llama-node-0-0.llama:29500")
     assert (member(pod).system, member(pod).reason) == ("trainjob", Reason.NO_PROCESS_GROUP)
 

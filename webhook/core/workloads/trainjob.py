@@ -1,7 +1,8 @@
 """Recognise the TrainJobs of Kubeflow Trainer v2.
 
-A TrainJob becomes a JobSet of its name; none of its own labels reaches the pods, so it is known by the names that Trainer reserves.
-Source: kubeflow/trainer pkg/constants/constants.go, pkg/runtime/framework/plugins/torch/torch.go.
+A TrainJob becomes a JobSet of its name, and none of its own labels reaches the pods. Users name the Jobs and containers of their own
+JobSets ``node`` too, so it is known by what only Trainer writes: the variable that holds a node's index, or the volume of MPI's keys.
+Source: kubeflow/trainer pkg/constants/constants.go, pkg/runtime/framework/plugins/{torch,jax,xgboost,mpi}.
 """
 
 from __future__ import annotations
@@ -14,11 +15,16 @@ from webhook.core.model import Object, Reason
 from webhook.core.workloads import jobset
 from webhook.core.workloads.addresses import find_addresses
 from webhook.core.workloads.arguments import command_text
+from webhook.core.workloads.indexed_job import COMPLETION_INDEX
 from webhook.core.workloads.training_pod import NotTraining, TrainingPod
 
 SYSTEM = "trainjob"
 _NODE = "node"
+_LAUNCHER = "launcher"
 _INITIALIZERS = frozenset(("dataset-initializer", "model-initializer"))
+_INDEX_VARIABLES = frozenset(("PET_NODE_RANK", "JAX_PROCESS_ID", "DMLC_TASK_ID"))
+_INDEX_PATH = f"metadata.annotations['{COMPLETION_INDEX}']"
+_MPI_KEYS = "mpi-ssh-auth"
 
 
 def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraining | None:
@@ -27,22 +33,40 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraini
     if role is None or jobset.NAME not in labels:
         return None
     containers = podspec.containers(pod)
-    if not any(container.get("name") == role for container in containers):
-        return None
-    if role in _INITIALIZERS:
+    present = [container.get("name") for container in containers]
+    if role in _INITIALIZERS and role in present:
         return NotTraining(Reason.ROLE, f"the {role} prepares files and is not a rank of the job", SYSTEM)
-    if role == "launcher":
+    if role not in (_NODE, _LAUNCHER) or not _is_of_trainer(pod):
+        return None
+    if role == _LAUNCHER and _NODE not in present:
+        if role not in present:
+            return None
         if not any(find_accelerator(container) for container in containers):
             return NotTraining(
                 Reason.ROLE, "the MPI launcher asks for no accelerator: it only starts the nodes", SYSTEM
             )
-    elif role != _NODE:
+    elif _NODE not in present:
         return None
+    else:  # with runLauncherAsNode the launcher trains too, in a container that is named as those of the nodes
+        role = _NODE
     addresses = find_addresses(pod)
     if not addresses and not _is_torch(pod):
         message = "the TrainJob's runtime names no torch address of rank 0"
         return TrainingPod(SYSTEM, role, None, Reason.NO_PROCESS_GROUP, message)
     return jobset.describe(pod, labels, SYSTEM, _NODE, addresses, jobset.completion_index(pod) == "0")
+
+
+def _is_of_trainer(pod: Object) -> bool:
+    for volume in podspec.volumes(pod):
+        if volume.get("name") == _MPI_KEYS:
+            return True
+    for container in podspec.containers(pod):
+        for entry in podspec.env(container):
+            if entry.get("name") in _INDEX_VARIABLES:
+                field = (entry.get("valueFrom") or {}).get("fieldRef") or {}
+                if field.get("fieldPath") == _INDEX_PATH:
+                    return True
+    return False
 
 
 def _is_torch(pod: Object) -> bool:
