@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.dry_run.runs import TORCHX, run
 from tests.dry_run.templates.kinds import (
     PLAIN,
     container,
@@ -23,7 +24,6 @@ from tests.dry_run.templates.kinds import (
     wrapped,
 )
 from tests.dry_run.templates.test_kinds import SHOWN
-from tests.dry_runs import TORCHX, run
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.dry_run import DryRun, PodResult, render_diff, render_page

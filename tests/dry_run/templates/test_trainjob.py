@@ -38,7 +38,66 @@ def test_says_that_a_runtime_is_missing() -> None:
     assert names(found) == ["tj-node-0-0-*"]
     [ignored] = found.ignored
     assert (ignored.source, ignored.broken) == ("ClusterTrainingRuntime/own", False)
-    assert ignored.message == "is not in the input: TrainJob/tj is shown with torch-distributed"
+    assert ignored.message == (
+        "is not in the input: TrainJob/tj is shown with Trainer's torch-distributed in its place; add it to the input"
+    )
+
+
+SHIPPED = {
+    "torch-distributed": ["tj-node-0-0-*", "tj-node-0-1-*"],
+    "torch-distributed-with-cache": ["tj-dataset-initializer-0-0-*", "tj-node-0-0-*", "tj-node-0-1-*"],
+    **{
+        key: ["tj-dataset-initializer-0-0-*", "tj-model-initializer-0-0-*", "tj-node-0-0-*", "tj-node-0-1-*"]
+        for key in ("torchtune-llama3.2-1b", "torchtune-llama3.2-3b", "torchtune-qwen2.5-1.5b")
+    },
+    "jax-distributed": ["tj-node-0-0-*", "tj-node-0-1-*"],
+    "xgboost-distributed": ["tj-node-0-0-*", "tj-node-0-1-*"],
+    **{
+        key: ["tj-node-0-0-*", "tj-node-0-1-*", "tj-launcher-0-0-*"]
+        for key in ("deepspeed-distributed", "mlx-distributed")
+    },
+}
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_knows_the_runtimes_that_trainer_ships(name: str) -> None:
+    """A TrainJob alone gives the pods that Trainer would make; with runLauncherAsNode two of three nodes are not the launcher."""
+    trainer = {
+        "numNodes": 3 if SHIPPED[name][-1] == "tj-launcher-0-0-*" else 2,
+        "resourcesPerNode": {"limits": {"nvidia.com/gpu": "8"}},
+    }
+    found = find(train_job(runtimeRef={"name": name}, trainer=trainer))
+    assert names(found) == SHIPPED[name]
+    [told] = found.ignored
+    assert told.message == "is not in the input: TrainJob/tj is shown with the one that Trainer ships"
+    for each in found.pods:
+        member = recognise(each.pod)
+        assert member.system == "trainjob"
+        assert isinstance(member, TrainingPod) is ("initializer" not in podspec.display_name(each.pod))
+        if isinstance(member, TrainingPod):
+            assert member.container == "node"
+            assert podspec.limits(podspec.containers(each.pod)[0]) == {"nvidia.com/gpu": "8"}
+
+
+def test_every_shipped_runtime_gets_its_own_copy() -> None:
+    job = train_job(runtimeRef={"name": "torch-distributed"}, trainer={"env": [{"name": "A", "value": "x"}]})
+    other = train_job(runtimeRef={"name": "torch-distributed-with-cache"}, trainer={})
+    assert env(find(job).pods[0].pod, "A") == "x"
+    assert env(find(other).pods[-1].pod, "A") is None
+
+
+def test_an_mpi_runtimes_nodes_run_their_own_command() -> None:
+    trainer = {"command": ["mpirun", "train"], "image": "mine", "env": [{"name": "A", "value": "x"}]}
+    node, launcher = (
+        each.pod for each in find(train_job(runtimeRef={"name": "mlx-distributed"}, trainer=trainer)).pods
+    )
+    assert node["spec"]["containers"][0]["command"] == ["/usr/sbin/sshd"]
+    assert (launcher["spec"]["containers"][0]["command"], launcher["spec"]["containers"][0]["image"]) == (
+        ["mpirun", "train"],
+        "mine",
+    )
+    assert (env(node, "A"), env(launcher, "A")) == ("x", "x")
+    assert env(launcher, "OMPI_MCA_orte_default_hostfile") == "/etc/mpi/hostfile"
 
 
 def test_takes_a_runtime_of_the_jobs_own_namespace() -> None:

@@ -1,67 +1,76 @@
 """Complete the pods of Kubeflow Trainer's TrainJobs: the JobSet of its runtime, with what the TrainJob says.
 
-Source: kubeflow/trainer pkg/runtime/framework/plugins/{torch,jobset}, manifests/base/runtimes/torch_distributed.yaml.
+Source: kubeflow/trainer pkg/runtime/core/trainingruntime.go, pkg/runtime/framework/plugins/{torch,jax,xgboost,mpi,jobset}.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 from webhook.core.model import Object
 from webhook.core.workloads.indexed_job import COMPLETION_INDEX
+from webhook.dry_run.templates.documents import parse_documents
 from webhook.dry_run.templates.jobset import expand_spec
 from webhook.dry_run.templates.pod_parts import copied, field_variable, variable
 from webhook.dry_run.templates.section import Section
 from webhook.dry_run.templates.workload import Expand, Found, Ignored, Workload
 
 _ANCESTOR = "trainer.kubeflow.org/trainjob-ancestor-step"
+_DEFAULT = "torch-distributed"
 _NODE = "node"
 _TORCHTUNE = ["tune", "run"]
 _INDEX_PATH = f"metadata.annotations['{COMPLETION_INDEX}']"
-_TORCH_DISTRIBUTED: Object = {
-    "mlPolicy": {"numNodes": 1, "torch": {}},
-    "template": {
-        "spec": {
-            "replicatedJobs": [
-                {
-                    "name": _NODE,
-                    "template": {
-                        "metadata": {"labels": {_ANCESTOR: "trainer"}},
-                        "spec": {"template": {"spec": {"containers": [{"name": _NODE, "image": "pytorch/pytorch"}]}}},
-                    },
-                }
-            ]
-        }
-    },
-}
+_PORT = "29500"
+_MPI_KEYS = "mpi-ssh-auth"
 
 
 def expand(workload: Workload) -> Found:
-    """Complete the pods of a TrainJob, using its runtime where the input holds it, else Trainer's torch-distributed."""
+    """Complete the pods of a TrainJob, using its runtime where the input holds it, else what Trainer ships under that name."""
     reference = workload.spec.node("runtimeRef")
-    kind, name = reference.text("kind", "ClusterTrainingRuntime"), reference.text("name", "torch-distributed")
+    kind, name = reference.text("kind", "ClusterTrainingRuntime"), reference.text("name", _DEFAULT)
     runtime = _find_runtime(workload, kind, name)
     if runtime is None:
-        runtime = Section(copied(_TORCH_DISTRIBUTED), "runtime")
-        if name != "torch-distributed":
-            yield Ignored(f"{kind}/{name}", f"is not in the input: {workload.source} is shown with torch-distributed")
+        known = name if kind == "ClusterTrainingRuntime" and name in _shipped() else _DEFAULT
+        runtime = Section(copied(_shipped()[known]), "runtime")
+        other = (
+            "the one that Trainer ships" if known == name else f"Trainer's {known} in its place; add it to the input"
+        )
+        yield Ignored(f"{kind}/{name}", f"is not in the input: {workload.source} is shown with {other}")
     policy = runtime.node("mlPolicy")
-    nodes = workload.spec.node("trainer").number("numNodes", policy.number("numNodes", 1))
     jobset = runtime.node("template").node("spec")
     for job in jobset.nodes("replicatedJobs"):
         spec = job.node("template").node("spec")
-        if (
-            job.node("template").node("metadata").node("labels").text(_ANCESTOR) == "trainer"
-            or job.text("name") == _NODE
-        ):
+        is_mpi, is_node = policy.has("mpi"), job.text("name") == _NODE
+        labels = job.node("template").node("metadata").node("labels")
+        is_trainer = labels.text(_ANCESTOR) == "trainer" or (is_node and not is_mpi)
+        if is_trainer or is_node:
             job.value["replicas"] = 1
-            if job.text("name") == _NODE or not policy.has("mpi"):
+            nodes = _nodes(workload, policy)
+            if is_node or not is_mpi:
                 spec.value |= {"completions": nodes, "parallelism": nodes}
-            _apply_trainer(workload, spec.node("template"), nodes, is_torch=policy.has("torch"))
+            _apply_trainer(workload, spec.node("template"), policy, nodes, runs_command=is_trainer)
+        if is_mpi and job.text("name") in (_NODE, "launcher"):
+            _apply_mpi(workload, _own(_own(spec, "template"), "spec"), is_launcher=not is_node)
         for patch in _patches(workload, job.text("name")):
             _merge_pod_template(spec, patch)
     yield from expand_spec(workload, jobset)
+
+
+def _nodes(workload: Workload, policy: Section) -> int:
+    """Return how many pods named ``node`` there are; with runLauncherAsNode the launcher is one of the nodes asked for."""
+    nodes = workload.spec.node("trainer").number("numNodes", policy.number("numNodes", 1))
+    return max(nodes - 1, 1) if policy.node("mpi").flag("runLauncherAsNode") else nodes
+
+
+@cache
+def _shipped() -> Mapping[str, Object]:
+    """Return the specs of the ClusterTrainingRuntimes that Trainer ships, by name."""
+    text = files("webhook.dry_run.templates").joinpath("trainer_runtimes.yaml").read_text(encoding="utf-8")
+    [runtimes] = parse_documents(text)
+    return runtimes  # type: ignore[no-any-return]  # our own file
 
 
 def expand_runtime(workload: Workload) -> Found:
@@ -80,27 +89,35 @@ def _find_runtime(workload: Workload, kind: str, name: str) -> Section | None:
     return None
 
 
-def _apply_trainer(workload: Workload, template: Section, nodes: int, *, is_torch: bool) -> None:
-    if not workload.spec.has("trainer"):
-        return
-    trainer = workload.spec.node("trainer")
+def _apply_trainer(workload: Workload, template: Section, policy: Section, nodes: int, *, runs_command: bool) -> None:
+    has_trainer, trainer = workload.spec.has("trainer"), workload.spec.node("trainer")
     for container in template.node("spec").nodes("containers"):
         if container.text("name") != _NODE:
             continue
-        for key in ("image", "command", "args"):
-            if trainer.has(key):
-                container.value[key] = copied(trainer.value[key])
+        if runs_command:
+            for key in ("image", "command", "args"):
+                if trainer.has(key):
+                    container.value[key] = copied(trainer.value[key])
         if trainer.has("resourcesPerNode"):
             container.value["resources"] = copied(trainer.value["resourcesPerNode"])
         env = [node.value for node in container.nodes("env")]
         _upsert(env, (node.value for node in trainer.nodes("env")))
-        if is_torch:
+        if policy.has("jax"):
+            _upsert(env, _jax_variables(_rank_zero(workload), nodes))
+        elif has_trainer and policy.has("torch"):
             _apply_torch(workload, trainer, container, env, nodes)
-        container.value["env"] = env
+        elif has_trainer and policy.has("xgboost"):
+            _upsert(env, _xgboost_variables(_rank_zero(workload)))
+        if env:
+            container.value["env"] = env
+
+
+def _rank_zero(workload: Workload) -> str:
+    return f"{workload.name}-{_NODE}-0-0.{workload.name}"
 
 
 def _apply_torch(workload: Workload, trainer: Section, container: Section, env: list[Object], nodes: int) -> None:
-    master = f"{workload.name}-{_NODE}-0-0.{workload.name}"
+    master = _rank_zero(workload)
     processes = str(trainer.number("numProcPerNode", 0) or "auto")
     _upsert(
         env,
@@ -112,9 +129,33 @@ def _apply_torch(workload: Workload, trainer: Section, container: Section, env: 
     )
     if trainer.words("command") == _TORCHTUNE:
         if nodes > 1:
-            container.value["command"] = [*_TORCHTUNE, f"--rdzv_endpoint={master}:29500"]
+            container.value["command"] = [*_TORCHTUNE, f"--rdzv_endpoint={master}:{_PORT}"]
     else:
-        _upsert(env, (variable("PET_MASTER_ADDR", master), variable("PET_MASTER_PORT", "29500")))
+        _upsert(env, (variable("PET_MASTER_ADDR", master), variable("PET_MASTER_PORT", _PORT)))
+
+
+def _jax_variables(coordinator: str, nodes: int) -> Iterator[Object]:
+    yield variable("JAX_NUM_PROCESSES", str(nodes))
+    yield field_variable("JAX_PROCESS_ID", _INDEX_PATH)
+    yield variable("JAX_COORDINATOR_ADDRESS", f"{coordinator}:{_PORT}")
+    yield variable("JAX_COORDINATOR_PORT", _PORT)
+
+
+def _xgboost_variables(tracker: str) -> Iterator[Object]:
+    yield variable("DMLC_TRACKER_URI", tracker)
+    yield variable("DMLC_TRACKER_PORT", _PORT)
+    yield field_variable("DMLC_TASK_ID", _INDEX_PATH)
+
+
+def _apply_mpi(workload: Workload, spec: Section, *, is_launcher: bool) -> None:
+    """Give the pod of an MPI runtime the keys by which the launcher reaches the nodes, and the launcher the list of nodes."""
+    keys = {"name": _MPI_KEYS, "secret": {"secretName": f"{workload.name}-{_MPI_KEYS}"}}
+    spec.value["volumes"] = [*(node.value for node in spec.nodes("volumes")), keys]
+    for container in spec.nodes("containers"):
+        if is_launcher and container.text("name") in (_NODE, "launcher"):
+            env = [node.value for node in container.nodes("env")]
+            _upsert(env, (variable("OMPI_MCA_orte_default_hostfile", "/etc/mpi/hostfile"),))
+            container.value["env"] = env
 
 
 def _patches(workload: Workload, job: str) -> Iterator[Section]:
