@@ -279,9 +279,33 @@ def test_warns_that_claims_are_not_counted(spec: Object) -> None:
     assert _resources(result) == {**claims, **_both(**{IB: "1"})}
     assert outcomes(decisions) == [*ADDED, (Outcome.WARNED, Reason.DRA_CLAIM)]
     assert message(decisions, Outcome.WARNED) == (
-        "pod train-0: resource claims are not counted as devices; container trainer asks for rdma/ib: 1 besides them; "
+        "pod train-0: resource claim nic is not counted as a device; container trainer asks for rdma/ib: 1 besides; "
         "for a network whose device comes by a claim, write count: 0 in profile rdma"
     )
+
+
+@pytest.mark.parametrize("name", [None, 5, [], {}, "x" * 300])
+def test_a_claim_of_any_name_is_told(name: Any) -> None:
+    _, decisions = carry_out(inject, _pod({}, resourceClaims=[{"name": name}]), plan(_pod({}), RAIL))
+    assert f"resource claim {name} is not counted" in message(decisions, Outcome.WARNED)
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        {"name": "compute-domain-channel", "resourceClaimTemplateName": "train"},
+        {"name": "channel", "resourceClaimTemplateName": "nccl-test-compute-domain-channel"},
+        {"name": "imex-channel-0", "resourceClaimName": "x"},
+    ],
+    ids=["by its name", "by its template", "of an older driver"],
+)
+def test_a_channel_between_gpus_is_no_network_card(claim: Object) -> None:
+    pod = _pod({"claims": [{"name": claim["name"]}]}, resourceClaims=[claim])
+    _, decisions = carry_out(inject, pod, plan(pod, RAIL))
+    assert outcomes(decisions) == ADDED
+    beside = _pod({"claims": [{"name": claim["name"]}]}, resourceClaims=[claim, {"name": "rdma"}, {"name": "gpu"}])
+    _, decisions = carry_out(inject, beside, plan(beside, RAIL))
+    assert "resource claims rdma, gpu are not counted as devices" in message(decisions, Outcome.WARNED)
 
 
 def test_is_silent_about_claims_where_nothing_is_added() -> None:

@@ -25,6 +25,7 @@ STEP = "devices"
 _ANNOTATIONS = ("metadata", "annotations")
 _KEYS = ("limits", "requests")
 _HUGEPAGES = "hugepages-"
+_CHANNELS = ("compute-domain", "imex")
 _OVERCOMMITTABLE = frozenset({"cpu", "memory", "ephemeral-storage"})
 """Resources whose request may stay below the limit; of all others the two are equal."""
 
@@ -171,9 +172,14 @@ def _changed(draft: Draft, plan: Plan, changed: list[str], raised: list[str]) ->
         message = f"pod {plan.pod_name}: container {name} asked for too little; raised {', '.join(raised)}"
         found.append(Decision(STEP, Outcome.WARNED, Reason.RAISED, message))
     own = containers(draft.pod)[plan.container]
-    if draft.pod["spec"].get("resourceClaims") or claims(own):
+    if claimed := _claims_of_devices(draft.pod, own):
+        what = (
+            f"claim {claimed[0]} is not counted as a device"
+            if len(claimed) == 1
+            else (f"claims {', '.join(claimed)} are not counted as devices")
+        )
         message = (
-            f"pod {plan.pod_name}: resource claims are not counted as devices; container {name} asks for {listed} besides them; "
+            f"pod {plan.pod_name}: resource {what}; container {name} asks for {listed} besides; "
             f"for a network whose device comes by a claim, write count: 0 in profile {plan.profile.name}"
         )
         found.append(Decision(STEP, Outcome.WARNED, Reason.DRA_CLAIM, message))
@@ -183,6 +189,20 @@ def _changed(draft: Draft, plan: Plan, changed: list[str], raised: list[str]) ->
         )
         found.append(Decision(STEP, Outcome.WARNED, Reason.HUGEPAGES, message))
     return found
+
+
+def _claims_of_devices(pod: Object, own: Object) -> list[str]:
+    """Return the names of the claims that may give network cards.
+
+    The channel of a ComputeDomain, by which GPUs reach each other's memory, is not one. A pod shows nothing of a claim but names,
+    and these are what NVIDIA's documentation and public manifests write. Source: NVIDIA/k8s-dra-driver-gpu docs, ComputeDomain.
+    """
+    found = {str(claim.get("name")): claim for claim in [*claims(own), *(pod["spec"].get("resourceClaims") or ())]}
+    return [
+        name
+        for name, claim in found.items()
+        if not any(mark in f"{name} {claim.get('resourceClaimTemplateName')}" for mark in _CHANNELS)
+    ]
 
 
 def _has_memory(container: Object) -> bool:
