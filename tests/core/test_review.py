@@ -17,7 +17,7 @@ from tests.pods import plain
 from tests.worlds import namespace, network, profiles, world
 from webhook.core import names
 from webhook.core.errors import MalformedReview, Unavailable
-from webhook.core.model import Namespace, Object, Outcome, Reason
+from webhook.core.model import Namespace, NetworkDefinition, Object, Outcome, Reason
 from webhook.core.profiles import Profiles
 from webhook.core.review import Verdict, answer_review, decide
 from webhook.world.objects import ObjectsWorld
@@ -240,6 +240,60 @@ def test_pods_that_can_never_work_are_denied_with_what_to_do() -> None:
     assert "default/rdma-net" in denied(judge(torchx, absent), Reason.NETWORK_ABSENT)
     torchx["metadata"]["annotations"][names.NETWORKS] = "a/b/c"
     assert "a/b/c" in denied(judge(torchx), Reason.BAD_NETWORKS)
+
+
+SELECTIVE = profiles(
+    """
+    profiles:
+      shared:
+        networks: [{network: default/rdma-net, resource: rdma/hca}]
+        nodeSelector: {fabric: roce}
+    """
+)
+
+
+def test_all_faults_of_a_pod_are_told_at_once() -> None:
+    pod = pods.load("pods/volcano-pod-1.yaml")
+    pod["metadata"]["annotations"] |= {names.CONTAINER: "absent", names.NETWORKS: "a/b/c"}
+    pod["spec"]["nodeSelector"] = {"fabric": "ib"}
+    pod["spec"]["containers"][0]["resources"] = {"limits": {"rdma/hca": "1.5"}}
+    verdict = judge(pod, using=SELECTIVE)
+    assert [(each.step, each.outcome) for each in verdict.decisions] == [
+        ("container", Outcome.DENIED),
+        ("networks", Outcome.DENIED),
+        ("devices", Outcome.DENIED),
+        ("node-selector", Outcome.DENIED),
+    ]
+    first, *others = verdict.message.split(". Also: ")
+    assert first.startswith(
+        "pod train-t4rcs9x6sv1m-train-1-0: annotation fabric-injector.io/container: 'absent' is no container of the pod; "
+    )
+    assert [other.split(":")[0].split("[")[0] for other in others] == [
+        f"annotation {names.NETWORKS}",
+        "container train-1",
+        "spec.nodeSelector",
+    ]
+    assert verdict.reason is Reason.INVALID_POD
+    observed = judge(pod, world(mode="observe"), SELECTIVE)
+    assert len([warning for warning in observed.warnings if "would be denied" in warning]) == 4
+
+
+def test_a_fault_of_the_profile_is_told_behind_one_of_the_pod() -> None:
+    pod = pods.load("pods/volcano-pod-1.yaml")
+    pod["metadata"]["annotations"][names.NETWORKS] = "a/b/c"
+    verdict = judge(pod, ObjectsWorld([namespace("train")]))
+    assert [each.reason for each in verdict.decisions] == [Reason.BAD_NETWORKS, Reason.NETWORK_ABSENT]
+
+
+def test_a_denial_stands_where_its_further_faults_cannot_be_known() -> None:
+    class Silent(ObjectsWorld):
+        def network(self, namespace: str, name: str) -> NetworkDefinition | None:
+            raise Unavailable("no answer")
+
+    pod = pods.load("pods/volcano-pod-1.yaml")
+    pod["metadata"]["annotations"][names.CONTAINER] = "absent"
+    verdict = judge(pod, Silent([namespace("train")]))
+    assert [each.reason for each in verdict.decisions] == [Reason.INVALID_POD]
 
 
 def test_the_pods_label_is_stronger_than_the_namespaces() -> None:

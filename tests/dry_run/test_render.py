@@ -11,6 +11,7 @@ import yaml
 
 from tests.dry_run.runs import document, run
 from tests.dry_run.templates.test_kinds import SHOWN
+from webhook.core import names
 from webhook.core.model import Decision, Outcome, Reason
 from webhook.dry_run import RENDERERS, DryRun, PodResult, render_diff, render_json, render_patch, render_pod
 from webhook.dry_run.templates import Ignored, parse_documents
@@ -141,3 +142,13 @@ def test_writes_nothing_for_nothing() -> None:
     assert json.loads(render_patch(empty)) == []
     assert render_diff(empty).strip() == ""
     assert render_pod(empty) == ""
+
+
+def test_lists_the_reasons_of_a_pod_that_is_denied_for_several() -> None:
+    manifest = yaml.safe_load(json.dumps(SHOWN["Pod"][0]))
+    manifest["metadata"]["labels"] = {names.PROFILE: "rdma-shared"}
+    manifest["metadata"]["annotations"] = {names.CONTAINER: "absent", names.NETWORKS: "a/b/c"}
+    lines = render_diff(run(json.dumps(manifest))).splitlines()
+    assert lines[1] == "denied, for 2 reasons:"
+    assert [line.split()[:2] for line in lines[2:4]] == [["container", "denied"], ["networks", "denied"]]
+    assert all("pod p: annotation" in line for line in lines[2:4])

@@ -20,13 +20,17 @@ class WebhookError(Exception):
 
 
 class Denied(WebhookError):
-    """Refuse a pod that can never work; the message names object, field, what was found and what to do."""
+    """Refuse a pod that can never work; the message names object, field, what was found and what to do.
+
+    *further*: other faults of the pod that were found beside this one.
+    """
 
     def __init__(self, step: str, reason: Reason, message: str) -> None:
         super().__init__(message)
         self.step = step
         self.reason = reason
         self.message = message
+        self.further: tuple[Denied, ...] = ()
 
 
 class MalformedReview(WebhookError):

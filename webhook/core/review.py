@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from webhook import __version__
-from webhook.core import names
+from webhook.core import names, podspec
 from webhook.core.draft import Draft
 from webhook.core.errors import Denied, MalformedReview, Unavailable
 from webhook.core.injection import own_keys, steps
@@ -19,6 +19,8 @@ from webhook.core.printable import printable
 from webhook.core.profiles import Profiles
 
 _UNPROCESSABLE = 422
+_HIDING = {"container": (names.CONTAINER,), "networks": (names.NETWORKS, names.DEFAULT_NETWORK)}
+"""The annotations of the pod that a step reads before all others can be asked."""
 _POD = {"group": "", "version": "v1", "resource": "pods"}
 
 
@@ -92,10 +94,40 @@ def decide(pod: Object, namespace: str, profiles: Profiles, world: World, *, pro
                 profile=plan.profile.name,
             )
     except Denied as denied:
-        decision = Decision(denied.step, Outcome.DENIED, denied.reason, denied.message)
-        message = printable(denied.message, limit=None)
-        verdict = Verdict(False, pod, [], (decision,), denied.reason, _UNPROCESSABLE, message)
+        faults = _all_faults(denied, pod, space, profiles, world, profile)
+        denials = tuple([Decision(each.step, Outcome.DENIED, each.reason, each.message) for each in faults])
+        message = printable(_join(faults, f"pod {podspec.display_name(pod)}: "), limit=None)
+        verdict = Verdict(False, pod, [], denials, denied.reason, _UNPROCESSABLE, message)
     return _observe(verdict, pod) if observed else verdict
+
+
+def _all_faults(
+    first: Denied, pod: Object, space: Namespace, profiles: Profiles, world: World, profile: str | None
+) -> list[Denied]:
+    """Return all faults that can be found: a wrong annotation hides others, so it is taken away and the pod judged again."""
+    found = [first, *first.further]
+    while True:
+        own = podspec.annotations(pod)
+        hiding = [key for key in _HIDING.get(found[-1].step, ()) if key in own]
+        if not hiding:
+            return found
+        kept = {key: value for key, value in own.items() if key not in hiding}
+        pod = {**pod, "metadata": {**pod["metadata"], "annotations": kept}}
+        try:
+            plan = make_plan(pod, space, profiles, world, profile)
+            if not isinstance(plan, Skip):
+                steps.apply(Draft(pod), plan, __version__)
+        except Denied as denied:
+            found += [denied, *denied.further]
+        except Unavailable:  # the denial stands, whatever else cannot be known
+            return found
+        else:
+            return found
+
+
+def _join(faults: list[Denied], prefix: str) -> str:
+    """Write one message, in which only the first fault names the pod."""
+    return ". Also: ".join([faults[0].message, *(fault.message.removeprefix(prefix) for fault in faults[1:])])
 
 
 def answer_review(body: bytes, profiles: Profiles, world: World) -> Answer:

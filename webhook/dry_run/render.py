@@ -86,6 +86,8 @@ def heading(pod: PodResult) -> str:
 def summary(pod: PodResult) -> str:
     """Return a line that says what was decided: ``allowed, profile rdma-shared, torchx, master of train-x-3f9a01c2de``."""
     if not pod.allowed:
+        if len(pod.decisions) > 1:
+            return f"denied, for {len(pod.decisions)} reasons:"
         return f"denied: {printable(pod.message, limit=None)}"
     facts = ["allowed"]
     if pod.profile:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from webhook.core.draft import Draft
+from webhook.core.errors import Denied
 from webhook.core.injection import (
     devices,
     environment,
@@ -50,10 +51,18 @@ STEPS: tuple[Step, ...] = (
 def apply(draft: Draft, plan: Plan, version: str) -> list[Decision]:
     """Inject everything that the plan asks for; return the decisions, in order.
 
-    Raises Denied where a step finds that the pod can never work; the draft is then of no use.
+    Raises Denied where steps find that the pod can never work: for the first fault, with those of other steps; the draft is then of
+    no use.
     """
     decisions: list[Decision] = []
+    faults: list[Denied] = []
     for step in STEPS:
-        decisions += step.inject(draft, plan)
+        try:
+            decisions += step.inject(draft, plan)
+        except Denied as denied:
+            faults.append(denied)
+    if faults:
+        faults[0].further = tuple(faults[1:])
+        raise faults[0]
     own_keys.write(draft, plan, decisions, version)
     return decisions
