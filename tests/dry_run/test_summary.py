@@ -151,8 +151,8 @@ def test_tells_a_job_that_meets_on_the_pod_network_and_trains_on_the_fabric() ->
 
 def test_tells_pods_that_are_injected_or_left_alone() -> None:
     ray_cluster, web = summaries(ray("RayCluster", None), COUNTED["Deployment"][0])
-    assert ray_cluster.text == "5 pods: 5 injected; trains on net1"
-    assert web.text == "5 pods: 5 left alone"
+    assert ray_cluster.text == "5 pods, all injected; trains on net1"
+    assert web.text == "5 pods, all left alone"
 
 
 def test_tells_what_an_observed_namespace_would_get() -> None:

@@ -47,11 +47,15 @@ class Summary:
     def text(self) -> str:
         """Return one line: ``4 pods: 1 rank 0, 3 workers; meets and trains on net1 of default/rdma-net``."""
         number = sum(self.roles.values())
-        counted = ", ".join(
-            f"{count} {_PLURALS.get(role, role) if count > 1 else role}" for role, count in self.roles.items()
-        )
-        jobs = f" in {self.jobs} jobs" if self.jobs > 1 else ""
-        text = f"{number} {'pod' if number == 1 else 'pods'}{jobs}: {counted}"
+        text = f"{number} pods" if number > 1 else "1 pod"
+        if len(self.roles) == 1 and not self.meets:
+            text += f", all {next(iter(self.roles))}" if number > 1 else f", {next(iter(self.roles))}"
+        else:
+            jobs = f" in {self.jobs} jobs" if self.jobs > 1 else ""
+            counted = [
+                f"{count} {_PLURALS.get(role, role) if count > 1 else role}" for role, count in self.roles.items()
+            ]
+            text += f"{jobs}: {', '.join(counted)}"
         if self.meets and self.meets == self.trains:
             return f"{text}; meets and trains on {self.meets}"
         if self.meets:

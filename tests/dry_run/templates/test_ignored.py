@@ -30,7 +30,7 @@ IGNORED: dict[str, tuple[Any, str, str, bool]] = {
     "a misspelt key": (
         workload("kubeflow.org/v1", "PyTorchJob", "bert", {"pytorchReplicaSpec": {"Worker": {"template": PLAIN}}}),
         "PyTorchJob/bert",
-        "holds no pod template, without which a PyTorchJob is none: is a key misspelt?",
+        "holds no pod template, without which a PyTorchJob makes no pod: is a key misspelt or empty?",
         True,
     ),
     "text": ("hello", "document 1", "is not an object", True),

@@ -129,7 +129,7 @@ def _find(source: str, value: Any, namespace: str, peers: Sequence[Object]) -> F
         return
     if count == 0:
         is_known = _known(workload) is not None
-        lack = f", without which a {kind} is none: is a key misspelt?" if is_known else ""
+        lack = f", without which a {kind} makes no pod: is a key misspelt or empty?" if is_known else ""
         yield Ignored(source, f"holds no pod template{lack}", broken=is_known)
 
 
