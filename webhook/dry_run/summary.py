@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from webhook.core import names, podspec
+from webhook.core.injection.wait import needs
 from webhook.core.model import Object, Outcome
 from webhook.core.printable import printable
 
@@ -124,7 +125,7 @@ def _role(pod: PodResult, *, several: bool) -> str:
 def _meets(pods: Iterable[PodResult]) -> str:
     members = [pod for pod in pods if pod.allowed and pod.rendezvous]
     for pod in members:
-        if _wait(pod.after) is not None:
+        if needs(pod.after):
             return _network(pod.after)
     return "the pod network" if members else ""
 
@@ -152,20 +153,14 @@ def _trains(pod: PodResult) -> str:
     return ""
 
 
-def _wait(pod: Object) -> Object | None:
-    return next((each for each in podspec.init_containers(pod) if each.get("name") == names.WAIT_CONTAINER), None)
-
-
 def _lonely(pods: list[PodResult], published: set[tuple[str, str]]) -> Iterator[str]:
     """Warn of members that wait for a rank 0 which no pod of the input is."""
     waiting: Counter[tuple[str, str]] = Counter()
     for pod in pods:
         if pod.allowed and pod.rendezvous == "worker" and (pod.namespace, pod.job) not in published:
-            wait = _wait(pod.after)
-            if wait is not None and "master-addr" in (wait.get("command") or ()):
-                zero = podspec.env_value(wait, "FABRIC_INJECTOR_RANK_ZERO") or ""
-                if not any(_may_be(other, zero) for other in pods):
-                    waiting[zero, pod.job] += pod.replicas
+            zero = _rank_zero(pod.after)
+            if "master-addr" in needs(pod.after) and not any(_may_be(other, zero) for other in pods):
+                waiting[zero, pod.job] += pod.replicas
     denied = any(not pod.allowed for pod in pods)
     for (zero, job), number in waiting.items():
         who = f"{number} pods wait" if number > 1 else "1 pod waits"
@@ -173,6 +168,14 @@ def _lonely(pods: list[PodResult], published: set[tuple[str, str]]) -> Iterator[
         yield printable(
             f"{who} for the address of {zero or 'rank 0'}, rank 0 of job {job}, which no admitted pod of this input is: {why}"
         )
+
+
+def _rank_zero(pod: Object) -> str:
+    """Read whom the wait step waits for, as it tells it to people."""
+    for container in podspec.init_containers(pod):
+        if container.get("name") == names.WAIT_CONTAINER:
+            return podspec.env_value(container, "FABRIC_INJECTOR_RANK_ZERO") or ""
+    return ""
 
 
 def _may_be(pod: PodResult, rank_zero: str) -> bool:

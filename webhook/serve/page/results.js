@@ -39,14 +39,18 @@ export function showResults(target, answer) {
   const cards = h("div", { class: "cards" });
   target.replaceChildren(h("h2", { id: "results-title", tabindex: "-1" }, headline(answer)));
   target.append(h("p", { class: "stale" }, "This answers what you asked before your last change."));
+  const lonely = answer.workloads.flatMap(({ source, warnings }) => warnings.map((message) => ({ source, message })));
+  if (lonely.length) target.append(listed("Pods that wait for nobody", lonely, "callout warned"));
+  const workloads = answer.workloads.map(({ source, summary }) => ({ source, message: summary }));
+  if (workloads.length) target.append(listed("Workloads", workloads));
   const kinds = Object.keys(VERDICTS).filter((kind) => answer.pods.some((pod) => verdict(pod) === kind));
   if (kinds.length > 1) target.append(filters(kinds, answer.pods, cards));
   const broken = answer.ignored.filter((part) => part.broken);
-  if (broken.length) target.append(ignored("Objects that cannot be read", broken, "callout denied"));
+  if (broken.length) target.append(listed("Objects that cannot be read", broken, "callout denied"));
   target.append(cards);
   fill(cards, answer.pods);
   const podless = answer.ignored.filter((part) => !part.broken);
-  if (podless.length) target.append(ignored("Objects without pods", podless));
+  if (podless.length) target.append(listed("Objects without pods", podless));
 }
 
 function fill(cards, pods) {
@@ -175,8 +179,8 @@ function splitSwitch(redraw) {
   }
 }
 
-function ignored(title, parts, look = "") {
-  const list = h("ul", { class: `ignored ${look}` });
+function listed(title, parts, look = "") {
+  const list = h("ul", { class: `listed ${look}` });
   const section = h("section", { "aria-label": title }, h("h3", {}, title), list);
   appendLazily(list, parts, (part) => h("li", {}, h("code", {}, part.source), ` ${part.message}`), { first: FIRST, noun: "object" });
   return section;
