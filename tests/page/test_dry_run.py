@@ -158,6 +158,20 @@ def test_asks_for_a_manifest(page: Page, text: str) -> None:
     expect(page.get_by_role("alert")).to_contain_text("expected a manifest, found nothing; paste it")
 
 
+def test_counts_the_pods_of_a_workload(page: Page) -> None:
+    container = "{name: pytorch, image: i, command: [torchrun, train.py]}"
+    role = f"{{replicas: 3, template: {{spec: {{containers: [{container}]}}}}}}"
+    text = (
+        "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: bert, namespace: research}\n"
+        f"spec: {{pytorchReplicaSpecs: {{Master: {role.replace('3', '1')}, Worker: {role}}}}}\n"
+    )
+    judge(page, text)
+    expect(page.get_by_label("Workloads")).to_contain_text(
+        "PyTorchJob/bert 4 pods: 1 rank 0, 3 workers; meets and trains on net1"
+    )
+    expect(page.get_by_label("Rank 0 is missing")).to_have_count(0)
+
+
 def test_names_objects_without_pods(page: Page) -> None:
     judge(page, POD + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n")
     expect(page.get_by_label("Objects without pods")).to_contain_text("ConfigMap/x")

@@ -90,7 +90,8 @@ def command(
 
     \b
     Output:
-      diff   for each pod the decision, a unified diff, what each step did, warnings
+      diff   for each pod the decision, a unified diff, what each step did, warnings;
+             for each workload its pods by role, and where they meet and train
       json   the document that POST /dry-run answers
       patch  a JSON list of {source, namespace, name, allowed, message, patch}, each with a JSON Patch
       pod    a YAML stream of the pods as they leave admission

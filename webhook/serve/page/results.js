@@ -40,7 +40,7 @@ export function showResults(target, answer) {
   target.replaceChildren(h("h2", { id: "results-title", tabindex: "-1" }, headline(answer)));
   target.append(h("p", { class: "stale" }, "This answers what you asked before your last change."));
   const lonely = answer.workloads.flatMap(({ source, warnings }) => warnings.map((message) => ({ source, message })));
-  if (lonely.length) target.append(listed("Pods that wait for nobody", lonely, "callout warned"));
+  if (lonely.length) target.append(listed("Rank 0 is missing", lonely, "callout warned"));
   const workloads = answer.workloads.map(({ source, summary }) => ({ source, message: summary }));
   if (workloads.length) target.append(listed("Workloads", workloads));
   const kinds = Object.keys(VERDICTS).filter((kind) => answer.pods.some((pod) => verdict(pod) === kind));
