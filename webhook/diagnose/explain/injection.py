@@ -126,7 +126,8 @@ def _not_injected(reading: Reading, part: Part, *, some_injected: bool, first_in
         message = f"nothing was injected: label {names.MODE} of namespace {reading.namespace} only observes"
         return Observation(Stage.ADMISSION, "warn", Code.NAMESPACE_OBSERVES, message, pods=pods)
     if not verdict.allowed:
-        message = f"nothing was injected, and today it would be denied: {text}"
+        denied = common_form(verdict.message.removeprefix(f"pod {part.name}: "), part.name)
+        message = f"nothing was injected, and today it would be denied: {denied}"
         return Observation(stage, "fail", Code.POD_DENIED, message, "correct that, then restart the job", pods)
     if verdict.profile and verdict.reason in ("injected", "unchanged"):
         code, why, action = _uncalled(reading, part, first_injected)
