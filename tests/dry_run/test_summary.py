@@ -145,6 +145,12 @@ def test_tells_a_job_that_meets_on_the_pod_network_and_trains_on_the_fabric() ->
     )
     [summary] = DryRun((pod,), ()).workloads
     assert summary.text == f"1 pod: 1 rank 0; meets on the pod network, trains on {NET1}"
+    metadata = {"annotations": {names.CONTAINER: "m", names.STATUS: "{}"}}
+    worker = replace(
+        pod, rendezvous="", system="volcano", after={"metadata": metadata, "spec": {"containers": [own]}}, replicas=3
+    )
+    [both] = DryRun((pod, worker), ()).workloads
+    assert both.text == f"4 pods: 1 rank 0, 3 workers; meets on the pod network, trains on {NET1}"
     [other] = DryRun((pod, replace(pod, job="another")), ()).workloads
     assert other.text == f"2 pods: 2 candidates for rank 0; meets on the pod network, trains on {NET1}"
 
@@ -160,6 +166,27 @@ def test_tells_what_an_observed_namespace_would_get() -> None:
     assert summary.roles == {"rank 0": 1, "worker": 1}
     [summary] = summaries(ray("RayCluster", None), profile=None, namespace="watched")
     assert summary.roles == {"denied": 5}
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [("=net1", "net1"), ("net1", "net1"), ("^lo,docker", "NCCL_SOCKET_IFNAME=^lo,docker"), ("", "")],
+)
+def test_tells_where_a_container_that_chooses_itself_trains(value: str, told: str) -> None:
+    manifest = ray("RayCluster", None)
+    for group in (manifest["spec"]["headGroupSpec"], *manifest["spec"]["workerGroupSpecs"]):
+        own = group["template"]["spec"]["containers"][0]
+        group["template"] = template({**own, "env": [{"name": "NCCL_SOCKET_IFNAME", "value": value}]})
+    [summary] = summaries(manifest)
+    assert summary.trains == told
+
+
+def test_tells_that_pods_on_the_nodes_network_train_there() -> None:
+    manifest = ray("RayCluster", None)
+    for group in (manifest["spec"]["headGroupSpec"], *manifest["spec"]["workerGroupSpecs"]):
+        group["template"]["spec"]["hostNetwork"] = True
+    [summary] = summaries(manifest)
+    assert summary.text == "5 pods, all injected; trains on the node's network"
 
 
 def test_counts_each_group_of_a_leader_worker_set_as_a_job() -> None:

@@ -98,7 +98,7 @@ def _summary(namespace: str, source: str, pods: list[PodResult], published: set[
     keys = {pod.job for pod in first}
     roles: Counter[str] = Counter()
     for pod in pods:
-        roles[_role(pod, several=len(keys) > 1)] += pod.replicas
+        roles[_role(pod, has_first=bool(first), several=len(keys) > 1)] += pod.replicas
     jobs = sum(pod.replicas for pod in first) if len(keys) == 1 else 1
     return Summary(
         source,
@@ -106,12 +106,12 @@ def _summary(namespace: str, source: str, pods: list[PodResult], published: set[
         dict(roles),
         jobs,
         _meets(pods),
-        " and ".join(dict.fromkeys(filter(None, map(_trains, pods)))),
+        _trains(pods),
         tuple(_lonely(pods, published)),
     )
 
 
-def _role(pod: PodResult, *, several: bool) -> str:
+def _role(pod: PodResult, *, has_first: bool, several: bool) -> str:
     if not pod.allowed:
         return _DENIED
     if pod.rendezvous:
@@ -119,37 +119,43 @@ def _role(pod: PodResult, *, several: bool) -> str:
     is_injected = names.STATUS in podspec.annotations(pod.after) or any(
         decision.outcome is Outcome.INJECTED for decision in pod.decisions
     )
-    return _INJECTED if is_injected else _ALONE
+    if not is_injected:
+        return _ALONE
+    return _WORKER if has_first and pod.system else _INJECTED
 
 
 def _meets(pods: Iterable[PodResult]) -> str:
     members = [pod for pod in pods if pod.allowed and pod.rendezvous]
     for pod in members:
         if needs(pod.after):
-            return _network(pod.after)
+            network, interface = _network(pod.after)
+            return f"{interface} of {network}" if interface else network
     return "the pod network" if members else ""
 
 
-def _network(pod: Object) -> str:
-    """Read the annotation of the rendezvous network, ``default/rdma-net@net1/any``."""
+def _network(pod: Object) -> tuple[str, str]:
+    """Read network and interface from the annotation of the rendezvous network, ``default/rdma-net@net1/any``."""
     network, _, rest = podspec.annotations(pod).get(names.RENDEZVOUS_NETWORK, "").partition("@")
-    interface = rest.rpartition("/")[0]
-    return f"{interface} of {network}" if interface else network
+    return network, rest.rpartition("/")[0]
 
 
-def _trains(pod: PodResult) -> str:
-    """Say which interface NCCL takes in the training container; empty where nothing was injected or nothing chooses one."""
-    if not pod.allowed or pod.after == pod.before:
-        return ""
-    if podspec.is_host_network(pod.after):
+def _trains(pods: Iterable[PodResult]) -> str:
+    """Say which interfaces NCCL takes in the training containers; empty where nothing was injected or nothing chooses one."""
+    injected = [pod.after for pod in pods if pod.allowed and pod.after != pod.before]
+    networks = {interface: f"{interface} of {network}" for network, interface in map(_network, injected) if interface}
+    found = dict.fromkeys(filter(None, map(_interface, injected)))
+    return " and ".join(networks.get(interface, interface) for interface in found)
+
+
+def _interface(pod: Object) -> str:
+    if podspec.is_host_network(pod):
         return "the node's network"
-    wanted = podspec.annotations(pod.after).get(names.CONTAINER)
-    for container in podspec.containers(pod.after):
+    wanted = podspec.annotations(pod).get(names.CONTAINER)
+    for container in podspec.containers(pod):
         if container.get("name") == wanted:
-            value = podspec.env_value(container, names.ENV_NCCL_SOCKET_IFNAME)
-            interface = (value or "").removeprefix("=")
-            met = _network(pod.after)
-            return met if interface and met.startswith(f"{interface} of ") else interface
+            value = podspec.env_value(container, names.ENV_NCCL_SOCKET_IFNAME) or ""
+            name = value.removeprefix("=")
+            return name if name.isalnum() or not name else f"{names.ENV_NCCL_SOCKET_IFNAME}={value}"
     return ""
 
 
