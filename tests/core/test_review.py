@@ -278,6 +278,31 @@ def test_all_faults_of_a_pod_are_told_at_once() -> None:
     assert len([warning for warning in observed.warnings if "would be denied" in warning]) == 4
 
 
+def test_all_networks_that_cannot_be_attached_are_told_but_few_of_very_many() -> None:
+    pod = pods.load("pods/volcano-pod-1.yaml")
+    pod["metadata"]["annotations"][names.NETWORKS] = "default/rdma-net,typo,default/other"
+    message = judge(pod).message
+    assert "element 2 names network train/typo, which does not exist" in message
+    assert ". Also: annotation k8s.v1.cni.cncf.io/networks: element 3 names network default/other, " in message
+    asked = []
+
+    class Counting(ObjectsWorld):
+        def network(self, namespace: str, name: str) -> NetworkDefinition | None:
+            asked.append(name)
+            if name == "n3":
+                raise Unavailable("no answer")
+            return super().network(namespace, name)
+
+    pod["metadata"]["annotations"][names.NETWORKS] = ",".join(f"m{index}" for index in range(100))
+    assert len(judge(pod, Counting([namespace("train")])).decisions) == 6
+    assert asked == ["m0", "m1", "m2", "m3", "m4", "rdma-net"]
+    pod["metadata"]["annotations"][names.NETWORKS] = "n1,n2,n3,n4"
+    assert len(judge(pod, Counting([namespace("train")])).decisions) == 3
+    pod["metadata"]["annotations"][names.NETWORKS] = "n3,n1"
+    with pytest.raises(Unavailable):
+        decide(pod, "train", PROFILES, Counting([namespace("train")]))
+
+
 def test_a_fault_of_the_profile_is_told_behind_one_of_the_pod() -> None:
     pod = pods.load("pods/volcano-pod-1.yaml")
     pod["metadata"]["annotations"][names.NETWORKS] = "a/b/c"

@@ -10,6 +10,7 @@ WebhookError
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from webhook.core.model import Reason
@@ -31,6 +32,13 @@ class Denied(WebhookError):
         self.reason = reason
         self.message = message
         self.further: tuple[Denied, ...] = ()
+
+
+def raise_first(faults: Sequence[Denied]) -> None:
+    """Raise the first of the faults of a pod, which carries the others; return where there is none."""
+    if faults:
+        faults[0].further = tuple(faults[1:])
+        raise faults[0]
 
 
 class MalformedReview(WebhookError):

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from webhook.core.draft import Draft
-from webhook.core.errors import Denied
+from webhook.core.errors import Denied, raise_first
 from webhook.core.injection import (
     devices,
     environment,
@@ -61,8 +61,6 @@ def apply(draft: Draft, plan: Plan, version: str) -> list[Decision]:
             decisions += step.inject(draft, plan)
         except Denied as denied:
             faults.append(denied)
-    if faults:
-        faults[0].further = tuple(faults[1:])
-        raise faults[0]
+    raise_first(faults)
     own_keys.write(draft, plan, decisions, version)
     return decisions

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 from webhook.core import names
-from webhook.core.errors import Denied
+from webhook.core.errors import Denied, Unavailable, raise_first
 from webhook.core.model import NetworkDefinition, Reason
 from webhook.core.networks.definition import with_resource_name_keys
 from webhook.core.networks.selection import NetworkElement
@@ -18,6 +18,7 @@ STEP = "networks"
 Lookup: TypeAlias = Callable[[str, str], NetworkDefinition | None]
 """Takes namespace and name; None: does not exist; raises Unavailable where that cannot be known."""
 
+_MOST_FAULTS = 5
 _STANDARD_KEYS = (names.RESOURCE_NAME,)
 _POSSIBLE = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?/[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?")
 """Whatever else an annotation names is never asked of the API server, whose paths it could change: ``../secrets``."""
@@ -56,6 +57,27 @@ class Finder:
         if self._multus.resource_name_keys != _STANDARD_KEYS:
             found = with_resource_name_keys(found, self._multus.resource_name_keys)
         self._known[key] = found
+        return found
+
+    def find_all(self, wanted: Iterable[tuple[NetworkElement, str]]) -> list[NetworkDefinition]:
+        """Return the definition of each element; *wanted* holds elements and where each is written.
+
+        Raises Denied for the first fault, with a few others: each that is absent costs a request to the API server.
+        """
+        found: list[NetworkDefinition] = []
+        faults: list[Denied] = []
+        for element, source in wanted:
+            try:
+                found.append(self.find(element, source))
+            except Denied as denied:
+                faults.append(denied)
+                if len(faults) == _MOST_FAULTS:
+                    break
+            except Unavailable:
+                if not faults:
+                    raise
+                break
+        raise_first(faults)
         return found
 
     def _check_isolation(self, element: NetworkElement, source: str) -> None:

@@ -67,10 +67,9 @@ def resolve_networks(
         texts = {**profile.annotations, **texts}
     default = _find_default(texts, finder)
     own = _read(names.NETWORKS, texts.get(names.NETWORKS) or "", namespace_name, finder)
-    definitions = [
-        finder.find(element, f"annotation {names.NETWORKS}: element {number}")
-        for number, element in enumerate(own.elements, 1)
-    ]
+    definitions = finder.find_all(
+        [(element, f"annotation {names.NETWORKS}: element {number}") for number, element in enumerate(own.elements, 1)]
+    )
     cluster = default[0].interface if default is not None else None
     reserved = [cluster or _CLUSTER_INTERFACE, *map("net{}".format, range(1, multus.default_networks + 1))]
     merged = merge_networks(own.elements, profile, namespace_name, reserved, finder.pod_name)
@@ -80,7 +79,7 @@ def resolve_networks(
         _check_gateways(own.elements, finder)
     added = merged.elements[merged.kept :]
     source = f"profile {profile.name}"
-    definitions += [finder.find(element, source) for element in added]
+    definitions += finder.find_all([(element, source) for element in added])
     attachments = tuple(
         [
             Attachment(
