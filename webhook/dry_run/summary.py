@@ -23,6 +23,7 @@ _INJECTED = "injected"
 _ALONE = "left alone"
 _DENIED = "denied"
 _PLURALS = {_WORKER: "workers", _CANDIDATE: "candidates for rank 0"}
+_MOST_SHOWN = 60
 _NUMBER = re.compile(r"\d+")
 
 
@@ -151,12 +152,12 @@ def _interface(pod: Object) -> str:
     if podspec.is_host_network(pod):
         return "the node's network"
     wanted = podspec.annotations(pod).get(names.CONTAINER)
-    for container in podspec.containers(pod):
-        if container.get("name") == wanted:
-            value = podspec.env_value(container, names.ENV_NCCL_SOCKET_IFNAME) or ""
-            name = value.removeprefix("=")
-            return name if name.isalnum() or not name else f"{names.ENV_NCCL_SOCKET_IFNAME}={value}"
-    return ""
+    training = (container for container in podspec.containers(pod) if container.get("name") == wanted)
+    value = next((podspec.env_value(container, names.ENV_NCCL_SOCKET_IFNAME) for container in training), None) or ""
+    is_choice = value.startswith("^") or "," in value
+    return (
+        f"{names.ENV_NCCL_SOCKET_IFNAME}={value[:_MOST_SHOWN]}" if is_choice else value[:_MOST_SHOWN].removeprefix("=")
+    )
 
 
 def _lonely(pods: list[PodResult], published: set[tuple[str, str]]) -> Iterator[str]:
@@ -178,10 +179,8 @@ def _lonely(pods: list[PodResult], published: set[tuple[str, str]]) -> Iterator[
 
 def _rank_zero(pod: Object) -> str:
     """Read whom the wait step waits for, as it tells it to people."""
-    for container in podspec.init_containers(pod):
-        if container.get("name") == names.WAIT_CONTAINER:
-            return podspec.env_value(container, "FABRIC_INJECTOR_RANK_ZERO") or ""
-    return ""
+    waits = [each for each in podspec.init_containers(pod) if each.get("name") == names.WAIT_CONTAINER]
+    return next(filter(None, (podspec.env_value(wait, "FABRIC_INJECTOR_RANK_ZERO") for wait in waits)), "")
 
 
 def _may_be(pod: PodResult, rank_zero: str) -> bool:

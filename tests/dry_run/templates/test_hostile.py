@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.dry_run.templates.kinds import runtime, train_job
+from tests.dry_run.templates.kinds import ray, runtime, train_job, workload
 from tests.dry_run.templates.test_kinds import SHOWN
 from tests.dry_run.templates.test_pods import CASES
 from webhook.core.errors import InputError
@@ -33,6 +33,13 @@ MANIFESTS: list[list[Object]] = [
     *([manifest] for manifest, _ in CASES.values()),
     *([manifest] for manifest, _ in SHOWN.values()),
     [runtime(torch={}), PATCHED],
+    [runtime(mpi={"runLauncherAsNode": True}), PATCHED],
+    *(
+        [train_job(runtimeRef={"name": name}, trainer={"numNodes": 2})]
+        for name in ("jax-distributed", "mlx-distributed")
+    ),
+    [workload("orchestration.aibrix.ai/v1alpha1", "RayClusterFleet", "f", {"template": ray("RayCluster", None)})],
+    [workload("ray.io/v1", "RayJob", "rj", {"clusterSelector": {"a": "b"}})],
 ]
 VALUES: list[Any] = [
     None,
