@@ -35,6 +35,8 @@ def test_sends_each_pod_to_the_cluster(folder: Path, server: FakeApiServer) -> N
         "rdma-shared",
     )
     assert first["warnings"] == ['say "no"', "twice"]
+    [workload] = json.loads(result.stdout)["workloads"]
+    assert (workload["source"], workload["roles"]) == ("Job/train-t4rcs9x6sv1m", {"worker": 2})
     assert {operation["path"].split("/")[2] for operation in first["patch"]} == {"labels", "annotations"}
     assert "dnsPolicy" not in first["pod"]["spec"]
     assert [(request.method, request.query) for request in server.requests] == [("POST", {"dryRun": "All"})] * 2
