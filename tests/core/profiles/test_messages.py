@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.core.profiles.texts import assert_says, faults
 from webhook.core.errors import ProfilesError
-from webhook.core.profiles import parse_profiles
+from webhook.core.profiles import messages, parse_profiles
+from webhook.core.profiles.json_schema import profiles_schema
 
 FIELD_FAULTS = {
     "unknown-top": ("profile: {}", "profile: is not a field; did you mean profiles?"),
@@ -207,3 +210,18 @@ profiles:
 def test_says_the_same_twice() -> None:
     text = "profiles: {a: {x: 1, y: 2, z: 3, env: {A: 1, B: 2}}}"
     assert faults(text) == faults(text)
+
+
+def test_makes_the_schema_once_however_many_faults(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+
+    def counted() -> dict[str, Any]:
+        made.append(profiles_schema())
+        return made[-1]
+
+    monkeypatch.setattr(messages, "profiles_schema", counted)
+    messages._schema.cache_clear()
+    with pytest.raises(ProfilesError) as caught:
+        parse_profiles("".join(f"unknown{number}: 1\n" for number in range(50)))
+    assert len(caught.value.problems) == 50
+    assert len(made) == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from webhook.core.errors import Problem
@@ -93,7 +94,7 @@ def _text(document: ProfilesDocument, location: Location) -> str:
 
 def _fields_at(location: Location) -> tuple[str, ...]:
     """Return the names of the fields that the file has at *location*."""
-    schema = profiles_schema()
+    schema = _schema()
     here = schema
     for part in location:
         within = here.get("properties", {})
@@ -102,3 +103,9 @@ def _fields_at(location: Location) -> tuple[str, ...]:
         if "$ref" in here:
             here = schema["$defs"][here["$ref"].rpartition("/")[2]]
     return tuple(here["properties"])
+
+
+@cache
+def _schema() -> dict[str, Any]:
+    """Make the schema once: a file may have a fault in each of its lines."""
+    return profiles_schema()
