@@ -86,7 +86,11 @@ is_here() {
 obstacle() { obstacles="$obstacles$(printf '\n  %-28s %s' "$1" "$2")"; }
 
 need_python() {
-  need "$debian_python" "$python" every 'run everything'
+  case $python in
+    .venv/*) need "$debian_python" "$python" every 'run everything' ;;
+    */*) [ -n "$mode" ] || is_here "$python" || obstacle "PYTHON=$python" "there is no such program; name one: make PYTHON=/path/to/python" ;;
+    *) need "$debian_python" "$python" every 'run everything' ;;
+  esac
   [ -z "$mode" ] && is_here "$python" || return 0
   found=$("$python" -c 'import platform; print(platform.python_version())')
   [ "$(number "$found")" -ge "$(number "$1")" ] ||

@@ -110,14 +110,13 @@ def read_documents(text: str, marks: Marks | None = None) -> list[Document]:
     *marks* remembers where values stand. Raises YamlFault with line and column.
     """
     text = text.removeprefix("\ufeff")
-    match = _UNPRINTABLE.search(text)
-    if match:
-        start = match.start()
-        line, column = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
-        raise YamlFault(line, column, f"the character U+{ord(match[0]):04X} is not allowed; remove it")
     is_json = marks is None and text.lstrip()[:1] in ("{", "[")
     documents = _json_documents(text) if is_json else None
     if documents is None:
+        if match := _UNPRINTABLE.search(text):  # which YAML forbids; JSON may hold some of them
+            start = match.start()
+            line, column = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
+            raise YamlFault(line, column, f"the character U+{ord(match[0]):04X} is not allowed; remove it")
         documents = _yaml_documents(text, marks)
     if "\\u" in text or "\\U" in text:
         _check_surrogates(documents)
@@ -157,18 +156,16 @@ def _json_documents(text: str) -> list[Document] | None:
     """Read JSON values one after the other; None where the text is not JSON or repeats a key, so that YAML may judge it."""
     decoder = json.JSONDecoder(parse_float=_finite, object_pairs_hook=_unrepeated)
     documents: list[Document] = []
-    position, nodes, line = 0, 0, 1
+    position, line = 0, 1
     try:
         while (start := _skip_space(text, position)) < len(text):
             line += text.count("\n", position, start)
             value, position = decoder.raw_decode(text, start)
-            nodes += _count(value)
+            _check_json(value)
             documents.append(Document(value, line))
             line += text.count("\n", start, position)
     except (ValueError, RecursionError):
         return None
-    if nodes > MAX_NODES:
-        raise YamlFault(0, 0, f"the input holds {nodes} values; at most {MAX_NODES} are read at once: split it")
     return documents
 
 
@@ -192,12 +189,10 @@ def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return values
 
 
-def _count(value: Any) -> int:
-    """Count the values of a JSON document; raises ValueError where it is too deep, or holds NaN."""
-    count = 0
+def _check_json(value: Any) -> None:
+    """Raise ValueError where a JSON value is too deep, or holds NaN; its values need no count, since JSON does not expand."""
     level = [value]
     for _ in range(MAX_DEPTH + 1):
-        count += len(level)
         below: list[Any] = []
         for node in level:
             if isinstance(node, dict):
@@ -207,7 +202,7 @@ def _count(value: Any) -> int:
             elif isinstance(node, float) and not math.isfinite(node):
                 raise ValueError("not a JSON number")
         if not below:
-            return count
+            return
         level = below
     raise ValueError("too deep")
 
