@@ -334,12 +334,12 @@ def wait_container(before: Object, **tweaks: Any) -> Object:
     return dict(found)
 
 
-def test_the_wait_container_asks_for_no_device_and_pins_no_cpu() -> None:
+def test_the_wait_container_asks_for_no_device() -> None:
     before = pods.load("pods/kubeflow-pytorchjob-1.yaml")
     same = {"cpu": "64", "memory": "256Gi", "nvidia.com/gpu": "8", "rdma/hca": "1"}
     before["spec"]["containers"][0]["resources"] = {"limits": same, "requests": dict(same)}
     found = wait_container(before)
-    expected = {"cpu": "63999m", "memory": "256Gi"}
+    expected = {"cpu": "64", "memory": "256Gi"}
     assert found["resources"] == {"limits": expected, "requests": expected}
     assert {"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"} in found["env"]
     assert found["image"] == before["spec"]["containers"][0]["image"]
@@ -352,9 +352,12 @@ def test_the_wait_container_asks_for_no_device_and_pins_no_cpu() -> None:
         pytest.param({"limits": {"cpu": "4", "memory": "1Gi"}, "requests": {"cpu": "1"}}, id="burstable"),
         pytest.param({"limits": {"cpu": "1"}, "requests": {"cpu": "1"}}, id="no-memory"),
         pytest.param({"requests": {"cpu": "2", "memory": "1Gi"}}, id="no-limits"),
+        pytest.param({"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "1", "memory": "1Gi"}}, id="guaranteed"),
+        pytest.param({"limits": {"cpu": 2, "memory": "1Gi"}}, id="guaranteed-by-default"),
+        pytest.param({"limits": {"cpu": "many", "memory": "1Gi"}}, id="not-a-quantity"),
     ],
 )
-def test_the_wait_container_asks_for_as_much_cpu_where_none_is_pinned(resources: Object) -> None:
+def test_the_wait_container_asks_for_as_much_as_the_training_container(resources: Object) -> None:
     """A LimitRange with a ratio or a minimum that takes the training container takes the wait container too."""
     before = pods.load("pods/kubeflow-pytorchjob-1.yaml")
     before["spec"]["containers"][0]["resources"] = resources
@@ -369,25 +372,6 @@ def test_a_container_of_the_same_name_is_made_to_wait() -> None:
     assert found["command"][3:] == [names.WAIT_CONTAINER, "master-addr"]
     assert "args" not in found
     assert "restartPolicy" not in found
-
-
-@pytest.mark.parametrize(
-    ("cpu", "of_the_wait"),
-    [
-        (1, "999m"),
-        (2, "1999m"),
-        ("2000m", "1999m"),
-        ("1500m", "1500m"),
-        ("0.5", "0.5"),
-        ("1e1", "9999m"),
-        ("0", "0"),
-        ("many", "many"),
-    ],
-)
-def test_the_wait_of_a_guaranteed_pod_asks_for_no_whole_cpu(cpu: object, of_the_wait: object) -> None:
-    before = pods.load("pods/kubeflow-pytorchjob-1.yaml")
-    before["spec"]["containers"][0]["resources"] = {"limits": {"cpu": cpu, "memory": "1Gi"}}
-    assert wait_container(before)["resources"] == {"limits": {"cpu": of_the_wait, "memory": "1Gi"}}
 
 
 def test_the_wait_container_passes_restricted_where_the_training_container_does() -> None:

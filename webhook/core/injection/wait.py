@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from typing import Any
 
 from webhook.core import names, podspec
 from webhook.core.draft import Draft
 from webhook.core.model import Object
 from webhook.core.plan import Plan
-from webhook.core.quantity import format_quantity, parse_quantity
 from webhook.core.workloads.training_pod import Rendezvous
 
 FILES = {
@@ -96,37 +93,17 @@ def _container(training: Object, plan: Plan, rendezvous: Rendezvous, needs: tupl
 
 
 def _resources(training: Object) -> Object:
-    """Copy memory and cpu, so that the pod's QoS class stays; a whole number of cpus less 1m, so that none is pinned for the wait.
+    """Copy memory and cpu: the pod's QoS class stays, and what refuses or takes the training container does so with this one.
 
-    Where no cpu can be pinned, cpu is copied as it is, so that a LimitRange that takes the training container takes the wait too.
-    Source: kubernetes pkg/kubelet/cm/cpumanager/policy_static.go: exclusive cpus only for whole requests of Guaranteed pods.
+    Whole cpus of a Guaranteed pod are pinned once: the kubelet's static policy gives an init container's cpus to the containers that
+    follow. Source: kubernetes pkg/kubelet/cm/cpumanager/policy_static.go, cpusToReuse; run with kubelet 1.36 on one free cpu.
     """
-    copy = _less_than_whole if _is_guaranteed(training) else lambda name, source: source[name]
     resources: Object = {}
     for kind, source in (("limits", podspec.limits(training)), ("requests", podspec.requests(training))):
-        copied = {name: copy(name, source) for name in ("cpu", "memory") if name in source}
+        copied = {name: source[name] for name in ("cpu", "memory") if name in source}
         if copied:
             resources[kind] = copied
     return resources
-
-
-def _is_guaranteed(training: Object) -> bool:
-    """Tell whether the pod may be of the Guaranteed class, for which cpu and memory of each container need equal limit and request."""
-    limits, requests = podspec.limits(training), podspec.requests(training)
-    return all(name in limits and requests.get(name, limits[name]) == limits[name] for name in ("cpu", "memory"))
-
-
-def _less_than_whole(name: str, source: Mapping[str, Any]) -> Any:
-    value = source[name]
-    if name != "cpu":
-        return value
-    if value.__class__ is str and value.isdecimal() and value != "0":
-        return f"{int(value) * 1000 - 1}m"
-    try:
-        cpus = parse_quantity(value)
-    except ValueError:
-        return value
-    return format_quantity(cpus - parse_quantity("1m")) if cpus >= 1 and cpus.denominator == 1 else value
 
 
 def _security_context(training: Object) -> Object:
