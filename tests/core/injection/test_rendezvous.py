@@ -11,11 +11,12 @@ import pytest
 from tests import pods
 from tests.core.builders import attachment, carry_out, outcomes, plan, profile
 from tests.pods import add_env, drop_env, set_command
+from webhook import __version__
 from webhook.core import names
-from webhook.core.errors import Denied
 from webhook.core.injection import rendezvous, wait
 from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.core.plan import Plan
+from webhook.core.profiles import INSTALLED
 from webhook.core.profiles import RendezvousSettings as Settings
 from webhook.core.workloads import TrainingPod, recognise
 
@@ -352,7 +353,9 @@ def test_the_wait_container_asks_for_no_device() -> None:
         pytest.param({"limits": {"cpu": "4", "memory": "1Gi"}, "requests": {"cpu": "1"}}, id="burstable"),
         pytest.param({"limits": {"cpu": "1"}, "requests": {"cpu": "1"}}, id="no-memory"),
         pytest.param({"requests": {"cpu": "2", "memory": "1Gi"}}, id="no-limits"),
-        pytest.param({"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "1", "memory": "1Gi"}}, id="guaranteed"),
+        pytest.param(
+            {"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "1", "memory": "1Gi"}}, id="guaranteed"
+        ),
         pytest.param({"limits": {"cpu": 2, "memory": "1Gi"}}, id="guaranteed-by-default"),
         pytest.param({"limits": {"cpu": "many", "memory": "1Gi"}}, id="not-a-quantity"),
     ],
@@ -402,6 +405,24 @@ def test_a_profile_may_give_the_wait_an_image_of_its_own() -> None:
     assert {"name": "FABRIC_INJECTOR_TIMEOUT", "value": "90"} in found["env"]
 
 
+def test_our_own_image_waits_without_a_shell() -> None:
+    settings = profile(rendezvous=Settings(wait_image=INSTALLED))
+    before = pods.load("pods/kubeflow-pytorchjob-1.yaml")
+    before["spec"]["containers"][0]["imagePullPolicy"] = "Never"
+    pod, _ = meet(before, profile=settings, own_image="registry.example.com/fabric-injector:1")
+    found = pod["spec"]["initContainers"][-1]
+    assert (found["image"], found["command"]) == (
+        "registry.example.com/fabric-injector:1",
+        ["fabric-injector", "wait", "master-addr"],
+    )
+    assert "imagePullPolicy" not in found, "that one is for the image of the training container"
+    assert wait.needs(pod) == ["master-addr"]
+    unknown, decisions = meet(pod, profile=settings)
+    assert unknown == pod, "a dry run, which does not know the image, finds nothing to change"
+    assert outcomes(decisions) == [(Outcome.KEPT, Reason.ALREADY_THERE)]
+    assert wait_container(before, profile=settings)["image"] == f"fabric-injector:{__version__}"
+
+
 def test_the_script_travels_whole() -> None:
     found = wait_container(pods.load("pods/kubeflow-pytorchjob-1.yaml"))
     assert found["command"][:4] == ["sh", "-c", wait.script(), names.WAIT_CONTAINER]
@@ -412,18 +433,6 @@ def test_without_rendezvous_nothing_changes_and_the_reason_is_told() -> None:
     pod, decisions = meet(before)
     assert pod == before
     assert outcomes(decisions) == [(Outcome.SKIPPED, Reason.NO_PROCESS_GROUP)]
-
-
-def test_refuses_a_manifest_saved_from_a_running_pod_where_nobody_would_publish() -> None:
-    pod, _ = meet(pods.load("pods/jobset-1.yaml"))
-    stays = Decision("rendezvous", Outcome.SKIPPED, Reason.DISABLED, "the profile says so")
-    with pytest.raises(Denied) as refused:
-        meet(pod, rendezvous=None, why_no_rendezvous=stays)
-    assert refused.value.message == (
-        "pod train-0: container pytorch: variable MASTER_ADDR waits for an address that is not published here (the profile says so): "
-        "the manifest was saved from a running pod; apply the manifest that it was made from"
-    )
-    assert refused.value.reason is Reason.STALE_MANIFEST
 
 
 @pytest.mark.parametrize(
