@@ -95,7 +95,7 @@ chaos: $(STAMP) ## kill controllers and the API server 50 times while jobs run (
 soak: $(STAMP) ## rotate, roll out and end replicas under load, and count failed admissions (needs Go; about 10 minutes)
 	@$(BIN)/python -m tests.bench.soak
 
-CHART_FILES := $(addprefix manifests/base/,rbac-webhook.yaml admission-policy.yaml service.yaml priority-class.yaml) \
+CHART_FILES := $(addprefix manifests/base/,rbac-webhook.yaml admission-policy.yaml admission-policy-copies.yaml service.yaml priority-class.yaml) \
 	$(wildcard manifests/base/pod-disruption-budget-*.yaml) $(addprefix manifests/components/,cert-manager/issuers.yaml \
 	cert-manager/certificates.yaml prometheus/service-metrics.yaml prometheus/service-monitor.yaml \
 	prometheus-rules/prometheus-rule.yaml grafana-dashboard/fabric-injector.json) $(wildcard manifests/components/network-policy/n*.yaml)

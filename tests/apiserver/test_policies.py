@@ -86,6 +86,7 @@ def limit(api: Client, namespace: str, **limits: Any) -> None:
         pytest.param({"default": {"cpu": "500m", "memory": "512Mi"}}, None, id="defaults"),
         pytest.param({"default": {"cpu": "1"}, "min": {"cpu": "1"}}, None, id="default-is-the-minimum"),
         pytest.param({"min": {"cpu": "4"}}, {"requests": {"cpu": "4"}, "limits": {"cpu": "8"}}, id="minimum"),
+        pytest.param({"min": WHOLE}, {"limits": WHOLE}, id="guaranteed-minimum"),
         pytest.param({"max": WHOLE, "min": {"memory": "1Gi"}}, {"limits": WHOLE}, id="maximum"),
         pytest.param(
             {"maxLimitRequestRatio": {"cpu": "4"}}, {"limits": {"cpu": "4"}, "requests": {"cpu": "1"}}, id="ratio"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 from click.testing import CliRunner
 
 from webhook.cli import main
@@ -21,3 +24,19 @@ def test_lists_every_command_in_one_whole_line() -> None:
         "demo",
     ]
     assert all(line.endswith(".") and not line.endswith("...") for line in listed)
+
+
+def test_runs_the_wait_step_without_listing_it() -> None:
+    result = CliRunner().invoke(main, ["wait", "--help"])
+    assert result.exit_code == 0
+    assert "Wait until each file holds an address" in result.stdout
+
+
+def test_the_wait_step_imports_little() -> None:
+    """It starts in each member of a job, and shares the members' memory limit."""
+    script = "import sys; from webhook.cli import main; main.get_command(None, 'wait'); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    ours = {
+        name for name in done.stdout.split() if name.startswith(("webhook", "certs", "flask", "pydantic", "urllib3"))
+    }
+    assert ours == {"webhook", "webhook.cli", "webhook.cli.wait"}

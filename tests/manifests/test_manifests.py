@@ -39,6 +39,11 @@ def test_runs_the_image_of_this_version(component: str) -> None:
     assert container(component)["image"] == f"fabric-injector:{__version__}"
 
 
+def test_tells_the_webhook_its_own_image() -> None:
+    [variable] = container("webhook")["env"]
+    assert variable == {"name": "FABRIC_INJECTOR_SERVE_IMAGE", "value": container("webhook")["image"]}
+
+
 @pytest.mark.parametrize("component", COMPONENTS)
 def test_gives_options_that_the_command_has_and_ports_that_it_listens_on(component: str) -> None:
     name, *options = container(component)["args"]

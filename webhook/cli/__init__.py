@@ -18,6 +18,8 @@ _COMMANDS = {
     "schema": "Print the JSON Schema of profiles.yaml.",
     "demo": "Show on sample data what a TorchX job becomes, then serve.",
 }
+_WAIT = "wait"
+"""Run by the wait containers alone, and not listed."""
 _ENVIRONMENT_PREFIX = "FABRIC_INJECTOR"
 
 
@@ -28,11 +30,11 @@ class _Commands(click.Group):
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _COMMANDS:
+        if cmd_name not in _COMMANDS and cmd_name != _WAIT:
             return None
         module = import_module(f"webhook.cli.{cmd_name.replace('-', '_')}")
         command: click.Command = module.command
-        command.short_help = _COMMANDS[cmd_name]
+        command.short_help = _COMMANDS.get(cmd_name)
         return command
 
 

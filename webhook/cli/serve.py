@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from certs.handshake import Requirements
+from webhook import __version__
 from webhook.cli.options import (
     FILE,
     Failure,
@@ -65,6 +66,11 @@ QUIET_SECONDS_IN_CLUSTER = 5.0
     "--dry-run-listen", "127.0.0.1:8081", "Where to answer dry runs, over HTTP; keep it on a loopback address."
 )
 @listen_option("--metrics-listen", "0.0.0.0:8080", "Where to answer /metrics, /livez and /readyz, over HTTP.")
+@option(
+    "--image",
+    default=f"fabric-injector:{__version__}",
+    help="Image of this program as nodes pull it: what the wait container runs for profiles with rendezvous.waitImage: installed.",
+)
 @webhook_configuration_option
 def command(
     profiles: Path,
@@ -77,6 +83,7 @@ def command(
     listen: ListenAddress,
     dry_run_listen: ListenAddress,
     metrics_listen: ListenAddress,
+    image: str,
     webhook_configuration: str,
 ) -> None:
     """Answer admission reviews until SIGTERM.
@@ -103,6 +110,7 @@ def command(
         listen=listen,
         dry_run_listen=dry_run_listen,
         metrics_listen=metrics_listen,
+        image=image,
         quiet_seconds=QUIET_SECONDS_IN_CLUSTER if in_cluster else 0.0,
         webhook_configuration=webhook_configuration,
     )

@@ -127,6 +127,14 @@ class Draft:
         self._adopt(value)
         return True
 
+    def remove(self, path: Path, index: int) -> None:
+        """Remove item *index* of the list at *path*."""
+        node, fresh = self._own(path, list)
+        del node[index]
+        self._nodes.clear()
+        if not fresh:
+            self.operations.append({"op": "remove", "path": pointer((*path, index))})
+
     def _record(self, op: str, path: Path, value: Any) -> None:
         self.operations.append({"op": op, "path": pointer(path), "value": value})
 

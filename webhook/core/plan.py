@@ -19,7 +19,7 @@ class Plan(NamedTuple):
     (with no networks in the profile: the first attachment with IPAM). *training_pod* is None for a pod of no known system.
     *rendezvous*: the training pod's, where it is moved to the secondary network; None where not, and *why_no_rendezvous* says why.
     *local_address_everywhere*: c10d would order the ranks differently unless every rank gives its own address. *master*: the published
-    address of rank 0, for a worker of a job that has one already.
+    address of rank 0, for a worker of a job that has one already. *own_image*: this program's image, empty where unknown.
     """
 
     profile: Profile
@@ -36,6 +36,7 @@ class Plan(NamedTuple):
     why_no_rendezvous: Decision | None = None
     local_address_everywhere: bool = False
     master: MasterAddress | None = None
+    own_image: str = ""
 
     @property
     def fabric_resources(self) -> list[str]:

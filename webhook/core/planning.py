@@ -65,6 +65,7 @@ def make_plan(
         why_no_rendezvous=why_none,
         local_address_everywhere=rendezvous is not None and _orders_by_address(pod, profile, networks),
         master=world.master(namespace.name, rendezvous.job) if rendezvous is not None and is_worker else None,
+        own_image=profiles.own_image,
     )
 
 

@@ -11,7 +11,7 @@ from webhook import __version__
 from webhook.core import names, podspec
 from webhook.core.draft import Draft
 from webhook.core.errors import Denied, MalformedReview, Unavailable
-from webhook.core.injection import own_keys, steps
+from webhook.core.injection import copies, own_keys, steps
 from webhook.core.model import Decision, Namespace, Object, Outcome, World
 from webhook.core.planning import Skip, make_plan
 from webhook.core.pod_check import check_pod
@@ -69,13 +69,15 @@ def decide(pod: Object, namespace: str, profiles: Profiles, world: World, *, pro
     try:
         plan = make_plan(pod, space, profiles, world, profile)
         if isinstance(plan, Skip):
+            skipped = (plan.decision, *copies.undo(draft, plan.decision.message))
             own_keys.remove(draft)
             verdict = Verdict(
                 True,
                 draft.pod,
                 draft.operations,
-                (plan.decision,),
+                skipped,
                 plan.decision.reason,
+                warnings=_warnings(skipped),
                 system=plan.system,
                 profile=plan.profile,
             )
@@ -87,7 +89,7 @@ def decide(pod: Object, namespace: str, profiles: Profiles, world: World, *, pro
                 draft.operations,
                 decisions,
                 "injected" if draft.operations else "unchanged",
-                warnings=tuple(printable(each.message) for each in decisions if each.outcome is Outcome.WARNED),
+                warnings=_warnings(decisions),
                 system=plan.training_pod.system if plan.training_pod else "",
                 job=plan.rendezvous.job if plan.rendezvous else "",
                 role=plan.rendezvous.role if plan.rendezvous else "",
@@ -196,6 +198,10 @@ def _look_up(pod: Object, namespace: str, world: World, override: str | None) ->
             raise Unavailable(f"namespace {namespace} is not known yet")
         return Namespace(namespace)
     return space
+
+
+def _warnings(decisions: tuple[Decision, ...]) -> tuple[str, ...]:
+    return tuple(printable(each.message) for each in decisions if each.outcome is Outcome.WARNED)
 
 
 def _observe(verdict: Verdict, pod: Object) -> Verdict:

@@ -43,8 +43,8 @@ log = logging.getLogger(__name__)
 class WebhookSettings:
     """Hold the settings of ``fabric-injector serve``.
 
-    *objects*: files in place of a cluster. *tls_dir* None: a throw-away certificate, for tests and demos. *quiet_seconds* and
-    *client_names*: as in ``process.Service``.
+    *objects*: files in place of a cluster. *tls_dir* None: a throw-away certificate, for tests and demos. *image*: this program's, as
+    nodes pull it. *quiet_seconds* and *client_names*: as in ``process.Service``.
     """
 
     profiles: Path
@@ -55,6 +55,7 @@ class WebhookSettings:
     tls_dir: Path | None = None
     handshake: Requirements = field(default_factory=Requirements)
     client_names: frozenset[str] = frozenset()
+    image: str = ""
     quiet_seconds: float = 0.0
     webhook_configuration: str = names.WEBHOOK_CONFIGURATION
 
@@ -86,7 +87,7 @@ def run(settings: WebhookSettings) -> None:
     """
     logs.configure()
     metrics = WebhookMetrics()
-    profiles = _profiles(settings.profiles, metrics)
+    profiles = _profiles(settings.profiles, settings.image, metrics)
     with ExitStack() as stack:
         sockets = Sockets(
             *(
@@ -131,7 +132,7 @@ def run(settings: WebhookSettings) -> None:
         serve(service, sockets)
 
 
-def _profiles(path: Path, metrics: WebhookMetrics) -> ProfilesFile:
+def _profiles(path: Path, image: str, metrics: WebhookMetrics) -> ProfilesFile:
     def reloaded(profiles: Profiles) -> None:
         metrics.profiles_reloaded("success")
         log.info("profiles reloaded: %s", ", ".join(profiles.profiles))
@@ -142,7 +143,7 @@ def _profiles(path: Path, metrics: WebhookMetrics) -> ProfilesFile:
         for fault in faults:
             log.error("profiles not reloaded, the last good ones stay: %s: %s", path, fault)
 
-    return ProfilesFile(path, on_reload=reloaded, on_error=broken)
+    return ProfilesFile(path, own_image=image, on_reload=reloaded, on_error=broken)
 
 
 def _problems(profiles: ProfilesFile, world: CheckedWorld) -> Mapping[str, str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from webhook.core.errors import InputError, WebhookError
@@ -27,6 +28,7 @@ def read_profiles(path: Path) -> Profiles:
 class ProfilesFile:
     """Hold the profiles of a file; once started, follow its changes in a thread.
 
+    *own_image*: the image of this program, for profiles whose wait step runs it.
     *on_reload* gets each new set of profiles. *on_error* gets, once for each broken content, a ProfilesError with every fault, or
     an InputError where the file cannot be read; the last good profiles stay. Both are called in the thread, and must not raise.
 
@@ -37,6 +39,7 @@ class ProfilesFile:
         self,
         path: Path,
         *,
+        own_image: str = "",
         on_reload: Callable[[Profiles], None] = lambda _: None,
         on_error: Callable[[WebhookError], None] = lambda _: None,
         interval_seconds: float = 1.0,
@@ -48,7 +51,8 @@ class ProfilesFile:
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._judged: bytes | str = _read(path)
-        self._profiles = _parse(self._judged)
+        self._own_image = own_image
+        self._profiles = _parse(self._judged, own_image)
         self._error: WebhookError | None = None
 
     def current(self) -> Profiles:
@@ -90,7 +94,7 @@ class ProfilesFile:
 
     def _judge(self, seen: bytes | str) -> None:
         try:
-            profiles = _parse(seen)
+            profiles = _parse(seen, self._own_image)
         except Exception as error:  # a fault of ours must not end the watch
             self._error = error if isinstance(error, WebhookError) else InputError(f"internal error: {error!r}")
             self._on_error(self._error)
@@ -107,7 +111,7 @@ def _read(path: Path) -> bytes:
         raise InputError(f"profiles file {path}: cannot be read: {error.strerror}") from error
 
 
-def _parse(content: bytes | str) -> Profiles:
+def _parse(content: bytes | str, own_image: str = "") -> Profiles:
     if isinstance(content, str):
         raise InputError(content)
-    return parse_profiles(content)
+    return replace(parse_profiles(content), own_image=own_image)

@@ -19,8 +19,10 @@ INTERFACES = ("net1", "net2", "rail0")
 
 _quantities = st.sampled_from(["0", "1", "2", "8", "1k", "1000m", "4Gi", 1, 3, 2.0, "1500m", "x", "-1", ""])
 _amounts = st.dictionaries(st.sampled_from(RESOURCES), _quantities, max_size=3)
-_paths = st.sampled_from(["/dev/shm", "//dev/shm/", "/dev/./shm", "/etc/podnetinfo", "/etc/podnetinfo/", "/data"])
-_volume_names = st.sampled_from(["dshm", names.SHM_VOLUME, names.POD_INFO_VOLUME, "data"])
+_paths = st.sampled_from(
+    ["/etc/nccl.conf", "/dev/shm", "//dev/shm/", "/dev/./shm", "/etc/podnetinfo", "/etc/podnetinfo/", "/data"]
+)
+_volume_names = st.sampled_from(["dshm", names.SHM_VOLUME, names.POD_INFO_VOLUME, names.NCCL_CONF_VOLUME, "data"])
 _sources = st.sampled_from(
     [
         {"emptyDir": {"medium": "Memory"}},
@@ -78,7 +80,9 @@ def containers(draw: st.DrawFn, name: str) -> Object:
 def pods(draw: st.DrawFn) -> Object:
     """Draw a pod of one to three containers."""
     found = [draw(containers(name)) for name in draw(st.sampled_from([("trainer",), ("side", "trainer", "log")]))]
-    init = st.lists(containers("early") | containers(names.ISTIO_INIT_CONTAINER), max_size=2)
+    init = st.lists(
+        containers("early") | containers(names.WAIT_CONTAINER) | containers(names.ISTIO_INIT_CONTAINER), max_size=2
+    )
     volumes = st.lists(st.builds(lambda name, source: {"name": name, **source}, _volume_names, _sources), max_size=3)
     spec = draw(
         _optional(
@@ -127,6 +131,7 @@ def plans(draw: st.DrawFn, pod: Object) -> Plan:
         ipc_lock=draw(st.booleans()),
         pod_security=draw(st.sampled_from(["deny", "skip", "ignore"])),
         shared_memory=SharedMemory(draw(st.booleans()), limit, draw(st.booleans())),
+        nccl_conf=draw(st.booleans()),
         env=draw(
             st.dictionaries(st.sampled_from(["NCCL_IB_HCA", "NCCL_SOCKET_IFNAME"]), st.sampled_from(["mlx5", "eth0"]))
         ),

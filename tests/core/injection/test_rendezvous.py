@@ -11,11 +11,12 @@ import pytest
 from tests import pods
 from tests.core.builders import attachment, carry_out, outcomes, plan, profile
 from tests.pods import add_env, drop_env, set_command
+from webhook import __version__
 from webhook.core import names
-from webhook.core.errors import Denied
 from webhook.core.injection import rendezvous, wait
 from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.core.plan import Plan
+from webhook.core.profiles import INSTALLED
 from webhook.core.profiles import RendezvousSettings as Settings
 from webhook.core.workloads import TrainingPod, recognise
 
@@ -334,12 +335,12 @@ def wait_container(before: Object, **tweaks: Any) -> Object:
     return dict(found)
 
 
-def test_the_wait_container_asks_for_no_device_and_pins_no_cpu() -> None:
+def test_the_wait_container_asks_for_no_device() -> None:
     before = pods.load("pods/kubeflow-pytorchjob-1.yaml")
     same = {"cpu": "64", "memory": "256Gi", "nvidia.com/gpu": "8", "rdma/hca": "1"}
     before["spec"]["containers"][0]["resources"] = {"limits": same, "requests": dict(same)}
     found = wait_container(before)
-    expected = {"cpu": "63999m", "memory": "256Gi"}
+    expected = {"cpu": "64", "memory": "256Gi"}
     assert found["resources"] == {"limits": expected, "requests": expected}
     assert {"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"} in found["env"]
     assert found["image"] == before["spec"]["containers"][0]["image"]
@@ -352,9 +353,14 @@ def test_the_wait_container_asks_for_no_device_and_pins_no_cpu() -> None:
         pytest.param({"limits": {"cpu": "4", "memory": "1Gi"}, "requests": {"cpu": "1"}}, id="burstable"),
         pytest.param({"limits": {"cpu": "1"}, "requests": {"cpu": "1"}}, id="no-memory"),
         pytest.param({"requests": {"cpu": "2", "memory": "1Gi"}}, id="no-limits"),
+        pytest.param(
+            {"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "1", "memory": "1Gi"}}, id="guaranteed"
+        ),
+        pytest.param({"limits": {"cpu": 2, "memory": "1Gi"}}, id="guaranteed-by-default"),
+        pytest.param({"limits": {"cpu": "many", "memory": "1Gi"}}, id="not-a-quantity"),
     ],
 )
-def test_the_wait_container_asks_for_as_much_cpu_where_none_is_pinned(resources: Object) -> None:
+def test_the_wait_container_asks_for_as_much_as_the_training_container(resources: Object) -> None:
     """A LimitRange with a ratio or a minimum that takes the training container takes the wait container too."""
     before = pods.load("pods/kubeflow-pytorchjob-1.yaml")
     before["spec"]["containers"][0]["resources"] = resources
@@ -369,25 +375,6 @@ def test_a_container_of_the_same_name_is_made_to_wait() -> None:
     assert found["command"][3:] == [names.WAIT_CONTAINER, "master-addr"]
     assert "args" not in found
     assert "restartPolicy" not in found
-
-
-@pytest.mark.parametrize(
-    ("cpu", "of_the_wait"),
-    [
-        (1, "999m"),
-        (2, "1999m"),
-        ("2000m", "1999m"),
-        ("1500m", "1500m"),
-        ("0.5", "0.5"),
-        ("1e1", "9999m"),
-        ("0", "0"),
-        ("many", "many"),
-    ],
-)
-def test_the_wait_of_a_guaranteed_pod_asks_for_no_whole_cpu(cpu: object, of_the_wait: object) -> None:
-    before = pods.load("pods/kubeflow-pytorchjob-1.yaml")
-    before["spec"]["containers"][0]["resources"] = {"limits": {"cpu": cpu, "memory": "1Gi"}}
-    assert wait_container(before)["resources"] == {"limits": {"cpu": of_the_wait, "memory": "1Gi"}}
 
 
 def test_the_wait_container_passes_restricted_where_the_training_container_does() -> None:
@@ -418,6 +405,24 @@ def test_a_profile_may_give_the_wait_an_image_of_its_own() -> None:
     assert {"name": "FABRIC_INJECTOR_TIMEOUT", "value": "90"} in found["env"]
 
 
+def test_our_own_image_waits_without_a_shell() -> None:
+    settings = profile(rendezvous=Settings(wait_image=INSTALLED))
+    before = pods.load("pods/kubeflow-pytorchjob-1.yaml")
+    before["spec"]["containers"][0]["imagePullPolicy"] = "Never"
+    pod, _ = meet(before, profile=settings, own_image="registry.example.com/fabric-injector:1")
+    found = pod["spec"]["initContainers"][-1]
+    assert (found["image"], found["command"]) == (
+        "registry.example.com/fabric-injector:1",
+        ["fabric-injector", "wait", "master-addr"],
+    )
+    assert "imagePullPolicy" not in found, "that one is for the image of the training container"
+    assert wait.needs(pod) == ["master-addr"]
+    unknown, decisions = meet(pod, profile=settings)
+    assert unknown == pod, "a dry run, which does not know the image, finds nothing to change"
+    assert outcomes(decisions) == [(Outcome.KEPT, Reason.ALREADY_THERE)]
+    assert wait_container(before, profile=settings)["image"] == f"fabric-injector:{__version__}"
+
+
 def test_the_script_travels_whole() -> None:
     found = wait_container(pods.load("pods/kubeflow-pytorchjob-1.yaml"))
     assert found["command"][:4] == ["sh", "-c", wait.script(), names.WAIT_CONTAINER]
@@ -428,18 +433,6 @@ def test_without_rendezvous_nothing_changes_and_the_reason_is_told() -> None:
     pod, decisions = meet(before)
     assert pod == before
     assert outcomes(decisions) == [(Outcome.SKIPPED, Reason.NO_PROCESS_GROUP)]
-
-
-def test_refuses_a_manifest_saved_from_a_running_pod_where_nobody_would_publish() -> None:
-    pod, _ = meet(pods.load("pods/jobset-1.yaml"))
-    stays = Decision("rendezvous", Outcome.SKIPPED, Reason.DISABLED, "the profile says so")
-    with pytest.raises(Denied) as refused:
-        meet(pod, rendezvous=None, why_no_rendezvous=stays)
-    assert refused.value.message == (
-        "pod train-0: container pytorch: variable MASTER_ADDR waits for an address that is not published here (the profile says so): "
-        "the manifest was saved from a running pod; apply the manifest that it was made from"
-    )
-    assert refused.value.reason is Reason.STALE_MANIFEST
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,10 @@
-"""The wait script, run for real under every POSIX shell that training images hold."""
+"""The wait step, run for real: the script under every POSIX shell that training images hold, and the program of our own image."""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from webhook.core.injection import wait
 
 SHELLS = [["sh"], ["dash"], ["bash", "--posix"], ["busybox", "ash"]]
+PROGRAM = [sys.executable, "-m", "webhook", "wait"]
 FIB_TRIE = """Main:
   +-- 0.0.0.0/0 3 0 5
      +-- 10.56.217.0/24 2 0 2
@@ -30,7 +32,7 @@ fd0e0011000000000000000000000011 03 40 00 80     net1
 """
 
 
-@pytest.fixture(params=SHELLS, ids=["-".join(shell) for shell in SHELLS])
+@pytest.fixture(params=[*SHELLS, PROGRAM], ids=[*("-".join(shell) for shell in SHELLS), "program"])
 def shell(request: pytest.FixtureRequest) -> list[str]:
     command: list[str] = request.param
     if shutil.which(command[0]) is None:
@@ -59,7 +61,9 @@ class Sandbox:
             "FABRIC_INJECTOR_RANK_ZERO": "bert-master-0",
             "FABRIC_INJECTOR_TERMINATION_LOG": str(self.log),
         }
-        command = [*shell, "-c", wait.script(), "fabric-injector-wait", *needs]
+        command = [*shell, *needs]
+        if shell != PROGRAM:
+            command = [*shell, "-c", wait.script(), "fabric-injector-wait", *needs]
         return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def run(self, shell: list[str], *needs: str) -> int:

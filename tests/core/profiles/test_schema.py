@@ -42,6 +42,7 @@ FIELDS: dict[str, Any] = {
     "sharedMemory.limitExisting": False,
     "env": {},
     "annotations": {},
+    "ncclConf": False,
     "container": None,
     "nodeSelector": {},
     "podInfo": {"hugepages": False, "labels": False, "annotations": False},

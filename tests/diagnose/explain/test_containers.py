@@ -15,7 +15,7 @@ NO_SHELL = (
     "failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start "
     'container process: exec: "sh": executable file not found in $PATH: unknown'
 )
-NO_SHELL_ACTION = "its image has no sh: set rendezvous.waitImage of the profile to one that has, then restart the job"
+NO_SHELL_ACTION = "its image has no sh: set rendezvous.waitImage of the profile to installed, then restart the job"
 CRASHING = {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 5m0s"}}
 
 

@@ -15,8 +15,7 @@ from collections.abc import Iterable
 
 from webhook.core import names, podspec
 from webhook.core.draft import Draft
-from webhook.core.errors import Denied
-from webhook.core.injection import wait
+from webhook.core.injection import copies, wait
 from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.core.plan import Plan
 from webhook.core.workloads.addresses import Variables
@@ -28,18 +27,17 @@ from webhook.core.workloads.training_pod import Rendezvous
 STEP = "rendezvous"
 _HELPER = f"$({names.ENV_MASTER_HOST})"
 """Stands for the address inside a longer value, ``tcp://ADDRESS:29500``: a fieldRef can only be a whole value."""
-_PUBLISHED = f"metadata.annotations['{names.PREFIX}"
 
 
 def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     """Point the pod's address variables at rank 0's secondary address, and make the pod wait for it.
 
-    Raises Denied for a pod whose variables an earlier injection bound to addresses that nobody will publish now.
+    Raises Denied for a copy of an injected pod that nobody will publish an address for and that cannot do without.
     """
     rendezvous, why_none = plan.rendezvous, plan.why_no_rendezvous
     if rendezvous is None or plan.rendezvous_network is None:
-        _refuse_stale(draft, plan)
-        return (why_none,) if why_none is not None else ()
+        undone = copies.undo(draft, why_none.message if why_none is not None else "no rendezvous")
+        return (*((why_none,) if why_none is not None else ()), *undone)
     before = len(draft.operations)
     is_master = rendezvous.role == "master"
     keeps_name = _why_name_stays(draft, plan) if is_master else ""
@@ -75,29 +73,6 @@ def _field_entry(variable: str, annotation: str) -> Object:
     """Write an environment entry that takes its value from one of the pod's annotations."""
     path = f"metadata.annotations['{annotation}']"
     return {"name": variable, "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": path}}}
-
-
-def _is_published(entry: Object) -> bool:
-    """Tell whether fabric-injector publishes the value of an environment entry."""
-    source = entry.get("valueFrom")
-    if not source:
-        return False
-    path = (source.get("fieldRef") or {}).get("fieldPath") or ""
-    return path.startswith(_PUBLISHED)
-
-
-def _refuse_stale(draft: Draft, plan: Plan) -> None:
-    why = plan.why_no_rendezvous.message if plan.why_no_rendezvous else "no rendezvous"
-    for container in podspec.containers(draft.pod):
-        for entry in podspec.env(container):
-            if _is_published(entry):
-                raise Denied(
-                    STEP,
-                    Reason.STALE_MANIFEST,
-                    f"pod {plan.pod_name}: container {container.get('name')}: variable {entry.get('name')} waits for an address that "
-                    f"is not published here ({why}): the manifest was saved from a running pod; "
-                    "apply the manifest that it was made from",
-                )
 
 
 def _rewrite(draft: Draft, index: int, rendezvous: Rendezvous, *, is_training: bool) -> bool:
@@ -155,12 +130,12 @@ def _rewrite(draft: Draft, index: int, rendezvous: Rendezvous, *, is_training: b
 
 def _is_given(entry: Object, by_flags: frozenset[str]) -> bool:
     """Tell whether a rendezvous option takes the variable; not the pod's own name or address, which serve other ends too."""
-    return entry["name"] in by_flags and (not entry.get("valueFrom") or _is_published(entry))
+    return entry["name"] in by_flags and (not entry.get("valueFrom") or wait.is_published(entry))
 
 
 def _form(variables: Variables, entry: Object, rendezvous: Rendezvous) -> str | None:
     """Return what the entry becomes: ``""`` for the address itself, a value around the helper, None where it stays."""
-    if entry["name"] in rendezvous.variables or _is_published(entry):
+    if entry["name"] in rendezvous.variables or wait.is_published(entry):
         return ""
     value = entry.get("value") or ""
     if _HELPER in value:
@@ -197,7 +172,7 @@ def _why_name_stays(draft: Draft, plan: Plan) -> str:
         return f"profile {plan.profile.name} says rankZero: name"
     container = draft.pod["spec"]["containers"][plan.container]
     entries = podspec.env(container)
-    if any(entry["name"] != "PET_LOCAL_ADDR" and _is_published(entry) for entry in entries):
+    if any(entry["name"] != "PET_LOCAL_ADDR" and wait.is_published(entry) for entry in entries):
         return ""  # an earlier pass has moved them
     if reason := why_own_name_is_needed(container):
         return reason
@@ -231,7 +206,7 @@ def _set_local_address(draft: Draft, plan: Plan) -> bool:
     container = draft.pod["spec"]["containers"][plan.container]
     for entry in podspec.env(container):
         if entry.get("name") == "PET_LOCAL_ADDR":
-            return _is_published(entry)
+            return wait.is_published(entry)
     if podspec.mentions(container, "--local-addr", "--local_addr"):
         return False
     draft.append(("spec", "containers", plan.container, "env"), _field_entry("PET_LOCAL_ADDR", names.LOCAL_ADDR))

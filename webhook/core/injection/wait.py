@@ -1,17 +1,19 @@
-"""Add the wait container: an init container that waits until the published addresses are there, in a downward-API volume."""
+"""Add the wait container: an init container that waits until the published addresses are there, in a downward-API volume.
+
+For the profiles that ask for it, the same container writes /etc/nccl.conf, see nccl_conf.py.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from typing import Any
 
+from webhook import __version__
 from webhook.core import names, podspec
 from webhook.core.draft import Draft
 from webhook.core.model import Object
 from webhook.core.plan import Plan
-from webhook.core.quantity import format_quantity, parse_quantity
+from webhook.core.profiles import INSTALLED
 from webhook.core.workloads.training_pod import Rendezvous
 
 FILES = {
@@ -23,43 +25,89 @@ FILES = {
     )
 }
 """The files that the wait step can wait for, each with the annotation that it shows."""
+_PUBLISHED = f"metadata.annotations['{names.PREFIX}"
 _INHERITED = ("runAsUser", "runAsGroup", "runAsNonRoot", "seLinuxOptions", "seccompProfile", "appArmorProfile")
 _DEFAULT_MODE = 420
+_OWN_PROGRAM = ("fabric-injector", "wait")
+"""What our own image runs in place of the script, ``fabric-injector wait NEED…``; it needs no shell."""
 _NEEDS_AT = 4
 """Place of the first need in the command: ``sh -c SCRIPT NAME NEED…``."""
 
 
 @cache
-def script() -> str:
-    """Return the shell script of the wait step, without its comments."""
-    text = files("webhook.core.injection").joinpath("wait.sh").read_text(encoding="ascii")
+def script(name: str = "wait.sh") -> str:
+    """Return a shell script of this folder, without its comments."""
+    text = files("webhook.core.injection").joinpath(name).read_text(encoding="ascii")
     return "".join(line for line in text.splitlines(keepends=True) if not line.lstrip().startswith("#"))
 
 
-def ensure(draft: Draft, plan: Plan, rendezvous: Rendezvous, needs: tuple[str, ...]) -> None:
-    """Make the pod wait for the files in *needs*, ``("master-addr", "local-addr:own")``; a container that is there is not moved."""
-    _ensure_volume(draft)
+def ensure(
+    draft: Draft, plan: Plan, rendezvous: Rendezvous | None, needs: tuple[str, ...], nccl_conf: str | None = None
+) -> None:
+    """Make the pod wait for the files in *needs*, ``("master-addr", "local-addr:own")``; a container that is there is not moved.
+
+    *nccl_conf*: the lines of /etc/nccl.conf that the container writes; None leaves them as they are, for the step that knows.
+    """
+    index = _find(draft.pod)
+    existing = podspec.init_containers(draft.pod)[index] if index is not None else {}
+    if nccl_conf is None:
+        nccl_conf = podspec.env_value(existing, names.ENV_NCCL_CONF) or ""
+    if needs:
+        _ensure_volume(draft)
     training = draft.pod["spec"]["containers"][plan.container]
-    wanted = _container(training, plan, rendezvous, needs)
-    for index, container in enumerate(podspec.init_containers(draft.pod)):
-        if container.get("name") == names.WAIT_CONTAINER:
-            path = ("spec", "initContainers", index)
-            for key in ("image", "command", "env"):
-                draft.set_key(path, key, wanted[key])
-            if not any(mount.get("name") == names.WAIT_VOLUME for mount in podspec.mounts(container)):
-                draft.append((*path, "volumeMounts"), wanted["volumeMounts"][0])
-            for key in ("args", "restartPolicy"):  # with either, one of the user's own would not wait
-                draft.remove_key(path, key)
-            return
-    draft.append(("spec", "initContainers"), wanted)
+    wanted = _container(training, plan, rendezvous, needs, nccl_conf)
+    if index is None:
+        draft.append(("spec", "initContainers"), wanted)
+        return
+    path = ("spec", "initContainers", index)
+    if plan.profile.rendezvous.wait_image == INSTALLED and not plan.own_image:
+        wanted["image"] = existing.get("image")  # only the webhook knows it, which was here before
+    for key in ("image", "command", "env"):
+        draft.set_key(path, key, wanted[key])
+    there = [mount.get("name") for mount in podspec.mounts(existing)]
+    for mount in wanted["volumeMounts"]:
+        if mount["name"] not in there:
+            draft.append((*path, "volumeMounts"), mount)
+    for key in ("args", "restartPolicy"):  # with either, one of the user's own would not wait
+        draft.remove_key(path, key)
+
+
+def remove(draft: Draft) -> None:
+    """Remove the wait container, and the volume of the addresses unless another container mounts it."""
+    while (index := _find(draft.pod)) is not None:
+        draft.remove(("spec", "initContainers"), index)
+    remove_volume(draft, names.WAIT_VOLUME)
+
+
+def remove_volume(draft: Draft, name: str) -> None:
+    """Remove the volume *name* unless a container mounts it."""
+    everyone = (*podspec.containers(draft.pod), *podspec.init_containers(draft.pod))
+    if any(mount.get("name") == name for container in everyone for mount in podspec.mounts(container)):
+        return
+    for index, volume in reversed([*enumerate(podspec.volumes(draft.pod))]):
+        if volume.get("name") == name:
+            draft.remove(("spec", "volumes"), index)
 
 
 def needs(pod: Object) -> list[str]:
     """Return what the wait container was told to wait for, ``["master-addr", "local-addr:own"]``; empty where there is none."""
-    for container in podspec.init_containers(pod):
+    if (index := _find(pod)) is None:
+        return []
+    command = podspec.init_containers(pod)[index].get("command") or []
+    return command[len(_OWN_PROGRAM) if (*command[:2],) == _OWN_PROGRAM else _NEEDS_AT :]
+
+
+def is_published(entry: Object) -> bool:
+    """Tell whether fabric-injector publishes the value of an environment entry."""
+    path = ((entry.get("valueFrom") or {}).get("fieldRef") or {}).get("fieldPath") or ""
+    return path.startswith(_PUBLISHED)
+
+
+def _find(pod: Object) -> int | None:
+    for index, container in enumerate(podspec.init_containers(pod)):
         if container.get("name") == names.WAIT_CONTAINER:
-            return (container.get("command") or [])[_NEEDS_AT:]
-    return []
+            return index
+    return None
 
 
 def _ensure_volume(draft: Draft) -> None:
@@ -72,61 +120,60 @@ def _ensure_volume(draft: Draft) -> None:
     draft.append(("spec", "volumes"), volume)
 
 
-def _container(training: Object, plan: Plan, rendezvous: Rendezvous, needs: tuple[str, ...]) -> Object:
+def _container(
+    training: Object, plan: Plan, rendezvous: Rendezvous | None, needs: tuple[str, ...], nccl_conf: str
+) -> Object:
     settings = plan.profile.rendezvous
+    image, command = settings.wait_image or training.get("image"), _command(needs, nccl_conf)
+    if settings.wait_image == INSTALLED:
+        image, command = plan.own_image or f"fabric-injector:{__version__}", [*_OWN_PROGRAM, *needs]
+    variables = {"NVIDIA_VISIBLE_DEVICES": "void"}
+    if rendezvous is not None:
+        variables = {
+            "FABRIC_INJECTOR_JOB": rendezvous.job,
+            "FABRIC_INJECTOR_RANK_ZERO": rendezvous.rank_zero,
+            "FABRIC_INJECTOR_TIMEOUT": str(settings.timeout_seconds),
+            **variables,
+        }
+    mounts = []
+    if needs:
+        mounts.append({"name": names.WAIT_VOLUME, "mountPath": names.WAIT_MOUNT_PATH, "readOnly": True})
+    if nccl_conf:
+        variables[names.ENV_NCCL_CONF] = nccl_conf
+        mounts.append({"name": names.NCCL_CONF_VOLUME, "mountPath": names.NCCL_CONF_WRITE_PATH})
     container: Object = {
         "name": names.WAIT_CONTAINER,
-        "image": settings.wait_image or training.get("image"),
-        "command": ["sh", "-c", script(), names.WAIT_CONTAINER, *needs],
-        "env": [
-            {"name": "FABRIC_INJECTOR_JOB", "value": rendezvous.job},
-            {"name": "FABRIC_INJECTOR_RANK_ZERO", "value": rendezvous.rank_zero},
-            {"name": "FABRIC_INJECTOR_TIMEOUT", "value": str(settings.timeout_seconds)},
-            {"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"},
-        ],
+        "image": image,
+        "command": command,
+        "env": [{"name": name, "value": value} for name, value in variables.items()],
         "resources": _resources(training),
         "securityContext": _security_context(training),
         "terminationMessagePath": "/dev/termination-log",
         "terminationMessagePolicy": "FallbackToLogsOnError",
-        "volumeMounts": [{"name": names.WAIT_VOLUME, "mountPath": names.WAIT_MOUNT_PATH, "readOnly": True}],
+        "volumeMounts": mounts,
     }
     if (policy := training.get("imagePullPolicy")) and not settings.wait_image:
         container["imagePullPolicy"] = policy
     return container
 
 
-def _resources(training: Object) -> Object:
-    """Copy memory and cpu, so that the pod's QoS class stays; a whole number of cpus less 1m, so that none is pinned for the wait.
+def _command(needs: tuple[str, ...], nccl_conf: str) -> list[str]:
+    scripts = (script("nccl_conf.sh") if nccl_conf else "", script() if needs else "")
+    return ["sh", "-c", "".join(scripts), names.WAIT_CONTAINER, *needs]
 
-    Where no cpu can be pinned, cpu is copied as it is, so that a LimitRange that takes the training container takes the wait too.
-    Source: kubernetes pkg/kubelet/cm/cpumanager/policy_static.go: exclusive cpus only for whole requests of Guaranteed pods.
+
+def _resources(training: Object) -> Object:
+    """Copy memory and cpu: the pod's QoS class stays, and what refuses or takes the training container does so with this one.
+
+    Whole cpus of a Guaranteed pod are pinned once: the kubelet's static policy gives an init container's cpus to the containers that
+    follow. Source: kubernetes pkg/kubelet/cm/cpumanager/policy_static.go, cpusToReuse; run with kubelet 1.36 on one free cpu.
     """
-    copy = _less_than_whole if _is_guaranteed(training) else lambda name, source: source[name]
     resources: Object = {}
     for kind, source in (("limits", podspec.limits(training)), ("requests", podspec.requests(training))):
-        copied = {name: copy(name, source) for name in ("cpu", "memory") if name in source}
+        copied = {name: source[name] for name in ("cpu", "memory") if name in source}
         if copied:
             resources[kind] = copied
     return resources
-
-
-def _is_guaranteed(training: Object) -> bool:
-    """Tell whether the pod may be of the Guaranteed class, for which cpu and memory of each container need equal limit and request."""
-    limits, requests = podspec.limits(training), podspec.requests(training)
-    return all(name in limits and requests.get(name, limits[name]) == limits[name] for name in ("cpu", "memory"))
-
-
-def _less_than_whole(name: str, source: Mapping[str, Any]) -> Any:
-    value = source[name]
-    if name != "cpu":
-        return value
-    if value.__class__ is str and value.isdecimal() and value != "0":
-        return f"{int(value) * 1000 - 1}m"
-    try:
-        cpus = parse_quantity(value)
-    except ValueError:
-        return value
-    return format_quantity(cpus - parse_quantity("1m")) if cpus >= 1 and cpus.denominator == 1 else value
 
 
 def _security_context(training: Object) -> Object:

@@ -1,5 +1,6 @@
 """Describe fabrics: what an admin writes in profiles.yaml. `profile` defines each field, `load` reads the file."""
 
+from webhook.core.profiles.field_types import INSTALLED
 from webhook.core.profiles.json_schema import profiles_schema
 from webhook.core.profiles.load import parse_profiles
 from webhook.core.profiles.profile import (
@@ -13,6 +14,7 @@ from webhook.core.profiles.profile import (
 )
 
 __all__ = [
+    "INSTALLED",
     "Multus",
     "PodInfo",
     "Profile",

@@ -20,6 +20,8 @@ from webhook.core.quantity import parse_quantity
 
 NONE = "none"
 """Written for "no value" where a field's table says so."""
+INSTALLED = "installed"
+"""Written as waitImage for the image of fabric-injector itself."""
 MAX_AMOUNT = (2**63 - 1) // 1000
 """The API server counts devices in thousandths. Source: k8s.io/kubernetes pkg/apis/core/validation ValidateResourceQuantityValue."""
 _MAX_SIZE = 2**63 - 1
@@ -141,9 +143,11 @@ def _check_duration(value: Any) -> int:
 
 
 def _check_image(value: Any) -> Any:
-    """Accept an image reference, or ``none``."""
+    """Accept an image reference, ``installed``, or ``none``."""
     if isinstance(value, str) and (len(value.split()) != 1 or value != value.strip() or not value.isprintable()):
-        raise refused(value, "write an image reference without spaces, such as docker.io/library/busybox:1.37, or none")
+        raise refused(
+            value, "write an image reference without spaces, such as docker.io/library/busybox:1.37, installed, or none"
+        )
     return None if value == NONE else value
 
 

@@ -185,7 +185,10 @@ class RendezvousSettings(_Section):
     ] = 1800
     wait_image: Annotated[
         Image,
-        Field(description="Image of the wait container, with a POSIX sh; none: the training container's."),
+        Field(
+            description="Image of the wait container, with a POSIX sh; none: the training container's; installed: that of "
+            "fabric-injector itself, for training images without a shell."
+        ),
     ] = None
     rank_zero: Annotated[
         Literal["address", "name"],
@@ -255,6 +258,13 @@ class Profile(_Section):
             examples=[{"v1.multus-cni.io/default-network": "fabric/primary"}],
         ),
     ] = field(default_factory=_nothing)
+    nccl_conf: Annotated[
+        Flag,
+        Field(
+            description="Write NCCL's variables to /etc/nccl.conf too, before the image's own lines: for ranks that inherit no "
+            "variable (MPI, Slurm, ssh). A mount hides the image's file, so the wait step copies it; not with rendezvous.waitImage."
+        ),
+    ] = False
     container: Annotated[
         Name | None,
         Field(
@@ -325,6 +335,8 @@ class Profiles(_Section):
         AfterValidator(_name_each),
         Field(description="Profiles by name: the value of the namespace's label."),
     ] = field(default_factory=_nothing)
+    own_image: NotInFile[str] = ""
+    """Image of fabric-injector itself, for ``waitImage: installed``; known to the webhook alone."""
     with_pod_labels: tuple[Profile, ...] = field(init=False, compare=False, repr=False)
     """The profiles that pods choose by other labels than our own; most files have none."""
 

@@ -25,7 +25,7 @@ _CANNOT_START = {
     "CrashLoopBackOff": "",
 }
 _NO_SHELL = re.compile(r'exec: "?(?:/bin/)?sh"?: .*(?:not found|no such file)', re.IGNORECASE | re.DOTALL)
-_SHELL_ACTION = "its image has no sh: set rendezvous.waitImage of the profile to one that has, then restart the job"
+_SHELL_ACTION = "its image has no sh: set rendezvous.waitImage of the profile to installed, then restart the job"
 _MEMORY_ACTION = "raise the container's memory limit, or let it use less: what is written to /dev/shm counts too"
 _POD_FAILED = {
     "UnexpectedAdmissionError": "look at the device plugin on the node: it could not give what the scheduler had counted on",

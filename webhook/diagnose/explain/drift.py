@@ -55,8 +55,13 @@ def differences(part: Part, profile: Profile | None) -> Iterator[str]:
             return
         yield "no address would be published to it: " + _within_parentheses(verdict.message)
         return
+    stale = [each for each in verdict.decisions if each.reason is Reason.STALE_MANIFEST]
     if profile is None:
-        yield "nothing would be injected: " + "; ".join(each.message for each in verdict.decisions)
+        told = [each.message for each in verdict.decisions if each not in stale]
+        yield "nothing would be injected: " + "; ".join(told)
+        return
+    if stale:
+        yield "no address would be published to it: " + _within_parentheses(stale[0].message)
         return
     if status.get("profile") not in (None, profile.name):
         yield f"profile {profile.name} in place of {status['profile']}"

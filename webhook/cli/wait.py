@@ -1,0 +1,116 @@
+"""Wait for published addresses: ``fabric-injector wait``, what wait.sh does, for pods whose image has no shell.
+
+Imports little: it starts in each member of a job.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+_PAUSE_SECONDS = 0.2
+_TIME_IS_UP = 75
+
+
+@click.command("wait", hidden=True)
+@click.argument("needs", metavar="FILE[:own]...", nargs=-1)
+def command(needs: tuple[str, ...]) -> None:
+    """Wait until each file holds an address; an :own address counts only once it is on an interface here.
+
+    The injected wait container runs it, with rendezvous.waitImage: installed. Exit status 75: the time is up, or file wait-ends says
+    why no address will come.
+    """
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: sys.exit(143))
+    job = os.environ.get("FABRIC_INJECTOR_JOB") or "unknown"
+    limit = int(os.environ.get("FABRIC_INJECTOR_TIMEOUT") or 1800)
+    waiting = _Wait()
+    click.echo(f"fabric-injector-wait: job {job}: waiting for {' '.join(needs)}")
+    start = time.monotonic()
+    while missing := waiting.first_missing(needs):
+        if cause := waiting.line("wait-ends"):
+            _give_up(cause)
+        if time.monotonic() - start >= limit:
+            rank_zero = os.environ.get("FABRIC_INJECTOR_RANK_ZERO") or ""
+            _give_up(
+                f"{missing[0]} of job {job} {missing[1]} after {limit} s. Look at the Events of its rank-0 pod {rank_zero}, "
+                "at that pod's network-status annotation, and at the fabric-injector controller."
+            )
+        time.sleep(_PAUSE_SECONDS)
+    _leave(waiting.line("master-addr"))
+
+
+class _Wait:
+    """Read the published addresses, and those of this pod."""
+
+    def __init__(self) -> None:
+        self._folder = Path(os.environ.get("FABRIC_INJECTOR_DIR") or "/etc/fabric-injector")
+        self._net = Path(os.environ.get("FABRIC_INJECTOR_PROC_NET") or "/proc/net")
+        self._told = False
+
+    def line(self, file: str) -> str:
+        """Return the first line of a file; empty where there is none."""
+        try:
+            return (self._folder / file).read_text(encoding="utf-8", errors="replace").partition("\n")[0].strip()
+        except OSError:
+            return ""
+
+    def first_missing(self, needs: tuple[str, ...]) -> tuple[str, str] | None:
+        """Return the first file without an address that counts, and why it does not; None where all are there."""
+        for need in needs:
+            file, _, own = need.partition(":")
+            address = self.line(file)
+            if not address:
+                return file, "was not published"
+            if own and not self._is_here(address):
+                return file, f"is {address}, which is on no interface of this pod,"
+        return None
+
+    def _is_here(self, address: str) -> bool:
+        name = "if_inet6" if ":" in address else "fib_trie"
+        try:
+            table = (self._net / name).read_text(encoding="ascii")
+        except OSError:
+            if not self._told:
+                message = f"cannot read {self._net / name}: not checked that the address is on an interface here"
+                click.echo(f"fabric-injector-wait: {message}", err=True)
+            self._told = True
+            return True
+        if ":" in address:
+            return _hexadecimal(address) in [line.split(" ")[0] for line in table.splitlines()]
+        seen = ""
+        for words in map(str.split, table.splitlines()):
+            if words[:1] == ["|--"]:
+                seen = words[1]
+            elif seen == address and words[:3] == ["/32", "host", "LOCAL"]:
+                return True
+        return False
+
+
+def _hexadecimal(address: str) -> str:
+    """Write an IPv6 address as /proc/net/if_inet6 does; what is not an address stands there nowhere."""
+    try:
+        return ipaddress.IPv6Address(address).packed.hex()
+    except ValueError:
+        return address
+
+
+def _give_up(why: str) -> NoReturn:
+    text = f"fabric-injector: {why}"
+    click.echo(text, err=True)
+    _leave(text)
+    sys.exit(_TIME_IS_UP)
+
+
+def _leave(text: str) -> None:
+    """Write the last words, which the pod's status shows."""
+    with contextlib.suppress(OSError):  # the kubelet then takes the end of the log for them
+        Path(os.environ.get("FABRIC_INJECTOR_TERMINATION_LOG") or "/dev/termination-log").write_text(f"{text}\n")

@@ -1,0 +1,71 @@
+"""Undo in a copy of an injected pod what would wait in vain: a saved manifest, or what ``kubectl debug --copy-to`` makes.
+
+A copy has the wait container and variables that take published addresses. Where no rendezvous is planned for it, for instance because
+its labels are gone, nobody would publish them, and it would never start.
+"""
+
+from __future__ import annotations
+
+from webhook.core import names, podspec
+from webhook.core.draft import Draft
+from webhook.core.errors import Denied
+from webhook.core.injection import nccl_conf, wait
+from webhook.core.model import Decision, Object, Outcome, Reason
+from webhook.core.workloads.addresses import Variables
+
+STEP = "rendezvous"
+
+
+def undo(draft: Draft, why: str) -> tuple[Decision, ...]:
+    """Remove the wait container and the published variables of a pod for which no rendezvous is planned, *why* says the reason.
+
+    A variable of an address gets rank 0's name back where the pod still holds that. Returns a warning, nothing for a pod that is not a
+    copy. Raises Denied where another text of the container refers to a variable that cannot be given a value.
+    """
+    restored, removed = [], []
+    waits = bool(wait.needs(draft.pod))
+    for index, container in enumerate(podspec.containers(draft.pod)):
+        published = [each for each in enumerate(podspec.env(container)) if wait.is_published(each[1])]
+        name = _rank_zero(draft.pod, container) if published else ""
+        path = ("spec", "containers", index, "env")
+        for position, entry in reversed(published):
+            if name and entry["name"] != "PET_LOCAL_ADDR":
+                draft.replace(path, position, {"name": entry["name"], "value": name})
+                restored.append(entry["name"])
+            elif _is_referred_to(container, entry["name"]):
+                raise Denied(STEP, Reason.STALE_MANIFEST, _refused(draft.pod, container, entry["name"], why))
+            else:
+                draft.remove(path, position)
+                removed.append(entry["name"])
+    if not (waits or restored or removed):
+        return ()
+    if waits:
+        nccl_conf.remove(draft)
+        wait.remove(draft)
+    told = ["its wait step is removed"] if waits else []
+    for listed, what in ((restored, "again holds rank 0's name"), (removed, "is removed")):
+        told += [f"{variable} {what}" for variable in sorted(set(listed))]
+    message = (
+        f"pod {podspec.display_name(draft.pod)} is a copy of an injected pod, for which no address is published here ({why}): "
+        f"{', '.join(told)}"
+    )
+    return (Decision(STEP, Outcome.WARNED, Reason.STALE_MANIFEST, message),)
+
+
+def _rank_zero(pod: Object, container: Object) -> str:
+    """Return the name that the injection remembered; empty where it knew none."""
+    remembered = [entry for entry in podspec.env(container) if entry["name"] == names.ENV_MASTER_NAME]
+    return Variables(pod, container).text(remembered[-1]) or "" if remembered else ""
+
+
+def _is_referred_to(container: Object, variable: str) -> bool:
+    reference = f"$({variable})"
+    values = [entry.get("value") or "" for entry in podspec.env(container)]
+    return any(reference in text for text in (*values, *podspec.argv(container)))
+
+
+def _refused(pod: Object, container: Object, variable: str, why: str) -> str:
+    return (
+        f"pod {podspec.display_name(pod)}: container {container.get('name')}: variable {variable} waits for an address that "
+        f"is not published here ({why}): the manifest was saved from a running pod; apply the manifest that it was made from"
+    )
