@@ -69,7 +69,8 @@ def test_kubectl_debug_makes_a_pod_that_starts(
     config = control_plane.kubeconfig(tmp_path / "config")
     command = [str(binary("kubectl")), "--kubeconfig", str(config), "-n", where, "debug", before["metadata"]["name"]]
     command += ["--copy-to=copy", "--container=pytorch", "--attach=false", "--", "sleep", "1d"]
-    done = subprocess.run(command, env={"PATH": os.environ["PATH"]}, capture_output=True, text=True, timeout=60)
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}  # kubectl keeps what it discovers there
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert "is a copy of an injected pod" in done.stderr
     copy = api.expect("GET", f"/api/v1/namespaces/{where}/pods/copy")
