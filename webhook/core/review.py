@@ -76,6 +76,7 @@ def decide(pod: Object, namespace: str, profiles: Profiles, world: World, *, pro
                 draft.operations,
                 (plan.decision,),
                 plan.decision.reason,
+                warnings=_warnings((plan.decision,)),
                 system=plan.system,
                 profile=plan.profile,
             )
@@ -87,7 +88,7 @@ def decide(pod: Object, namespace: str, profiles: Profiles, world: World, *, pro
                 draft.operations,
                 decisions,
                 "injected" if draft.operations else "unchanged",
-                warnings=tuple(printable(each.message) for each in decisions if each.outcome is Outcome.WARNED),
+                warnings=_warnings(decisions),
                 system=plan.training_pod.system if plan.training_pod else "",
                 job=plan.rendezvous.job if plan.rendezvous else "",
                 role=plan.rendezvous.role if plan.rendezvous else "",
@@ -196,6 +197,10 @@ def _look_up(pod: Object, namespace: str, world: World, override: str | None) ->
             raise Unavailable(f"namespace {namespace} is not known yet")
         return Namespace(namespace)
     return space
+
+
+def _warnings(decisions: tuple[Decision, ...]) -> tuple[str, ...]:
+    return tuple(printable(each.message) for each in decisions if each.outcome is Outcome.WARNED)
 
 
 def _observe(verdict: Verdict, pod: Object) -> Verdict:
