@@ -94,7 +94,7 @@ def of_group(name: str, hostname: str | None) -> Object:
     pod["metadata"]["name"] = name
     if hostname is not None:
         pod["spec"]["hostname"] = hostname
-    return pods.add_env(pod, "MASTER_ADDR", "grp-0.grp")
+    return pods.add_env(pods.set_command(pod, "torchrun", "t.py"), "MASTER_ADDR", "grp-0.grp")
 
 
 @pytest.mark.parametrize("profile", ["any", "IPv6", "six", "name"])

@@ -23,7 +23,6 @@ PINNED = {
     "ROTATE": "fabric-injector.io/rotate",
     "TLS_SECRET": "fabric-injector-tls",
     "WEBHOOK_CONFIGURATION": "zz-fabric-injector",
-    "ENV_MASTER_HOST": "FABRIC_INJECTOR_MASTER_HOST",
     "ENV_MASTER_NAME": "FABRIC_INJECTOR_MASTER_NAME",
 }
 

@@ -228,6 +228,68 @@ def test_a_pod_of_no_system_is_injected_where_it_or_the_profile_asks() -> None:
         assert names.JOB not in verdict.pod["metadata"]["labels"]
 
 
+def on_gpus(pod: Object, *command: str, resource: str = "nvidia.com/gpu") -> Object:
+    pod["spec"]["containers"][0]["resources"] = {"limits": {resource: "8"}}
+    return pods.set_command(pod, *command)
+
+
+def test_a_pod_that_looks_like_training_and_is_left_alone_is_warned_of() -> None:
+    verdict = judge(on_gpus(plain(), "torchrun", "--nnodes=2", "t.py"))
+    assert (verdict.reason, verdict.operations) == (Reason.UNKNOWN_SYSTEM, [])
+    assert verdict.warnings == (
+        "a plain pod, of no training system that is known, though it asks for nvidia.com/gpu and starts a launcher; label the pod "
+        "fabric-injector.io/profile=shared to inject it all the same, or fabric-injector.io/profile=none to leave it without this "
+        "warning",
+    )
+    assert respond(review(on_gpus(plain(), "mpirun", "t")))["warnings"]
+
+
+@pytest.mark.parametrize(
+    "pod",
+    [
+        on_gpus(plain(), "python", "t.py"),
+        on_gpus(plain(), "torchrun", "--standalone", "t.py"),
+        on_gpus(plain(), "torchrun", "--nnodes=2", "t.py", resource="google.com/tpu"),
+        pods.set_command(plain(), "torchrun", "--nnodes=2", "t.py"),
+        pods.load("pods/mpijob-launcher.yaml"),
+    ],
+    ids=["no-launcher", "one-node", "tpu", "no-accelerator", "role"],
+)
+def test_other_pods_that_are_left_alone_are_not_warned_of(pod: Object) -> None:
+    verdict = judge(pod)
+    assert (verdict.operations, verdict.warnings) == ([], ())
+
+
+def test_a_pod_on_tpus_is_injected_only_where_it_asks_itself() -> None:
+    for pod in (plain(), pods.load("pods/jobset-1.yaml")):
+        on_gpus(pod, "python", "t.py", resource="google.com/tpu")
+        message = skipped(judge(pod, world(profile="everything")), Reason.TPU)
+        assert "google.com/tpu" in message
+        pod["metadata"]["labels"][names.PROFILE] = "shared"
+        verdict = judge(pod)
+        assert verdict.reason == "injected"
+        assert names.JOB not in verdict.pod["metadata"]["labels"]
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ("default/rdma-net", "injected"),
+        ('[{"name": "other"}, {"name": "rdma-net", "namespace": "default"}]', "injected"),
+        ("rdma-net", Reason.UNKNOWN_SYSTEM),
+        ("default/other", Reason.UNKNOWN_SYSTEM),
+        ("a/b/c", Reason.UNKNOWN_SYSTEM),
+    ],
+)
+def test_a_pod_whose_own_annotation_names_the_profiles_network_is_completed(value: str, reason: str) -> None:
+    pod = plain()
+    pod["metadata"]["annotations"] = {names.NETWORKS: value}
+    verdict = judge(pod, world(network("train/other")))
+    assert verdict.reason == reason
+    if reason == "injected":
+        assert verdict.pod["spec"]["containers"][0]["resources"]["limits"] == {"rdma/hca": "1"}
+
+
 def test_pods_that_can_never_work_are_denied_with_what_to_do() -> None:
     torchx = pods.load("pods/volcano-pod-1.yaml")
     message = denied(judge(torchx, world(profile="typo")), Reason.UNKNOWN_PROFILE)

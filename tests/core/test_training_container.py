@@ -48,6 +48,20 @@ def _pod(*found: Object, annotation: str | None = None, **spec: Any) -> Object:
             id="the-systems-name-absent",
         ),
         pytest.param(
+            _pod(_one("log"), _one("b", command=["torchrun", "t.py"])),
+            PLAIN,
+            TORCH,
+            (1, "it starts a torch launcher"),
+            id="a-launcher",
+        ),
+        pytest.param(
+            _pod(_one("a", command=["torchrun", "t.py"]), _one("pytorch")),
+            PLAIN,
+            TORCH,
+            (1, "kubeflow-pytorchjob names its training container so"),
+            id="the-systems-name-before-a-launcher",
+        ),
+        pytest.param(
             _pod(_one("pytorch"), _one("b", resources=GPU)),
             PLAIN,
             TORCH,

@@ -22,7 +22,7 @@ FABRICS: dict[str, tuple[str, dict[str, str], dict[str, str]]] = {
 MADE_OF = {"MacvlanNetwork", "HostDeviceNetwork", "IPoIBNetwork", "SriovNetwork"}
 """Kinds of which the operators make a NetworkAttachmentDefinition of the same name."""
 JOBS = {
-    "torchx": ("torchx", "VC_TRAIN_0_HOSTS"),
+    "torchx": ("torchx", "MASTER_ADDR"),
     "pytorchjob": ("pytorchjob", "MASTER_ADDR"),
     "jobset": ("jobset", "MASTER_ADDR"),
 }

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("webhook", "controller")
 
 DEVICES_OF_A_POD = {"nvidia.com/gpu": "8", "rdma/rdma_shared_device_a": "1"}
 ADDRESS_VARIABLES = {
-    "torchx": (("PET_LOCAL_ADDR", "MASTER_ADDR"), ("VC_TRAINER_0_HOSTS", "MASTER_ADDR")),
+    "torchx": (("PET_LOCAL_ADDR", "MASTER_ADDR"), ("MASTER_ADDR",)),
     "pytorchjob": (("MASTER_ADDR", "PET_MASTER_ADDR", "PET_LOCAL_ADDR"), ("MASTER_ADDR", "PET_MASTER_ADDR")),
     "jobset": (("MASTER_ADDR", "PET_LOCAL_ADDR"), ("MASTER_ADDR",)),
 }
@@ -63,7 +63,7 @@ def test_without_injection_the_same_job_trains_on_the_pod_network(api: Client, n
 def test_a_job_named_bert_meets_on_a_fabric_of_ipv6_alone(
     api: Client, namespace: NamespaceFactory, system: str
 ) -> None:
-    """Addresses with colons before a port; and c10d orders nodes by text, where the name bert comes before fd00::."""
+    """c10d orders nodes by text, where the name bert comes before fd00::."""
     pods = jobs.start(api, system, namespace("ipv6"), "bert")
     reports = [pod.report() for pod in pods]
     address = pods[0].fabric_address()
@@ -79,15 +79,15 @@ def test_a_job_named_bert_meets_on_a_fabric_of_ipv6_alone(
         assert report.pod.annotation(names.MASTER_HOST) == f"[{address}]"
         assert_on_the_fabric(report)
     if system == "torchx":
-        assert reports[1].environment["VC_TRAINER_0_HOSTS"] == f"[{address}]"
+        assert reports[1].environment["VC_TRAINER_0_HOSTS"] == "bert-trainer-0-0.bert", "the endpoint stays a name"
     else:
         assert zero is reports[0]
 
 
-def test_a_node_hosts_the_c10d_store_at_an_address_that_is_not_its_name(
+def test_a_job_that_meets_at_the_name_of_its_c10d_host_trains_at_rank_zeros_address(
     api: Client, namespace: NamespaceFactory
 ) -> None:
-    """Every node of `--rdzv_endpoint=$MASTER_ADDR:29500` is given the same secondary address; rank 0 is told that it is the host."""
+    """`--rdzv_endpoint=$MASTER_ADDR:29500` stays a name, and torchrun's ranks are given the address that rank 0 gives for its own."""
     command = ["sh", "-c", "torchrun --rdzv_backend=c10d --rdzv_endpoint=$MASTER_ADDR:29500 --nnodes=2 train.py"]
     pods = jobs.start_pods(api, [*jobs.pytorchjob(command=command)], namespace("rdma-shared"))
     for rank, report in enumerate([pod.report() for pod in pods]):

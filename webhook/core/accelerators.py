@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from webhook.core.model import Object
-from webhook.core.podspec import limits, requests
+from webhook.core.podspec import containers, limits, requests
 
 _BY_DOMAIN = re.compile(
     r"(?:gpu|npu)\.[^/]+/(?!.*monitoring)"  # gpu.intel.com/i915; i915_monitoring sees all devices and computes on none
@@ -19,6 +19,7 @@ _BY_DOMAIN = re.compile(
 _BY_NAME = re.compile(
     r"[^/]+/(?:[psvq]?gpu|mig-|[scdq]px_nps|gaudi|neuron|[ntpx]pu|v?mlu|[dg]cu|ascend|vcuda|qaic)", re.IGNORECASE
 )
+_TPU = re.compile(r"google\.com/tpu|cloud-tpus\.google\.com/", re.IGNORECASE)
 _FABRIC = re.compile(
     r"rdma|roce|sriov|vlan|hostdev|hca|(?:^|[^a-z])(?:nic|vf|net|eth|ib|rail)s?(?:[^a-z]|$)", re.IGNORECASE
 )
@@ -35,6 +36,17 @@ def is_accelerator(resource: str) -> bool:
     if _BY_NAME.match(resource):
         return not _FABRIC.search(resource) or bool(_BY_DOMAIN.match(resource))
     return bool(_BY_DOMAIN.match(resource))
+
+
+def find_pod_accelerator(pod: Object) -> str | None:
+    """Return the first accelerator that a container of the pod asks for."""
+    return next(filter(None, map(find_accelerator, containers(pod))), None)
+
+
+def find_tpu(pod: Object) -> str | None:
+    """Return the TPU resource that a container asks for, ``google.com/tpu``."""
+    asked = (name for each in containers(pod) for found in (limits(each), requests(each)) for name in found)
+    return next((name for name in asked if "tpu" in name and _TPU.match(name)), None)
 
 
 def find_accelerator(container: Object) -> str | None:

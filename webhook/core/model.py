@@ -39,6 +39,7 @@ class Reason(StrEnum):
     NAMESPACE_NOT_ALLOWED = "namespace-not-allowed"
     NOT_TRAINING = "not-training"
     ROLE = "role"
+    TPU = "tpu"
     NOT_A_POD = "not-a-pod"
 
     BAD_NETWORKS = "bad-networks"

@@ -77,8 +77,6 @@ ISTIO_INIT_CONTAINER = "istio-init"
 ISTIO_PROXY_CONTAINER = "istio-proxy"
 """Container or sidecar (Istio): the proxy."""
 
-ENV_MASTER_HOST = "FABRIC_INJECTOR_MASTER_HOST"
-"""Variable (webhook), first in env: master-host, for use inside other values and arguments."""
 ENV_MASTER_NAME = "FABRIC_INJECTOR_MASTER_NAME"
 """Variable (webhook): the address that the operator or user had written, so that a later pass finds the same rank 0."""
 ENV_NCCL_CONF = "FABRIC_INJECTOR_NCCL_CONF"

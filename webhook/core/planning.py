@@ -6,13 +6,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from webhook.core import names, podspec
+from webhook.core.accelerators import find_pod_accelerator
 from webhook.core.errors import Denied
 from webhook.core.model import Decision, Namespace, Object, Outcome, Reason, World
 from webhook.core.networks import ResolvedNetworks, resolve_networks
+from webhook.core.networks.annotation import parse_networks
 from webhook.core.plan import Plan
 from webhook.core.profiles import Profile, Profiles
 from webhook.core.training_container import choose_container
 from webhook.core.workloads import NotTraining, TrainingPod, recognise
+from webhook.core.workloads.launchers import run_on_one_node, shows_launcher
 
 STEP = "profile"
 _RENDEZVOUS = "rendezvous"
@@ -38,9 +41,8 @@ def make_plan(
     if isinstance(profile, Skip):
         return profile
     recognised = recognise(pod)
-    if isinstance(recognised, NotTraining) and profile.pods != "all" and not _asks_itself(pod, profile):
-        how = f"label the pod {names.PROFILE}={profile.name} to inject it all the same"
-        return _skip(recognised.reason, f"{recognised.message}; {how}", recognised.system, profile.name)
+    if isinstance(recognised, NotTraining) and not _is_wanted(pod, profile, namespace, recognised):
+        return _leave(pod, profile, recognised)
     if not podspec.containers(pod):
         return _skip(Reason.INVALID_POD, "the pod has no containers", recognised.system, profile.name)
     training_pod = recognised if isinstance(recognised, TrainingPod) else None
@@ -117,9 +119,38 @@ def _chosen_by_labels(pod: Object, candidates: Iterable[Profile]) -> Profile | N
     return best
 
 
-def _asks_itself(pod: Object, profile: Profile) -> bool:
+def _is_wanted(pod: Object, profile: Profile, namespace: Namespace, recognised: NotTraining) -> bool:
+    """Tell whether the user, or the admin for all pods, asks for the injection of a pod that is not known to train."""
     labels = podspec.labels(pod)
-    return bool(labels.get(names.PROFILE)) or profile.is_chosen_by(labels)
+    if labels.get(names.PROFILE):
+        return True
+    if recognised.reason is Reason.TPU:
+        return False
+    return profile.pods == "all" or profile.is_chosen_by(labels) or _names_network(pod, profile, namespace)
+
+
+def _names_network(pod: Object, profile: Profile, namespace: Namespace) -> bool:
+    """Tell whether the pod's own annotation names a network of the profile: such a pod is completed, whatever made it."""
+    try:
+        named = parse_networks(podspec.annotations(pod).get(names.NETWORKS) or "", namespace.name).elements
+    except ValueError:
+        return False
+    ours = {(one.namespace or namespace.name, one.name) for one in profile.networks}
+    return any((one.namespace, one.name) in ours for one in named)
+
+
+def _leave(pod: Object, profile: Profile, recognised: NotTraining) -> Skip:
+    """Skip a pod that is not known to train; with a warning where it looks as if it did."""
+    how = f"label the pod {names.PROFILE}={profile.name} to inject it all the same"
+    containers = podspec.containers(pod)
+    accelerator = find_pod_accelerator(pod) if recognised.reason not in (Reason.ROLE, Reason.TPU) else None
+    if accelerator is None or not any(map(shows_launcher, containers)) or run_on_one_node(containers):
+        return _skip(recognised.reason, f"{recognised.message}; {how}", recognised.system, profile.name)
+    message = (
+        f"{recognised.message}, though it asks for {accelerator} and starts a launcher; {how}, "
+        f"or {names.PROFILE}={names.PROFILE_NONE} to leave it without this warning"
+    )
+    return Skip(Decision(STEP, Outcome.WARNED, recognised.reason, message), recognised.system, profile.name)
 
 
 def _skip(reason: Reason, message: str, system: str = "", profile: str = "") -> Skip:

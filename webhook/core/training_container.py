@@ -10,6 +10,7 @@ from webhook.core.errors import Denied
 from webhook.core.model import Object, Reason
 from webhook.core.podspec import claims, containers, display_name, init_containers
 from webhook.core.profiles import Profile
+from webhook.core.workloads.launchers import shows_torch_launcher
 from webhook.core.workloads.training_pod import TrainingPod
 
 STEP = "container"
@@ -22,7 +23,8 @@ def choose_container(pod: Object, profile: Profile, training_pod: TrainingPod | 
     """Return the training container's index in ``spec.containers``, and why it is that one.
 
     Precedence: the pod's annotation; the profile; the first that asks for an accelerator or has resource claims; the one that
-    the training system calls its own; the first that is not a known proxy. Init containers and sidecars never.
+    the training system calls its own; the first that starts a torch launcher; the first that is not a known proxy. Init containers
+    and sidecars never.
 
     Raises Denied where the annotation names a container that is not there.
     """
@@ -44,6 +46,10 @@ def choose_container(pod: Object, profile: Profile, training_pod: TrainingPod | 
             return index, f"it asks for {accelerator}"
     if training_pod and training_pod.container and (index := _index(found, training_pod.container)) is not None:
         return index, f"{training_pod.system} names its training container so"
+    if len(found) > 1:
+        for index, container in enumerate(found):
+            if shows_torch_launcher(container):
+                return index, "it starts a torch launcher"
     for index, container in enumerate(found):
         if container.get("name") not in _PROXIES:
             return index, "it is the first container"

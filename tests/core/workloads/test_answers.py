@@ -12,8 +12,12 @@ from webhook.core.model import Object
 from webhook.core.workloads import TrainingPod, recognise
 
 ALONE = "its ranks need no network to meet"
+REPLICA_TYPE = "training.kubeflow.org/replica-type"
 GROUPLESS = "no-process-group: "
-LEADERLESS = "not-training: no variable or argument of this"
+LEADERLESS = (
+    "no-master: no variable names the job's rank 0: the job meets on the pod network and trains on the secondary one"
+)
+SHOWS_NOTHING = "asks for an accelerator, but shows no launcher and no variable that says where ranks meet"
 
 
 def labelled(pod: Object, **labels: str) -> Object:
@@ -21,12 +25,25 @@ def labelled(pod: Object, **labels: str) -> Object:
     return pod
 
 
-def bare(name: str) -> Object:
-    """Load a pod without variables and command."""
+def silent(name: str) -> Object:
+    """Load a pod without variables, with a command that says nothing; its accelerators stay."""
     pod = pods.load(name)
     for container in pod["spec"]["containers"]:
         container["env"] = []
     return set_command(pod, "sleep", "infinity")
+
+
+def bare(name: str) -> Object:
+    """Load a pod without variables, accelerators and command."""
+    pod = silent(name)
+    for container in pod["spec"]["containers"]:
+        container["resources"] = {}
+    return pod
+
+
+def asking(pod: Object, resource: str) -> Object:
+    pod["spec"]["containers"][0]["resources"] = {"limits": {resource: "4"}}
+    return pod
 
 
 def running(name: str, *command: str) -> Object:
@@ -88,9 +105,9 @@ MEMBERS: dict[str, tuple[Callable[[], Object], str]] = {
         lambda: plain({"app.kubernetes.io/name": "slurmd", "nodeset.slinky.slurm.net/pod-name": "gpu-0"}),
         GROUPLESS + "Slurm sets MASTER_ADDR for each of its jobs",
     ),
-    "leaderworkerset None": (group_of_one, f"single-node: the group has one pod: {ALONE}"),
+    "leaderworkerset None": (group_of_one, f"single-node: the job runs on one node: {ALONE}"),
     "torch-on-k8s torch": (
-        lambda: running("pods/torch-on-k8s-0.yaml", "torchrun", "--standalone", "train.py"),
+        lambda: add_env(pods.load("pods/torch-on-k8s-0.yaml"), "PET_NNODES", "1"),
         f"single-node: the job runs on one node: {ALONE}",
     ),
     "kubedl pytorch": (
@@ -101,32 +118,24 @@ MEMBERS: dict[str, tuple[Callable[[], Object], str]] = {
         lambda: addressed("pods/kubeflow-pytorchjob-1.yaml", "10.0.0.9"),
         "user-value: MASTER_ADDR names 10.0.0.9, which is not a pod of this job: the user's own address is kept",
     ),
-    "pytorchjob pytorch, by an option": (
-        lambda: running("pods/kubeflow-pytorchjob-1.yaml", "torchrun", "--rdzv-endpoint=10.0.0.9:29500", "t.py"),
-        "user-value: --rdzv_endpoint names 10.0.0.9, which is not a pod of this job: the user's own address is kept",
-    ),
     "trainjob node, without torch": (
         lambda: indexed(bare("pods/kubeflow-trainer-1.yaml"), "DMLC_TASK_ID"),
         GROUPLESS + "the TrainJob's runtime names no torch address of rank 0",
     ),
     "trainjob node, without address": (
         lambda: drop_env(pods.load("pods/kubeflow-trainer-1.yaml"), "PET_MASTER_ADDR"),
-        "no-master: no variable or argument names the job's rank 0",
+        LEADERLESS,
     ),
     "trainjob node, torchrun without variables": (
         lambda: set_command(indexed(bare("pods/kubeflow-trainer-1.yaml"), "PET_NODE_RANK"), "torchrun", "train.py"),
-        "no-master: no variable or argument names the job's rank 0",
-    ),
-    "trainjob node, at etcd": (
-        lambda: running("pods/kubeflow-trainer-1.yaml", "torchrun", "--rdzv_backend=etcd", "train.py"),
-        "no-master: the job meets at an etcd server, not at rank 0",
+        GROUPLESS + "the TrainJob's runtime names no torch address of rank 0",
     ),
     "torchx train-0, on one node": (
         lambda: running("pods/volcano-pod-0.yaml", "torchrun", "--nnodes", "1", "train.py"),
         f"single-node: the app runs on one node: {ALONE}",
     ),
-    "torchx train-0": (
-        lambda: running("pods/volcano-pod-0.yaml", "echo", "hello"),
+    "torchx train-1": (
+        lambda: running("pods/volcano-pod-1.yaml", "echo", "hello"),
         GROUPLESS + "the command of role 'train' does not name the address of rank 0",
     ),
     "torchx plain, of no role": (
@@ -168,35 +177,63 @@ OTHERS: dict[str, tuple[Callable[[], Object], str]] = {
         "role: the AIMaster is not a rank of the job",
     ),
     "raycluster": (lambda: plain({"ray.io/cluster": "rc"}), "role: the Ray submitter runs no rank of the job"),
+    "kubeflow": (
+        lambda: owned(labelled(bare("pods/kubeflow-pytorchjob-1.yaml"), **{REPLICA_TYPE: "ps"}), "TFJob"),
+        "role: the parameter server asks for no accelerator: it is not a rank of the job",
+    ),
+    "kubedl, of an MPIJob": (
+        lambda: owned(labelled(bare("pods/kubedl-pytorchjob-1.yaml"), **{"replica-type": "Launcher"}), "MPIJob"),
+        "role: the MPI launcher asks for no accelerator: it is not a rank of the job",
+    ),
+    "raycluster, its head": (
+        lambda: bare("pods/raycluster-head.yaml"),
+        "role: the Ray head asks for no accelerator: it only manages the workers",
+    ),
+    "pytorchjob, on TPUs": (
+        lambda: asking(pods.load("pods/kubeflow-pytorchjob-1.yaml"), "google.com/tpu"),
+        "tpu: the pod asks for google.com/tpu: TPUs have a network of their own",
+    ),
+    ", on TPUs": (
+        lambda: asking(plain(), "cloud-tpus.google.com/v3"),
+        "tpu: the pod asks for cloud-tpus.google.com/v3: TPUs have a network of their own",
+    ),
     "jobset, whose role and container are both node": (
         lambda: bare("pods/kubeflow-trainer-1.yaml"),
-        f"{LEADERLESS} JobSet's pod names a pod of llama as rank 0",
+        "not-training: this pod of JobSet llama asks for no accelerator and starts no torch launcher",
     ),
-    "jobset": (lambda: bare("pods/jobset-1.yaml"), f"{LEADERLESS} JobSet's pod names a pod of ddp as rank 0"),
-    "job": (lambda: bare("pods/indexed-job-1.yaml"), f"{LEADERLESS} Job's pod names a pod of ddp as rank 0"),
+    "jobset": (lambda: silent("pods/jobset-1.yaml"), f"not-training: this pod of JobSet ddp {SHOWS_NOTHING}"),
+    "job": (lambda: silent("pods/indexed-job-1.yaml"), f"not-training: this pod of Job ddp {SHOWS_NOTHING}"),
+    "job, without accelerator": (
+        lambda: bare("pods/indexed-job-1.yaml"),
+        "not-training: this pod of Job ddp asks for no accelerator and starts no torch launcher",
+    ),
+    "job, without accelerator and address": (
+        lambda: set_command(bare("pods/indexed-job-1.yaml"), "torchrun", "train.py"),
+        "not-training: this pod of Job ddp asks for no accelerator, and no variable names a pod of the job as rank 0",
+    ),
     "job, not indexed": (
         lambda: plain({"batch.kubernetes.io/job-name": "ddp"}),
         "not-training: Job ddp is not indexed: its pods have no rank",
     ),
     "statefulset": (
-        lambda: bare("pods/statefulset-1.yaml"),
-        f"{LEADERLESS} StatefulSet's pod names a pod of ddp as rank 0",
+        lambda: silent("pods/statefulset-1.yaml"),
+        f"not-training: this pod of StatefulSet ddp {SHOWS_NOTHING}",
     ),
     "leaderworkerset": (
-        lambda: bare("pods/lws-1.yaml"),
-        f"{LEADERLESS} LeaderWorkerSet's pod names a leader of mnmt",
+        lambda: silent("pods/lws-1.yaml"),
+        f"not-training: this pod of LeaderWorkerSet mnmt {SHOWS_NOTHING}",
     ),
     "volcano": (
-        lambda: bare("pods/volcano-pytorch-1.yaml"),
-        f"{LEADERLESS} Volcano Job's pod names a pod of bert as rank 0",
+        lambda: silent("pods/volcano-pytorch-1.yaml"),
+        f"not-training: this pod of Volcano Job bert {SHOWS_NOTHING}",
     ),
     "kueue-pod-group": (
-        lambda: plain({"kueue.x-k8s.io/pod-group-name": "ddp"}),
-        f"{LEADERLESS} pod names a pod of group ddp as rank 0",
+        lambda: asking(plain({"kueue.x-k8s.io/pod-group-name": "ddp"}), "nvidia.com/gpu"),
+        f"not-training: this pod of pod group ddp {SHOWS_NOTHING}",
     ),
     "jobset, of no template": (
-        lambda: plain({"jobset.sigs.k8s.io/jobset-name": "ddp"}),
-        f"{LEADERLESS} JobSet's pod names a pod of ddp as rank 0",
+        lambda: asking(plain({"jobset.sigs.k8s.io/jobset-name": "ddp"}), "amd.com/gpu"),
+        f"not-training: this pod of JobSet ddp {SHOWS_NOTHING}",
     ),
     ", of a JobSet's template alone": (
         lambda: plain(

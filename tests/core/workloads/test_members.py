@@ -10,14 +10,19 @@ from tests import pods
 from tests.pods import add_env, drop_env, set_command
 from webhook.core import names
 from webhook.core.model import Object, Reason
-from webhook.core.workloads import NotTraining, Rendezvous, TrainingPod, recognise
+from webhook.core.workloads import Rendezvous, TrainingPod, recognise
+
+
+def member(pod: Object) -> TrainingPod:
+    found = recognise(pod)
+    assert isinstance(found, TrainingPod), found
+    return found
 
 
 def rendezvous(pod: Object) -> Rendezvous:
-    found = recognise(pod)
-    assert isinstance(found, TrainingPod), found
-    assert found.rendezvous is not None, found
-    return found.rendezvous
+    found = member(pod).rendezvous
+    assert found is not None, member(pod)
+    return found
 
 
 def one_job(master: Object, worker: Object) -> None:
@@ -46,18 +51,15 @@ SPELLINGS: dict[str, Callable[[Object, str], Object]] = {
     ),
     "domain-hidden": lambda pod, host: add_env(pod, "MASTER_ADDR", f"{host}.$(DOMAIN)"),
     "port-hidden": lambda pod, host: add_env(pod, "RDZV_ENDPOINT", f"{host}:$(PORT)"),
-    "option": lambda pod, host: set_command(pod, "torchrun", f"--rdzv_endpoint={host}:29500", "t.py"),
-    "option-of-accelerate": lambda pod, host: set_command(
-        pod, "accelerate", "launch", "--main_process_ip", host, "t.py"
-    ),
     "option-takes-a-variable-of-any-name": lambda pod, host: add_env(
         set_command(pod, "torchrun", "--rdzv_endpoint=$(HEAD):29500", "t.py"), "HEAD", host
+    ),
+    "option-of-accelerate-takes-it": lambda pod, host: add_env(
+        set_command(pod, "accelerate", "launch", "--main_process_ip", "$(HEAD)", "t.py"), "HEAD", host
     ),
     "option-takes-it-in-a-shell": lambda pod, host: add_env(
         set_command(pod, "sh", "-c", 'torchrun --rdzv_endpoint "${HEAD_NODE}:29500" t.py'), "HEAD_NODE", host
     ),
-    "shell-sets-it": lambda pod, host: set_command(pod, "sh", "-c", f"export MASTER_ADDR={host}\npython t.py"),
-    "shell-sets-it-quoted": lambda pod, host: set_command(pod, "bash", "-c", f'MASTER_ADDR="{host}" python t.py'),
     "variable-in-two-addresses": lambda pod, host: add_env(
         add_env(add_env(pod, "HEAD", host), "MASTER_ADDR", "$(HEAD)"), "RDZV_ENDPOINT", "$(HEAD):29500"
     ),
@@ -130,7 +132,7 @@ HIDDEN = ["$(HEAD)", "$HEAD", "ddp-$(INDEX).ddp", "`head`", "", "ddp-0." + "x" *
 @pytest.mark.parametrize("value", HIDDEN, ids=lambda value: value[:20])
 def test_an_address_whose_first_label_is_hidden_names_nobody(value: str) -> None:
     _, worker = pair("pods/statefulset-{}.yaml")
-    assert isinstance(recognise(add_env(worker, "MASTER_ADDR", value)), NotTraining)
+    assert member(add_env(worker, "MASTER_ADDR", value)).reason is Reason.NO_MASTER
 
 
 @pytest.mark.parametrize("value", ["$(LONG)", "$(HALF).$(HALF_TOO)", "$(SELF)", "$(THIS)"])
@@ -145,7 +147,7 @@ def test_an_address_made_of_too_long_texts_or_of_itself_names_nobody(value: str)
         "THAT": "$(THIS)",
     }.items():
         add_env(worker, name, text)
-    assert isinstance(recognise(add_env(worker, "MASTER_ADDR", value)), NotTraining)
+    assert member(add_env(worker, "MASTER_ADDR", value)).reason is Reason.NO_MASTER
 
 
 @pytest.mark.parametrize(
@@ -156,7 +158,7 @@ def test_an_option_that_takes_a_hidden_variable_names_nobody(option: str) -> Non
     source = {"configMapKeyRef": {"name": "cluster", "key": "head"}}
     worker["spec"]["containers"][0]["env"].append({"name": "HEAD", "valueFrom": source})
     add_env(worker, "BAD", "/no/host")
-    assert isinstance(recognise(set_command(worker, "sh", "-c", f"torchrun {option} t.py")), NotTraining)
+    assert member(set_command(worker, "sh", "-c", f"torchrun {option} t.py")).reason is Reason.NO_MASTER
 
 
 STRANGERS = {
@@ -164,7 +166,6 @@ STRANGERS = {
     "another-indexed-job": ("pods/indexed-job-1.yaml", "ddp-head-0.ddp"),
     "a-pod-of-no-job-of-the-set": ("pods/jobset-1.yaml", "ddp-0.ddp"),
     "a-worker-of-a-group": ("pods/lws-1.yaml", "mnmt-0-2.mnmt"),
-    "a-pod-of-no-task": ("pods/volcano-pytorch-1.yaml", "bert-0.other"),
 }
 
 
@@ -172,7 +173,17 @@ STRANGERS = {
 def test_a_pod_that_only_begins_like_the_jobs_own_is_not_waited_for(name: str, host: str) -> None:
     """Such a rank 0 has another owner, hence another key: its address would never be published to this pod."""
     pod = drop_env(pods.load(name), "MASTER_ADDR", "LWS_LEADER_ADDRESS")
-    assert isinstance(recognise(add_env(pod, "MASTER_ADDR", host)), NotTraining)
+    assert member(add_env(pod, "MASTER_ADDR", host)).reason is Reason.USER_VALUE
+
+
+@pytest.mark.parametrize(
+    ("name", "host"),
+    [("pods/volcano-pytorch-1.yaml", "bert-0.other"), ("pods/statefulset-0.yaml", "other-0.other")],
+    ids=["first-of-its-task", "rank-zero"],
+)
+def test_a_pod_that_others_may_follow_publishes_though_its_own_variable_names_a_stranger(name: str, host: str) -> None:
+    found = rendezvous(add_env(drop_env(pods.load(name), "MASTER_ADDR"), "MASTER_ADDR", host))
+    assert (found.role, found.is_certain, found.hosts, found.by_operator) == ("master", False, frozenset(), False)
 
 
 def leader(pod: Object, labels: dict[str, str], name: str) -> Object:
@@ -282,13 +293,19 @@ def test_another_pod_of_the_leaders_template_is_no_rank_zero(label: str) -> None
     pod = leader(pair("pods/jobset-{}.yaml")[0], LEADERS["jobset"][1], "ddp-leader-0-0")
     for where in ("labels", "annotations"):
         pod["metadata"][where][label] = "1"
-    assert isinstance(recognise(add_env(pod, "MASTER_ADDR", "localhost")), NotTraining)
+    assert member(add_env(pod, "MASTER_ADDR", "localhost")).reason is Reason.SINGLE_NODE
 
 
-def test_a_worker_on_localhost_is_no_rank_zero() -> None:
-    for name in ("pods/volcano-pytorch-1.yaml", "pods/jobset-1.yaml", "pods/lws-1.yaml"):
-        pod = drop_env(pods.load(name), "MASTER_ADDR", "LWS_LEADER_ADDRESS")
-        assert isinstance(recognise(add_env(pod, "MASTER_ADDR", "localhost")), NotTraining)
+@pytest.mark.parametrize("name", ["pods/jobset-1.yaml", "pods/lws-1.yaml", "pods/statefulset-1.yaml"])
+def test_a_worker_on_localhost_is_a_process_group_of_its_own(name: str) -> None:
+    pod = drop_env(pods.load(name), "MASTER_ADDR", "LWS_LEADER_ADDRESS")
+    assert member(add_env(pod, "MASTER_ADDR", "localhost")).reason is Reason.SINGLE_NODE
+
+
+def test_the_first_of_a_volcano_task_on_localhost_may_be_rank_zero_and_changes_nothing() -> None:
+    pod = drop_env(pods.load("pods/volcano-pytorch-1.yaml"), "MASTER_ADDR", "WORLD_SIZE")
+    found = rendezvous(add_env(pod, "MASTER_ADDR", "localhost"))
+    assert (found.role, found.is_certain, found.hosts) == ("master", False, frozenset())
 
 
 def test_a_host_name_that_a_volcano_task_chose_is_the_jobs_own() -> None:
@@ -323,5 +340,5 @@ def test_a_kueue_group_may_call_its_first_pod_localhost() -> None:
             {"kueue.x-k8s.io/pod-group-name": "group", "kueue.x-k8s.io/pod-group-pod-index": str(index)},
             hostname=f"group-{index}",
         )
-        found.append(add_env(pod, "MASTER_ADDR", address))
+        found.append(add_env(set_command(pod, "torchrun", "t.py"), "MASTER_ADDR", address))
     one_job(*found)

@@ -29,21 +29,20 @@ def member(pod: Object) -> TrainingPod:
     return found
 
 
-VARIABLES = [
-    ("volcano", "${VC_TRAIN_0_HOSTS:=localhost}", "VC_TRAIN_0_HOSTS"),
-    ("mcad", "${TORCHX_MCAD_TRAIN_0_HOSTS:=localhost}", "TORCHX_MCAD_TRAIN_0_HOSTS"),
-    ("mcad-without-default", "$TORCHX_MCAD_TRAIN_0_HOSTS", "TORCHX_MCAD_TRAIN_0_HOSTS"),
-    ("underscore-role", "${VC_COMPUTEWORLDSIZE_0_HOSTS:=localhost}", "VC_COMPUTEWORLDSIZE_0_HOSTS"),
-    ("hyphen-role", "${VC_TRAIN-LLM_0_HOSTS:=localhost}", "VC_TRAIN"),
-]
+VARIABLES = {
+    "volcano": "${VC_TRAIN_0_HOSTS:=localhost}",
+    "mcad": "${TORCHX_MCAD_TRAIN_0_HOSTS:=localhost}",
+    "mcad-without-default": "$TORCHX_MCAD_TRAIN_0_HOSTS",
+    "underscore-role": "${VC_COMPUTEWORLDSIZE_0_HOSTS:=localhost}",
+    "hyphen-role": "${VC_TRAIN-LLM_0_HOSTS:=localhost}",
+}
 
 
-@pytest.mark.parametrize(("address", "variable"), [row[1:] for row in VARIABLES], ids=[row[0] for row in VARIABLES])
-def test_a_worker_takes_the_variable_that_its_command_names(address: str, variable: str) -> None:
+@pytest.mark.parametrize("address", VARIABLES.values(), ids=VARIABLES)
+def test_a_worker_whose_command_names_rank_zero_meets_it(address: str) -> None:
     found = member(replica(1, address=address)).rendezvous
     assert found is not None
-    assert found.variables == (variable,)
-    assert found.role == "worker"
+    assert (found.role, found.by_operator, found.is_certain) == ("worker", True, True)
 
 
 @pytest.mark.parametrize("label", ["app.kubernetes.io/instance", "volcano.sh/job-name", "torchx.pytorch.org/app-name"])
@@ -78,18 +77,59 @@ def test_an_app_without_a_name_is_told_from_others_by_its_owner() -> None:
     assert jobs[0].isalnum(), "a hash alone"
 
 
-def test_rank_zero_keeps_its_own_variable() -> None:
+def test_rank_zero_is_known_by_torchxs_labels() -> None:
     found = member(replica(0)).rendezvous
     assert found is not None
-    assert found.role == "master"
-    assert not found.variables
-    assert found.kept_on_master == {"TORCHX_RANK0_HOST"}
+    assert (found.role, found.by_operator, found.is_certain) == ("master", True, True)
+
+
+@pytest.mark.parametrize("command", ["python server.py", "redis-cli -u redis://localhost:0", "torchrun t.py", "t.sh"])
+def test_role_zero_replica_zero_is_a_candidate_whatever_its_command_says(command: str) -> None:
+    """Another role may name it: it publishes its address, and nothing about it changes."""
+    zero = member(set_command(replica(0), "sh", "-c", command)).rendezvous
+    one = member(replica(0, role=1, address="${VC_TRAIN_0_HOSTS:=localhost}")).rendezvous
+    assert zero is not None
+    assert one is not None
+    assert (zero.role, zero.by_operator, zero.is_certain, zero.job) == ("master", False, False, one.job)
+    assert member(set_command(replica(1), "sh", "-c", command)).reason is Reason.NO_PROCESS_GROUP
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "torchrun --rdzv_endpoint localhost:0 --nnodes 1 t.py",
+        "torchrun --standalone prepare.py; torchrun --nnodes=1:1 t.py",
+        "accelerate launch --num_machines 1 t.py",
+        "torchrun --rdzv-endpoint=localhost:0 t.py ${VC_TRAIN_0_HOSTS}",
+    ],
+)
+def test_an_app_whose_launchers_all_run_on_one_node_meets_nobody(command: str) -> None:
+    for number in (0, 1):
+        assert member(set_command(replica(number), "sh", "-c", command)).reason is Reason.SINGLE_NODE
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        RUN + " # --nnodes=1",
+        RUN + " --standalone-eval --standalone",
+        RUN + " --broker redis://localhost:0",
+        "torchrun --standalone prepare.py && " + RUN,
+        "echo --nnodes=1; " + RUN,
+        "etcd --standalone; " + RUN,
+    ],
+)
+def test_an_app_of_several_nodes_is_none_of_one_though_a_text_looks_so(command: str) -> None:
+    for number in (0, 1):
+        found = member(replica(number, command=command)).rendezvous
+        assert found is not None
+        assert found.by_operator
 
 
 def test_replica_zero_of_another_role_is_no_rank_zero() -> None:
     found = member(replica(0, role=1, address="${VC_TRAINER_0_HOSTS:=localhost}")).rendezvous
     assert found is not None
-    assert (found.role, found.variables) == ("worker", ("VC_TRAINER_0_HOSTS",))
+    assert found.role == "worker"
     zero = member(replica(0)).rendezvous
     assert zero is not None
     assert found.job == zero.job
@@ -102,11 +142,20 @@ def test_a_role_that_does_not_meet_rank_zero_gets_no_rendezvous() -> None:
     assert member(pod).reason is Reason.NO_PROCESS_GROUP
 
 
-def test_a_role_that_connects_to_a_rank_zero_which_meets_nobody_does_not_wait_for_it() -> None:
-    zero = set_command(replica(0), "python", "-m", "server")
-    one = replica(0, role=1, command="python client.py --server {}:80", address="${VC_TRAIN_0_HOSTS:=localhost}")
-    assert member(zero).rendezvous is None
-    assert member(one).rendezvous is None
+@pytest.mark.parametrize(
+    "command",
+    [
+        "python client.py --server {}:80",
+        "python client.py --master_addr={}",
+        "torchrun t.py --master_addr={}",
+        "echo MASTER_ADDRESS={}",
+        "torchrun --rdzv_endpoint=db.{}:80 t.py",
+        "torchrun --rdzv_id={} t.py",
+    ],
+)
+def test_another_role_that_connects_to_role_zero_for_ends_of_its_own_does_not_wait_for_it(command: str) -> None:
+    one = replica(0, role=1, command=command, address="${VC_TRAIN_0_HOSTS:=localhost}")
+    assert member(one).reason is Reason.NO_PROCESS_GROUP
 
 
 @pytest.mark.parametrize(
@@ -134,7 +183,6 @@ def test_role_zero_may_write_its_own_variable_as_it_likes(spelling: str) -> None
         for number, name in enumerate(("TORCHX_RANK0_HOST", "VC_TRAIN_0_HOSTS"))
     )
     assert [getattr(member(pod).rendezvous, "role", None) for pod in (zero, one)] == ["master", "worker"]
-    assert getattr(member(one).rendezvous, "variables", None) == ("VC_TRAIN_0_HOSTS",)
 
 
 def test_a_program_that_finds_the_variables_name_in_its_environment_meets_rank_zero() -> None:
@@ -150,11 +198,11 @@ def test_a_default_of_the_users_own_is_no_address_of_rank_zero(variable: str) ->
     pod = replica(1, command="python t.py --store ${{" + variable + ":=localhost}}")
     assert member(pod).rendezvous is None
     pod = replica(1, command="export STORE=${{" + variable + ":=localhost}}; " + RUN)
-    assert getattr(member(pod).rendezvous, "variables", None) == ("VC_TRAIN_0_HOSTS",)
+    assert getattr(member(pod).rendezvous, "role", None) == "worker"
 
 
 def test_a_variable_of_another_role_is_no_address_of_rank_zero() -> None:
-    assert member(replica(0, address="$VC_READER_0_HOSTS")).rendezvous is None
+    assert member(replica(1, address="$VC_READER_0_HOSTS")).rendezvous is None
 
 
 def test_a_program_of_role_zero_that_is_told_the_variables_name_meets_rank_zero() -> None:
@@ -164,7 +212,7 @@ def test_a_program_of_role_zero_that_is_told_the_variables_name_meets_rank_zero(
 
 
 def test_a_shell_command_without_rank_zero_has_no_process_group() -> None:
-    assert member(set_command(replica(0), "echo", "hello")).reason is Reason.NO_PROCESS_GROUP
+    assert member(set_command(replica(1), "echo", "hello")).reason is Reason.NO_PROCESS_GROUP
 
 
 def test_the_replica_counts_and_not_volcanos_task_index() -> None:

@@ -121,7 +121,6 @@ def test_the_rendezvous_endpoint_decides_in_an_elastic_pytorchjob(master: bool) 
     assert (rendezvous(zero).role, rendezvous(one).role) == ("master", "worker")
     assert rendezvous(zero).job == rendezvous(one).job
     assert rendezvous(one).hosts == {"bert-worker-0"}
-    assert "PET_RDZV_ENDPOINT" in rendezvous(zero).kept_on_master
 
 
 OLD_LABELS = {
@@ -160,14 +159,14 @@ SINGLE: dict[str, Callable[[], Object]] = {
     "pytorchjob-of-one": lambda: add_env(
         drop_env(pods.load("pods/kubeflow-pytorchjob-0.yaml"), "PET_NNODES"), "PET_NNODES", "1"
     ),
-    "standalone": lambda: set_command(
-        pods.load("pods/kubeflow-pytorchjob-0.yaml"), "torchrun", "--standalone", "train.py"
+    "world-of-one": lambda: add_env(pods.load("pods/indexed-job-0.yaml"), "WORLD_SIZE", "1"),
+    "one-node-of-eight-ranks": lambda: add_env(
+        add_env(pods.load("pods/indexed-job-0.yaml"), "WORLD_SIZE", "8"), "PET_NNODES", "1:1"
     ),
-    "nnodes": lambda: set_command(pods.load("pods/indexed-job-0.yaml"), "sh", "-c", "torchrun --nnodes=1 train.py"),
-    "nnodes-apart": lambda: set_command(pods.load("pods/indexed-job-0.yaml"), "torchrun", "--nnodes", "1", "train.py"),
     "standalone-by-variable": lambda: add_env(pods.load("pods/indexed-job-0.yaml"), "PET_STANDALONE", "1"),
-    "any-free-port": lambda: set_command(
-        pods.load("pods/kubeflow-pytorchjob-0.yaml"), "torchrun", "--rdzv_endpoint=localhost:0", "train.py"
+    "torchx-standalone": lambda: set_command(pods.load("pods/volcano-pod-1.yaml"), "torchrun", "--standalone", "t.py"),
+    "torchx-of-one-node": lambda: set_command(
+        pods.load("pods/volcano-pod-1.yaml"), "bash", "-c", "cd /src; exec torchrun --nnodes=1:1 t.py"
     ),
     "torchx-1xN": lambda: set_command(
         pods.load("pods/volcano-pod-0.yaml"), "bash", "-c", "torchrun --rdzv_endpoint localhost:0 --nnodes 1 train.py"
@@ -186,10 +185,30 @@ def test_a_job_that_is_told_not_to_stand_alone_does_not(value: str) -> None:
     assert rendezvous(add_env(pods.load("pods/indexed-job-0.yaml"), "PET_STANDALONE", value)).role == "master"
 
 
-def test_ten_or_elastic_nodes_are_not_one() -> None:
-    for nodes in ("10", "1:2", "12"):
-        pod = set_command(pods.load("pods/indexed-job-0.yaml"), "sh", "-c", f"torchrun --nnodes={nodes} train.py")
-        assert rendezvous(pod).role == "master"
+@pytest.mark.parametrize("nodes", ["10", "1:2", "12", "$NNODES"])
+def test_ten_or_elastic_nodes_are_not_one(nodes: str) -> None:
+    assert rendezvous(add_env(pods.load("pods/indexed-job-0.yaml"), "PET_NNODES", nodes)).role == "master"
+    assert rendezvous(set_command(pods.load("pods/volcano-pod-0.yaml"), "torchrun", "--nnodes", nodes, "t.py"))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "torchrun --standalone --nproc_per_node=1 tokenize.py && torchrun train.py",
+        "torchrun train.py # --nnodes=1",
+        "torchrun train.py --standalone",
+        "torchrun --nnodes=1 train.py",
+        "torchrun --rdzv_endpoint=localhost:0 train.py",
+    ],
+)
+def test_a_command_never_makes_a_job_of_several_nodes_one_of_a_single_node(command: str) -> None:
+    for name in ("pods/kubeflow-pytorchjob-0.yaml", "pods/indexed-job-0.yaml", "pods/jobset-0.yaml"):
+        assert rendezvous(set_command(pods.load(name), "sh", "-c", command)).role == "master"
+
+
+def test_a_world_of_several_outweighs_a_template_that_stands_alone() -> None:
+    pod = add_env(pods.load("pods/kubedl-pytorchjob-0.yaml"), "PET_STANDALONE", "1")
+    assert rendezvous(pod).role == "master"
 
 
 def trainjob(role: str, container: str, *, gpu: bool = True) -> Object:
@@ -201,11 +220,12 @@ def trainjob(role: str, container: str, *, gpu: bool = True) -> Object:
     return pod
 
 
-def test_torchtune_gives_the_address_as_an_argument() -> None:
-    pod = drop_env(trainjob("node", "node"), "PET_MASTER_ADDR")
-    set_command(pod, "tune", "run", "--rdzv_endpoint=llama-node-0-0.llama:29500", "full_finetune_distributed")
-    assert rendezvous(pod).hosts == {"llama-node-0-0.llama"}
-    assert rendezvous(pod).job == rendezvous(pods.load("pods/kubeflow-trainer-0.yaml")).job
+def test_torchtune_gives_the_address_as_an_argument_which_stays() -> None:
+    worker, zero = drop_env(trainjob("node", "node"), "PET_MASTER_ADDR"), pods.load("pods/kubeflow-trainer-0.yaml")
+    for pod in (worker, drop_env(zero, "PET_MASTER_ADDR")):
+        set_command(pod, "tune", "run", "--rdzv_endpoint=llama-node-0-0.llama:29500", "full_finetune_distributed")
+    assert member(worker).reason is Reason.NO_MASTER
+    assert (rendezvous(zero).role, rendezvous(zero).hosts) == ("master", frozenset())
 
 
 def test_an_mpi_launcher_with_accelerators_is_a_rank_of_its_trainjob() -> None:
@@ -246,11 +266,18 @@ def test_a_jax_trainjob_forms_no_torch_process_group() -> None:
     assert (member(pod).system, member(pod).reason) == ("trainjob", Reason.NO_PROCESS_GROUP)
 
 
-def without_variables(name: str) -> Object:
+def without_variables(name: str, *, gpu: bool = True) -> Object:
     pod = pods.load(name)
     for container in pod["spec"]["containers"]:
         container["env"] = []
+        if not gpu:
+            container["resources"] = {}
     return set_command(pod, "sleep", "infinity")
+
+
+def on_processors(name: str) -> Object:
+    """Load a pod that starts torchrun without an accelerator and without variables."""
+    return set_command(without_variables(name, gpu=False), "torchrun", "train.py")
 
 
 ALONE: dict[str, tuple[Callable[[], Object], Reason]] = {
@@ -279,11 +306,11 @@ ALONE: dict[str, tuple[Callable[[], Object], Reason]] = {
         Reason.NOT_TRAINING,
     ),
     "job-that-talks-to-another": (
-        lambda: add_env(without_variables("pods/indexed-job-1.yaml"), "MASTER_ADDR", "other-0.other"),
+        lambda: add_env(on_processors("pods/indexed-job-1.yaml"), "MASTER_ADDR", "other-0.other"),
         Reason.NOT_TRAINING,
     ),
     "job-on-localhost": (
-        lambda: add_env(without_variables("pods/indexed-job-1.yaml"), "MASTER_ADDR", "localhost"),
+        lambda: add_env(without_variables("pods/indexed-job-1.yaml", gpu=False), "MASTER_ADDR", "localhost"),
         Reason.NOT_TRAINING,
     ),
     "job-without-index": (
@@ -380,10 +407,11 @@ def test_the_coordinator_of_a_jobset_is_rank_zero_though_it_names_nobody() -> No
     assert rendezvous(coordinator).job == rendezvous(worker).job
 
 
-def test_an_etcd_rendezvous_names_no_rank() -> None:
+def test_a_command_that_meets_at_etcd_changes_nothing_about_its_job() -> None:
     pod = pods.load("pods/kubeflow-pytorchjob-1.yaml")
+    before = member(pod)
     set_command(pod, "torchrun", "--rdzv_backend=etcd-v2", "--rdzv_endpoint=etcd:2379", "train.py")
-    assert member(pod).reason is Reason.NO_MASTER
+    assert member(pod) == before
 
 
 def test_a_group_of_plain_pods_in_kueue_is_a_job() -> None:
@@ -391,7 +419,7 @@ def test_a_group_of_plain_pods_in_kueue_is_a_job() -> None:
     for index in (0, 1):
         pod = plain({"kueue.x-k8s.io/pod-group-name": "group"}, hostname=f"group-{index}", subdomain="group")
         pod["metadata"]["name"] = f"group-{index}"
-        found.append(rendezvous(add_env(pod, "MASTER_ADDR", "group-0.group")))
+        found.append(rendezvous(add_env(set_command(pod, "torchrun", "t.py"), "MASTER_ADDR", "group-0.group")))
     assert [each.role for each in found] == ["master", "worker"]
     assert found[0].job == found[1].job
 

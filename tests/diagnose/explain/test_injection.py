@@ -39,7 +39,8 @@ def test_a_pod_of_no_training_system() -> None:
     pod["metadata"] |= {"labels": {}, "ownerReferences": []}
     scene.pods = {"bert-worker-0": pod}
     assert one(scene, "injection").startswith(
-        "fail pod bert-worker-0: not injected: a plain pod, of no training system that is known; label the pod"
+        "fail pod bert-worker-0: not injected: a plain pod, of no training system that is known, though it asks for nvidia.com/gpu and "
+        "starts a launcher; label the pod"
     )
 
 

@@ -278,7 +278,7 @@ def test_makes_pods_that_are_recognised_as_the_real_ones_are(manifest: Object, f
         )
         assert expected.rendezvous is not None
         assert member.rendezvous is not None
-        for attribute in ("role", "rank_zero", "hosts", "variables", "kept_on_master"):
+        for attribute in ("role", "rank_zero", "hosts", "by_operator", "is_certain"):
             assert getattr(member.rendezvous, attribute) == getattr(expected.rendezvous, attribute)
 
 

@@ -193,7 +193,7 @@ class RendezvousSettings(_Section):
     rank_zero: Annotated[
         Literal["address", "name"],
         Field(
-            description="What rank 0's own address variables hold: its secondary address, or the name as the operator wrote it."
+            description="What rank 0's own address variables hold: its secondary address where that is certain, or always the name."
         ),
     ] = "address"
 

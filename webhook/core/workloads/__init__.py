@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from webhook.core import podspec
+from webhook.core.accelerators import find_tpu
 from webhook.core.model import Object, Reason
 from webhook.core.workloads import (
     indexed_job,
@@ -78,10 +79,16 @@ SIBLING_LABELS = (
 def recognise(pod: Object) -> TrainingPod | NotTraining:
     """Say what part the pod plays in which training system, or why it plays none."""
     labels = podspec.labels(pod)
+    found: TrainingPod | NotTraining | None = None
     for system in SYSTEMS:
         found = system.recognise(pod, labels)
         if found is not None:
-            return found
+            break
+    if tpu := find_tpu(pod):
+        name = found.system if found is not None else ""
+        return NotTraining(Reason.TPU, f"the pod asks for {tpu}: TPUs have a network of their own", name)
+    if found is not None:
+        return found
     owner = podspec.controller(pod).get("kind")
     of = f"a pod of a {owner}" if owner else "a plain pod"
     return NotTraining(Reason.UNKNOWN_SYSTEM, f"{of}, of no training system that is known")

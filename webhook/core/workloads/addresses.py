@@ -1,4 +1,4 @@
-"""Find the rendezvous addresses in a pod's variables and arguments."""
+"""Find the rendezvous addresses in a pod's variables."""
 
 from __future__ import annotations
 
@@ -7,27 +7,18 @@ from typing import NamedTuple
 
 from webhook.core import names, podspec
 from webhook.core.model import Object
-from webhook.core.workloads.arguments import Written, referred_variable, written_addresses
-from webhook.core.workloads.endpoint import LONGEST, OWN_ADDRESS, is_local, is_rendezvous_variable, split_endpoint
+from webhook.core.workloads.endpoint import LONGEST, OWN_ADDRESS, is_rendezvous_variable, split_endpoint
+from webhook.core.workloads.launchers import given_variables
 
 _REFERENCE = re.compile(r"\$\(([-._a-zA-Z][-._a-zA-Z0-9]*)\)")
 _FIELD = re.compile(r"metadata\.(labels|annotations)\['([^']+)'\]\Z")
 _DEEPEST = 20
-_PRIORITY = {
-    "rdzv_endpoint": 0,
-    names.ENV_MASTER_NAME: 1,
-    "PET_RDZV_ENDPOINT": 2,
-    "master_addr": 3,
-    "main_process_ip": 3,
-    "PET_MASTER_ADDR": 4,
-    "MASTER_ADDR": 5,
-}
-_ORDINARY = 6
-_LAST = 7
+_PRIORITY = {"PET_RDZV_ENDPOINT": 0, names.ENV_MASTER_NAME: 1, "PET_MASTER_ADDR": 2, "MASTER_ADDR": 3}
+_ORDINARY = 4
 
 
 class RendezvousAddress(NamedTuple):
-    """Hold one rendezvous address of a pod: *host* as written, *source* the variable or flag that holds it."""
+    """Hold one rendezvous address of a pod: *host* as written, *source* the variable that holds it."""
 
     source: str
     host: str
@@ -60,7 +51,7 @@ class Variables:
         if "$(" not in value:
             return value
         for name in dict.fromkeys(references_in(value)):
-            inner = self.named(name)
+            inner = self._referred(name)
             if inner is None:
                 continue
             if len(inner) > LONGEST:
@@ -74,12 +65,7 @@ class Variables:
         """Tell whether an entry is the one that decides what its variable holds: the last of its name."""
         return self._entries.get(entry["name"]) is entry
 
-    def refers_to_address(self, value: str) -> bool:
-        """Tell whether a value is made of another rendezvous variable of the container, and so follows it."""
-        return any(name in self._entries and is_rendezvous_variable(name) for name in references_in(value))
-
-    def named(self, name: str) -> str | None:
-        """Return what variable *name* will hold, None where it is absent or hidden."""
+    def _referred(self, name: str) -> str | None:
         if name not in self._known:
             self._known[name] = None
             entry = self._entries.get(name)
@@ -108,45 +94,24 @@ def _field(pod: Object, path: str) -> str | None:
 
 
 def find_addresses(pod: Object) -> list[RendezvousAddress]:
-    """List the rendezvous addresses of the app containers, the one that decides first.
+    """List the rendezvous addresses that variables of the app containers hold, the one that decides first.
 
-    Precedence: ``--rdzv_endpoint``, ``PET_RDZV_ENDPOINT``, ``--master_addr``, ``PET_MASTER_ADDR``, ``MASTER_ADDR``, others. An address
-    that an earlier pass moved away is read back from the variable that keeps it. Of entries of one name the last counts.
+    Precedence: ``PET_RDZV_ENDPOINT``, ``PET_MASTER_ADDR``, ``MASTER_ADDR``, others. An address that an earlier pass moved away is
+    read back from the variable that keeps it. Of entries of one name the last counts.
     """
     found: list[tuple[int, RendezvousAddress]] = []
     for container in podspec.containers(pod):
         variables: Variables | None = None
+        given = given_variables(container)
         for entry in podspec.env(container):
             name = entry["name"]
             if name == names.ENV_MASTER_NAME:
                 if value := entry.get("value"):
                     found.append((_PRIORITY[name], RendezvousAddress(name, value)))
-            elif is_rendezvous_variable(name):
+            elif name in given or is_rendezvous_variable(name):
                 variables = variables or Variables(pod, container)
                 endpoint = split_endpoint(variables.text(entry) or "") if variables.counts(entry) else None
                 if endpoint is not None:
                     found.append((_PRIORITY.get(name, _ORDINARY), RendezvousAddress(name, endpoint.host)))
-        for written in written_addresses(container):
-            variables = variables or Variables(pod, container)
-            if (item := _written(pod, variables, written)) is not None:
-                found.append(item)
     found.sort(key=lambda item: item[0])
     return [address for _, address in found]
-
-
-def _written(pod: Object, variables: Variables, written: Written) -> tuple[int, RendezvousAddress] | None:
-    source = "--" + written.source if written.is_flag else written.source
-    priority = _PRIORITY.get(written.source, _ORDINARY)
-    endpoint = split_endpoint(written.value)
-    if endpoint is not None:
-        return priority, RendezvousAddress(source, endpoint.host)
-    variable = referred_variable(written.value)
-    if not variable or not written.is_flag or is_rendezvous_variable(variable):
-        return None
-    if variable in ("HOSTNAME", "hostname"):
-        return _LAST, RendezvousAddress(source, "localhost")
-    endpoint = split_endpoint(variables.named(variable) or "")
-    if endpoint is None:
-        return None
-    own = is_local(endpoint.host) or endpoint.host in podspec.own_names(pod)
-    return (_LAST if own else priority), RendezvousAddress(variable, endpoint.host)

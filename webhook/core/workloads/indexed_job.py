@@ -9,8 +9,7 @@ from collections.abc import Mapping
 
 from webhook.core import podspec
 from webhook.core.model import Object, Reason
-from webhook.core.workloads.addresses import find_addresses
-from webhook.core.workloads.rank_zero import describe_training_pod, names_rank_zero, numbered
+from webhook.core.workloads.rank_zero import describe_training_pod, numbered
 from webhook.core.workloads.training_pod import NotTraining, TrainingPod
 
 SYSTEM = "job"
@@ -29,10 +28,13 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraini
         return None
     if COMPLETION_INDEX not in labels and COMPLETION_INDEX not in podspec.annotations(pod):
         return NotTraining(Reason.NOT_TRAINING, f"Job {job} is not indexed: its pods have no rank", SYSTEM)
-    belongs = numbered(job)
-    addresses = find_addresses(pod)
-    if not names_rank_zero(pod, addresses, belongs):
-        message = f"no variable or argument of this Job's pod names a pod of {job} as rank 0"
-        return NotTraining(Reason.NOT_TRAINING, message, SYSTEM)
     uid = owner.get("uid") or labels.get(CONTROLLER_UID) or job
-    return describe_training_pod(pod, system=SYSTEM, name=job, job_id=uid, belongs=belongs, addresses=addresses)
+    return describe_training_pod(
+        pod,
+        system=SYSTEM,
+        name=job,
+        job_id=uid,
+        is_rank_zero=labels.get(COMPLETION_INDEX, podspec.annotations(pod).get(COMPLETION_INDEX)) == "0",
+        belongs=numbered(job),
+        kind=f"Job {job}",
+    )

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from webhook.core import podspec
-from webhook.core.model import Object, Reason
-from webhook.core.workloads.addresses import RendezvousAddress, find_addresses
+from webhook.core.model import Object
 from webhook.core.workloads.endpoint import first_label
 from webhook.core.workloads.indexed_job import COMPLETION_INDEX
-from webhook.core.workloads.rank_zero import describe_training_pod, leads, names_rank_zero, numbered
+from webhook.core.workloads.rank_zero import describe_training_pod, numbered
 from webhook.core.workloads.training_pod import NotTraining, TrainingPod
 
 SYSTEM = "jobset"
@@ -26,19 +25,7 @@ _JOB = ".+-[0-9]+-"
 
 def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraining | None:
     """Describe a pod of a JobSet; None for other pods."""
-    jobset = labels.get(NAME)
-    if jobset is None:
-        return None
-    addresses = find_addresses(pod)
-    belongs = numbered(jobset, _JOB)
-    coordinator = first_label(labels.get(PREFIX + "coordinator", ""))
-    is_coordinator = coordinator != "" and coordinator == podspec.own_name(pod)
-    is_rank_zero = is_coordinator or (not coordinator and _is_first_of_leaders(pod, labels))
-    named = names_rank_zero(pod, addresses, belongs, is_rank_zero=is_rank_zero)
-    if not named and not (is_coordinator and not addresses):
-        message = f"no variable or argument of this JobSet's pod names a pod of {jobset} as rank 0"
-        return NotTraining(Reason.NOT_TRAINING, message, SYSTEM)
-    return describe(pod, labels, SYSTEM, None, addresses, is_rank_zero)
+    return describe(pod, labels, SYSTEM, None) if NAME in labels else None
 
 
 def describe(
@@ -46,11 +33,18 @@ def describe(
     labels: Mapping[str, str],
     system: str,
     container: str | None,
-    addresses: list[RendezvousAddress],
-    is_rank_zero: bool,
-) -> TrainingPod:
-    """Describe a member of a JobSet, also of one that another controller made."""
+    *,
+    by_operator: bool = False,
+) -> TrainingPod | NotTraining:
+    """Describe a member of a JobSet, also of one that another controller made.
+
+    Rank 0 is the coordinator, where the JobSet names one, or the first pod of the only role; else the first pod of each role may be.
+    """
     jobset = labels[NAME]
+    coordinator = first_label(labels.get(PREFIX + "coordinator", ""))
+    is_first = labels.get(PREFIX + "job-index") == "0" and completion_index(pod) == "0"
+    replicas = labels.get(PREFIX + "global-replicas")
+    has_one_role = by_operator or (replicas is not None and replicas == labels.get(PREFIX + "replicatedjob-replicas"))
     return describe_training_pod(
         pod,
         system=system,
@@ -58,18 +52,15 @@ def describe(
         job_id=labels.get(UID) or jobset,
         attempt=labels.get(PREFIX + "restart-attempt", ""),
         container=container,
-        rank_zero=first_label(labels.get(PREFIX + "coordinator", "")) or None,
-        is_rank_zero=is_rank_zero,
+        rank_zero=coordinator or None,
+        is_rank_zero=coordinator == podspec.own_name(pod) if coordinator else is_first and has_one_role,
+        is_candidate=is_first and not coordinator,
         belongs=numbered(jobset, _JOB),
-        addresses=addresses,
+        by_operator=by_operator,
+        kind="" if by_operator else f"JobSet {jobset}",
     )
 
 
 def completion_index(pod: Object) -> str | None:
     """Return the index that the Job gave the pod: always an annotation, since Kubernetes 1.28 a label too."""
     return podspec.annotations(pod).get(COMPLETION_INDEX)
-
-
-def _is_first_of_leaders(pod: Object, labels: Mapping[str, str]) -> bool:
-    indexes = (labels.get(PREFIX + "job-index"), completion_index(pod))
-    return leads(labels.get(REPLICATED_JOB, ""), *indexes)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from webhook.core import podspec
 from webhook.core.model import Object, Reason
-from webhook.core.workloads.replica_types import GROUP_NAME, JOB_NAME, describe
+from webhook.core.workloads.replica_types import GROUP_NAME, JOB_NAME, describe, why_no_rank
 from webhook.core.workloads.training_pod import NotTraining, TrainingPod
 
 SYSTEM = "kubedl"
@@ -23,9 +23,11 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraini
     if labels.get(GROUP_NAME) != GROUP or JOB_NAME not in labels:
         return None
     kind = podspec.controller(pod).get("kind") or "PyTorchJob"
-    if kind != "PyTorchJob":
-        return TrainingPod(SYSTEM, None, None, Reason.NO_PROCESS_GROUP, f"{kind} forms no torch process group")
     role = labels.get("replica-type", "").lower()
+    if kind != "PyTorchJob":
+        return why_no_rank(pod, system=SYSTEM, replica_type=role) or TrainingPod(
+            SYSTEM, None, None, Reason.NO_PROCESS_GROUP, f"{kind} forms no torch process group"
+        )
     if role == "aimaster":
         return NotTraining(Reason.ROLE, "the AIMaster is not a rank of the job", SYSTEM)
     return describe(pod, system=SYSTEM, container="pytorch", job=labels[JOB_NAME], is_rank_zero=role == "master")

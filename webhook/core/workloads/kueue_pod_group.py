@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from webhook.core import podspec
-from webhook.core.model import Object, Reason
-from webhook.core.workloads.addresses import find_addresses
-from webhook.core.workloads.rank_zero import describe_training_pod, names_rank_zero
+from webhook.core.model import Object
+from webhook.core.workloads.rank_zero import describe_training_pod
 from webhook.core.workloads.training_pod import NotTraining, TrainingPod
 
 SYSTEM = "kueue-pod-group"
@@ -24,15 +23,16 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraini
     group = labels.get(GROUP_NAME)
     if group is None or podspec.controller(pod):
         return None
-    addresses = find_addresses(pod)
 
     def belongs(name: str) -> bool:
         return name == group or name.startswith(group + "-")
 
-    is_rank_zero = labels.get(_INDEX) == "0"
-    if not names_rank_zero(pod, addresses, belongs, is_rank_zero=is_rank_zero):
-        message = f"no variable or argument of this pod names a pod of group {group} as rank 0"
-        return NotTraining(Reason.NOT_TRAINING, message, SYSTEM)
     return describe_training_pod(
-        pod, system=SYSTEM, name=group, job_id=group, is_rank_zero=is_rank_zero, belongs=belongs, addresses=addresses
+        pod,
+        system=SYSTEM,
+        name=group,
+        job_id=group,
+        is_rank_zero=labels.get(_INDEX) == "0",
+        belongs=belongs,
+        kind=f"pod group {group}",
     )

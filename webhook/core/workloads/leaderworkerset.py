@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from webhook.core import podspec
-from webhook.core.model import Object, Reason
-from webhook.core.workloads.addresses import find_addresses
-from webhook.core.workloads.rank_zero import describe_training_pod, names_rank_zero, numbered
+from webhook.core.model import Object
+from webhook.core.workloads.rank_zero import describe_training_pod, numbered
 from webhook.core.workloads.training_pod import NotTraining, TrainingPod
 
 SYSTEM = "leaderworkerset"
@@ -27,22 +26,15 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraini
     name = labels.get(NAME)
     if name is None:
         return None
-    belongs = numbered(name)
-    addresses = find_addresses(pod)
-    is_rank_zero = labels.get(WORKER_INDEX) == "0"
-    if not names_rank_zero(pod, addresses, belongs, is_rank_zero=is_rank_zero):
-        message = f"no variable or argument of this LeaderWorkerSet's pod names a leader of {name}"
-        return NotTraining(Reason.NOT_TRAINING, message, SYSTEM)
-    if podspec.annotations(pod).get(SIZE) == "1":
-        message = "the group has one pod: its ranks need no network to meet"
-        return TrainingPod(SYSTEM, None, None, Reason.SINGLE_NODE, message)
     group = labels.get(GROUP_INDEX, "")
     return describe_training_pod(
         pod,
         system=SYSTEM,
         name=f"{name}-{group}",
         job_id=f"{name}/{group}",
-        is_rank_zero=is_rank_zero,
-        belongs=belongs,
-        addresses=addresses,
+        rank_zero=f"{name}-{group}",
+        is_rank_zero=labels.get(WORKER_INDEX) == "0",
+        belongs=numbered(name),
+        kind=f"LeaderWorkerSet {name}",
+        is_alone=podspec.annotations(pod).get(SIZE) == "1",
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from webhook.core import podspec
-from webhook.core.accelerators import find_accelerator
+from webhook.core.accelerators import find_pod_accelerator
 from webhook.core.model import Object, Reason
 from webhook.core.workloads.pytorchjob import JOB_NAME, PREFIX
 from webhook.core.workloads.training_pod import NotTraining, TrainingPod
@@ -24,9 +24,8 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraini
         return None
     if labels.get(PREFIX + "operator-name") not in _OPERATORS and podspec.controller(pod).get("kind") != "MPIJob":
         return None
-    if "launcher" in (labels.get(PREFIX + "job-role"), labels.get(PREFIX + "replica-type")) and not any(
-        find_accelerator(container) for container in podspec.containers(pod)
-    ):
+    roles = (labels.get(PREFIX + "job-role"), labels.get(PREFIX + "replica-type"))
+    if "launcher" in roles and not find_pod_accelerator(pod):
         return NotTraining(Reason.ROLE, "the MPI launcher asks for no accelerator: it only starts the workers", SYSTEM)
     message = "MPI ranks find each other by the hostfile; give them variables with mpirun -x"
     return TrainingPod(SYSTEM, None, None, Reason.NO_PROCESS_GROUP, message)

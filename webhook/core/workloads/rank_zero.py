@@ -1,19 +1,21 @@
-"""Decide who rank 0 is, from the address that the pod itself uses or, where that is hidden, from the system's rule."""
+"""Find out how the members of a job meet, from what all of them share: never from the text of a command."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Literal
 
 from webhook.core import podspec
+from webhook.core.accelerators import find_pod_accelerator
 from webhook.core.job_key import job_key
 from webhook.core.model import Object, Reason
 from webhook.core.workloads.addresses import RendezvousAddress, find_addresses
-from webhook.core.workloads.arguments import command_text, is_single_node, uses_etcd
 from webhook.core.workloads.endpoint import first_label, is_local
-from webhook.core.workloads.training_pod import Rendezvous, TrainingPod
+from webhook.core.workloads.launchers import shows_launcher, shows_torch_launcher
+from webhook.core.workloads.training_pod import NotTraining, Rendezvous, TrainingPod
 
-_LEADERS = frozenset(("master", "leader", "launcher", "head", "chief", "coordinator"))
+_COORDINATORS = ("COORDINATOR_ADDRESS", "LEADER_ADDRESS", "DIST_INIT_ADDR")
 
 
 def describe_training_pod(
@@ -26,72 +28,93 @@ def describe_training_pod(
     container: str | None = None,
     rank_zero: str | None = None,
     is_rank_zero: bool = False,
+    is_candidate: bool = False,
     belongs: Callable[[str], bool],
     addresses: list[RendezvousAddress] | None = None,
-    kept_on_master: frozenset[str] = frozenset(),
-) -> TrainingPod:
-    """Describe a pod of a job whose pods carry the address of rank 0.
+    by_operator: bool = False,
+    kind: str = "",
+    is_alone: bool = False,
+) -> TrainingPod | NotTraining:
+    """Describe a member of a job.
 
-    Precedence of rank 0's name: the first DNS label of the address that decides; the pod's own name where that is ``localhost`` and
-    the system calls the pod rank 0; *rank_zero*, the system's rule, where the address is hidden. *name*: the job's, for people.
+    Rank 0 is the pod that the deciding variable names; the pod itself where that is ``localhost`` and the system calls it rank 0;
+    else *rank_zero*, the system's rule. *is_candidate*: the pod is the first of its role, and rank 0 if another pod says so.
+    *kind*: a general-purpose workload, ``JobSet ddp``, of which only pods that show training count. *name*: the job's, for people.
     *belongs* tells whether a pod name is one of this job's, so that a user's own address of something else is left alone.
     """
-    text = command_text(pod)
-    if is_single_node(pod, text):
+    found = find_addresses(pod) if addresses is None else addresses
+    if kind and (why := _why_not_training(pod, found, belongs)):
+        return NotTraining(Reason.NOT_TRAINING, f"this pod of {kind} {why}", system)
+    if is_alone or is_single_node(pod):
         message = "the job runs on one node: its ranks need no network to meet"
         return TrainingPod(system, container, None, Reason.SINGLE_NODE, message)
-    if uses_etcd(pod, text):
-        return TrainingPod(system, container, None, Reason.NO_MASTER, "the job meets at an etcd server, not at rank 0")
     own = podspec.own_names(pod)
-    found = find_addresses(pod) if addresses is None else addresses
-    zero, role_known = rank_zero, is_rank_zero
+    zero, is_master, is_certain = rank_zero, is_rank_zero, True
     if found:
         host = found[0].host
         label = first_label(host)
         if is_local(host):
-            if not is_rank_zero:
+            if not (is_rank_zero or is_candidate):
                 message = f"{found[0].source} is {host}: the pod is a process group of its own"
                 return TrainingPod(system, container, None, Reason.SINGLE_NODE, message)
-            zero = podspec.own_name(pod) or rank_zero
+            zero, is_master, is_certain = podspec.own_name(pod) or rank_zero, True, is_rank_zero
         elif label in own or belongs(label):
-            zero, role_known = label, label in own
+            zero, is_master = label, label in own
+        elif is_rank_zero or is_candidate:  # others may follow this pod, whatever its own template says
+            found, by_operator = [], False
+            zero, is_master, is_certain = podspec.own_name(pod), True, False
         else:
             message = f"{found[0].source} names {host}, which is not a pod of this job: the user's own address is kept"
             return TrainingPod(system, container, None, Reason.USER_VALUE, message)
-    if zero is None:
-        return TrainingPod(system, container, None, Reason.NO_MASTER, "no variable or argument names the job's rank 0")
+    elif zero is None and (is_rank_zero or is_candidate):
+        zero, is_master, is_certain = podspec.own_name(pod), True, is_rank_zero
+    if not zero:
+        message = "no variable names the job's rank 0: the job meets on the pod network and trains on the secondary one"
+        return TrainingPod(system, container, None, Reason.NO_MASTER, message)
+    calls_itself_local = is_master and is_certain
     hosts = frozenset(
-        address.host
-        for address in found
-        if first_label(address.host) == zero or (role_known and is_local(address.host))
+        one.host for one in found if first_label(one.host) == zero or (calls_itself_local and is_local(one.host))
     )
-    rendezvous = Rendezvous(
-        job=job_key(name, system, job_id, attempt, zero),
-        role="master" if role_known else "worker",
-        rank_zero=zero,
-        hosts=hosts,
-        kept_on_master=kept_on_master,
-    )
-    return TrainingPod(system, container, rendezvous)
+    role: Literal["master", "worker"] = "master" if is_master else "worker"
+    key = job_key(name, system, job_id, attempt, zero)
+    return TrainingPod(system, container, Rendezvous(key, role, zero, hosts, by_operator, is_certain))
 
 
-def names_rank_zero(
-    pod: Object, addresses: list[RendezvousAddress], belongs: Callable[[str], bool], *, is_rank_zero: bool = False
-) -> bool:
-    """Tell whether the address that decides names a pod of this job: what makes a general-purpose workload a training job.
+def _why_not_training(pod: Object, addresses: list[RendezvousAddress], belongs: Callable[[str], bool]) -> str:
+    """Say why a pod of a general-purpose workload is not a training pod; empty where it is one.
 
-    *is_rank_zero*: the system's own rule; such a pod may call itself ``localhost`` while its peers name it.
+    With an accelerator of its own it trains where any container shows a launcher or a variable that says where to meet; without
+    one only where a variable names a pod of the job and a torch launcher is started.
     """
-    if not addresses:
-        return False
-    host = addresses[0].host
-    label = first_label(host)
-    return label in podspec.own_names(pod) or belongs(label) or (is_rank_zero and is_local(host))
+    containers = podspec.containers(pod)
+    if find_pod_accelerator(pod):
+        if addresses or any(shows_launcher(one) or _names_coordinator(one) for one in containers):
+            return ""
+        return "asks for an accelerator, but shows no launcher and no variable that says where ranks meet"
+    if not any(map(shows_torch_launcher, containers)):
+        return "asks for no accelerator and starts no torch launcher"
+    for host in (one.host for one in addresses[:1]):
+        label = first_label(host)
+        if is_local(host) or label in podspec.own_names(pod) or belongs(label):
+            return ""
+    return "asks for no accelerator, and no variable names a pod of the job as rank 0"
 
 
-def leads(role: str, *indexes: str | None) -> bool:
-    """Tell whether a pod is rank 0 by its template: the first pod of one that is named as leaders are, such as ``master``."""
-    return role.lower() in _LEADERS and all(index == "0" for index in indexes)
+def is_single_node(pod: Object) -> bool:
+    """Tell a job of one node by what all its members are told: PET_NNODES, then WORLD_SIZE, then PET_STANDALONE."""
+    for name, single in (("PET_NNODES", ("1", "1:1")), ("WORLD_SIZE", ("1",))):
+        if values := _values(pod, name):
+            return all(value in single for value in values)
+    return any(value.lower() not in ("0", "false") for value in _values(pod, "PET_STANDALONE"))
+
+
+def _values(pod: Object, name: str) -> list[str]:
+    """Return what the containers' variables of one name say, if anything."""
+    return [value for container in podspec.containers(pod) if (value := podspec.env_value(container, name))]
+
+
+def _names_coordinator(container: Object) -> bool:
+    return any(entry["name"].endswith(_COORDINATORS) for entry in podspec.env(container))
 
 
 def numbered(prefix: str, between: str = "") -> Callable[[str], bool]:

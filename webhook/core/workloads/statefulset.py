@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from webhook.core import podspec
-from webhook.core.model import Object, Reason
-from webhook.core.workloads.addresses import find_addresses
-from webhook.core.workloads.rank_zero import describe_training_pod, names_rank_zero, numbered
+from webhook.core.model import Object
+from webhook.core.workloads.rank_zero import describe_training_pod, numbered
 from webhook.core.workloads.training_pod import NotTraining, TrainingPod
 
 SYSTEM = "statefulset"
@@ -24,11 +23,12 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraini
     if owner.get("kind") != "StatefulSet" and own is None:
         return None
     name = owner.get("name") or (own or "").rpartition("-")[0]
-    belongs = numbered(name)
-    addresses = find_addresses(pod)
-    if not names_rank_zero(pod, addresses, belongs):
-        message = f"no variable or argument of this StatefulSet's pod names a pod of {name} as rank 0"
-        return NotTraining(Reason.NOT_TRAINING, message, SYSTEM)
     return describe_training_pod(
-        pod, system=SYSTEM, name=name, job_id=owner.get("uid") or name, belongs=belongs, addresses=addresses
+        pod,
+        system=SYSTEM,
+        name=name,
+        job_id=owner.get("uid") or name,
+        is_rank_zero=podspec.own_name(pod) == f"{name}-0",
+        belongs=numbered(name),
+        kind=f"StatefulSet {name}",
     )

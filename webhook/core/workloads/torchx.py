@@ -13,17 +13,18 @@ from webhook.core import podspec
 from webhook.core.job_key import job_key
 from webhook.core.model import Object, Reason
 from webhook.core.workloads import volcano
-from webhook.core.workloads.arguments import command_text, is_single_node, referred_variable, written_addresses
+from webhook.core.workloads.launchers import given_addresses, run_on_one_node
+from webhook.core.workloads.rank_zero import is_single_node
 from webhook.core.workloads.training_pod import Rendezvous, TrainingPod
 
 SYSTEM = "torchx"
 PREFIX = "torchx.pytorch.org/"
 APP_NAME = PREFIX + "app-name"
 ROLE_INDEX = PREFIX + "role-index"
-_RANK_ZERO_VARIABLE = "TORCHX_RANK0_HOST"
 _RANK_ZERO = "role 0 replica 0"
-_DEFAULTED = re.compile(r"\$\{(TORCHX_RANK0_HOST|(?:VC|TORCHX_MCAD)_[A-Z0-9_-]+_0_HOSTS):=localhost\}")
-_NAMED = re.compile(r"(?<!\w)(TORCHX_RANK0_HOST|(?:VC|TORCHX_MCAD)_[A-Z0-9_]+_0_HOSTS)(?!\w)")
+_VARIABLE = r"(?:TORCHX_RANK0_HOST|(?:VC|TORCHX_MCAD)_[A-Z0-9_-]+_0_HOSTS)"
+_NAMED = re.compile(rf"(?<!\w){_VARIABLE}(?!\w)")
+_DEFAULTED = re.compile(rf"\$\{{{_VARIABLE}:=localhost\}}")
 _UNFIT = re.compile(r"[^A-Z0-9]")
 
 
@@ -32,64 +33,40 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | None:
     if PREFIX + "version" not in labels and APP_NAME not in labels:
         return None
     role, role_name = labels.get(ROLE_INDEX), labels.get(PREFIX + "role-name", "")
-    text = command_text(pod)
     container = labels.get(volcano.TASK_SPEC) or podspec.display_name(pod)
-    if is_single_node(pod, text):
+    if is_single_node(pod) or run_on_one_node(podspec.containers(pod)):
         message = "the app runs on one node: its ranks need no network to meet"
         return TrainingPod(SYSTEM, container, None, Reason.SINGLE_NODE, message)
-    variables = _variables(pod, text, role, role_name)
-    if not variables:
+    is_master = role == labels.get(PREFIX + "replica-id") == "0"
+    meets = _names_rank_zero(pod, role_name) if role == "0" else _meets_rank_zero(pod)
+    if not (meets or is_master):
         message = f"the command of role {role_name!r} does not name the address of rank 0"
         return TrainingPod(SYSTEM, container, None, Reason.NO_PROCESS_GROUP, message)
-    is_master = role == labels.get(PREFIX + "replica-id") == "0"
     app = labels.get("app.kubernetes.io/instance") or labels.get(volcano.JOB_NAME) or labels.get(APP_NAME, "")
     attempt = podspec.annotations(pod).get(volcano.JOB_VERSION, "")
-    job_id = f"{app}/{podspec.controller(pod).get('uid', '')}"
-    return TrainingPod(
-        SYSTEM,
-        container,
-        Rendezvous(
-            job=job_key(app, SYSTEM, job_id, attempt, _RANK_ZERO),
-            role="master" if is_master else "worker",
-            rank_zero=_RANK_ZERO,
-            variables=() if is_master else tuple(dict.fromkeys(_settable(name) for name in variables)),
-            kept_on_master=frozenset((_RANK_ZERO_VARIABLE,)),
-        ),
-    )
+    key = job_key(app, SYSTEM, f"{app}/{podspec.controller(pod).get('uid', '')}", attempt, _RANK_ZERO)
+    rendezvous = Rendezvous(key, "master" if is_master else "worker", _RANK_ZERO, by_operator=meets, is_certain=meets)
+    return TrainingPod(SYSTEM, container, rendezvous)
 
 
-def _variables(pod: Object, text: str, role: str | None, role_name: str) -> tuple[str, ...]:
-    """Return the variables by which the replica meets rank 0, as its command writes them.
-
-    Role 0 may also name its own variable in another spelling, or hand the name to a program. Another role may connect to rank 0 for
-    its own purposes, while rank 0 waits for nobody: it is a member only where a rendezvous option or variable takes the address.
-    """
-    found = dict.fromkeys(_DEFAULTED.findall(text))
-    if role != "0":
-        met = {
-            referred_variable(one.value)
-            for container in podspec.containers(pod)
-            for one in written_addresses(container)
-        }
-        return tuple(name for name in found if _settable(name) in met)
-    if not found:
-        values = (entry.get("value") or "" for container in podspec.containers(pod) for entry in podspec.env(container))
-        handed = [match[0] for value in values if (match := _NAMED.fullmatch(value))]
-        own = _UNFIT.sub("", role_name.upper())
-        found = dict.fromkeys(name for name in (*_NAMED.findall(text), *handed) if _is_of_role(name, own))
-    return tuple(found)
+def _names_rank_zero(pod: Object, role_name: str) -> bool:
+    """Tell whether the replicas of role 0 meet: TorchX writes the variable of rank 0 into the command of every replica."""
+    own = _UNFIT.sub("", role_name.upper())
+    for container in podspec.containers(pod):
+        for text in (*podspec.argv(container), *((entry.get("value") or "") for entry in podspec.env(container))):
+            if "0_HOST" in text and (
+                _DEFAULTED.search(text) or any(_is_of_role(name, own) for name in _NAMED.findall(text))
+            ):
+                return True
+    return False
 
 
 def _is_of_role(variable: str, role: str) -> bool:
     """Tell whether *variable* is the role's own; TorchX leaves out of its name what a variable cannot hold, at times leading digits."""
     name = variable.removeprefix("VC_").removeprefix("TORCHX_MCAD_").removesuffix("_0_HOSTS")
-    return variable == _RANK_ZERO_VARIABLE or role.endswith(_UNFIT.sub("", name))
+    return variable == "TORCHX_RANK0_HOST" or role.endswith(_UNFIT.sub("", name))
 
 
-def _settable(name: str) -> str:
-    """Return the variable that decides what ``${NAME:=localhost}`` yields.
-
-    TorchX writes a role's hyphen into NAME; a shell then reads ``${VC_TRAIN-LLM_0_HOSTS:=localhost}`` as "VC_TRAIN, or else the word",
-    so that setting VC_TRAIN cures it.
-    """
-    return name.partition("-")[0]
+def _meets_rank_zero(pod: Object) -> bool:
+    """Tell whether the replicas of another role meet role 0: they may also connect to it for ends of their own."""
+    return any(_DEFAULTED.match(value) for each in podspec.containers(pod) for value in given_addresses(each))

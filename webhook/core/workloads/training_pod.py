@@ -9,19 +9,20 @@ from webhook.core.model import Reason
 
 
 class Rendezvous(NamedTuple):
-    """Describe how the ranks of a pod meet their rank 0.
+    """Say how a member meets its rank 0.
 
-    *job*: the job's key. *rank_zero*: the name of its pod. *hosts*: the texts that name it in this pod's variables and arguments,
-    ``{"bert-master-0"}``. *variables*: variables that hold its address whatever their value says, because that is hidden
-    (configMapKeyRef) or missing. *kept_on_master*: variables that rank 0 keeps as they are.
+    *job*: the job's key. *rank_zero*: the pod whose address counts. *hosts*: the texts that name it in this pod's variables,
+    ``{"bert-master-0"}``. *by_operator*: the training system itself writes these variables, so that programs which nobody can see here
+    read them. *is_certain*: the pod is known to be, or to follow, rank 0; else it is a candidate, the first of its role: it publishes
+    its address for those that name it, and nothing about it changes.
     """
 
     job: str
     role: Literal["master", "worker"]
     rank_zero: str
     hosts: frozenset[str] = frozenset()
-    variables: tuple[str, ...] = ()
-    kept_on_master: frozenset[str] = frozenset()
+    by_operator: bool = False
+    is_certain: bool = True
 
 
 class TrainingPod(NamedTuple):

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from webhook.core import podspec
-from webhook.core.accelerators import find_accelerator
+from webhook.core.accelerators import find_pod_accelerator
 from webhook.core.model import Object, Reason
 from webhook.core.workloads import jobset
 from webhook.core.workloads.addresses import find_addresses
-from webhook.core.workloads.arguments import command_text
 from webhook.core.workloads.indexed_job import COMPLETION_INDEX
 from webhook.core.workloads.training_pod import NotTraining, TrainingPod
 
@@ -41,19 +40,17 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraini
     if role == _LAUNCHER and _NODE not in present:
         if role not in present:
             return None
-        if not any(find_accelerator(container) for container in containers):
-            return NotTraining(
-                Reason.ROLE, "the MPI launcher asks for no accelerator: it only starts the nodes", SYSTEM
-            )
+        if not find_pod_accelerator(pod):
+            message = "the MPI launcher asks for no accelerator: it only starts the nodes"
+            return NotTraining(Reason.ROLE, message, SYSTEM)
     elif _NODE not in present:
         return None
     else:  # with runLauncherAsNode the launcher trains too, in a container that is named as those of the nodes
         role = _NODE
-    addresses = find_addresses(pod)
-    if not addresses and not _is_torch(pod):
+    if not find_addresses(pod) and not any(podspec.has_env(container, "PET_NNODES") for container in containers):
         message = "the TrainJob's runtime names no torch address of rank 0"
         return TrainingPod(SYSTEM, role, None, Reason.NO_PROCESS_GROUP, message)
-    return jobset.describe(pod, labels, SYSTEM, _NODE, addresses, jobset.completion_index(pod) == "0")
+    return jobset.describe(pod, labels, SYSTEM, _NODE, by_operator=True)
 
 
 def _is_of_trainer(pod: Object) -> bool:
@@ -67,9 +64,3 @@ def _is_of_trainer(pod: Object) -> bool:
                 if field.get("fieldPath") == _INDEX_PATH:
                     return True
     return False
-
-
-def _is_torch(pod: Object) -> bool:
-    return "torchrun" in command_text(pod) or any(
-        podspec.has_env(container, "PET_NNODES") for container in podspec.containers(pod)
-    )

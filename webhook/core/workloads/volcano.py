@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from webhook.core import podspec
-from webhook.core.model import Object, Reason
+from webhook.core.model import Object
 from webhook.core.workloads.addresses import RendezvousAddress, find_addresses
 from webhook.core.workloads.endpoint import first_label
-from webhook.core.workloads.rank_zero import describe_training_pod, leads, names_rank_zero, numbered
+from webhook.core.workloads.rank_zero import describe_training_pod, numbered
 from webhook.core.workloads.training_pod import NotTraining, TrainingPod
 
 SYSTEM = "volcano"
@@ -31,12 +31,8 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraini
         return None
     annotations = podspec.annotations(pod)
     addresses = find_addresses(pod)
-    belongs = _belongs(job, addresses)
     task = labels.get(TASK_SPEC) or annotations.get(TASK_SPEC) or ""
-    is_rank_zero = leads(task, labels.get(TASK_INDEX) or podspec.own_name(pod).rpartition("-")[2])
-    if not names_rank_zero(pod, addresses, belongs, is_rank_zero=is_rank_zero):
-        message = f"no variable or argument of this Volcano Job's pod names a pod of {job} as rank 0"
-        return NotTraining(Reason.NOT_TRAINING, message, SYSTEM)
+    index = labels.get(TASK_INDEX) or podspec.own_name(pod).rpartition("-")[2]
     return describe_training_pod(
         pod,
         system=SYSTEM,
@@ -44,9 +40,19 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraini
         job_id=annotations.get(GROUP_NAME) or podspec.controller(pod).get("uid") or job,
         attempt=annotations.get(JOB_VERSION, ""),
         container=task or None,
-        is_rank_zero=is_rank_zero,
-        belongs=belongs,
+        is_candidate=index == "0",
+        belongs=_belongs(job, addresses),
         addresses=addresses,
+        kind=f"Volcano Job {job}",
+        by_operator=_has_pytorch_plugin(pod),
+    )
+
+
+def _has_pytorch_plugin(pod: Object) -> bool:
+    """Tell the plugin by the variables that it gives every container: all of them, as literals."""
+    return any(
+        all(podspec.env_value(container, name) for name in ("MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK"))
+        for container in podspec.containers(pod)
     )
 
 

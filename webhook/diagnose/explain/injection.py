@@ -18,7 +18,7 @@ from webhook.diagnose.injected import is_out_of_reach
 
 RENDEZVOUS = "rendezvous"
 _NOTHING_ASKED = (Reason.NOT_ASKED, Reason.NO_SIDECAR, Reason.DISABLED)
-_HARMLESS = (Reason.SINGLE_NODE, Reason.NO_PROCESS_GROUP, Reason.KEEPS_NAME, Reason.HUGEPAGES)
+_HARMLESS = (Reason.SINGLE_NODE, Reason.NO_MASTER, Reason.NO_PROCESS_GROUP, Reason.KEEPS_NAME, Reason.HUGEPAGES)
 _LOOKED_AT_ELSEWHERE = (
     Reason.POD_SECURITY,
     Reason.NOT_ROOT,

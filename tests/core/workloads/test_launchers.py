@@ -1,0 +1,223 @@
+"""Launchers: what is started, on how many nodes, and what a container's own texts do with an address variable."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from webhook.core.model import Object
+from webhook.core.workloads.launchers import (
+    Use,
+    given_addresses,
+    given_variables,
+    is_in_sight,
+    run_on_one_node,
+    shows_launcher,
+    shows_torch_launcher,
+    use_of,
+)
+
+
+def running(text: str, **rest: Any) -> Object:
+    return {"name": "main", "command": ["bash", "-c", text], **rest}
+
+
+TORCH = [
+    "torchrun t.py",
+    "exec /opt/conda/bin/torchrun t.py",
+    "python3 -m torch.distributed.run t.py",
+    "python -u -m torch.distributed.launch --use-env t.py",
+    "cd /src && PYTHONPATH=. accelerate launch t.py",
+    "deepspeed --hostfile h t.py",
+    "srun bash -c 'torchrun t.py'",
+    "if [ $RANK = 0 ]; then torchrun t.py; fi",
+]
+OTHER = [
+    "mpirun -np 8 hostname",
+    "horovodrun t",
+    "vllm serve m --nnodes 2",
+    "python -m sglang.launch_server --dist-init-addr a:1 m",
+]
+NONE = [
+    "python t.py",
+    "# torchrun t.py",
+    "nginx -g 'daemon off;'",
+    "python torch.distributed.run",
+    "echo 'torchrun t.py",
+    "",
+]
+
+
+@pytest.mark.parametrize("text", TORCH)
+def test_sees_the_launchers_of_torch(text: str) -> None:
+    assert shows_torch_launcher(running(text))
+    assert shows_launcher(running(text))
+
+
+@pytest.mark.parametrize("text", OTHER)
+def test_sees_launchers_that_are_not_torchs(text: str) -> None:
+    assert not shows_torch_launcher(running(text))
+    assert shows_launcher(running(text))
+
+
+@pytest.mark.parametrize("text", NONE)
+def test_sees_no_launcher_where_none_is_started(text: str) -> None:
+    assert not shows_launcher(running(text))
+
+
+USES = {
+    "torchrun --master_addr=$M t.py": Use.LAUNCHER,
+    "torchrun --master-addr ${M} t.py": Use.LAUNCHER,
+    'torchrun --nnodes=2 --master_addr "$M" --master_port 29500 t.py': Use.LAUNCHER,
+    "torchrun --standalone a.py; torchrun --master_addr=$M t.py": Use.LAUNCHER,
+    "python -m torch.distributed.launch --use_env --master_addr $(M) t.py": Use.LAUNCHER,
+    "accelerate launch --main_process_ip $M t.py": Use.LAUNCHER,
+    "deepspeed --master_addr=$M t.py": Use.LAUNCHER,
+    "(torchrun --master_addr=$M t.py)": Use.LAUNCHER,
+    "torchrun --rdzv_endpoint=$M:29500 t.py": Use.ENDPOINT,
+    "torchrun --rdzv-endpoint ${M}:${PORT} t.py": Use.ENDPOINT,
+    "torchrun --rdzv_endpoint=$M:29500 --rdzv_backend=static t.py": Use.ENDPOINT,
+    "torchrun t.py": Use.NONE,
+    "torchrun t.py --lr $MM": Use.NONE,
+    "# $M\ntorchrun t.py": Use.NONE,
+    # the name of the pod that hosts the store, or another program's
+    "torchrun --rdzv_backend=c10d --rdzv_endpoint=$M:29500 t.py": Use.OTHER,
+    "torchrun --rdzv-backend etcd-v2 --rdzv_endpoint $M:2379 t.py": Use.OTHER,
+    "torchrun t.py --master_addr=$M": Use.OTHER,
+    "torchrun --rdzv_id=$M t.py": Use.OTHER,
+    "torchrun --master_addr=$M.svc t.py": Use.OTHER,
+    "torchrun --master_addr=${M%%.*} t.py": Use.OTHER,
+    "python t.py --master_addr=$M": Use.OTHER,
+    # compared, cut, looped over, looked up, pinged, written down
+    '[ "$POD_NAME" = "${M%%.*}" ] && R=0; torchrun --master_addr=$M t.py': Use.OTHER,
+    "[[ $M == $POD_NAME.* ]]; torchrun --master_addr=$M t.py": Use.OTHER,
+    'R=${M%%.*}; [ "$HOSTNAME" = "$R" ]; torchrun t.py': Use.OTHER,
+    "case $M in a) b;; esac": Use.OTHER,
+    "echo $M | grep ^$HOSTNAME": Use.OTHER,
+    'until nslookup "$M"; do sleep 1; done; torchrun --master_addr=$M t.py': Use.OTHER,
+    "H=$M; nslookup $H; torchrun --master_addr=$H t.py": Use.OTHER,
+    "for h in $M; do ping $h; done": Use.OTHER,
+    "DP=$(getent hosts $M | cut -f1); vllm serve": Use.OTHER,
+    "M=localhost torchrun t.py": Use.OTHER,
+    "wait-for $M bash -c 'torchrun --master_addr=$M t.py'": Use.OTHER,
+    "bash -c 'torchrun --master_addr=$0 t.py' $M": Use.OTHER,
+    "torchrun --master_addr=$M --no-python bash -c 'python t.py'": Use.LAUNCHER,
+    "export M; torchrun t.py": Use.OTHER,
+    "printenv M": Use.OTHER,
+    'eval "torchrun --master_addr=\\$M t.py"': Use.OTHER,
+    "python -c 'import os; os.environ[\"M\"]'": Use.OTHER,
+    "echo '$M": Use.OTHER,
+}
+
+
+@pytest.mark.parametrize("text", USES)
+def test_says_what_a_command_does_with_a_variable(text: str) -> None:
+    assert use_of(running(text), "M") is USES[text]
+
+
+TAKES_IT = "torchrun --master_addr=$M t.py"
+ELSEWHERE: dict[str, Object] = {
+    "another variable": running(TAKES_IT, env=[{"name": "URL", "value": "tcp://$(M):1"}]),
+    "a probe": running(TAKES_IT, readinessProbe={"exec": {"command": ["sh", "-c", "ping $M"]}}),
+    "a hook": running(TAKES_IT, lifecycle={"preStop": {"exec": {"command": ["notify", "$(M)"]}}}),
+    "c10d by variable": running(
+        "torchrun --rdzv_endpoint=$M:1 t.py", env=[{"name": "PET_RDZV_BACKEND", "value": "c10d"}]
+    ),
+    "arguments": {"name": "main", "command": ["python", "t.py"], "args": ["--master_addr", "$(M)"]},
+}
+
+
+@pytest.mark.parametrize("container", ELSEWHERE.values(), ids=ELSEWHERE)
+def test_looks_wherever_a_container_may_name_a_variable(container: Object) -> None:
+    assert use_of(container, "M") is Use.OTHER
+
+
+def test_null_probes_and_hooks_name_nothing() -> None:
+    empty = {"livenessProbe": None, "startupProbe": {"exec": None}, "lifecycle": {"postStart": None}, "env": None}
+    assert use_of(running(TAKES_IT, **empty), "M") is Use.LAUNCHER
+
+
+@pytest.mark.parametrize(
+    ("text", "variables"),
+    [
+        ("torchrun --master_addr=$HEAD --rdzv_endpoint $B:1 t.py", {"HEAD", "B"}),
+        ("torchrun --rdzv_backend=c10d --rdzv_endpoint $B:1 t.py", set()),
+        ("torchrun t.py --master_addr=$HEAD", set()),
+        ("torchrun --master_addr=head t.py", set()),
+        ("echo '$HEAD", set()),
+    ],
+)
+def test_lists_the_variables_that_options_take(text: str, variables: set[str]) -> None:
+    assert given_variables(running(text)) == variables
+
+
+@pytest.mark.parametrize(
+    ("text", "addresses"),
+    [
+        ("torchrun --rdzv_endpoint ${VC_T_0_HOSTS:=localhost}:29500 t.py", ["${VC_T_0_HOSTS:=localhost}:29500"]),
+        ('export MASTER_ADDR="$H"; python t.py --master_addr=x', ["$H"]),
+        ("python t.py", []),
+        ("echo 'x", []),
+    ],
+)
+def test_lists_the_addresses_that_a_text_gives(text: str, addresses: list[str]) -> None:
+    assert given_addresses(running(text)) == addresses
+
+
+ONE = [
+    "torchrun --standalone t.py",
+    "torchrun --nnodes=1 t.py",
+    "torchrun --nnodes 1:1 t.py",
+    "torchrun --rdzv_endpoint=localhost:0 t.py",
+]
+SEVERAL = [
+    "torchrun t.py",
+    "torchrun --nnodes=2 t.py",
+    "torchrun --nnodes=1:2 t.py",
+    "torchrun --nnodes=$N t.py",
+    "torchrun t.py --standalone",
+    "torchrun --standalone a.py; torchrun --nnodes 2 b.py",
+    "python t.py --nnodes=1",
+    "echo 'torchrun --nnodes=1",
+]
+
+
+@pytest.mark.parametrize("text", ONE)
+def test_knows_launchers_that_run_on_one_node(text: str) -> None:
+    assert run_on_one_node([running("sleep 1"), running(text)])
+
+
+@pytest.mark.parametrize("text", SEVERAL)
+def test_takes_no_other_text_for_that_of_one_node(text: str) -> None:
+    assert not run_on_one_node(
+        [running("torchrun --standalone t.py") if "torchrun" in text else running("x"), running(text)]
+    )
+
+
+@pytest.mark.parametrize(
+    ("container", "expected"),
+    [
+        (running("cd /src && export A=1; exec python3 t.py"), True),
+        (running("pip install x && torchrun t.py"), True),
+        (running("bash run.sh"), False),
+        (running("./run.sh"), False),
+        (running("python t.py; ping x"), False),
+        (running("echo 'x"), False),
+        ({"args": ["python", "t.py"]}, False),
+        ({}, False),
+    ],
+)
+def test_tells_whether_all_that_runs_is_written_in_the_pod(container: Object, expected: bool) -> None:
+    assert is_in_sight(container) is expected
+
+
+@given(st.lists(st.sampled_from([*USES, *TORCH, *NONE, " ", "; ", "'", '"', "$M", "--master_addr", "$("])).map("".join))
+def test_answers_about_any_text(text: str) -> None:
+    container = running(text)
+    assert use_of(container, "M") in Use
+    assert "M" in text or use_of(container, "M") is Use.NONE
+    assert shows_launcher(container) or not shows_torch_launcher(container)
+    assert shows_torch_launcher(container) or not run_on_one_node([container])

@@ -1,0 +1,199 @@
+"""Know the programs that start the ranks of a job, and what a container's own texts do with an address variable.
+
+Source: torch/distributed/run.py (``--master_addr`` counts without ``--rdzv_endpoint`` only; the default backend is ``static``),
+accelerate commands/launch.py, deepspeed launcher/runner.py.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from enum import Enum
+from functools import lru_cache
+from typing import NamedTuple
+
+from webhook.core import podspec
+from webhook.core.model import Object
+from webhook.core.workloads.shell import Words, read_commands
+
+_TORCH = re.compile(r"(?:.*/)?(?:torchrun|accelerate|deepspeed)\Z", re.DOTALL)
+_MODULE = re.compile(
+    r"torch\.distributed\.(?:run|launch)\Z|accelerate\.commands\.launch\Z|deepspeed\.launcher\.runner\Z"
+)
+_OTHER = re.compile(r"(?:.*/)?(?:mpirun|mpiexec|mpiexec\.hydra|horovodrun)\Z", re.DOTALL)
+_MARK = re.compile(r"--(?:nnodes|dist[-_]init[-_]addr|node[-_]rank)(?:=|\Z)")
+_SWITCH = re.compile(r"--(?:standalone|no-python|module|run-path|use-env)\Z|-m\Z")
+"""Options of torchrun that take no value; the script follows an option's value or one of these."""
+_VALUE = re.compile(
+    r"\$(?:(?P<bare>\w+)|\{(?P<braced>\w+)\}|\((?P<kubernetes>[-._\w]+)\))(?P<port>:[^$`]*(?:\$\{?\w+\}?)?)?\Z"
+)
+_WORD = re.compile(r"\w+")
+_IN_SIGHT = re.compile(
+    r"(?:.*/)?(?:torchrun|accelerate|deepspeed|python[0-9.]*|pip3?|cd|echo|printf|export|unset|set|ulimit|umask|mkdir|sleep|true"
+    r"|:|date|hostname|nvidia-smi|ls|cat|exit|done|fi)\Z",
+    re.DOTALL,
+)
+"""Programs that are known to read no address, and those that train."""
+_BEFORE = re.compile(
+    r"exec\Z|time\Z|nohup\Z|(?:.*/)?(?:env|numactl|tini|dumb-init)\Z|if\Z|then\Z|else\Z|elif\Z|do\Z|while\Z|until\Z|[{}!]\Z|command\Z"
+    r"|-|[A-Za-z_]\w*="
+)
+"""Words before a command that do not change what it is."""
+
+
+class Command(NamedTuple):
+    """Hold a simple command; *options*: those between a torch launcher and its script, ``--master-addr``, None where it starts none."""
+
+    words: Words
+    options: dict[str, str] | None
+
+
+class Use(Enum):
+    """Say what a container's texts do with a variable."""
+
+    NONE = "not named at all"
+    LAUNCHER = "only the value of a torch launcher's option"
+    ENDPOINT = "as LAUNCHER, before a port: an IPv6 address needs brackets there"
+    OTHER = "something else: compared, cut, looked up, handed to another program, or not understood"
+
+
+def shows_torch_launcher(container: Object) -> bool:
+    """Tell whether the command starts torchrun, ``python -m torch.distributed.run``, accelerate or deepspeed."""
+    return any(command.options is not None for command in _commands(container) or ())
+
+
+def shows_launcher(container: Object) -> bool:
+    """Tell whether the command starts, or looks like, one of several nodes: any launcher, or an option that numbers nodes."""
+    return shows_torch_launcher(container) or any(
+        _OTHER.match(word) or _MARK.match(word) for command in _commands(container) or () for word in command.words
+    )
+
+
+def run_on_one_node(containers: Iterable[Object]) -> bool:
+    """Tell whether torch launchers are started, and every one of them says that it runs on one node."""
+    found: list[bool] = []
+    for container in containers:
+        commands = _commands(container)
+        if commands is None:
+            return False
+        found += [_says_one_node(each.options) for each in commands if each.options is not None]
+    return bool(found) and all(found)
+
+
+def is_in_sight(container: Object) -> bool:
+    """Tell whether all that a container runs is written in the pod: torch launchers and python programs, no shell's script file."""
+    commands = _commands(container) if container.get("command") else None
+    return bool(commands) and all(_is_in_sight(each.words) for each in commands or ())
+
+
+def _is_in_sight(words: Words) -> bool:
+    program = next((word for word in words if not _BEFORE.match(word)), "true")
+    return _IN_SIGHT.match(program) is not None
+
+
+def use_of(container: Object, name: str) -> Use:
+    """Say what the texts of a container do with variable *name*.
+
+    Texts: command, arguments, the values of other variables, and the commands of probes and lifecycle hooks.
+    """
+    if _is_named_elsewhere(container, name):
+        return Use.OTHER
+    if not any(name in text for text in podspec.argv(container)):
+        return Use.NONE
+    commands = _commands(container)
+    if commands is None:
+        return Use.OTHER
+    before_port: set[bool] = set()
+    for command in commands:
+        if named := sum(_WORD.findall(word).count(name) for word in command.words if name in word):
+            taken = [has_port for variable, has_port in _taken(container, command) if variable == name]
+            if len(taken) != named:
+                return Use.OTHER
+            before_port.update(taken)
+    if not before_port:
+        return Use.NONE
+    return Use.ENDPOINT if True in before_port else Use.LAUNCHER
+
+
+def given_variables(container: Object) -> frozenset[str]:
+    """Return the variables, of any name, that an address option of a torch launcher takes."""
+    return frozenset(name for command in _commands(container) or () for name, _ in _taken(container, command))
+
+
+def given_addresses(container: Object) -> list[str]:
+    """Return what the address options of torch launchers take, and what a command's text sets MASTER_ADDR to."""
+    found = []
+    for words, known in _commands(container) or ():
+        options = known or {}
+        found += [
+            options[name] for name in ("--master-addr", "--main-process-ip", "--rdzv-endpoint") if name in options
+        ]
+        found += [word.partition("=")[2] for word in words if word.startswith("MASTER_ADDR=")]
+    return found
+
+
+def _commands(container: Object) -> tuple[Command, ...] | None:
+    return _read(tuple(podspec.argv(container)))
+
+
+@lru_cache(64)
+def _read(argv: Words) -> tuple[Command, ...] | None:
+    """Read once what the pods of a job share."""
+    commands = read_commands(argv)
+    return None if commands is None else tuple(Command(words, _options(words)) for words in commands)
+
+
+def _is_named_elsewhere(container: Object, name: str) -> bool:
+    reference = f"$({name})"
+    if any(reference in (entry.get("value") or "") for entry in podspec.env(container)):
+        return True
+    hooks = [container.get(key) for key in ("livenessProbe", "readinessProbe", "startupProbe")]
+    hooks += (container.get("lifecycle") or {}).values()
+    commands = (((hook or {}).get("exec") or {}).get("command") or () for hook in hooks)
+    return any(name in text for command in commands for text in command)
+
+
+def _options_at(words: Words) -> int:
+    """Return where the options of a torch launcher begin; 0 where the command is none."""
+    for index, word in enumerate(words):
+        if _TORCH.match(word):
+            return index + 2 if word.endswith("accelerate") else index + 1
+        if _MODULE.match(word) and words[index - 1 : index] == ("-m",):
+            return index + 1
+    return 0
+
+
+def _options(words: Words) -> dict[str, str] | None:
+    index = _options_at(words)
+    if not index:
+        return None
+    options = {}
+    while index < len(words) and words[index].startswith("-"):
+        option, equals, value = words[index].partition("=")
+        option = option.replace("_", "-")
+        if not equals and not _SWITCH.match(option) and index + 1 < len(words) and words[index + 1][:1] != "-":
+            index += 1
+            value = words[index]
+        options[option] = value
+        index += 1
+    return options
+
+
+def _says_one_node(options: dict[str, str]) -> bool:
+    nodes = options.get("--nnodes", options.get("--num-machines"))
+    return "--standalone" in options or nodes in ("1", "1:1") or options.get("--rdzv-endpoint") == "localhost:0"
+
+
+def _taken(container: Object, command: Command) -> list[tuple[str, bool]]:
+    """Return the variables whose value a torch launcher's address option takes, and whether a port follows.
+
+    What stands behind the script is the script's own. A c10d endpoint takes none: its name must stay the name of the pod that hosts it.
+    """
+    options = command.options
+    if not options:
+        return []
+    backend = options.get("--rdzv-backend") or podspec.env_value(container, "PET_RDZV_BACKEND") or "static"
+    endpoint = options.get("--rdzv-endpoint", "") if backend == "static" else ""
+    values = (options.get("--master-addr", ""), options.get("--main-process-ip", ""), endpoint)
+    matches = [match for value in values if (match := _VALUE.match(value))]
+    return [(each["bare"] or each["braced"] or each["kubernetes"], each["port"] is not None) for each in matches]

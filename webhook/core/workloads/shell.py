@@ -1,0 +1,155 @@
+"""Read a container's command as the shell in it would: simple commands, and the words of each.
+
+Nothing is expanded or run. What is not understood (unbalanced quotes, too deep, too long) is said to be so: who asks leaves the
+container alone then. Source: POSIX.1-2024, 2.3 Token Recognition, 2.9.1 Simple Commands.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TypeAlias
+
+Words: TypeAlias = tuple[str, ...]
+
+MOST_CHARACTERS = 65536
+"""Characters of a command that is read: a longer one is a program of its own."""
+_DEEPEST = 4
+"""Shells within shells: ``bash -c "srun sh -c '…'"``."""
+_SHELLS = frozenset(("sh", "bash", "dash", "ash", "ksh", "zsh"))
+_SIGNS = ("-", "+")
+_QUIET = "\0"
+"""Stands for a ``$`` that this shell does not expand; a shell within may."""
+_PLAIN = re.compile(r"""[^ \t\n'"\\$`#;&|()<>]+""")
+_ENDS_COMMAND = frozenset("\n;&|()")
+_ENDS_WORD = _ENDS_COMMAND | frozenset(" \t<>")
+_OPENING = {"$(": ")", "${": "}", "`": "`", '"': '"', "'": "'"}
+
+
+def read_commands(argv: Words) -> tuple[Words, ...] | None:
+    """Return the simple commands that a container starts, also within ``sh -c``; None where they cannot be understood.
+
+    Assignments before a command, redirections and a shell's own words (``if``, ``for``, ``exec``) stand among the words. Comments are
+    left out. Quotes are taken off; ``$NAME``, ``$(…)`` and backquotes stay as they are written.
+    """
+    return _within(argv, 0) if sum(map(len, argv)) <= MOST_CHARACTERS else None
+
+
+def _within(words: Words, depth: int) -> tuple[Words, ...] | None:
+    """Return the command itself, or those of the text that it hands to a shell, behind what stands around that shell."""
+    shell, at = _shell_text(words)
+    if not at:
+        return (words,)
+    if depth == _DEEPEST or (commands := _split(words[at].replace(_QUIET, "$"))) is None:
+        return None
+    around = words[:shell] + words[at + 1 :]
+    found = [around] if around else []
+    for command in commands:
+        inner = _within(command, depth + 1)
+        if inner is None:
+            return None
+        found += inner
+    return tuple(found)
+
+
+def _shell_text(words: Words) -> tuple[int, int]:
+    """Return where ``bash`` and TEXT of ``… bash -lc TEXT`` stand; zeros where no shell takes a text."""
+    shell = -1
+    for index, word in enumerate(words):
+        if shell < 0:
+            shell = index if word.rpartition("/")[2] in _SHELLS else -1
+        elif word.startswith(_SIGNS):
+            if word[:2] != "--" and "c" in word:
+                return shell, next((at for at in range(index + 1, len(words)) if not words[at].startswith(_SIGNS)), 0)
+        elif word not in ("pipefail", "errexit", "nounset", "xtrace"):  # what -o takes
+            break
+    return 0, 0
+
+
+def _split(text: str) -> list[Words] | None:
+    """Split a shell's text; None where a quote or a parenthesis is left open."""
+    commands: list[Words] = []
+    words: list[str] = []
+    parts: list[str] = []
+    position, length = 0, len(text)
+    while position < length:
+        if plain := _PLAIN.match(text, position):
+            parts.append(plain[0])
+            position = plain.end()
+            continue
+        character = text[position]
+        if character == "#" and parts:
+            parts.append(character)
+        elif character == "#":
+            end = text.find("\n", position)
+            if end < 0:
+                break
+            position = end - 1  # the line's end ends a command too
+        elif character in _ENDS_WORD:
+            if parts:
+                words.append("".join(parts))
+                parts = []
+            if character in "<>":
+                words.append(character)
+                position += text.startswith("&", position + 1)  # 2>&1
+            elif character in _ENDS_COMMAND and words:
+                commands.append(tuple(words))
+                words = []
+        elif text.startswith("\\\n", position):
+            position += 1  # a line that goes on
+        else:
+            end = _end_of_part(text, position)
+            if end < 0:
+                return None
+            parts.append(_part(text[position:end]))
+            position = end - 1
+        position += 1
+    if parts:
+        words.append("".join(parts))
+    if words:
+        commands.append(tuple(words))
+    return commands
+
+
+def _part(raw: str) -> str:
+    """Take the quotes off a part of a word."""
+    if raw[0] == "'":
+        return raw[1:-1].replace("$", _QUIET)
+    if raw[0] == "\\":
+        return raw[1:].replace("$", _QUIET).replace("\n", "")
+    if raw[0] == '"':
+        return re.sub(r'\\([\\"`\n])', r"\1", raw[1:-1].replace("\\$", _QUIET).replace("\\\n", ""))
+    return raw
+
+
+def _end_of_part(text: str, position: int) -> int:
+    """Return where a quoted, escaped or substituted part ends; -1 where it does not."""
+    if text[position] == "\\":
+        return min(position + 2, len(text))
+    opening = text[position : position + 2]
+    if opening not in _OPENING:
+        opening = opening[:1]
+    if opening == "$":
+        return position + 1
+    open_parts = [_OPENING[opening]]
+    position += len(opening)
+    while position < len(text):
+        character, wanted = text[position], open_parts[-1]
+        pair = text[position : position + 2]
+        if wanted == "'":
+            if character == "'":
+                open_parts.pop()
+        elif character == "\\":
+            position += 1
+        elif character == wanted:
+            open_parts.pop()
+        elif pair in _OPENING:
+            open_parts.append(_OPENING[pair])
+            position += 1
+        elif character in '`"' or (character == "'" and wanted != '"'):
+            open_parts.append(character)
+        elif character == "(" and wanted == ")":
+            open_parts.append(")")
+        position += 1
+        if not open_parts:
+            return position
+    return -1
