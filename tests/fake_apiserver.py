@@ -275,7 +275,7 @@ class FakeApiServer:
     def _list(self, exchange: Exchange) -> None:
         query = exchange.request.query
         with self._changed:
-            objects = list(self._collections[exchange.request.path].objects.values())
+            objects = self._objects(exchange.request.path)
             version = str(self._version)
             if token := query.get("continue"):
                 if token not in self._pages:
@@ -290,6 +290,11 @@ class FakeApiServer:
                 self._pages[metadata["continue"]] = objects[limit:]
         items = [_trimmed(obj, exchange.request) for obj in objects[:limit]]
         exchange.answer(200, {"metadata": metadata, "items": items})
+
+    def _objects(self, path: str) -> list[dict[str, Any]]:
+        if path.startswith(f"{NAMESPACES}/"):
+            return [obj for key, obj in self._collections[PODS].objects.items() if key[0] == path.split("/")[4]]
+        return list(self._collections[path].objects.values())
 
     def _watch(self, exchange: Exchange) -> None:
         query = exchange.request.query
@@ -320,6 +325,9 @@ class FakeApiServer:
                 sent = event[0]
 
     def _get(self, exchange: Exchange) -> None:
+        if exchange.request.path.endswith("/pods"):
+            self._list(exchange)
+            return
         parts = exchange.request.path.split("/")
         path = exchange.request.path.rsplit("/", 1)[0]
         namespace = ""

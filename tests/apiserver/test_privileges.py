@@ -241,6 +241,8 @@ FORBIDDEN: dict[str, tuple[dict[str, str] | None, Any, str]] = {
     "writes network-status": (None, {"metadata": {"annotations": {names.NETWORK_STATUS: "[]"}}}, "annotation"),
     "changes the webhook's status": (None, annotations(status="{}"), "annotation"),
     "changes the webhook's network": (None, annotations(rendezvous_network="a/b@net1/IPv4"), "annotation"),
+    "changes rank 0's name": (None, annotations(master_name="evil.example.com"), "annotation"),
+    "changes what the profile says": (None, annotations(unreachable="podNetwork"), "annotation"),
     "adds a finalizer": (None, {"metadata": {"finalizers": ["example.com/keep", "a.b/c"]}}, "finalizers"),
     "removes a finalizer": (None, {"metadata": {"finalizers": None}}, "finalizers"),
     "sets the phase": (None, {"status": {"phase": "Succeeded"}}, "status"),

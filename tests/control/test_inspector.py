@@ -1,40 +1,52 @@
-"""When a waiting pod is looked at, with how many requests, and that nothing keeps the others from their turn."""
+"""When waiting pods are looked at, with how many requests, what follows, and that nothing keeps the others from their turn."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from tests import pods
-from tests.fake_apiserver import PODS, FakeApiServer, status
+from tests.fake_apiserver import NAMESPACES, PODS, FakeApiServer, status
 from webhook.control import inspector
 from webhook.control.events import PodRef
-from webhook.control.inspector import AGAIN_SECONDS, MOST_REQUESTS, Inspector
+from webhook.control.inspector import (
+    AGAIN_SECONDS,
+    FIRST_LOOK_SECONDS,
+    LIST_SHARE,
+    MOST_REQUESTS,
+    PAGE_SIZE,
+    PERIOD_SECONDS,
+    Inspector,
+)
 from webhook.core import names
-from webhook.core.reconcile import Member, read_member
+from webhook.core.reconcile import Fate, Jobs, Member, read_member
 from webhook.core.reconcile.complaint import about_address
 from webhook.core.workloads import TrainingPod, recognise
 from webhook.kube.connection import Connection
 from webhook.kube.credentials import Credentials
 
 START = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
-SIBLINGS = "/api/v1/namespaces/ml/pods"
+IN_ML = f"{NAMESPACES}/ml/pods"
+ADDRESS = '[{"name":"default/rdma-net","interface":"net1","ips":["10.0.0.2"]}]'
+NOT_ATTACHED = '[{"name":"cbr0"}]'
 
 
 class World:
-    """An inspector whose clock only the test moves, and the pods that wait."""
+    """An inspector whose clock only the test moves, the pods as they stand, and what was told and decided."""
 
     def __init__(self, server: FakeApiServer) -> None:
         self.server = server
         self.seconds = 0.0
         self.leads = True
-        self.suspects: list[tuple[Member, bool]] = []
+        self.jobs = Jobs()
         self.told: list[tuple[str, str]] = []
+        self.decided: dict[str, dict[str, Fate]] = {}
         self.inspector = Inspector(
             Connection(Credentials("test", server.url)),
             self,
-            suspects=lambda: self.suspects,
+            suspects=lambda: self.jobs.suspects(),
+            settle=self.settle,
             may_write=lambda: self.leads,
             monotonic=lambda: 1000.0 + self.seconds,
             now=lambda: START + timedelta(seconds=self.seconds),
@@ -44,23 +56,35 @@ class World:
         assert message
         self.told.append((pod.name, reason))
 
-    def wait(self, name: str, *, bound: bool = True, has_master: bool = True, **more: Any) -> None:
-        """Put a pod there that has existed for *age* seconds and lacks an address."""
-        created = (START - timedelta(seconds=more.pop("age", 0.0))).strftime("%Y-%m-%dT%H:%M:%SZ")
-        status = more.pop("status", "")
+    def settle(self, job: tuple[str, str], rank_zero: Member | None, fates: Mapping[str, Fate]) -> None:
+        self.decided["/".join(job)] = dict(fates)
+        for unit in self.jobs.settle(job, rank_zero, fates):
+            publication = self.jobs.publication(unit)
+            assert publication is not None
+            self.jobs.wrote(publication)
+
+    def add(self, name: str, *, bound: bool = True, role: str = "worker", age: float = 0.0, **more: Any) -> None:
+        """Put a pod there that has existed, and been bound, for *age* seconds; *status* is its network-status."""
+        created = (START + timedelta(seconds=self.seconds - age)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        told, namespace = more.pop("status", ""), more.pop("namespace", "ml")
+        marks = {**({names.NETWORK_STATUS: told} if told else {}), **more.pop("annotations", {})}
         pod = pods.member_pod(
             name,
-            job=more.pop("job", "j-1"),
-            annotations={names.NETWORK_STATUS: status} if status else {},
-            uid=f"u-{name}",
+            role,
+            more.pop("job", "j-1"),
+            annotations={names.WAITS_FOR: "master-addr", **marks},
             creationTimestamp=created,
+            namespace=namespace,
+            uid=f"uid-{name}" if namespace == "ml" else f"uid-{namespace}-{name}",
         )
-        pod["metadata"]["labels"] |= more.pop("labels", {})
         spec = {"nodeName": "n-1"} if bound else {}
         self.server.put(PODS, spec=spec, status={"phase": "Pending"}, **pod["metadata"])
-        member = read_member(pod)
-        assert member is not None
-        self.suspects.append((member, has_master))
+        self.jobs.update((namespace, name), read_member(pod))
+
+    def add_whole(self, pod: dict[str, Any]) -> None:
+        """Put a pod there that carries no label of ours."""
+        parts = {key: value for key, value in pod["metadata"].items() if key not in ("resourceVersion", "namespace")}
+        self.server.put(PODS, **{**parts, "namespace": "ml"}, spec=pod["spec"], status={"phase": "Running"})
 
     def after(self, seconds: float) -> list[tuple[str, str]]:
         """Let time go by, do one round, and give what was told in it."""
@@ -69,11 +93,9 @@ class World:
         self.inspector.inspect()
         return list(self.told)
 
-    def looked_at(self) -> list[str]:
-        return [request.path.rpartition("/")[2] for request in self.server.asked("get") if request.path != SIBLINGS]
-
-    def listed(self) -> list[dict[str, str]]:
-        return [request.query for request in self.server.requests if request.path == SIBLINGS]
+    def lists(self, namespace: str = "ml") -> int:
+        """Count the requests for pods so far."""
+        return len(self.server.asked("get", f"{NAMESPACES}/{namespace}/pods"))
 
 
 @pytest.fixture
@@ -83,65 +105,76 @@ def world() -> Iterator[World]:
 
 
 def test_asks_a_minute_after_a_pod_was_created_and_no_more_often_than_needed(world: World) -> None:
-    world.wait("w-1")
+    world.add("w-1")
     assert world.after(0) == []
     assert world.after(59) == []
-    assert world.looked_at() == []
-    assert world.after(2) == [("w-1", "NoSecondaryAddress")]
-    assert world.after(AGAIN_SECONDS - 5) == []
-    assert world.looked_at() == ["w-1"]
-    assert world.after(10) == [("w-1", "NoSecondaryAddress")]
+    assert world.lists() == 0
+    assert ("w-1", "NoSecondaryAddress") in world.after(2)
+    assert world.lists() == 1
 
 
 def test_a_new_leader_asks_at_once_about_a_pod_that_has_long_waited(world: World) -> None:
-    world.wait("w-1", age=300)
-    assert world.after(0) == [("w-1", "NoSecondaryAddress")]
+    world.add("w-1", age=300)
+    assert ("w-1", "NoSecondaryAddress") in world.after(0)
 
 
-def test_a_pod_that_is_not_bound_is_looked_at_once_a_minute(world: World) -> None:
-    world.wait("w-1", bound=False, age=300)
+def test_pods_that_are_not_bound_are_looked_at_once_a_minute_by_one_list(world: World) -> None:
+    for number in range(PAGE_SIZE):
+        world.add(f"w-{number}", bound=False, age=300)
     for _ in range(12):
         assert world.after(30) == []
-    assert len(world.looked_at()) == 6
+    assert world.lists() == 6
 
 
 def test_asks_nothing_where_network_status_tells_it_all(world: World) -> None:
-    world.wait("w-1", status="{")
+    world.add("m", role="master", status=ADDRESS)
+    world.add("w-1", status="{")
     assert world.after(0) == [("w-1", "NetworkStatusUnusable")]
+    assert world.after(AGAIN_SECONDS - 1) == []
+    assert world.after(1) == [("w-1", "NetworkStatusUnusable")]
     assert world.server.requests == []
 
 
 def test_does_nothing_without_the_lease(world: World) -> None:
-    world.wait("w-1", age=300)
+    world.add("w-1", age=300)
     world.leads = False
     assert world.after(600) == []
     assert world.server.requests == []
 
 
-def test_every_pod_gets_its_turn_however_many_wait_for_their_gang(world: World) -> None:
-    for number in range(MOST_REQUESTS * 30):
-        world.wait(f"queued-{number}", bound=False, age=300)
-    world.wait("stuck", age=300)
-    told = [one for _ in range(40) for one in world.after(5)]
-    assert told == [("stuck", "NoSecondaryAddress")]
-    assert len(world.looked_at()) == 40 * MOST_REQUESTS
+def test_every_namespace_gets_its_turn_however_many_wait_for_their_gang(world: World) -> None:
+    spaces = [f"queued-{number}" for number in range(MOST_REQUESTS * 2)]
+    for number, space in enumerate(spaces):
+        world.add("w-1", bound=False, age=3000 - number, namespace=space, job=f"j-{number}")
+    world.add("stuck", age=300)
+    told = [one for _ in range(3) for one in world.after(5)]
+    assert ("stuck", "NoSecondaryAddress") in told
+    assert all(world.lists(space) == 1 for space in spaces)
 
 
-def test_a_pod_that_cannot_be_looked_at_is_tried_again_in_the_next_round(world: World) -> None:
-    world.wait("w-1", age=300)
-    world.server.misbehave("get", f"{SIBLINGS}/w-1", status(503, "later"))
+def test_who_is_stuck_is_looked_at_before_those_that_wait_for_their_gang(world: World) -> None:
+    world.add("w-1", status=ADDRESS, annotations={names.MASTER_NAME: "zero"})
     assert world.after(0) == []
-    assert world.after(5) == [("w-1", "NoSecondaryAddress")]
+    for number in range(MOST_REQUESTS * 2):
+        world.add("w-1", bound=False, age=3000, namespace=f"queued-{number}", job=f"j-{number}")
+    assert world.after(30) == [("w-1", "MeetsByName")]
+
+
+def test_a_list_that_failed_is_asked_for_again_in_the_next_round(world: World) -> None:
+    world.add("w-1", age=300)
+    world.server.misbehave("get", IN_ML, status(503, "later"))
+    assert world.after(0) == []
+    assert ("w-1", "NoSecondaryAddress") in world.after(5)
 
 
 def test_a_pod_that_is_gone_is_no_fault(world: World) -> None:
-    world.wait("w-1", age=300)
+    world.add("w-1", age=300)
     world.server.delete(PODS, "w-1", "ml")
     assert world.after(0) == []
 
 
-def test_a_pod_that_breaks_the_inspection_does_not_keep_others_from_it(
-    world: World, monkeypatch: pytest.MonkeyPatch
+def test_a_pod_that_cannot_be_judged_does_not_keep_others_from_it(
+    world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     honest = about_address
 
@@ -151,48 +184,95 @@ def test_a_pod_that_breaks_the_inspection_does_not_keep_others_from_it(
         return honest(member, *arguments)
 
     monkeypatch.setattr(inspector, "about_address", broken)
-    world.wait("bad", age=300)
-    world.wait("w-1", age=299)
-    with pytest.raises(ZeroDivisionError):
-        world.after(0)
-    assert world.after(5) == [("w-1", "NoSecondaryAddress")]
+    world.add("bad", age=301)
+    world.add("w-1", age=300)
+    assert ("w-1", "NoSecondaryAddress") in world.after(0)
+    assert "pod ml/bad: cannot be judged" in caplog.text
 
 
-def uninjected_rank_zero() -> tuple[dict[str, Any], str]:
-    found = pods.load("pods/kubeflow-pytorchjob-0.yaml")
-    part = recognise(found)
+def test_a_member_with_an_address_whose_rank_zero_is_starting_costs_no_request(world: World) -> None:
+    world.add("w-1", age=300, status=ADDRESS)
+    world.add("m", role="master", bound=False)
+    assert world.after(50) == []
+    assert world.server.requests == []
+
+
+def test_the_pods_of_a_namespace_are_listed_once_for_all_its_jobs_and_members(world: World) -> None:
+    master = pods.load("pods/kubeflow-pytorchjob-0.yaml")
+    part = recognise(master)
     assert isinstance(part, TrainingPod)
     assert part.rendezvous is not None
-    return {**found, "status": {"phase": "Running"}}, part.rendezvous.job
-
-
-ADDRESS = '[{"name":"default/rdma-net","interface":"net1","ips":["10.0.0.2"]}]'
-
-
-def test_the_pods_of_a_job_without_rank_zero_are_listed_once_for_all_its_members(world: World) -> None:
-    master, job = uninjected_rank_zero()
-    siblings = [{"items": [], "metadata": {"continue": "next"}}, {"items": [master]}]
-    for page in siblings:
-        world.server.misbehave("get", SIBLINGS, lambda exchange, page=page: exchange.answer(200, page))  # type: ignore[misc]
-    for number in range(30):
-        labels = {"training.kubeflow.org/job-name": "bert"}
-        world.wait(f"w-{number}", job=job, has_master=False, age=300, status=ADDRESS, labels=labels)
-    assert world.after(0) == [("w-0", "RankZeroNotInjected")]
-    assert world.after(5) == []
-    assert [query.get("continue") for query in world.listed()] == [None, "next"]
-    assert {query["labelSelector"] for query in world.listed()} == {"training.kubeflow.org/job-name=bert"}
-
-
-def test_a_list_that_failed_is_asked_for_again(world: World) -> None:
-    master, job = uninjected_rank_zero()
-    world.server.misbehave("get", SIBLINGS, status(503, "later"))
-    world.server.misbehave("get", SIBLINGS, lambda exchange: exchange.answer(200, {"items": [master]}))
-    world.wait("w-1", job=job, has_master=False, age=300, status=ADDRESS)
+    world.add_whole(master)
+    for number in range(2 * PAGE_SIZE):
+        job = part.rendezvous.job if number % 2 else f"missing-{number}"
+        world.add(f"w-{number:03}", job=job, status=ADDRESS, annotations={names.MASTER_NAME: f"zero-{number}"})
     assert world.after(0) == []
-    assert world.after(5) == [("w-1", "RankZeroNotInjected")]
+    told = world.after(FIRST_LOOK_SECONDS)
+    assert told == [("w-001", "RankZeroNotInjected")]
+    causes = set(world.decided[f"ml/{part.rendezvous.job}"].values())
+    assert len(causes) == 1
+    assert "pod bert-master-0, was created without injection" in causes.pop().cause
+    assert world.lists() == 3, "three pages of one list"
+    told = [one for _ in range(4) for one in world.after(5)]
+    assert sum(reason == "MeetsByName" for _, reason in told) == PAGE_SIZE, "each job's owner once"
+    assert {query.query["fieldSelector"] for query in world.server.asked("get")} == {
+        "status.phase!=Succeeded,status.phase!=Failed"
+    }
 
 
-def test_a_member_with_an_address_and_a_rank_zero_costs_no_request(world: World) -> None:
-    world.wait("w-1", age=300, status=ADDRESS)
-    assert world.after(600) == []
-    assert world.server.requests == []
+@pytest.mark.parametrize("spread", [False, True], ids=["one-namespace", "a-hundred-namespaces"])
+def test_a_hundred_jobs_at_once_meet_by_name_within_half_a_minute_of_the_time_when_they_may(
+    world: World, spread: bool
+) -> None:
+    for number in range(100):
+        space = f"ml-{number}" if spread else "ml"
+        marks = {names.MASTER_NAME: f"zero-{number}"}
+        world.add(f"w-{number}", job=f"j-{number}", namespace=space, status=ADDRESS, annotations=marks)
+    rounds = 0
+    while (
+        any(world.jobs.publication(unit) for unit in world.jobs.units())
+        or len(world.decided) < 100
+        or not all(fate.by_name for fates in world.decided.values() for fate in fates.values())
+    ):
+        world.after(PERIOD_SECONDS)
+        rounds += 1
+        assert rounds * PERIOD_SECONDS <= 30 + 30
+    assert rounds * PERIOD_SECONDS >= 30, "not before the members have been bound for 30 s"
+
+
+def test_a_cause_that_is_gone_is_noticed(world: World) -> None:
+    alone = pods.minimal_pod(metadata={"name": "zero", "namespace": "ml"})
+    world.add_whole(alone)
+    world.add("w-1", status=ADDRESS, annotations={names.MASTER_NAME: "zero"})
+    world.after(0)
+    assert world.after(FIRST_LOOK_SECONDS) == [("w-1", "RankZeroNotInjected")]
+    world.server.delete(PODS, "zero", "ml")
+    assert world.after(60) == [("w-1", "MeetsByName")]
+    assert set(world.decided["ml/j-1"].values()) == {Fate(by_name=True)}
+
+
+def test_a_rank_zero_that_was_not_attached_ends_its_own_wait_and_the_others(world: World) -> None:
+    world.add("m", role="master", status=NOT_ATTACHED)
+    world.add("w-1", status=ADDRESS)
+    world.after(0)
+    world.after(30)
+    fates = world.decided["ml/j-1"]
+    assert fates.keys() == {"uid-m", "uid-w-1"}
+    assert all("was not attached to default/rdma-net@net1" in fate.cause for fate in fates.values())
+
+
+def test_a_namespace_that_takes_long_to_list_is_listed_the_more_rarely(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest = world.inspector._reader.pages
+
+    def slow(*arguments: Any, **named: Any) -> Any:
+        world.seconds += 10
+        return honest(*arguments, **named)
+
+    monkeypatch.setattr(world.inspector._reader, "pages", slow)
+    world.add("w-1", age=300)
+    world.after(0)
+    world.add("w-2", age=300)
+    assert world.after(10 / LIST_SHARE - 1) == []
+    assert ("w-2", "NoSecondaryAddress") in world.after(2)

@@ -13,7 +13,7 @@ from tests import pods
 from tests.worlds import namespace, network, profiles, world
 from webhook.core import names, podspec
 from webhook.core.model import Object
-from webhook.core.reconcile import Jobs, read_member
+from webhook.core.reconcile import Fate, Jobs, read_member
 from webhook.core.review import decide
 
 PROFILES = profiles(
@@ -23,10 +23,11 @@ profiles:
   IPv6: {networks: [{network: default/rdma-net}], rendezvous: {ipFamily: IPv6}}
   six: {networks: [{network: default/six}]}
   name: {networks: [{network: default/rdma-net}], rendezvous: {rankZero: name}}
+  fails: {networks: [{network: default/rdma-net}], rendezvous: {unreachable: fail}}
 """
 )
 WORLD = world(namespace("train"), network("default/six", ipam={"type": "whereabouts", "range": "fd00::/64"}))
-ADDRESSES = {"any": ("10.0.0.1", "10.0.0.2"), "name": ("10.0.0.1", "10.0.0.2")}
+ADDRESSES = dict.fromkeys(("any", "name", "fails"), ("10.0.0.1", "10.0.0.2"))
 SIX = ("fd00::1", "fd00::2")
 
 
@@ -133,6 +134,56 @@ def test_a_generated_name_that_starts_with_a_digit_counts_as_one() -> None:
 def test_a_rank_that_sets_its_own_address_is_told_none() -> None:
     for name, hostname in (("grp-0", "grp-0"), ("grp-1", "0grp-1")):
         assert check(pods.add_env(of_group(name, hostname), "PET_LOCAL_ADDR", "10.9.9.9"), "any") is not None
+
+
+@pytest.mark.parametrize(("profile", "unreachable"), [("any", None), ("fails", "fail")])
+def test_a_pod_that_waits_for_another_says_what_holds_where_that_one_never_comes(
+    profile: str, unreachable: str | None
+) -> None:
+    admitted = check(of_group("grp-1", None), profile)
+    assert admitted is not None
+    told = podspec.annotations(admitted)
+    assert told[names.MASTER_NAME] == "grp-0.grp"
+    assert told.get(names.UNREACHABLE) == unreachable
+    again = podspec.annotations(admit(admitted, profile))
+    for key in (names.MASTER_NAME, names.UNREACHABLE):
+        assert again.get(key) == told.get(key)
+    zero = check(of_group("grp-0", None), profile)
+    assert zero is not None
+    assert not {names.MASTER_NAME, names.UNREACHABLE} & podspec.annotations(zero).keys()
+
+
+@pytest.mark.parametrize(
+    ("value", "kept"),
+    [("grp-0.$(DOMAIN)", "grp-0.svc.cluster.local"), ("grp-0.$(HIDDEN)", None), ("grp-0", "grp-0")],
+)
+def test_the_name_is_written_as_the_pod_would_have_read_it_or_not_at_all(value: str, kept: str | None) -> None:
+    pod = pods.drop_env(of_group("grp-1", None), "MASTER_ADDR")
+    pods.add_env(pod, "DOMAIN", "svc.cluster.local")
+    pods.add_env(pod, "MASTER_ADDR", value)
+    admitted = check(pod, "any")
+    assert admitted is not None
+    assert podspec.annotations(admitted).get(names.MASTER_NAME) == kept
+
+
+@pytest.mark.parametrize("is_old", [False, True])
+def test_members_of_webhooks_of_two_versions_meet_by_the_name_that_one_of_them_wrote(is_old: bool) -> None:
+    jobs, members = Jobs(), {}
+    for number in (1, 2):
+        pod = admit(of_group(f"grp-{number}", None), "any")
+        pod["metadata"]["uid"] = f"u-{number}"
+        give_address(pod, f"10.0.0.{number}")
+        if number == 2 and is_old:
+            for key in (names.MASTER_NAME, names.WAITS_FOR):
+                del pod["metadata"]["annotations"][key]
+        members[number] = read_member(pod)
+        jobs.update(("train", f"grp-{number}"), members[number])
+    assert members[2] is not None
+    fates = dict.fromkeys(("u-1", "u-2"), Fate(by_name=True))
+    units = jobs.settle(("train", members[2].job), None, fates)
+    told = [publication.annotations for unit in units if (publication := jobs.publication(unit))]
+    assert [one[names.MASTER_ADDR] for one in told] == ["grp-0.grp"] * 2
+    assert [one[names.MASTER_HOST] for one in told] == ["grp-0.grp"] * 2
 
 
 @settings(deadline=None)

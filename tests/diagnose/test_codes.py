@@ -47,9 +47,9 @@ drift: drift
 members: job-over job-without-pods rank-zero-twice rank-zero-missing rank-zero-ended rank-zero-done members-linger
   members-missing
 containers: pod-ended-by-node container-not-starting container-failed
-addresses: addresses-told address-outdated address-untold address-former
+addresses: addresses-told address-outdated address-untold meets-by-name address-former
 controller: controller-silent
-wait: wait-begun wait-long wait-stuck wait-gave-up
+wait: wait-begun wait-long wait-stuck wait-ended wait-gave-up
 interfaces: rdma-disabled interface-excluded interfaces-disagree interface-unexpected
 memlock: ipc-lock-missing ipc-lock-inert
 shared-memory: shared-memory-small shared-memory-on-disk shared-memory-beyond-limit

@@ -13,7 +13,7 @@ from webhook.control.inspector import EventSink, Inspector
 from webhook.control.publisher import THREADS, Publisher, Result
 from webhook.control.queue import FairQueue
 from webhook.core import names
-from webhook.core.reconcile import Jobs, Member, Publication, Unit, read_member
+from webhook.core.reconcile import Fate, Jobs, Member, Publication, Suspect, Unit, read_member
 from webhook.kube.catalogue import PODS, UNFINISHED
 from webhook.kube.connection import Connection
 from webhook.kube.reflector import Reflector
@@ -72,7 +72,9 @@ class Controller:
             threads=threads,
             monotonic=monotonic,
         )
-        self._inspector = Inspector(connection, recorder, suspects=self._suspects, may_write=leadership.may_write)
+        self._inspector = Inspector(
+            connection, recorder, suspects=self._suspects, settle=self._settle, may_write=leadership.may_write
+        )
 
     def start(self) -> None:
         """Start the threads."""
@@ -138,15 +140,14 @@ class Controller:
         with self._lock:
             self._jobs.wrote(done)
 
-    def _suspects(self) -> list[tuple[Member, bool]]:
-        """Return the members that wait, or whose network-status is faulty, rank 0 first; each with whether its job has a rank 0."""
+    def _suspects(self) -> list[Suspect]:
         with self._lock:
-            found = [
-                (member, self._jobs.has_master(member))
-                for member in self._jobs.members()
-                if member.waits or member.secondary.problem or member.secondary.interface
-            ]
-        return sorted(found, key=lambda pair: not pair[0].is_master)
+            return self._jobs.suspects()
+
+    def _settle(self, job: tuple[str, str], rank_zero: Member | None, fates: Mapping[str, Fate]) -> None:
+        with self._lock:
+            units = self._jobs.settle(job, rank_zero, fates)
+        self._publish(units)
 
     def _sweep(self) -> None:
         """Publish now and then whatever lacks: what somebody else removed, and what was dropped while no replica led."""

@@ -31,6 +31,15 @@ MASTER_HOST = "fabric-injector.io/master-host"
 LOCAL_ADDR = "fabric-injector.io/local-addr"
 """Annotation on a pod (controller): the pod's own secondary address, bare."""
 
+MASTER_NAME = "fabric-injector.io/master-name"
+"""Annotation on a pod (webhook): the name of rank 0 that its variables held; the controller publishes it in place of an address where
+rank 0 has no pod."""
+UNREACHABLE = "fabric-injector.io/unreachable"
+"""Annotation on a pod (webhook, where the profile says so): ``fail`` ends the wait for a rank 0 that does not appear."""
+UNREACHABLE_FAIL = "fail"
+WAIT_ENDS = "fabric-injector.io/wait-ends"
+"""Annotation on a pod (controller): why its wait step is to end without an address; empty once that no longer holds."""
+
 ADDED_DEVICES = "fabric-injector.io/added-devices"
 """Annotation on a pod (webhook, with ``existingDevices: add``): ``rdma/a=2,rdma/b=1``, so that a later pass adds nothing more."""
 
@@ -110,7 +119,18 @@ WEBHOOK_CONFIGURATION = "zz-fabric-injector"
 
 OWN_LABELS = (JOB, RENDEZVOUS)
 """Labels that are set or removed at CREATE, never trusted."""
-OWN_ANNOTATIONS = (STATUS, RENDEZVOUS_NETWORK, WAITS_FOR, MASTER_ADDR, MASTER_HOST, LOCAL_ADDR, ADDED_DEVICES)
+OWN_ANNOTATIONS = (
+    STATUS,
+    RENDEZVOUS_NETWORK,
+    WAITS_FOR,
+    MASTER_ADDR,
+    MASTER_HOST,
+    LOCAL_ADDR,
+    MASTER_NAME,
+    UNREACHABLE,
+    WAIT_ENDS,
+    ADDED_DEVICES,
+)
 """Annotations that are set or removed at CREATE, never trusted."""
 FOREIGN_STALE_ANNOTATIONS = (NETWORK_STATUS, NETWORKS_STATUS)
 """Annotations that a manifest saved from a live pod carries and that Multus alone may write: removed at CREATE."""

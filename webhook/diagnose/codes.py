@@ -302,6 +302,8 @@ class Code(Enum):
         "see what is said of the controller, which publishes the new one")
     ADDRESS_UNTOLD = ("addresses", "The pod is not told rank 0's address, or its own.",
         "see what is said of the controller, which publishes it")
+    MEETS_BY_NAME = ("addresses", "The pod was given rank 0's name, since rank 0 had no pod: they meet on the pod network.",
+        "where a job must not do so, set rendezvous.unreachable: fail in the profile")
     ADDRESS_FORMER = ("addresses", "The pod is older than the present rank 0: its environment holds a former one's address.",
         "restart these members: delete the pods, or restart the job")
 
@@ -314,6 +316,8 @@ class Code(Enum):
     WAIT_STUCK = ("wait", "The pod's wait step goes on although all that it waits for is published.",
         "its own address is on none of its interfaces, where a node was restarted: delete the pod; else the kubelet brings no "
         "annotations into its volume: look at the kubelet's log")
+    WAIT_ENDED = ("wait", "The pod's wait for rank 0's address was ended, for that address will not come.",
+        "correct what the message names; a wait that is started again then goes on")
     WAIT_GAVE_UP = ("wait", "The pod's wait step gave up waiting for an address.",
         "see what else is said of the job: why was the address not published?")
 

@@ -96,6 +96,7 @@ def test_an_own_address_of_an_earlier_sandbox_does_not_count(sandbox: Sandbox, s
 def test_an_address_of_another_pod_needs_no_interface(sandbox: Sandbox, shell: list[str]) -> None:
     (sandbox.folder / "master-addr").write_text("10.9.9.9\n")
     assert sandbox.run(shell, "master-addr") == 0
+    assert sandbox.log.read_text() == "10.9.9.9\n", "the pod's status shows what the container starts with"
 
 
 def test_the_end_of_the_time_says_which_address_of_which_job(sandbox: Sandbox, shell: list[str]) -> None:
@@ -106,6 +107,41 @@ def test_the_end_of_the_time_says_which_address_of_which_job(sandbox: Sandbox, s
     assert message == sandbox.errors
     for part in ("master-addr", "bert-4e2b1a474f", "bert-master-0"):
         assert part in message
+
+
+CAUSE = "rank 0 of job bert-4e2b1a474f, pod bert-master-0, is 'left' alone: $(label) it"
+
+
+def test_a_cause_ends_the_wait_with_it_as_the_last_words(sandbox: Sandbox, shell: list[str]) -> None:
+    with sandbox.start(shell, "local-addr", "master-addr", timeout=60) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        (sandbox.folder / "wait-ends").write_text(CAUSE)
+        _, errors = process.communicate(timeout=20)
+    assert process.returncode == 75
+    assert sandbox.log.read_text() == errors == f"fabric-injector: {CAUSE}\n"
+
+
+@pytest.mark.parametrize("cause", [None, "", CAUSE])
+def test_addresses_that_are_there_count_whatever_the_cause_was(
+    sandbox: Sandbox, shell: list[str], cause: str | None
+) -> None:
+    (sandbox.folder / "master-addr").write_text("bert-master-0")
+    if cause is not None:
+        (sandbox.folder / "wait-ends").write_text(cause)
+    assert sandbox.run(shell, "master-addr") == 0
+
+
+def test_a_wait_that_is_started_again_goes_on_once_the_cause_is_gone(sandbox: Sandbox, shell: list[str]) -> None:
+    (sandbox.folder / "wait-ends").write_text(CAUSE)
+    assert sandbox.run(shell, "master-addr") == 75
+    (sandbox.folder / "wait-ends").write_text("")
+    with sandbox.start(shell, "master-addr", timeout=60) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        assert process.poll() is None
+        (sandbox.folder / "master-addr").write_text("10.9.9.9")
+        assert process.wait(timeout=20) == 0
 
 
 def test_what_cannot_be_checked_is_said_and_passed(sandbox: Sandbox, shell: list[str]) -> None:

@@ -56,6 +56,7 @@ FIELDS: dict[str, Any] = {
         "timeout": "30m",
         "waitImage": "none",
         "rankZero": "address",
+        "unreachable": "podNetwork",
     },
     "rendezvous.enabled": True,
     "rendezvous.network": None,
@@ -63,6 +64,7 @@ FIELDS: dict[str, Any] = {
     "rendezvous.timeout": "30m",
     "rendezvous.waitImage": "none",
     "rendezvous.rankZero": "address",
+    "rendezvous.unreachable": "podNetwork",
     "allowedNamespaces": "all",
 }
 """The design's table of a profile's fields, with the defaults that it gives; None where it says none or names a rule."""

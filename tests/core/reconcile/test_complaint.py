@@ -13,8 +13,8 @@ from webhook.core.reconcile.complaint import (
     BOUND_SECONDS,
     Complaint,
     about_address,
-    about_rank_zero,
     about_status,
+    placement,
     sibling_selector,
 )
 from webhook.core.workloads import TrainingPod, recognise
@@ -76,12 +76,12 @@ def test_finds_no_fault_in_a_network_status_that_is_missing_or_good(status: str 
 
 
 def test_a_pod_without_an_address_is_a_fault_a_minute_after_it_was_bound() -> None:
-    assert about_address(member(), pod(20), NOW) == BOUND_SECONDS - 20
-    found = complaint(about_address(member(), pod(61), NOW))
+    assert about_address(member(), placement(pod(20), NOW)) == BOUND_SECONDS - 20
+    found = complaint(about_address(member(), placement(pod(61), NOW)))
     assert found.reason == "NoSecondaryAddress"
     assert "on node node-7 for 61 s" in found.message
     assert f"{names.NETWORK_STATUS} is missing" in found.message
-    other = complaint(about_address(member(status="[]"), pod(61), NOW))
+    other = complaint(about_address(member(status="[]"), placement(pod(61), NOW)))
     assert "lists no network default/rdma-net@net1" in other.message
 
 
@@ -89,7 +89,6 @@ def test_a_pod_without_an_address_is_a_fault_a_minute_after_it_was_bound() -> No
     "innocent",
     [
         pytest.param(pod(None), id="queued-by-a-gang-scheduler"),
-        pytest.param(pod(90, metadata={"uid": "u-2"}), id="another-of-its-name"),
         pytest.param(pod(90, metadata={"deletionTimestamp": "2026-01-01T11:59:59Z"}), id="terminating"),
         pytest.param(pod(90, status={"phase": "Failed"}), id="failed"),
         pytest.param(pod(90, status={"phase": "Succeeded"}), id="succeeded"),
@@ -97,92 +96,13 @@ def test_a_pod_without_an_address_is_a_fault_a_minute_after_it_was_bound() -> No
     ],
 )
 def test_other_pods_are_no_fault(innocent: Object) -> None:
-    assert about_address(member(), innocent, NOW) is None
+    assert about_address(member(), placement(innocent, NOW)) is None
 
 
 def test_a_pod_that_was_bound_by_its_creator_counts_from_its_creation() -> None:
     created = (NOW - timedelta(seconds=45)).isoformat()
     mirror = pod(90, metadata={"creationTimestamp": created}, status={"conditions": None})
-    assert about_address(member(), mirror, NOW) == 15
-
-
-def rank_zero(**labels: str) -> tuple[Object, str]:
-    """Give a PyTorchJob's master as its operator creates it, and the job's key."""
-    found = pods.load("pods/kubeflow-pytorchjob-0.yaml")
-    found["metadata"]["labels"] |= labels
-    found["metadata"].pop("deletionTimestamp", None)
-    found["status"] = {"phase": "Running"}
-    part = recognise(found)
-    assert isinstance(part, TrainingPod)
-    assert part.rendezvous is not None
-    assert part.rendezvous.role == "master"
-    return found, part.rendezvous.job
-
-
-def test_a_rank_zero_that_was_not_injected_is_named() -> None:
-    master, job = rank_zero()
-    found = complaint(about_rank_zero(member(job=job), pod(61), [pods.plain(), master], NOW))
-    assert found.reason == "RankZeroNotInjected"
-    assert master["metadata"]["name"] in found.message
-    assert found.message.endswith("so that its address cannot be published: restart the job")
-    assert about_rank_zero(member(job=job), pod(20), [master], NOW) == BOUND_SECONDS - 20
-    assert about_rank_zero(member(job=job), pod(None), [master], NOW) is None
-
-
-@pytest.mark.parametrize(
-    ("metadata", "why", "then"),
-    [
-        pytest.param(
-            {"creationTimestamp": "2026-01-01T09:59:59Z"},
-            "was created without injection, before its namespace was labelled or while the webhook was not called",
-            "restart the job",
-            id="older-than-the-member",
-        ),
-        pytest.param(
-            {"creationTimestamp": "2026-01-01T10:00:00Z"},
-            "before its namespace was labelled or while the webhook was not called",
-            "restart the job",
-            id="of-the-same-second",
-        ),
-        pytest.param(
-            {"creationTimestamp": "2026-01-01T10:00:01Z"},
-            "while older pods of the job were injected: the webhook was not called, or only observed",
-            "see fabric-injector check",
-            id="created-again-while-the-webhook-was-down",
-        ),
-        pytest.param(
-            {"creationTimestamp": "2026-01-01T10:00:01Z", "annotations": {names.STATUS: '{"profile": "ethernet"}'}},
-            f"was injected without a rendezvous, as its annotation {names.STATUS} tells",
-            "give it the profile and the network of the job's other pods",
-            id="of-a-profile-without-rendezvous",
-        ),
-        pytest.param(
-            {"labels": {names.PROFILE: "none"}},
-            f"carries label {names.PROFILE}: none",
-            "give all pods of the job that label, or none",
-            id="left-alone-on-purpose",
-        ),
-    ],
-)
-def test_says_why_a_rank_zero_was_not_injected(metadata: Object, why: str, then: str) -> None:
-    master, job = rank_zero()
-    master["metadata"]["labels"] |= metadata.pop("labels", {})
-    master["metadata"] |= metadata
-    waiting = member(job=job)._replace(created="2026-01-01T10:00:00Z")
-    found = complaint(about_rank_zero(waiting, pod(61), [master], NOW))
-    assert why in found.message
-    assert then in found.message
-
-
-def test_other_siblings_are_not_blamed() -> None:
-    master, job = rank_zero()
-    worker = pods.load("pods/kubeflow-pytorchjob-1.yaml")
-    terminating = {**master, "metadata": {**master["metadata"], "deletionTimestamp": "2026-01-01T11:59:59Z"}}
-    finished = {**master, "status": {"phase": "Succeeded"}}
-    injected, _ = rank_zero(**{names.JOB: job})
-    siblings = [worker, terminating, finished, injected]
-    assert about_rank_zero(member(job=job), pod(61), siblings, NOW) is None
-    assert about_rank_zero(member(job="another"), pod(61), [master], NOW) is None
+    assert about_address(member(), placement(mirror, NOW)) == 15
 
 
 @pytest.mark.parametrize(

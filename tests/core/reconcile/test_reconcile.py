@@ -8,7 +8,7 @@ import pytest
 
 from tests.pods import member_pod
 from webhook.core import names
-from webhook.core.reconcile import Jobs, Member, Publication, Unit, read_member
+from webhook.core.reconcile import Fate, Jobs, Member, Publication, Unit, read_member
 from webhook.core.reconcile.jobs import newest_master
 
 STATUS = "default/rdma-net@net1/any"
@@ -211,18 +211,16 @@ def test_a_write_to_a_pod_that_is_gone_by_then_does_not_keep_its_namesake_waitin
     assert [unit.name for unit in cluster.show(member_pod("m", "master", address="10.0.0.1"))] == ["m"]
 
 
-def test_tells_whether_a_members_job_has_a_live_rank_zero() -> None:
+def test_suspects_are_members_that_lack_an_address_each_with_its_rank_zero_and_its_name() -> None:
     cluster = Cluster()
-    cluster.show(member_pod("w1"))
-    cluster.show(member_pod("w2", job="j-2"))
+    cluster.show(member_pod("w1", annotations={names.MASTER_NAME: "m.svc"}))
+    cluster.show(member_pod("w2"))
+    cluster.show(member_pod("w3", job="j-2", address="10.0.0.3"))
+    cluster.show(member_pod("w4", address="10.0.0.4", annotations={names.WAITS_FOR: ""}))
+    cluster.show(member_pod("w5", job="j-3", address="10.0.0.5", annotations={names.WAITS_FOR: ""}))
     cluster.show(member_pod("m", "master"))
-    assert {member.name: cluster.jobs.has_master(member) for member in cluster.jobs.members()} == {
-        "w1": True,
-        "w2": False,
-        "m": True,
-    }
-    cluster.hide("m")
-    assert not any(map(cluster.jobs.has_master, cluster.jobs.members()))
+    found = {one.member.name: (one.rank_zero and one.rank_zero.name, one.name) for one in cluster.jobs.suspects()}
+    assert found == {"w1": ("m", "m.svc"), "w2": ("m", "m.svc"), "m": ("m", "m.svc"), "w3": (None, "")}
 
 
 def test_labels_without_the_webhooks_annotation_publish_nothing() -> None:
@@ -287,3 +285,87 @@ def test_a_pod_that_somebody_else_gave_the_label_waits_for_nothing() -> None:
     member = read_member(member_pod("w", network=""))
     assert isinstance(member, Member)
     assert not member.waits
+
+
+MASTER_NAME = "m.svc.ml"
+
+
+def settle(cluster: Cluster, fate: Fate, *pods: str) -> list[str]:
+    """Decide about these pods, and write what follows; return the names of the pods written to."""
+    uids = {cluster.pods[name]["metadata"]["uid"]: fate for name in pods}
+    rank_zero = next((one.rank_zero for one in cluster.jobs.suspects()), None)
+    return cluster.carry_out(cluster.jobs.settle(("ml", "j-1"), rank_zero, uids))
+
+
+def cause(cluster: Cluster, name: str) -> str | None:
+    found: str | None = cluster.pods[name]["metadata"]["annotations"].get(names.WAIT_ENDS)
+    return found
+
+
+def test_the_name_stands_in_for_the_address_until_rank_zero_has_one() -> None:
+    cluster = Cluster()
+    cluster.show(member_pod("w1", annotations={names.MASTER_NAME: MASTER_NAME}))
+    cluster.show(member_pod("w2"))
+    cluster.show(member_pod("w3"))
+    assert settle(cluster, Fate(by_name=True), "w1", "w2") == ["w1", "w2"]
+    assert [cluster.told(name)[:2] for name in ("w1", "w2", "w3")] == [(MASTER_NAME, MASTER_NAME)] * 2 + [(None, None)]
+    assert not any(one.waits for one in cluster.jobs.members() if one.name != "w3")
+    assert cluster.carry_out(cluster.show(member_pod("m", "master"))) == []
+    assert cluster.told("w1")[0] == MASTER_NAME, "replaced, never emptied"
+    written = cluster.carry_out(cluster.show(member_pod("m", "master", address="10.0.0.1")))
+    assert sorted(written) == ["m", "w1", "w2", "w3"]
+    assert cluster.told("w1")[:2] == ("10.0.0.1", "10.0.0.1")
+
+
+def test_an_address_that_is_published_is_not_replaced_by_a_name() -> None:
+    cluster = Cluster()
+    cluster.show(member_pod("w1", annotations={names.MASTER_NAME: MASTER_NAME}))
+    cluster.carry_out(cluster.show(member_pod("m", "master", address="10.0.0.1")))
+    cluster.hide("m")
+    assert settle(cluster, Fate(by_name=True), "w1") == []
+    assert cluster.told("w1")[0] == "10.0.0.1"
+
+
+def test_what_was_decided_about_a_rank_zero_that_is_no_longer_there_is_not_written() -> None:
+    cluster = Cluster()
+    cluster.show(member_pod("w1", annotations={names.MASTER_NAME: MASTER_NAME}))
+    cluster.show(member_pod("m", "master"))
+    former = cluster.jobs.suspects()[0].rank_zero
+    assert former is not None
+    fates = {"uid-w1": Fate(by_name=True)}
+    assert cluster.jobs.settle(("ml", "j-1"), None, fates) == [], "decided before rank 0 was there"
+    cluster.show(member_pod("m", "master", uid="again"))
+    assert cluster.jobs.settle(("ml", "j-1"), former, fates) == []
+    assert cluster.jobs.settle(("ml", "j-9"), None, fates) == []
+
+
+def test_a_cause_is_written_once_and_emptied_when_rank_zero_is_created_anew() -> None:
+    cluster = Cluster()
+    cluster.show(member_pod("w1"))
+    cluster.show(member_pod("w2"))
+    assert settle(cluster, Fate("left alone"), "w1", "w2") == ["w1", "w2"]
+    assert settle(cluster, Fate("left alone"), "w1", "w2") == []
+    assert cause(cluster, "w1") == "left alone"
+    assert cluster.carry_out(cluster.show(member_pod("m", "master"))) == ["w1", "w2"], "a new one may be fine"
+    assert (cause(cluster, "w1"), cluster.told("w1")[0]) == ("", None)
+    assert cluster.carry_out(cluster.show(member_pod("m", "master", address="10.0.0.1"))) == ["m", "w1", "w2"]
+    assert cluster.jobs.units() == []
+
+
+def test_a_cause_is_emptied_once_it_no_longer_holds_or_the_address_is_there() -> None:
+    cluster = Cluster()
+    cluster.show(member_pod("w1"))
+    settle(cluster, Fate("left alone"), "w1")
+    assert settle(cluster, Fate(), "w1") == ["w1"]
+    assert cause(cluster, "w1") == ""
+    settle(cluster, Fate("left alone"), "w1")
+    assert cluster.carry_out(cluster.show(member_pod("m", "master", address="10.0.0.1"))) == ["m", "w1"]
+    assert (cause(cluster, "w1"), cluster.told("w1")[0]) == ("", "10.0.0.1")
+
+
+def test_a_new_leader_leaves_a_cause_in_place_until_it_has_decided() -> None:
+    cluster = Cluster()
+    assert cluster.show(member_pod("w1", annotations={names.WAIT_ENDS: "left alone"})) == []
+    assert cluster.jobs.units() == []
+    assert settle(cluster, Fate(by_name=True), "w1") == ["w1"], "its name is not known, but the cause is gone"
+    assert (cause(cluster, "w1"), cluster.told("w1")[0]) == ("", None)

@@ -8,6 +8,7 @@ from tests.diagnose.explain.explanations import findings, one, texts
 from tests.diagnose.scenes import Scene, ago
 from webhook.core import names
 from webhook.core.model import Object
+from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.explanation import explain
 
 
@@ -75,3 +76,37 @@ def test_a_rank_zero_that_is_not_told_its_own_address() -> None:
     scene = Scene()
     del scene.master["metadata"]["annotations"][names.LOCAL_ADDR]
     assert "warn pod bert-master-0 (rank 0): is not told its own address" in texts(findings(scene, "addresses"))
+
+
+def go_by_name(scene: Scene) -> None:
+    for pod in scene.workers:
+        scene.tell(pod, "bert-master-0")
+        pod["status"]["initContainerStatuses"][0]["state"]["terminated"]["message"] = "bert-master-0\n"
+
+
+def test_members_that_go_by_rank_zeros_name_while_it_has_no_pod() -> None:
+    scene = Scene(2)
+    go_by_name(scene)
+    del scene.pods["bert-master-0"]
+    scene.tell(scene.pods["bert-worker-1"], "192.168.0.1")
+    found = {each.code: each for each in explain(scene.reading).findings}
+    assert found[Code.MEETS_BY_NAME].message == (
+        "goes by rank 0's name, bert-master-0: rank 0 had no pod 30 s after it was put on its node"
+    )
+    assert found[Code.MEETS_BY_NAME].level == "ok"
+    assert found[Code.MEETS_BY_NAME].subject == "pod bert-worker-0"
+    assert found[Code.RANK_ZERO_MISSING].level == "fail"
+    go_by_name(scene)
+    found = {each.code: each for each in explain(scene.reading).findings}
+    assert found[Code.RANK_ZERO_MISSING].level == "warn", "it may be created once they are ready"
+
+
+def test_members_that_started_with_rank_zeros_name_find_a_later_one_by_it() -> None:
+    scene = Scene(2)
+    go_by_name(scene)
+    for pod in scene.workers:
+        scene.tell(pod, "192.168.0.1")
+    scene.master["metadata"]["creationTimestamp"] = ago(minutes=10)
+    assert findings(scene) == []
+    del scene.workers[0]["status"]["initContainerStatuses"][0]["state"]["terminated"]["message"]
+    assert [each.code for each in findings(scene)] == [Code.ADDRESS_FORMER]

@@ -12,6 +12,8 @@ from webhook.core.draft import Draft
 from webhook.core.injection import wait
 from webhook.core.model import Decision, Outcome, Reason
 from webhook.core.plan import Plan
+from webhook.core.workloads.addresses import Variables
+from webhook.core.workloads.endpoint import is_local
 
 _NOBODY_ASKED = (Reason.NOT_ASKED, Reason.NO_SIDECAR)
 _LABELS = ("metadata", "labels")
@@ -32,6 +34,11 @@ def write(draft: Draft, plan: Plan, decisions: Iterable[Decision], version: str)
         )
         needs = [need.partition(":")[0] for need in wait.needs(draft.pod)]
         annotations[names.WAITS_FOR] = ",".join([path for path in wait.FILES if path in needs])
+        if rendezvous.role == "worker" and "master-addr" in needs:
+            if name := _rank_zero_name(draft, plan):
+                annotations[names.MASTER_NAME] = name
+            if plan.profile.rendezvous.unreachable == names.UNREACHABLE_FAIL:
+                annotations[names.UNREACHABLE] = names.UNREACHABLE_FAIL
         if plan.master is not None:
             annotations[names.MASTER_ADDR] = plan.master.addr
             annotations[names.MASTER_HOST] = plan.master.host
@@ -52,6 +59,16 @@ def remove(draft: Draft, keep: Container[str] = ()) -> None:
         for key in keys:
             if key in present and key not in keep:
                 draft.remove_key(path, key)
+
+
+def _rank_zero_name(draft: Draft, plan: Plan) -> str:
+    """Return the name of rank 0 that the moved variables held; empty where they held none that another pod could publish."""
+    container = draft.pod["spec"]["containers"][plan.container]
+    if not podspec.has_env(container, names.ENV_MASTER_NAME):
+        return ""
+    entry = next((each for each in podspec.env(container) if each["name"] == names.ENV_MASTER_NAME), None)
+    name = Variables(draft.pod, container).text(entry) or "" if entry is not None else ""
+    return "" if "$" in name or is_local(name) else name
 
 
 def _status(profile: str, version: str, decisions: Iterable[Decision], earlier: str | None) -> str:

@@ -22,9 +22,10 @@ FILES = {
         ("master-addr", names.MASTER_ADDR),
         ("master-host", names.MASTER_HOST),
         ("local-addr", names.LOCAL_ADDR),
+        ("wait-ends", names.WAIT_ENDS),
     )
 }
-"""The files that the wait step can wait for, each with the annotation that it shows."""
+"""The files that the wait step reads, each with the annotation that it shows; it waits for the addresses."""
 _PUBLISHED = f"metadata.annotations['{names.PREFIX}"
 _INHERITED = ("runAsUser", "runAsGroup", "runAsNonRoot", "seLinuxOptions", "seccompProfile", "appArmorProfile")
 _DEFAULT_MODE = 420

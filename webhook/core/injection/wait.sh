@@ -1,5 +1,5 @@
 # Wait until each FILE or FILE:own in "$@" holds an address; an :own address counts only once it is on an interface here.
-# POSIX sh; runs no other program than sleep. Exit status 75: the time is up.
+# POSIX sh; runs no other program than sleep. Exit status 75: the time is up, or file wait-ends says why no address will come.
 set -f
 dir=${FABRIC_INJECTOR_DIR:-/etc/fabric-injector} net=${FABRIC_INJECTOR_PROC_NET:-/proc/net}
 limit=${FABRIC_INJECTOR_TIMEOUT:-1800} ticks=0 told=''
@@ -63,14 +63,26 @@ lacks() {
 }
 now; start=$seconds
 echo "fabric-injector-wait: job ${FABRIC_INJECTOR_JOB:-unknown}: waiting for $*"
+# leave TEXT: as the last words, which the pod's status shows.
+leave() {
+  { echo "$1" > "${FABRIC_INJECTOR_TERMINATION_LOG:-/dev/termination-log}"; } 2>/dev/null || :
+}
+give_up() {
+  echo "fabric-injector: $1" >&2
+  leave "fabric-injector: $1"
+  exit 75
+}
 while lacks "$@"; do
+  cause=''
+  { read -r cause < "$dir/wait-ends"; } 2>/dev/null
+  [ -z "$cause" ] || give_up "$cause"
   now
   if [ $((seconds - start)) -ge "$limit" ]; then
-    text="fabric-injector: $lack of job ${FABRIC_INJECTOR_JOB:-unknown} $why after $limit s. Look at the Events of its rank-0 pod"
-    text="$text ${FABRIC_INJECTOR_RANK_ZERO:-}, at that pod's network-status annotation, and at the fabric-injector controller."
-    echo "$text" >&2
-    { echo "$text" > "${FABRIC_INJECTOR_TERMINATION_LOG:-/dev/termination-log}"; } 2>/dev/null
-    exit 75
+    text="$lack of job ${FABRIC_INJECTOR_JOB:-unknown} $why after $limit s. Look at the Events of its rank-0 pod"
+    give_up "$text ${FABRIC_INJECTOR_RANK_ZERO:-}, at that pod's network-status annotation, and at the fabric-injector controller."
   fi
   pause
 done
+address=''
+{ read -r address < "$dir/master-addr"; } 2>/dev/null
+leave "$address"

@@ -196,6 +196,13 @@ class RendezvousSettings(_Section):
             description="What rank 0's own address variables hold: its secondary address where that is certain, or always the name."
         ),
     ] = "address"
+    unreachable: Annotated[
+        Literal["podNetwork", "fail"],
+        Field(
+            description="Where rank 0 has no pod 30 s after a member was put on its node. podNetwork: the member gets rank 0's name, "
+            "and they meet on the pod network; fail: its wait ends with the cause."
+        ),
+    ] = "podNetwork"
 
 
 @dataclass(frozen=True, slots=True)

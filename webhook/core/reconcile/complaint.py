@@ -8,7 +8,7 @@ from typing import NamedTuple
 from webhook.core import names, podspec
 from webhook.core.model import Object
 from webhook.core.reconcile.member import Member
-from webhook.core.workloads import SIBLING_LABELS, TrainingPod, recognise
+from webhook.core.workloads import SIBLING_LABELS
 
 NO_ADDRESS = "NoSecondaryAddress"
 SEE_CHECK = "see fabric-injector check, which tells whether the webhook is called; then restart the job"
@@ -42,63 +42,46 @@ def about_status(member: Member) -> Complaint | None:
     return None
 
 
-def about_address(member: Member, pod: Object, now: datetime) -> Complaint | float | None:
+class Placement(NamedTuple):
+    """Say on which node a live pod is, and for how many seconds it has been bound to it."""
+
+    node: str
+    seconds: float
+
+
+def placement(pod: Object, now: datetime) -> Placement | None:
+    """Return where a whole pod is; None for one that is finished, being deleted, or not bound, as gang-queued ones are."""
+    node = (pod.get("spec") or {}).get("nodeName")
+    if not node or podspec.is_ending(pod):
+        return None
+    for condition in (pod.get("status") or {}).get("conditions") or ():
+        if condition.get("type") == "PodScheduled" and condition.get("status") == "True":
+            since = condition.get("lastTransitionTime")
+            break
+    else:
+        since = (pod.get("metadata") or {}).get("creationTimestamp")
+    try:
+        return Placement(node, (now - datetime.fromisoformat(str(since))).total_seconds())
+    except (ValueError, TypeError):
+        return None
+
+
+def about_address(member: Member, placed: Placement | None) -> Complaint | float | None:
     """Complain of a pod that has been on its node for a minute without a secondary address.
 
-    *pod*: the whole pod, as it is now. Returns the seconds after which to look again where it is too early; None for a pod that
-    is not at fault: gone, finished, or not bound to a node, as gang-queued ones are.
+    Returns the seconds after which to look again where it is too early; None for a pod that is not at fault: it is nowhere.
     """
-    seconds = _seconds_bound(pod, now)
-    if seconds is None or (pod.get("metadata") or {}).get("uid") != member.uid:
+    if placed is None:
         return None
-    if seconds < BOUND_SECONDS:
-        return BOUND_SECONDS - seconds
-    node = pod["spec"]["nodeName"]
+    if placed.seconds < BOUND_SECONDS:
+        return BOUND_SECONDS - placed.seconds
     told = f"lists no network {member.wanted}" if member.reported else "is missing"
     return Complaint(
         NO_ADDRESS,
-        f"the pod has been on node {node} for {seconds:.0f} s and annotation {names.NETWORK_STATUS} {told}; job {member.job} waits for "
-        f"its address: look at the pod's sandbox Events, at Multus and the CNI plugin on {node}, and at the network's IPAM",
+        f"the pod has been on node {placed.node} for {placed.seconds:.0f} s and annotation {names.NETWORK_STATUS} {told}; job "
+        f"{member.job} waits for its address: look at the pod's sandbox Events, at Multus and the CNI plugin on {placed.node}, and at "
+        "the network's IPAM",
     )
-
-
-def about_rank_zero(member: Member, pod: Object, siblings: list[Object], now: datetime) -> Complaint | float | None:
-    """Complain of a rank 0 that was not injected, so that nobody will publish its address.
-
-    *siblings*: whole pods of the namespace that may be of the same job. Returns as `about_address` does.
-    """
-    seconds = _seconds_bound(pod, now)
-    if seconds is None:
-        return None
-    if seconds < BOUND_SECONDS:
-        return BOUND_SECONDS - seconds
-    for sibling in siblings:
-        if podspec.labels(sibling).get(names.JOB) or podspec.is_ending(sibling):
-            continue
-        training_pod = recognise(sibling)
-        rendezvous = training_pod.rendezvous if isinstance(training_pod, TrainingPod) else None
-        if rendezvous is not None and rendezvous.role == "master" and rendezvous.job == member.job:
-            why, then = _why_not_injected(sibling, member.created)
-            return Complaint(
-                "RankZeroNotInjected",
-                f"rank 0 of job {member.job}, pod {podspec.display_name(sibling)}, {why}, so that its address cannot be published: "
-                f"{then}",
-            )
-    return None
-
-
-def _why_not_injected(rank_zero: Object, since: str) -> tuple[str, str]:
-    """Say why a live rank 0 carries no job label, as far as the pod tells, and what to do.
-
-    *since*: when a pod of its job was created that is injected. A rank 0 that was denied does not exist, and is not looked at here.
-    """
-    if podspec.labels(rank_zero).get(names.PROFILE) == names.PROFILE_NONE:
-        return f"carries label {names.PROFILE}: {names.PROFILE_NONE}", "give all pods of the job that label, or none"
-    if names.STATUS in podspec.annotations(rank_zero):
-        why = f"was injected without a rendezvous, as its annotation {names.STATUS} tells"
-        return why, "give it the profile and the network of the job's other pods, then restart the job"
-    created = str((rank_zero.get("metadata") or {}).get("creationTimestamp") or "")
-    return why_uncalled(created, since)
 
 
 def why_uncalled(created: str, injected_since: str) -> tuple[str, str]:
@@ -117,19 +100,3 @@ def sibling_selector(pod: Object) -> str:
         if value := labels.get(key):
             return f"{key}={value}"
     return ""
-
-
-def _seconds_bound(pod: Object, now: datetime) -> float | None:
-    """Return for how long a live pod has been bound to a node; None where it is not."""
-    if podspec.is_ending(pod) or not (pod.get("spec") or {}).get("nodeName"):
-        return None
-    for condition in (pod.get("status") or {}).get("conditions") or ():
-        if condition.get("type") == "PodScheduled" and condition.get("status") == "True":
-            since = condition.get("lastTransitionTime")
-            break
-    else:
-        since = (pod.get("metadata") or {}).get("creationTimestamp")
-    try:
-        return (now - datetime.fromisoformat(str(since))).total_seconds()
-    except (ValueError, TypeError):
-        return None

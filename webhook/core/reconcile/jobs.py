@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 from webhook.core import names
-from webhook.core.reconcile.member import Member, host_form
+from webhook.core.reconcile.member import Fate, Member, host_form
+from webhook.core.reconcile.rank_zero import Suspect
 
 PodKey: TypeAlias = tuple[str, str]
 JobKey: TypeAlias = tuple[str, str]
@@ -27,13 +28,17 @@ def newest_master(members: Iterable[Member]) -> Member | None:
     return max(masters, key=lambda member: (member.created, member.uid), default=None)
 
 
-def publication(member: Member, master_address: str) -> Publication | None:
+def publication(member: Member, master_address: str, fate: Fate | None = None, name: str = "") -> Publication | None:
     """Return the write that a live member lacks; None where all is published.
 
-    Published values are replaced, never emptied: while a new rank 0 has no address yet, its members keep the former one's.
+    Published values are replaced, never emptied: while a new rank 0 has no address yet, its members keep the former one's. *fate*: what
+    was decided about a member that waits for a rank 0 without an address, None where nothing was: what it was told then stays.
+    *name*: rank 0's, for a member that was given none of its own.
     """
     told, own = member.published, member.secondary.address
     annotations = {}
+    if not master_address and fate is not None and fate.by_name and not told.master_addr:
+        master_address = member.master_name or name
     if master_address:
         if told.master_addr != master_address:
             annotations[names.MASTER_ADDR] = master_address
@@ -42,6 +47,10 @@ def publication(member: Member, master_address: str) -> Publication | None:
             annotations[names.MASTER_HOST] = host
     if own and told.local_addr != own and (member.takes_local_address or told.local_addr):
         annotations[names.LOCAL_ADDR] = own
+    if master_address or fate is not None:
+        cause = fate.cause if fate is not None and not master_address else ""
+        if told.wait_ends != cause:
+            annotations[names.WAIT_ENDS] = cause
     return Publication(member.namespace, member.name, member.uid, annotations) if annotations else None
 
 
@@ -54,12 +63,21 @@ class Unit(NamedTuple):
 
 
 class _Job:
-    __slots__ = ("address", "masters", "members")
+    __slots__ = ("fates", "masters", "members", "rank_zero")
 
     def __init__(self) -> None:
         self.members: dict[str, Member] = {}
         self.masters: set[str] = set()
-        self.address = ""
+        self.rank_zero: Member | None = None
+        self.fates: dict[str, Fate] = {}
+
+    @property
+    def address(self) -> str:
+        return self.rank_zero.secondary.address if self.rank_zero is not None else ""
+
+    @property
+    def name(self) -> str:
+        return next((one.master_name for one in self.members.values() if one.master_name), "")
 
 
 class Jobs:
@@ -100,7 +118,9 @@ class Jobs:
         member = self._member_of.get((unit.namespace, unit.name))
         if member is None or member.job != unit.job:
             return None
-        wanted = publication(member, self._jobs[unit.namespace, unit.job].address)
+        job = self._jobs[unit.namespace, unit.job]
+        fate = job.fates.get(member.uid)
+        wanted = publication(member, job.address, fate, job.name if fate is not None and fate.by_name else "")
         written = self._written.get((unit.namespace, unit.name))
         if wanted is None or written is None or written.uid != wanted.uid:
             return wanted
@@ -136,9 +156,27 @@ class Jobs:
         """Yield every live member."""
         return iter(self._member_of.values())
 
-    def has_master(self, member: Member) -> bool:
-        """Tell whether the job of a live member has a live rank 0."""
-        return bool(self._jobs[member.namespace, member.job].masters)
+    def suspects(self) -> list[Suspect]:
+        """Return the members that lack an address, or whose network-status is faulty."""
+        found = []
+        for job in self._jobs.values():
+            lacking = [one for one in job.members.values() if one.waits or one.is_suspicious]
+            if lacking:
+                name = job.name
+                found += [Suspect(one, job.rank_zero, one.master_name or name) for one in lacking]
+        return found
+
+    def settle(self, key: JobKey, rank_zero: Member | None, fates: Mapping[str, Fate]) -> list[Unit]:
+        """Take what was decided about the members of a job, by uid; return the pods to write to.
+
+        *rank_zero*: the one that the decision is about. Where the job has another by now, or none, nothing is taken.
+        """
+        job = self._jobs.get(key)
+        if job is None or (job.rank_zero and job.rank_zero.uid) != (rank_zero and rank_zero.uid):
+            return []
+        job.fates = dict(fates)
+        found = [Unit(*key, one.name) for one in job.members.values() if one.uid in job.fates]
+        return [unit for unit in found if self.publication(unit) is not None]
 
     def _remove(self, pod: PodKey, former: Member, member: Member | None) -> None:
         key = (former.namespace, former.job)
@@ -155,12 +193,13 @@ class Jobs:
         job = self._jobs.get(key)
         if job is None:
             return []
-        master = newest_master(job.members[name] for name in job.masters)
-        address = master.secondary.address if master is not None else ""
-        if address == job.address:
+        before, job.rank_zero = job.rank_zero, newest_master(job.members[name] for name in job.masters)
+        if _known_of(before) == _known_of(job.rank_zero):
             return []
-        job.address = address
-        return [Unit(*key, name) for name in (*job.masters, *job.members)] if address else []
+        # what was decided held for the former one; of a new one nothing is known to be wrong
+        ended = [one.uid for one in job.members.values() if one.published.wait_ends]
+        job.fates = dict.fromkeys(ended, Fate()) if job.rank_zero is not None else {}
+        return [Unit(*key, name) for name in (*job.masters, *job.members)] if job.address or job.fates else []
 
     def _forget_written(self, pod: PodKey, member: Member) -> None:
         """Forget what the watch shows by now."""
@@ -170,3 +209,8 @@ class Jobs:
         shown = member.published.annotations()
         if written.uid != member.uid or all(shown.get(key) == value for key, value in written.annotations.items()):
             del self._written[pod]
+
+
+def _known_of(rank_zero: Member | None) -> object:
+    """Return what of rank 0 its members depend on."""
+    return rank_zero and (rank_zero.uid, rank_zero.secondary, rank_zero.reported, rank_zero.wanted)

@@ -11,23 +11,29 @@ from webhook.core.model import Object
 from webhook.core.networks.status import Secondary, parse_wanted, secondary_address
 
 _NOTHING = Secondary()
+_MASTER_ADDR = names.MASTER_ADDR.removeprefix(names.PREFIX)
 _LOCAL_ADDR = names.LOCAL_ADDR.removeprefix(names.PREFIX)
+_ADDRESSES = (names.MASTER_ADDR, names.MASTER_HOST, names.LOCAL_ADDR, names.WAIT_ENDS)
+
+
+class Fate(NamedTuple):
+    """Say what becomes of a member that waits for rank 0. *cause*: why its wait ends. *by_name*: it gets rank 0's name instead."""
+
+    cause: str = ""
+    by_name: bool = False
 
 
 class Published(NamedTuple):
-    """Hold the annotations of addresses, as they stand on the pod; empty where missing."""
+    """Hold what the controller has written, as it stands on the pod; empty where missing."""
 
     master_addr: str = ""
     master_host: str = ""
     local_addr: str = ""
+    wait_ends: str = ""
 
     def annotations(self) -> dict[str, str]:
         """Return them by name."""
-        return {
-            names.MASTER_ADDR: self.master_addr,
-            names.MASTER_HOST: self.master_host,
-            names.LOCAL_ADDR: self.local_addr,
-        }
+        return dict(zip(_ADDRESSES, self, strict=True))
 
 
 class Member(NamedTuple):
@@ -35,7 +41,8 @@ class Member(NamedTuple):
 
     *secondary*: its address on the rendezvous network, as network-status tells. *reported*: it has a network-status.
     *wanted*: ``namespace/name@interface``, empty where the annotation that says so is missing or unreadable.
-    *takes_local_address*: the pod waits for its own address too.
+    *takes_master_address*, *takes_local_address*: the pod waits for rank 0's address, and for its own. *master_name*: rank 0's name, as
+    its variables held it. *fails_without_rank_zero*: its wait ends, where others would get that name.
     """
 
     namespace: str
@@ -45,10 +52,13 @@ class Member(NamedTuple):
     is_master: bool
     created: str
     wanted: str
+    takes_master_address: bool
     takes_local_address: bool
     secondary: Secondary
     reported: bool
     published: Published
+    master_name: str = ""
+    fails_without_rank_zero: bool = False
 
     @property
     def waits(self) -> bool:
@@ -56,8 +66,18 @@ class Member(NamedTuple):
 
         A pod without the webhook's annotation has no wait step: somebody else gave it the label.
         """
-        told = self.published
-        return bool(self.wanted) and not (told.master_addr and (told.local_addr or not self.takes_local_address))
+        lacks_own = self.takes_local_address and not self.published.local_addr
+        return self.waits_for_rank_zero or (bool(self.wanted) and lacks_own)
+
+    @property
+    def is_suspicious(self) -> bool:
+        """Tell a pod that has no usable address on the network that its variables name, or has it elsewhere."""
+        return bool(self.wanted) and (not self.secondary.address or bool(self.secondary.interface))
+
+    @property
+    def waits_for_rank_zero(self) -> bool:
+        """Tell whether rank 0's address is what is missing; rank 0 itself waits for it too."""
+        return bool(self.wanted) and self.takes_master_address and not self.published.master_addr
 
 
 def read_member(obj: Object) -> Member | None:
@@ -76,6 +96,7 @@ def read_member(obj: Object) -> Member | None:
     secondary = secondary_address(status, wanted) if wanted and status else _NOTHING
     is_master = labels.get(names.RENDEZVOUS) == "master"
     waits_for = annotations.get(names.WAITS_FOR)
+    takes_master_address = waits_for is None or _MASTER_ADDR in waits_for.split(",")
     if waits_for is not None:
         takes_local_address = _LOCAL_ADDR in waits_for.split(",")
     else:  # injected by 0.1, which did not say so: those that its rule may have meant
@@ -89,15 +110,24 @@ def read_member(obj: Object) -> Member | None:
         is_master=is_master,
         created=intern(str(metadata.get("creationTimestamp") or "")),
         wanted=intern(str(wanted)) if wanted else "",
+        takes_master_address=takes_master_address,
         takes_local_address=takes_local_address,
         secondary=secondary,
         reported=bool(status),
-        published=Published(
-            *(intern(annotations.get(key) or "") for key in (names.MASTER_ADDR, names.MASTER_HOST, names.LOCAL_ADDR))
-        ),
+        published=Published(*(intern(annotations.get(key) or "") for key in _ADDRESSES)),
+        master_name=intern(annotations.get(names.MASTER_NAME) or ""),
+        fails_without_rank_zero=annotations.get(names.UNREACHABLE) == names.UNREACHABLE_FAIL,
     )
 
 
 def host_form(address: str) -> str:
-    """Write an address for use before ``:port``: IPv6 in brackets."""
-    return f"[{address}]" if ip_address(address).version == 6 else address
+    """Write an address, or a name, for use before ``:port``: IPv6 in brackets."""
+    return f"[{address}]" if ":" in address else address
+
+
+def is_name(published: str) -> bool:
+    """Tell whether what is published, if anything, is rank 0's name in place of its address."""
+    try:
+        return bool(published.strip()) and not ip_address(published.strip())
+    except ValueError:
+        return True

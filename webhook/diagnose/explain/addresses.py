@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from webhook.core import names
 from webhook.core.reconcile.jobs import newest_master, publication
+from webhook.core.reconcile.member import is_name
+from webhook.core.reconcile.rank_zero import MISSING_SECONDS
 from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.observation import Observation, Stage
 from webhook.diagnose.explain.part import Part
@@ -60,7 +63,7 @@ def _job(reading: Reading, members: Sequence[Part]) -> tuple[int, list[Observati
     """Return how many members the controller should have told something by now, and what is wrong with each."""
     master = newest_master(part.member for part in members if part.member is not None)
     if master is None or not master.secondary.address:
-        return 0, []
+        return 0, list(_by_name(members))
     address = master.secondary.address
     of_master = next(part for part in members if part.name == master.name)
     is_fresh = of_master.seconds_bound(reading) < _SLACK_SECONDS
@@ -91,8 +94,26 @@ def _job(reading: Reading, members: Sequence[Part]) -> tuple[int, list[Observati
     return untold, found
 
 
+def _by_name(members: Sequence[Part]) -> Iterator[Observation]:
+    """Name the members that were given rank 0's name, in a job whose rank 0 has no address."""
+    groups: dict[str, list[str]] = {}
+    for part in members:
+        if part.member is not None and is_name(part.member.published.master_addr):
+            groups.setdefault(part.member.published.master_addr, []).append(part.name)
+    for name, pods in groups.items():
+        message = (
+            f"goes by rank 0's name, {name}: rank 0 had no pod {MISSING_SECONDS:.0f} s after it was put on its node"
+        )
+        yield Observation(Stage.SUMMARY, "ok", Code.MEETS_BY_NAME, message, "", tuple(pods))
+
+
 def _started_before(part: Part, master: Part) -> bool:
-    """Tell whether the training container runs since before the rank-0 pod was created: its environment is of that time."""
+    """Tell whether the training container runs since before the rank-0 pod was created: its environment is of that time.
+
+    One that started with rank 0's name, as its wait step says, finds the present one by it.
+    """
+    if is_name((part.state_of(names.WAIT_CONTAINER).get("terminated") or {}).get("message") or ""):
+        return False
     state = part.state_of(str(part.training.get("name")))
     started = str((state.get("running") or {}).get("startedAt") or "")
     return bool(started) and started < str(master.pod["metadata"].get("creationTimestamp") or "")

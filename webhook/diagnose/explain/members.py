@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from webhook.core import podspec
+from webhook.core.reconcile.member import is_name
 from webhook.core.workloads import kueue_pod_group, leaderworkerset
 from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.observation import Observation, Stage, named
@@ -61,7 +62,10 @@ def _rank_zero(reading: Reading, key: str, members: Sequence[Part]) -> Iterator[
         yield Observation(Stage.MEMBERS, "fail", Code.RANK_ZERO_ENDED, message, action, (last.name,))
         return
     ages = [seconds_since(part.pod["metadata"].get("creationTimestamp"), reading.now) or 0.0 for part in told]
-    level: Level = "fail" if max(ages) > _SOON_SECONDS else "warn"
+    go_by_name = all(
+        part.member and is_name(part.member.published.master_addr) for part in told
+    )  # rank 0 may come once they are ready
+    level: Level = "fail" if max(ages) > _SOON_SECONDS and not go_by_name else "warn"
     yield Observation(Stage.MEMBERS, level, Code.RANK_ZERO_MISSING, "has no rank-0 pod", subject=subject)
 
 

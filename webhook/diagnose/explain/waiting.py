@@ -25,9 +25,17 @@ _MEANING = {
 def observe(reading: Reading, parts: Iterable[Part], *, is_explained: bool) -> Iterator[Observation]:
     """Look at every wait step that runs. *is_explained*: something else failed, so that waiting is what follows."""
     groups: dict[tuple[str, ...], list[tuple[str, float]]] = {}
+    ended: dict[str, list[str]] = {}
     for part in parts:
-        if part.is_live and (seconds := seconds_waited(reading, part)) is not None:
+        if part.is_live and part.member and part.member.waits_for_rank_zero and part.member.published.wait_ends:
+            ended.setdefault(part.member.published.wait_ends, []).append(part.name)
+        elif part.is_live and (seconds := seconds_waited(reading, part)) is not None:
             groups.setdefault(lacks(part), []).append((part.name, seconds))
+    for cause, names_of_pods in ended.items():
+        message = f"will not get rank 0's address: {cause}"
+        yield Observation(
+            Stage.WAIT, "warn" if is_explained else "fail", Code.WAIT_ENDED, message, "", tuple(names_of_pods)
+        )
     for missing, waiting in groups.items():
         pods, longest = tuple(name for name, _ in waiting), max(seconds for _, seconds in waiting)
         what = " and ".join(dict.fromkeys(_MEANING.get(need, need) for need in missing))

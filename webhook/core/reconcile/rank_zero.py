@@ -1,0 +1,161 @@
+"""Decide what becomes of members whose rank 0 publishes no address: nobody waits for what will not come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import NamedTuple
+
+from webhook.core import names, podspec
+from webhook.core.model import Object
+from webhook.core.reconcile.complaint import Complaint, Placement, placement, why_uncalled
+from webhook.core.reconcile.member import Fate, Member
+from webhook.core.workloads import TrainingPod, recognise
+from webhook.core.workloads.endpoint import first_label
+
+MISSING_SECONDS = 30.0
+"""How long a member has been on its node before a rank 0 without a pod counts as one that may not come: some systems create it only
+once the others are ready."""
+UNATTACHED_SECONDS = 15.0
+"""How long rank 0 has been on its node before a network-status without the network counts: Multus writes it once for all."""
+AGAIN_SECONDS = 60.0
+
+
+class Suspect(NamedTuple):
+    """A member to look at. *rank_zero*: its job's, None where the job has no live one. *name*: rank 0's, where a member was told it."""
+
+    member: Member
+    rank_zero: Member | None
+    name: str = ""
+
+    @property
+    def is_stuck(self) -> bool:
+        """Tell a member whose wait step runs, for an address that nobody is about to publish."""
+        member, zero = self.member, self.rank_zero
+        if not (member.waits_for_rank_zero and member.reported):
+            return False
+        return zero is None or (not zero.secondary.address and (zero.reported or not zero.wanted))
+
+
+class Ruling(NamedTuple):
+    """Hold what becomes of a member, what its owner must know, and the seconds after which to look again."""
+
+    fate: Fate = Fate()
+    complaint: Complaint | None = None
+    again: float = AGAIN_SECONDS
+
+
+class Survey:
+    """Gather from all live pods of one namespace, page by page, what decides about the suspects: where each is, and who is rank 0.
+
+    ``is_partial``: not all could be read, so that nobody can tell whether a pod is missing.
+    """
+
+    def __init__(self, suspects: Iterable[Suspect], now: datetime) -> None:
+        self.is_partial = False
+        self._now = now
+        self._members: set[str] = set()
+        self._jobs: set[str] = set()
+        self._jobs_of_name: dict[str, set[str]] = {}
+        self._placements: dict[str, Placement] = {}
+        self._apart: dict[str, Object] = {}
+        for member, zero, name in suspects:
+            self._members.add(member.uid)
+            if zero is None and member.waits_for_rank_zero:
+                self._jobs.add(member.job)
+                if name:
+                    self._jobs_of_name.setdefault(first_label(name), set()).add(member.job)
+
+    def add(self, pod: Object) -> None:
+        """Take a whole pod into account."""
+        uid = (pod.get("metadata") or {}).get("uid")
+        if uid in self._members and (placed := placement(pod, self._now)) is not None:
+            self._placements[uid] = placed
+        if not self._jobs or podspec.labels(pod).get(names.JOB) or podspec.is_ending(pod):
+            return
+        for name in podspec.own_names(pod):
+            self._apart.update(dict.fromkeys(self._jobs_of_name.get(name, ()), pod))
+        found = recognise(pod)
+        meets = found.rendezvous if isinstance(found, TrainingPod) else None
+        if meets is not None and meets.role == "master" and meets.job in self._jobs:
+            self._apart[meets.job] = pod
+
+    def placement(self, member: Member) -> Placement | None:
+        """Return where a suspect is; None where it is gone, finished, or not bound to a node, as gang-queued ones are."""
+        return self._placements.get(member.uid)
+
+    def rule(self, suspect: Suspect) -> Ruling:
+        """Decide about a suspect that waits for rank 0; all pods of the namespace have been added."""
+        member, zero, _ = suspect
+        placed = self.placement(member)
+        if placed is None:
+            return Ruling()
+        if zero is not None:
+            return self._about_injected(zero)
+        if (apart := self._apart.get(member.job)) is not None:
+            why, then = _why_not_injected(apart, member.created)
+            who = f"rank 0 of job {member.job}, pod {podspec.display_name(apart)}"
+            cause = f"{who}, {why}, so that its address cannot be published: {then}"
+            return Ruling(Fate(cause), Complaint("RankZeroNotInjected", cause))
+        if placed.seconds < MISSING_SECONDS:
+            return Ruling(again=MISSING_SECONDS - placed.seconds)
+        return Ruling() if self.is_partial else _about_missing(suspect)
+
+    def _about_injected(self, zero: Member) -> Ruling:
+        """Decide where rank 0 carries the job label: its wait is over where its network-status can give no address."""
+        who = f"rank 0 of job {zero.job}, pod {zero.name}"
+        look = "look at the network's IPAM and at Multus' log, then delete that pod or restart the job"
+        if zero.secondary.address:
+            return Ruling()
+        if not zero.wanted:
+            cause = f"{who}, carries no annotation {names.RENDEZVOUS_NETWORK}, so that its address cannot be published: restart the job"
+            return Ruling(Fate(cause))
+        if zero.secondary.problem:
+            return Ruling(Fate(f"{who}, has no address on {zero.wanted}: {zero.secondary.problem}; {look}"))
+        placed = self.placement(zero)
+        if not zero.reported or placed is None:
+            return Ruling()
+        if placed.seconds < UNATTACHED_SECONDS:
+            return Ruling(again=UNATTACHED_SECONDS - placed.seconds)
+        return Ruling(
+            Fate(f"{who}, was not attached to {zero.wanted}, as its annotation {names.NETWORK_STATUS} tells: {look}")
+        )
+
+
+def _about_missing(suspect: Suspect) -> Ruling:
+    member, _, name = suspect
+    called = f", {first_label(name)}," if name else ""
+    what = f"rank 0 of job {member.job}{called} does not exist {MISSING_SECONDS:.0f} s after its member {member.name} was put on a node"
+    owner = "look at the Events of the job's owner, and at the quota and policies of its namespace"
+    if member.fails_without_rank_zero:
+        cause = f"{what}, and the profile says unreachable: fail: {owner}"
+        return Ruling(Fate(cause), Complaint("RankZeroMissing", cause))
+    if not name:
+        return Ruling(complaint=Complaint("RankZeroMissing", f"{what}, and its name is not known here: {owner}"))
+    message = f"{what}: members that wait get the name {name} and meet on the pod network; they train on {member.wanted} all the same"
+    return Ruling(Fate(by_name=True), Complaint("MeetsByName", message))
+
+
+def _why_not_injected(rank_zero: Object, since: str) -> tuple[str, str]:
+    """Say why a live rank 0 carries no job label, as far as the pod tells, and what to do.
+
+    *since*: when a pod of its job was created that is injected. A rank 0 that was denied does not exist, and is not looked at here.
+    """
+    if podspec.labels(rank_zero).get(names.PROFILE) == names.PROFILE_NONE:
+        return f"carries label {names.PROFILE}: {names.PROFILE_NONE}", "give all pods of the job that label, or none"
+    if podspec.is_host_network(rank_zero):
+        why = "uses the node's network, where Multus attaches nothing"
+        return why, "take hostNetwork off it, or give all pods of the job the label " + (
+            f"{names.PROFILE}: {names.PROFILE_NONE}, then restart the job"
+        )
+    if names.STATUS in podspec.annotations(rank_zero):
+        why = f"was injected without a rendezvous, as its annotation {names.STATUS} tells"
+        return why, "give it the profile and the network of the job's other pods, then restart the job"
+    if not isinstance(recognise(rank_zero), TrainingPod):
+        why = "is left alone, since nothing tells that it trains"
+        return (
+            why,
+            f"label it {names.PROFILE} as the job's other pods, or give all of them {names.PROFILE_NONE}, then restart the job",
+        )
+    created = str((rank_zero.get("metadata") or {}).get("creationTimestamp") or "")
+    return why_uncalled(created, since)
