@@ -64,10 +64,8 @@ def remove(draft: Draft, keep: Container[str] = ()) -> None:
 def _rank_zero_name(draft: Draft, plan: Plan) -> str:
     """Return the name of rank 0 that the moved variables held; empty where they held none that another pod could publish."""
     container = draft.pod["spec"]["containers"][plan.container]
-    if not podspec.has_env(container, names.ENV_MASTER_NAME):
-        return ""
-    entry = next((each for each in podspec.env(container) if each["name"] == names.ENV_MASTER_NAME), None)
-    name = Variables(draft.pod, container).text(entry) or "" if entry is not None else ""
+    entries = [entry for entry in podspec.env(container) if entry["name"] == names.ENV_MASTER_NAME]
+    name = (Variables(draft.pod, container).text(entries[-1]) or "") if entries else ""
     return "" if "$" in name or is_local(name) else name
 
 
