@@ -10,12 +10,13 @@ from tests.core.builders import Step, attachment, carry_out, plan, profile
 from tests.pods import minimal_container, minimal_pod
 from webhook.core import names
 from webhook.core.errors import Denied
-from webhook.core.model import Object
+from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.core.plan import Plan
 from webhook.core.profiles import PodInfo, SharedMemory
 
 RESOURCES = ("rdma/ib", "nvidia.com/hostdev", "nvidia.com/gpu", "hugepages-2Mi", "memory")
 INTERFACES = ("net1", "net2", "rail0")
+_NONE = Decision("rendezvous", Outcome.SKIPPED, Reason.DISABLED, "the profile asks for none")
 
 _quantities = st.sampled_from(["0", "1", "2", "8", "1k", "1000m", "4Gi", 1, 3, 2.0, "1500m", "x", "-1", ""])
 _amounts = st.dictionaries(st.sampled_from(RESOURCES), _quantities, max_size=3)
@@ -145,7 +146,14 @@ def plans(draw: st.DrawFn, pod: Object) -> Plan:
         )
     )
     names_there = [container["name"] for container in pod["spec"]["containers"]]
-    return plan(pod, *attachments, profile=chosen, container=names_there.index("trainer"), labels=labels)
+    return plan(
+        pod,
+        *attachments,
+        profile=chosen,
+        container=names_there.index("trainer"),
+        labels=labels,
+        why_no_rendezvous=_NONE,
+    )
 
 
 def planned_pods() -> st.SearchStrategy[tuple[Object, Plan]]:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
 
 from tests.core.builders import attachment, carry_out, message, network, outcomes, plan, profile
-from tests.core.injection.strategies import check_promises, planned_pods
 from tests.pods import minimal_container, minimal_pod
 from webhook.core import names
 from webhook.core.errors import Denied
@@ -369,9 +367,3 @@ def test_counts_anew_when_another_injector_has_added_the_device() -> None:
     again, decisions = carry_out(inject, result, plan(result, RAIL, container=1))
     assert again == result
     assert outcomes(decisions) == KEPT
-
-
-@settings(deadline=None)
-@given(planned_pods())
-def test_keeps_its_promises(case: Any) -> None:
-    check_promises(inject, case)

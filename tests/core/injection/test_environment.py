@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
 
 from tests.core.builders import attachment, carry_out, message, outcomes, plan, profile
-from tests.core.injection.strategies import check_promises, planned_pods
 from tests.pods import minimal_container, minimal_pod
 from webhook.core.injection.environment import disables_rdma, gloo_may_use, inject, nccl_may_use
 from webhook.core.model import Object, Outcome, Reason
@@ -188,12 +186,6 @@ def test_reads_nccls_list(value: str, may: bool) -> None:
 )
 def test_reads_gloos_list(value: str, may: bool) -> None:
     assert gloo_may_use(value, "net1") is may
-
-
-@settings(deadline=None)
-@given(planned_pods())
-def test_keeps_its_promises(case: Any) -> None:
-    check_promises(inject, case)
 
 
 @pytest.mark.parametrize(

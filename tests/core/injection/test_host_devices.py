@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
 
 from tests.core.builders import attachment, carry_out, message, outcomes, plan, profile
-from tests.core.injection.strategies import check_promises, planned_pods
 from tests.pods import minimal_container, minimal_pod
 from webhook.core.injection.host_devices import inject
 from webhook.core.model import Object, Outcome, Reason
@@ -61,8 +59,3 @@ def test_looks_at_the_training_container_alone() -> None:
     pod["spec"]["containers"].append(minimal_container("side"))
     _, decisions = carry_out(inject, pod, plan(pod, container=1))
     assert outcomes(decisions) == SKIPPED
-
-
-@given(planned_pods())
-def test_keeps_its_promises(case: Any) -> None:
-    check_promises(inject, case)

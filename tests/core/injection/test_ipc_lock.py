@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
 
 from tests.core.builders import carry_out, message, outcomes, plan, profile
-from tests.core.injection.strategies import check_promises, planned_pods
 from tests.pods import minimal_container, minimal_pod
 from webhook.core import names
 from webhook.core.errors import Denied
@@ -194,9 +192,3 @@ def test_skips(ipc_lock: bool, spec: Object, reason: Reason) -> None:
     result, decisions = carry_out(inject, pod, plan(pod, profile=profile(ipc_lock=ipc_lock), labels=labels))
     assert result == pod
     assert outcomes(decisions) == [(Outcome.SKIPPED, reason)]
-
-
-@settings(deadline=None)
-@given(planned_pods())
-def test_keeps_its_promises(case: Any) -> None:
-    check_promises(inject, case)

@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
 
 from tests.core.builders import attachment, carry_out, message, outcomes, plan
-from tests.core.injection.strategies import check_promises, planned_pods
 from tests.pods import minimal_container, minimal_pod
 from webhook.core.injection.istio import inject
 from webhook.core.model import Outcome, Reason
@@ -103,9 +101,3 @@ def test_skips_without_a_secondary_interface(attachments: Any) -> None:
     result, decisions = carry_out(inject, pod, plan(pod, *attachments, labels=MESH))
     assert result == pod
     assert outcomes(decisions) == [(Outcome.SKIPPED, Reason.NOT_ASKED)]
-
-
-@settings(deadline=None)
-@given(planned_pods())
-def test_keeps_its_promises(case: Any) -> None:
-    check_promises(inject, case)

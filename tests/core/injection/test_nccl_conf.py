@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
 
 from tests import pods
 from tests.core.builders import attachment, carry_out, message, outcomes, plan, profile, volume_at
-from tests.core.injection.strategies import check_promises, planned_pods
 from tests.core.injection.test_rendezvous import meet, plan_for
 from tests.core.injection.test_wait_script import SHELLS
 from tests.pods import add_env, minimal_pod
@@ -19,7 +17,6 @@ from webhook.core import names
 from webhook.core.injection import wait
 from webhook.core.injection.nccl_conf import inject
 from webhook.core.model import Decision, Object, Outcome, Reason
-from webhook.core.plan import Plan
 from webhook.core.profiles import Profile, RendezvousSettings
 
 ADDED, KEPT = (Outcome.INJECTED, Reason.ADDED), (Outcome.KEPT, Reason.ALREADY_THERE)
@@ -140,11 +137,6 @@ def test_it_goes_where_the_profile_no_longer_asks_for_it(name: str) -> None:
     assert names.NCCL_CONF_VOLUME not in str(result)
     assert wait.needs(result) == wait.needs(plain)
     assert names.ENV_NCCL_CONF not in str(result)
-
-
-@given(planned_pods())
-def test_keeps_its_promises(case: tuple[Object, Plan]) -> None:
-    check_promises(inject, case)
 
 
 def run(shell: list[str], folder: Path, theirs: str | None) -> subprocess.CompletedProcess[str]:

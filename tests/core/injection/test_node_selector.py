@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
 
 from tests.core.builders import attachment, carry_out, outcomes, plan, profile
-from tests.core.injection.strategies import check_promises, planned_pods
 from tests.pods import minimal_pod
 from webhook.core.errors import Denied
 from webhook.core.injection.node_selector import inject
@@ -106,9 +104,3 @@ def test_skips_where_nobody_selects_nodes() -> None:
     result, decisions = carry_out(inject, pod, plan(pod, attachment()))
     assert result == pod
     assert outcomes(decisions) == [(Outcome.SKIPPED, Reason.NOT_ASKED)]
-
-
-@settings(deadline=None)
-@given(planned_pods())
-def test_keeps_its_promises(case: Any) -> None:
-    check_promises(inject, case)

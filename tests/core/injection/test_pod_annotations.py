@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-from hypothesis import given
 
 from tests.core.builders import carry_out, outcomes, plan, profile
-from tests.core.injection.strategies import check_promises, planned_pods
 from tests.pods import minimal_pod
 from webhook.core.injection.pod_annotations import inject
 from webhook.core.model import Outcome, Reason
@@ -46,8 +42,3 @@ def test_skips_where_the_profile_gives_none() -> None:
     result, decisions = carry_out(inject, pod, plan(pod))
     assert result == pod
     assert outcomes(decisions) == [(Outcome.SKIPPED, Reason.NOT_ASKED)]
-
-
-@given(planned_pods())
-def test_keeps_its_promises(case: Any) -> None:
-    check_promises(inject, case)

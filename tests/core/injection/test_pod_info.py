@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
 
 from tests.core.builders import attachment, carry_out, message, outcomes, plan, profile, volume_at
-from tests.core.injection.strategies import check_promises, planned_pods
 from tests.pods import minimal_container, minimal_pod
 from webhook.core.injection.pod_info import inject
 from webhook.core.model import Object, Outcome, Reason
@@ -251,9 +249,3 @@ def test_serves_a_container_that_was_added_later() -> None:
     again, _ = carry_out(inject, result, plan(result, RAIL, container=1, profile=BOTH))
     assert volume_at(again, PATH, 0) == volume_at(again, PATH, 1)
     assert len(again["spec"]["volumes"]) == 1
-
-
-@settings(deadline=None)
-@given(planned_pods())
-def test_keeps_its_promises(case: Any) -> None:
-    check_promises(inject, case)

@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
 
 from tests.core.builders import carry_out, message, outcomes, plan, profile, volume_at
-from tests.core.injection.strategies import check_promises, planned_pods
 from tests.pods import minimal_container, minimal_pod
 from webhook.core.injection.shared_memory import inject
 from webhook.core.model import Object, Outcome, Reason
@@ -234,9 +232,3 @@ def test_skips(settings: SharedMemory, spec: Object, reason: Reason, why: str) -
     assert result == pod
     assert outcomes(decisions) == [(Outcome.SKIPPED, reason)]
     assert message(decisions, Outcome.SKIPPED) == why
-
-
-@settings(deadline=None)
-@given(planned_pods())
-def test_keeps_its_promises(case: Any) -> None:
-    check_promises(inject, case)
