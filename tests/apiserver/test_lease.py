@@ -124,7 +124,7 @@ def test_a_holder_that_stands_still_is_followed_only_after_it_may_not_write(
     taken = time.monotonic()
     assert 9 < ended - first.stood_still_at < 10.1
     assert taken - ended > 4.9
-    assert 14.9 < taken - first.stood_still_at < 18.5
+    assert taken - first.stood_still_at > 14.9
     first.go_on()
     assert first.leader.lost.wait(5)
     assert not first.leads()

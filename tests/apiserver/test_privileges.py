@@ -462,7 +462,12 @@ def test_the_controller_changes_the_ca_bundle_and_nothing_else_of_the_webhook(
 def test_the_policies_pass_the_type_check(controller_manager: ControlPlane, installed: ControlPlane) -> None:
     """The API server's own check of the expressions has no warning, for any kind that they match."""
     policies = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
-    shipped = ["fabric-injector-addresses", "fabric-injector-ca-bundle", "fabric-injector-created"]
+    shipped = [
+        "fabric-injector-addresses",
+        "fabric-injector-ca-bundle",
+        "fabric-injector-copies",
+        "fabric-injector-created",
+    ]
     for name in shipped:
         wait_until(lambda path=f"{policies}/{name}": bool(checked(installed.api, path)), f"the check of {name}", 30)  # type: ignore[misc]
         assert checked(installed.api, f"{policies}/{name}")["typeChecking"] == {}

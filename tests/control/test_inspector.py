@@ -242,6 +242,7 @@ def test_a_hundred_jobs_at_once_meet_by_name_within_half_a_minute_of_the_time_wh
 
 def test_a_cause_that_is_gone_is_noticed(world: World) -> None:
     alone = pods.minimal_pod(metadata={"name": "zero", "namespace": "ml"})
+    alone["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": "8"}}
     world.add_whole(alone)
     world.add("w-1", status=ADDRESS, annotations={names.MASTER_NAME: "zero"})
     world.after(0)

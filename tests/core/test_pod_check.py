@@ -44,6 +44,16 @@ REFUSED: list[tuple[Any, str]] = [
         "pod.spec.containers[0].env[0].valueFrom: expected an object",
     ),
     ({"spec": {"containers": [{"command": "sh"}]}}, "pod.spec.containers[0].command: expected a list, found a string"),
+    (
+        {"spec": {"containers": [{"livenessProbe": "x"}]}},
+        "containers[0].livenessProbe: expected an object, found a string",
+    ),
+    ({"spec": {"containers": [{"startupProbe": {"exec": []}}]}}, "startupProbe.exec: expected an object, found a list"),
+    (
+        {"spec": {"containers": [{"lifecycle": {"preStop": {"exec": {"command": [1]}}}}]}},
+        "containers[0].lifecycle.preStop.exec.command[0]: expected a string, found a number",
+    ),
+    ({"spec": {"containers": [{"lifecycle": ["a"]}]}}, "containers[0].lifecycle: expected an object, found a list"),
     ({"spec": {"containers": [{"args": [1]}]}}, "pod.spec.containers[0].args[0]: expected a string, found a number"),
     (
         {"spec": {"containers": [{"resources": {"limits": {"a/b": []}}}]}},

@@ -90,6 +90,25 @@ def _check_container(container: Object, where: str) -> None:
             _quantities(resources.get(key), at, key)
         _objects(resources.get("claims"), at, "claims")
     _security_context(container.get("securityContext"), f"{where}.securityContext")
+    for key in ("livenessProbe", "readinessProbe", "startupProbe"):
+        if (hook := container.get(key)) is not None:
+            _check_hook(hook, f"{where}.{key}")
+    if (hooks := container.get("lifecycle")) is not None:
+        if not isinstance(hooks, dict):
+            _fail(f"{where}.lifecycle", OBJECT, hooks)
+        for key, hook in hooks.items():
+            if hook is not None:
+                _check_hook(hook, f"{where}.lifecycle.{key}")
+
+
+def _check_hook(hook: object, where: str) -> None:
+    """Check what a probe or a lifecycle hook runs."""
+    if not isinstance(hook, dict):
+        _fail(where, OBJECT, hook)
+    if (run := hook.get("exec")) is not None:
+        if not isinstance(run, dict):
+            _fail(f"{where}.exec", OBJECT, run)
+        _string_list(run.get("command"), f"{where}.exec", "command")
 
 
 def _check_variable(entry: Object, where: str) -> None:

@@ -476,14 +476,51 @@ def test_a_variable_of_any_name_that_an_option_takes_moves() -> None:
     assert environment(meet(pod)[0])["HEAD"] == "@master-host"
 
 
-def test_rank_zeros_name_follows_the_variables_that_it_is_made_of() -> None:
-    """The kubelet puts in only what stands before; a name with ``$(DOMAIN)`` in it would be looked up for ever."""
+def test_a_name_of_which_a_part_is_hidden_stays() -> None:
+    """If rank 0 never comes, its name is published in place of the address: it must be known whole."""
     pod = drop_env(pods.load("pods/kubeflow-pytorchjob-1.yaml"), "MASTER_ADDR", "PET_MASTER_ADDR")
     with_source(pod, "DOMAIN", {"configMapKeyRef": {"name": "cluster", "key": "domain"}})
     add_env(pod, "MASTER_ADDR", "bert-master-0.$(DOMAIN)")
-    found = environment(meet(pod)[0])
-    assert found[names.ENV_MASTER_NAME] == "bert-master-0.$(DOMAIN)"
-    assert list(found).index("DOMAIN") < list(found).index(names.ENV_MASTER_NAME)
+    result, _ = meet(pod)
+    assert environment(result)["MASTER_ADDR"] == "bert-master-0.$(DOMAIN)"
+    assert waits_for(result) == []
+
+
+SCRIPTS = [
+    "/scripts/wait-dns.sh && torchrun --nnodes=2 --master_addr=$MASTER_ADDR t.py",
+    "export NODE_RANK=$(/scripts/rank.sh); torchrun --master_addr=$MASTER_ADDR t.py",
+    "source env.sh; torchrun --master_addr=$MASTER_ADDR t.py",
+]
+
+
+@pytest.mark.parametrize("text", SCRIPTS)
+def test_a_script_beside_the_launcher_may_do_anything_with_the_name(text: str) -> None:
+    pod, decisions = meet(set_command(pods.load("pods/jobset-1.yaml"), "bash", "-c", text))
+    assert environment(pod)["MASTER_ADDR"] == "ddp-workers-0-0.ddp"
+    assert decisions[-1].message == (
+        "keeps the name of rank 0: what else container pytorch runs, and does with MASTER_ADDR, is not written in the pod"
+    )
+
+
+def test_a_text_in_a_variable_that_a_shell_evaluates_counts() -> None:
+    pod = set_command(pods.load("pods/kubeflow-pytorchjob-1.yaml"), "bash", "-c", 'eval "$PRE"; torchrun t.py')
+    result, _ = meet(add_env(pod, "PRE", "until nslookup $MASTER_ADDR; do sleep 1; done"))
+    assert environment(result)["MASTER_ADDR"] == "bert-master-0"
+
+
+@pytest.mark.parametrize(
+    ("variable", "command"),
+    [
+        ({"name": "PET_RDZV_BACKEND", "valueFrom": {"configMapKeyRef": {"name": "c", "key": "k"}}}, "torchrun"),
+        ({"name": "X", "value": "1"}, "export PET_RDZV_BACKEND=c10d; torchrun"),
+    ],
+)
+def test_an_endpoint_of_a_backend_that_is_not_known_stays(variable: Object, command: str) -> None:
+    pod = set_command(
+        pods.load("pods/statefulset-1.yaml"), "sh", "-c", command + " --rdzv_endpoint=$MASTER_ADDR:29500 t.py"
+    )
+    pod["spec"]["containers"][0]["env"].append(variable)
+    assert environment(meet(pod)[0])["MASTER_ADDR"] == "ddp-0.ddp"
 
 
 @pytest.mark.parametrize("own", ["127.0.0.1", "localhost"])

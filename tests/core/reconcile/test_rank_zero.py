@@ -73,11 +73,36 @@ def test_a_rank_zero_that_was_not_injected_ends_the_wait_at_once_with_the_cause(
 @pytest.mark.parametrize("hostname", [None, "bert-master-0"])
 def test_a_rank_zero_that_is_left_alone_is_known_by_the_name_that_the_members_were_told(hostname: str | None) -> None:
     alone = pods.minimal_pod(metadata={"name": "bert-master-0" if hostname is None else "bert-master-0-x7"})
+    alone["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": "8"}}
     if hostname:
-        alone["spec"]["hostname"] = hostname
+        alone["spec"] |= {"hostname": hostname, "subdomain": "bert"}
     found = rule(Suspect(member(), None, NAME), pods.minimal_pod(metadata={"name": "other"}), alone, seconds=1)
     assert "is left alone, since nothing tells that it trains, so that" in found.fate.cause
     assert rule(Suspect(member(), None, "other.bert"), alone).fate == Fate(by_name=True)
+
+
+def test_a_host_name_below_another_service_is_of_another_job() -> None:
+    stranger = pods.minimal_pod(metadata={"name": "b-m-0", "labels": {names.PROFILE: names.PROFILE_NONE}})
+    stranger["spec"] |= {"hostname": "master", "subdomain": "b"}
+    assert rule(Suspect(member(), None, "master.a"), stranger, seconds=12).fate == Fate()
+
+
+def test_a_rank_zero_that_needs_no_interface_of_the_fabric_is_met_by_its_name() -> None:
+    """A driver without an accelerator hosts the store and is no rank of NCCL; one that has the networks meets on either."""
+    driver = pods.minimal_pod(metadata={"name": "bert-master-0"})
+    attached = {names.STATUS: "{}", names.NETWORKS: "default/rdma-net"}
+    for rank_zero in (driver, pods.minimal_pod(metadata={"name": "bert-master-0", "annotations": attached})):
+        found = rule(Suspect(member(), None, NAME), rank_zero, seconds=1)
+        assert found.fate == Fate(by_name=True)
+        assert told(found).reason == "MeetsByName"
+    failing = member(annotations={names.UNREACHABLE: "fail"})
+    assert rule(Suspect(failing, None, NAME), driver, seconds=1).fate.cause
+
+
+def test_a_rank_zero_that_the_watch_has_not_shown_yet_is_not_missing() -> None:
+    zero = placed("bert-master-0", 40)
+    zero["metadata"]["labels"][names.RENDEZVOUS] = "master"
+    assert rule(Suspect(member(annotations={names.UNREACHABLE: "fail"}), None, NAME), zero) == Ruling(again=5.0)
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,10 @@ NONE = [
     "nginx -g 'daemon off;'",
     "python torch.distributed.run",
     "echo 'torchrun t.py",
+    "pip install transformers accelerate && python serve.py",
+    "cd /opt/accelerate; python serve.py",
+    "python3 -m pip install deepspeed; exec python serve.py",
+    "git clone https://example.com/accelerate; ls accelerate",
     "",
 ]
 
@@ -146,6 +150,10 @@ def test_null_probes_and_hooks_name_nothing() -> None:
         ("torchrun --master_addr=$HEAD --rdzv_endpoint $B:1 t.py", {"HEAD", "B"}),
         ("torchrun --rdzv_backend=c10d --rdzv_endpoint $B:1 t.py", set()),
         ("torchrun t.py --master_addr=$HEAD", set()),
+        ("torchrun --virtual-local-rank t.py --master_addr $HEAD", set()),
+        ("accelerate launch --multi_gpu t.py --master_addr $HEAD", set()),
+        ("export PET_RDZV_BACKEND=c10d; torchrun --rdzv_endpoint $B:1 t.py", set()),
+        ("; ".join(f"torchrun --master_addr $A{number} t.py" for number in range(20)), set()),
         ("torchrun --master_addr=head t.py", set()),
         ("echo '$HEAD", set()),
     ],

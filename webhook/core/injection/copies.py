@@ -6,6 +6,8 @@ its labels are gone, nobody would publish them, and it would never start.
 
 from __future__ import annotations
 
+import re
+
 from webhook.core import names, podspec
 from webhook.core.draft import Draft
 from webhook.core.errors import Denied
@@ -13,6 +15,7 @@ from webhook.core.injection import nccl_conf, wait
 from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.core.workloads.addresses import Variables
 
+_REFERENCE = re.compile(r"\$\(([^()$]+)\)")
 STEP = "rendezvous"
 
 
@@ -27,12 +30,13 @@ def undo(draft: Draft, why: str) -> tuple[Decision, ...]:
     for index, container in enumerate(podspec.containers(draft.pod)):
         published = [each for each in enumerate(podspec.env(container)) if wait.is_published(each[1])]
         name = _rank_zero(draft.pod, container) if published else ""
+        referred = _referred_to(container) if published else frozenset()
         path = ("spec", "containers", index, "env")
         for position, entry in reversed(published):
             if name and entry["name"] != "PET_LOCAL_ADDR":
                 draft.replace(path, position, {"name": entry["name"], "value": name})
                 restored.append(entry["name"])
-            elif _is_referred_to(container, entry["name"]):
+            elif entry["name"] in referred:
                 raise Denied(STEP, Reason.STALE_MANIFEST, _refused(draft.pod, container, entry["name"], why))
             else:
                 draft.remove(path, position)
@@ -58,10 +62,9 @@ def _rank_zero(pod: Object, container: Object) -> str:
     return Variables(pod, container).text(remembered[-1]) or "" if remembered else ""
 
 
-def _is_referred_to(container: Object, variable: str) -> bool:
-    reference = f"$({variable})"
+def _referred_to(container: Object) -> frozenset[str]:
     values = [entry.get("value") or "" for entry in podspec.env(container)]
-    return any(reference in text for text in (*values, *podspec.argv(container)))
+    return frozenset(name for text in (*values, *podspec.argv(container)) for name in _REFERENCE.findall(text))
 
 
 def _refused(pod: Object, container: Object, variable: str, why: str) -> str:

@@ -21,7 +21,14 @@ from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.core.plan import Plan
 from webhook.core.workloads.addresses import Variables
 from webhook.core.workloads.endpoint import is_local, split_endpoint
-from webhook.core.workloads.launchers import Use, is_in_sight, shows_torch_launcher, use_of
+from webhook.core.workloads.launchers import (
+    Use,
+    given_variables,
+    is_in_sight,
+    runs_script,
+    shows_torch_launcher,
+    use_of,
+)
 from webhook.core.workloads.training_pod import Rendezvous
 
 STEP = "rendezvous"
@@ -92,13 +99,15 @@ def _move(draft: Draft, index: int, rendezvous: Rendezvous, kept: list[str], *, 
     moved = False
     present = set()
     wanted: list[tuple[int, Object]] = []
+    asked = {*_TORCHS_OWN, *given_variables(container)}
+    uses: dict[str, Use] = {}
     for position, entry in enumerate(podspec.env(container)):
         name = entry["name"]
         present.add(name)
         if wait.is_published(entry):
             moved = moved or name != "PET_LOCAL_ADDR"
-        elif _names_rank_zero(variables, entry, rendezvous):
-            use = use_of(container, name)
+        elif name in asked and _names_rank_zero(variables, entry, rendezvous):
+            use = uses.get(name) or uses.setdefault(name, use_of(container, name))
             if why := _why_it_stays(container, name, use, rendezvous):
                 kept.append(why)
             elif why is not None:
@@ -115,11 +124,19 @@ def _move(draft: Draft, index: int, rendezvous: Rendezvous, kept: list[str], *, 
 
 def _names_rank_zero(variables: Variables, entry: Object, rendezvous: Rendezvous) -> bool:
     endpoint = split_endpoint(variables.text(entry) or "") if rendezvous.hosts else None
-    return endpoint is not None and endpoint.host in rendezvous.hosts and not endpoint.scheme and not endpoint.rest
+    return (
+        endpoint is not None
+        and endpoint.host in rendezvous.hosts
+        and "$" not in endpoint.host
+        and not endpoint.scheme
+        and not endpoint.rest
+    )
 
 
 def _why_it_stays(container: Object, name: str, use: Use, rendezvous: Rendezvous) -> str | None:
     """Say why a variable that names rank 0 keeps the name; empty where it moves, None where nobody asked for it to move."""
+    if use in (Use.LAUNCHER, Use.ENDPOINT) and not rendezvous.by_operator and runs_script(container):
+        return f"what else container {container.get('name')} runs, and does with {name}, is not written in the pod"
     if name not in _TORCHS_OWN:
         return "" if use in (Use.LAUNCHER, Use.ENDPOINT) else None
     if use is Use.OTHER:

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from webhook.core import names, podspec
+from webhook.core.accelerators import find_pod_accelerator
 from webhook.core.model import Object
 from webhook.core.reconcile.complaint import Complaint, Placement, placement, why_uncalled
 from webhook.core.reconcile.member import Fate, Member
@@ -56,7 +57,8 @@ class Survey:
         self._now = now
         self._members: set[str] = set()
         self._jobs: set[str] = set()
-        self._jobs_of_name: dict[str, set[str]] = {}
+        self._seen: set[str] = set()
+        self._jobs_of_name: dict[str, set[tuple[str, str]]] = {}
         self._placements: dict[str, Placement] = {}
         self._apart: dict[str, Object] = {}
         for member, zero, name in suspects:
@@ -64,17 +66,23 @@ class Survey:
             if zero is None and member.waits_for_rank_zero:
                 self._jobs.add(member.job)
                 if name:
-                    self._jobs_of_name.setdefault(first_label(name), set()).add(member.job)
+                    service = name.partition(".")[2].partition(".")[0]
+                    self._jobs_of_name.setdefault(first_label(name), set()).add((service, member.job))
 
     def add(self, pod: Object) -> None:
         """Take a whole pod into account."""
         uid = (pod.get("metadata") or {}).get("uid")
         if uid in self._members and (placed := placement(pod, self._now)) is not None:
             self._placements[uid] = placed
+        if podspec.labels(pod).get(names.RENDEZVOUS) == "master" and not podspec.is_ending(pod):
+            self._seen.add(podspec.labels(pod).get(names.JOB) or "")
         if not self._jobs or podspec.labels(pod).get(names.JOB) or podspec.is_ending(pod):
             return
         for name in podspec.own_names(pod):
-            self._apart.update(dict.fromkeys(self._jobs_of_name.get(name, ()), pod))
+            for service, job in self._jobs_of_name.get(name, ()):
+                # only metadata.name is the namespace's: a hostname counts below its Service
+                if name == pod["metadata"].get("name") or service in ("", (pod.get("spec") or {}).get("subdomain")):
+                    self._apart[job] = pod
         found = recognise(pod)
         meets = found.rendezvous if isinstance(found, TrainingPod) else None
         if meets is not None and meets.role == "master" and meets.job in self._jobs:
@@ -92,7 +100,13 @@ class Survey:
             return Ruling()
         if zero is not None:
             return self._about_injected(zero)
+        if member.job in self._seen:  # the watch is behind
+            return Ruling(again=5.0)
         if (apart := self._apart.get(member.job)) is not None:
+            if _may_meet(apart) and suspect.name and not member.fails_without_rank_zero:
+                who = f"rank 0 of job {member.job}, pod {podspec.display_name(apart)}"
+                told = f"{who}, publishes no address: members that wait get the name {suspect.name} and meet on the pod network"
+                return Ruling(Fate(by_name=True), Complaint("MeetsByName", told))
             why, then = _why_not_injected(apart, member.created)
             who = f"rank 0 of job {member.job}, pod {podspec.display_name(apart)}"
             cause = f"{who}, {why}, so that its address cannot be published: {then}"
@@ -120,6 +134,14 @@ class Survey:
         return Ruling(
             Fate(f"{who}, was not attached to {zero.wanted}, as its annotation {names.NETWORK_STATUS} tells: {look}")
         )
+
+
+def _may_meet(rank_zero: Object) -> bool:
+    """Tell a rank 0 whose traffic needs no interface that it lacks: it is no rank of NCCL, or was given the networks."""
+    annotations = podspec.annotations(rank_zero)
+    if names.STATUS in annotations:
+        return names.NETWORKS in annotations and not podspec.is_host_network(rank_zero)
+    return podspec.labels(rank_zero).get(names.PROFILE) != names.PROFILE_NONE and not find_pod_accelerator(rank_zero)
 
 
 def _about_missing(suspect: Suspect) -> Ruling:

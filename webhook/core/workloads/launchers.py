@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from webhook.core import podspec
 from webhook.core.model import Object
-from webhook.core.workloads.shell import Words, read_commands
+from webhook.core.workloads.shell import Words, is_short, read_commands
 
 _TORCH = re.compile(r"(?:.*/)?(?:torchrun|accelerate|deepspeed)\Z", re.DOTALL)
 _MODULE = re.compile(
@@ -22,11 +22,18 @@ _MODULE = re.compile(
 )
 _OTHER = re.compile(r"(?:.*/)?(?:mpirun|mpiexec|mpiexec\.hydra|horovodrun)\Z", re.DOTALL)
 _MARK = re.compile(r"--(?:nnodes|dist[-_]init[-_]addr|node[-_]rank)(?:=|\Z)")
-_SWITCH = re.compile(r"--(?:standalone|no-python|module|run-path|use-env)\Z|-m\Z")
-"""Options of torchrun that take no value; the script follows an option's value or one of these."""
+_SWITCH = re.compile(
+    r"--(?:standalone|no-python|module|run-path|use-env|virtual-local-rank|multi-gpu|use-fsdp|use-deepspeed|cpu|quiet|same-network"
+    r"|no-ssh|force-multi)\Z|-m\Z"
+)
+"""Options of launchers that take no value; the script follows an option's value or one of these."""
 _VALUE = re.compile(
     r"\$(?:(?P<bare>\w+)|\{(?P<braced>\w+)\}|\((?P<kubernetes>[-._\w]+)\))(?P<port>:[^$`]*(?:\$\{?\w+\}?)?)?\Z"
 )
+_SCRIPT = re.compile(r"(?:sh|bash|dash|ash|ksh|zsh|\.|source|eval)\Z|[^$]*/|.*\.sh\Z", re.DOTALL)
+_SUBSTITUTED = re.compile(r"(?:\$\(|`)\s*(?:(?:sh|bash|source|\.)\s|[^\s()`]*(?:/|\.sh\b))")
+_MOST_GIVEN = 16
+"""Variables that a container may give to launchers: of more, nothing is certain."""
 _WORD = re.compile(r"\w+")
 _IN_SIGHT = re.compile(
     r"(?:.*/)?(?:torchrun|accelerate|deepspeed|python[0-9.]*|pip3?|cd|echo|printf|export|unset|set|ulimit|umask|mkdir|sleep|true"
@@ -34,6 +41,12 @@ _IN_SIGHT = re.compile(
     re.DOTALL,
 )
 """Programs that are known to read no address, and those that train."""
+_STARTS_NOTHING = re.compile(
+    r"(?:.*/)?(?:pip[0-9.]*|uv|poetry|conda|mamba|apt|apt-get|yum|dnf|git|cd|pushd|ls|mkdir|rm|cp|mv|ln|cat|chmod|chown|tar"
+    r"|echo|printf|export|unset|which|type|test|\[|\[\[)\Z",
+    re.DOTALL,
+)
+"""Programs whose words are packages, files or texts: ``pip install accelerate``, ``cd /opt/accelerate`` start no launcher."""
 _BEFORE = re.compile(
     r"exec\Z|time\Z|nohup\Z|(?:.*/)?(?:env|numactl|tini|dumb-init)\Z|if\Z|then\Z|else\Z|elif\Z|do\Z|while\Z|until\Z|[{}!]\Z|command\Z"
     r"|-|[A-Za-z_]\w*="
@@ -83,7 +96,16 @@ def run_on_one_node(containers: Iterable[Object]) -> bool:
 def is_in_sight(container: Object) -> bool:
     """Tell whether all that a container runs is written in the pod: torch launchers and python programs, no shell's script file."""
     commands = _commands(container) if container.get("command") else None
-    return bool(commands) and all(_is_in_sight(each.words) for each in commands or ())
+    return bool(commands) and not runs_script(container) and all(_is_in_sight(each.words) for each in commands or ())
+
+
+def runs_script(container: Object) -> bool:
+    """Tell whether a file that is not written in the pod runs beside the launchers: it may look up or compare what they are given."""
+    return any(
+        (_SCRIPT.match(program) and not _IN_SIGHT.match(program)) or any(map(_SUBSTITUTED.search, each.words))
+        for each in _commands(container) or ()
+        if (program := next((word for word in each.words if not _BEFORE.match(word)), "true"))
+    )
 
 
 def _is_in_sight(words: Words) -> bool:
@@ -104,9 +126,10 @@ def use_of(container: Object, name: str) -> Use:
     if commands is None:
         return Use.OTHER
     before_port: set[bool] = set()
+    backend = _backend(container, commands)
     for command in commands:
         if named := sum(_WORD.findall(word).count(name) for word in command.words if name in word):
-            taken = [has_port for variable, has_port in _taken(container, command) if variable == name]
+            taken = [has_port for variable, has_port in _taken(backend, command) if variable == name]
             if len(taken) != named:
                 return Use.OTHER
             before_port.update(taken)
@@ -117,7 +140,10 @@ def use_of(container: Object, name: str) -> Use:
 
 def given_variables(container: Object) -> frozenset[str]:
     """Return the variables, of any name, that an address option of a torch launcher takes."""
-    return frozenset(name for command in _commands(container) or () for name, _ in _taken(container, command))
+    commands = _commands(container) or ()
+    backend = _backend(container, commands)
+    found = frozenset(name for command in commands for name, _ in _taken(backend, command))
+    return found if len(found) <= _MOST_GIVEN else frozenset()
 
 
 def given_addresses(container: Object) -> list[str]:
@@ -133,10 +159,11 @@ def given_addresses(container: Object) -> list[str]:
 
 
 def _commands(container: Object) -> tuple[Command, ...] | None:
-    return _read(tuple(podspec.argv(container)))
+    argv = tuple(podspec.argv(container))
+    return _read(argv) if is_short(argv) else None  # what is too long is not to be remembered either
 
 
-@lru_cache(64)
+@lru_cache(32)
 def _read(argv: Words) -> tuple[Command, ...] | None:
     """Read once what the pods of a job share."""
     commands = read_commands(argv)
@@ -144,9 +171,9 @@ def _read(argv: Words) -> tuple[Command, ...] | None:
 
 
 def _is_named_elsewhere(container: Object, name: str) -> bool:
-    reference = f"$({name})"
-    if any(reference in (entry.get("value") or "") for entry in podspec.env(container)):
-        return True
+    word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+    if any(name in (value := entry.get("value") or "") and word.search(value) for entry in podspec.env(container)):
+        return True  # as $(NAME), or as $NAME in a text that a shell evaluates
     hooks = [container.get(key) for key in ("livenessProbe", "readinessProbe", "startupProbe")]
     hooks += (container.get("lifecycle") or {}).values()
     commands = (((hook or {}).get("exec") or {}).get("command") or () for hook in hooks)
@@ -155,8 +182,13 @@ def _is_named_elsewhere(container: Object, name: str) -> bool:
 
 def _options_at(words: Words) -> int:
     """Return where the options of a torch launcher begin; 0 where the command is none."""
+    program = next((at for at, word in enumerate(words) if not _BEFORE.match(word)), 0)
+    if words and (_STARTS_NOTHING.match(words[program]) or words[program + 1 : program + 3] == ("-m", "pip")):
+        return 0
     for index, word in enumerate(words):
         if _TORCH.match(word):
+            if word.endswith("accelerate") and words[index + 1 : index + 2] != ("launch",):
+                continue
             return index + 2 if word.endswith("accelerate") else index + 1
         if _MODULE.match(word) and words[index - 1 : index] == ("-m",):
             return index + 1
@@ -184,7 +216,16 @@ def _says_one_node(options: dict[str, str]) -> bool:
     return "--standalone" in options or nodes in ("1", "1:1") or options.get("--rdzv-endpoint") == "localhost:0"
 
 
-def _taken(container: Object, command: Command) -> list[tuple[str, bool]]:
+def _backend(container: Object, commands: Iterable[Command]) -> str:
+    """Return the backend where no option names one; empty where it cannot be known."""
+    if any(word.startswith("PET_RDZV_BACKEND=") for command in commands for word in command.words):
+        return ""
+    if not podspec.has_env(container, "PET_RDZV_BACKEND"):
+        return "" if container.get("envFrom") else "static"
+    return podspec.env_value(container, "PET_RDZV_BACKEND") or ""
+
+
+def _taken(backend: str, command: Command) -> list[tuple[str, bool]]:
     """Return the variables whose value a torch launcher's address option takes, and whether a port follows.
 
     What stands behind the script is the script's own. A c10d endpoint takes none: its name must stay the name of the pod that hosts it.
@@ -192,7 +233,7 @@ def _taken(container: Object, command: Command) -> list[tuple[str, bool]]:
     options = command.options
     if not options:
         return []
-    backend = options.get("--rdzv-backend") or podspec.env_value(container, "PET_RDZV_BACKEND") or "static"
+    backend = options.get("--rdzv-backend") or backend
     endpoint = options.get("--rdzv-endpoint", "") if backend == "static" else ""
     values = (options.get("--master-addr", ""), options.get("--main-process-ip", ""), endpoint)
     matches = [match for value in values if (match := _VALUE.match(value))]

@@ -13,6 +13,7 @@ Words: TypeAlias = tuple[str, ...]
 
 MOST_CHARACTERS = 65536
 """Characters of a command that is read: a longer one is a program of its own."""
+MOST_WORDS = 8192
 _DEEPEST = 4
 """Shells within shells: ``bash -c "srun sh -c '…'"``."""
 _SHELLS = frozenset(("sh", "bash", "dash", "ash", "ksh", "zsh"))
@@ -31,7 +32,13 @@ def read_commands(argv: Words) -> tuple[Words, ...] | None:
     Assignments before a command, redirections and a shell's own words (``if``, ``for``, ``exec``) stand among the words. Comments are
     left out. Quotes are taken off; ``$NAME``, ``$(…)`` and backquotes stay as they are written.
     """
-    return _within(argv, 0) if sum(map(len, argv)) <= MOST_CHARACTERS else None
+    found = _within(argv, 0) if is_short(argv) else None
+    return found if found is not None and sum(map(len, found)) + len(found) <= MOST_WORDS else None
+
+
+def is_short(argv: Words) -> bool:
+    """Tell whether a command is short enough to be read."""
+    return len(argv) + sum(map(len, argv)) <= MOST_CHARACTERS
 
 
 def _within(words: Words, depth: int) -> tuple[Words, ...] | None:

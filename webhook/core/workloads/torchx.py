@@ -22,7 +22,7 @@ PREFIX = "torchx.pytorch.org/"
 APP_NAME = PREFIX + "app-name"
 ROLE_INDEX = PREFIX + "role-index"
 _RANK_ZERO = "role 0 replica 0"
-_VARIABLE = r"(?:TORCHX_RANK0_HOST|(?:VC|TORCHX_MCAD)_[A-Z0-9_-]+_0_HOSTS)"
+_VARIABLE = r"(?:TORCHX_RANK0_HOST|(?:VC|TORCHX_MCAD)_[A-Z0-9_-]{1,100}_0_HOSTS)"
 _NAMED = re.compile(rf"(?<!\w){_VARIABLE}(?!\w)")
 _DEFAULTED = re.compile(rf"\$\{{{_VARIABLE}:=localhost\}}")
 _UNFIT = re.compile(r"[^A-Z0-9]")
