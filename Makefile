@@ -8,6 +8,8 @@ IMAGE ?= fabric-injector
 ENGINE ?= $(shell for tool in docker podman buildah; do $$tool info >/dev/null 2>&1 && echo $$tool && break; done)
 VERSION = $(shell $(BIN)/python -c "import webhook; print(webhook.__version__)")
 COMPILED := build/compiled
+# Folders of tests that need more than the core does: not collected for it, which every worker would do anew.
+TIERS := apiserver bench image node operators page peer sockets
 TESTS := check sockets test-page apiserver test-image test-node
 
 .PHONY: setup $(shell sed -n 's/^\([a-z-]*\):.*## .*/\1/p' $(MAKEFILE_LIST))
@@ -39,7 +41,7 @@ types: $(STAMP) ## check the types
 layers: $(STAMP) ## check the import contracts
 	@$(BIN)/lint-imports
 core: $(STAMP) ## tests that need nothing but Python, dash, bash and busybox
-	@$(BIN)/pytest -q -m core --numprocesses=auto --maxprocesses=8 --dist=worksteal
+	@$(BIN)/pytest -q -m core $(TIERS:%=--ignore=tests/%) --numprocesses=auto --maxprocesses=8 --dist=worksteal
 sockets: $(STAMP) ## tests with real server processes on loopback
 	@$(BIN)/pytest -q -m sockets
 apiserver: $(STAMP) ## tests behind a real kube-apiserver, and the Helm chart (built once with Go, about 10 minutes)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import ROOT
 from tests.fake_apiserver import FakeApiServer
 
 settings.register_profile("any-machine", suppress_health_check=[HealthCheck.too_slow], deadline=None)
@@ -22,6 +23,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark as core what is of no other tier; the folders' own hooks have run by now."""
     for item in items:
         if not any(item.get_closest_marker(tier) for tier in TIERS):
+            if (folder := item.path.relative_to(ROOT / "tests").parts[0]) in TIERS:
+                raise pytest.UsageError(
+                    f"{item.nodeid}: is not of tier {folder}; `make core` does not look into tests/{folder}"
+                )
             item.add_marker(pytest.mark.core)
 
 
