@@ -57,13 +57,16 @@ class Job:
             self.create_pod(name)
         return created
 
-    def create_pod(self, name: str, *, family: str = "any", **metadata: Any) -> dict[str, Any]:
+    def create_pod(
+        self, name: str, *, family: str = "any", limits: dict[str, str] | None = None, **metadata: Any
+    ) -> dict[str, Any]:
         """Create one pod; give it as it was created."""
         role = "master" if name == self.master else "worker"
         labels = {names.JOB: self.key, names.RENDEZVOUS: role}
         annotations = {names.RENDEZVOUS_NETWORK: f"{NETWORK}@net1/{family}"}
         metadata = {"name": name, "labels": labels, "annotations": annotations, **metadata}
-        spec = {"containers": [{"name": "main", "image": "none"}], "restartPolicy": "OnFailure"}
+        container = {"name": "main", "image": "none", "resources": {"limits": limits or {}}}
+        spec = {"containers": [container], "restartPolicy": "OnFailure"}
         pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
         created: dict[str, Any] = self.api.expect("POST", self._pods, pod)
         return created

@@ -47,8 +47,8 @@ def waiting(job: Job, name: str = "train-1", **annotations: str) -> None:
 
 
 def left_alone(job: Job) -> None:
-    """Create rank 0 as a pod that the webhook has left alone."""
-    job.create_pod(job.master, labels={}, annotations={})
+    """Create rank 0 as a pod with an accelerator that the webhook has left alone."""
+    job.create_pod(job.master, limits={"nvidia.com/gpu": "8"}, labels={}, annotations={})
 
 
 def annotation(job: Job, key: str, name: str = "train-1") -> str | None:
