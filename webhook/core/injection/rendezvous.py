@@ -99,7 +99,7 @@ def _move(draft: Draft, index: int, rendezvous: Rendezvous, kept: list[str], *, 
     moved = False
     present = set()
     wanted: list[tuple[int, Object]] = []
-    asked = {*_TORCHS_OWN, *given_variables(container)}
+    asked = {*_TORCHS_OWN, *given_variables(container)} if rendezvous.hosts else ()  # none names rank 0 then
     uses: dict[str, Use] = {}
     for position, entry in enumerate(podspec.env(container)):
         name = entry["name"]
@@ -123,7 +123,7 @@ def _move(draft: Draft, index: int, rendezvous: Rendezvous, kept: list[str], *, 
 
 
 def _names_rank_zero(variables: Variables, entry: Object, rendezvous: Rendezvous) -> bool:
-    endpoint = split_endpoint(variables.text(entry) or "") if rendezvous.hosts else None
+    endpoint = split_endpoint(variables.text(entry) or "")
     return (
         endpoint is not None
         and endpoint.host in rendezvous.hosts
