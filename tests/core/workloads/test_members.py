@@ -7,22 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from tests import pods
+from tests.core.workloads.recognised import member, rendezvous
 from tests.pods import add_env, drop_env, set_command
 from webhook.core import names
 from webhook.core.model import Object, Reason
-from webhook.core.workloads import Rendezvous, TrainingPod, recognise
-
-
-def member(pod: Object) -> TrainingPod:
-    found = recognise(pod)
-    assert isinstance(found, TrainingPod), found
-    return found
-
-
-def rendezvous(pod: Object) -> Rendezvous:
-    found = member(pod).rendezvous
-    assert found is not None, member(pod)
-    return found
+from webhook.core.workloads import TrainingPod, recognise
 
 
 def one_job(master: Object, worker: Object) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests import pods
+from tests.core.workloads.recognised import member
 from tests.pods import add_env, set_command
 from webhook.core.model import Object, Reason
-from webhook.core.workloads import TrainingPod, recognise
 
 RUN = "torchrun --rdzv_backend c10d --rdzv_endpoint {}:29500 --rdzv_id 'train-x' --nnodes 2 --nproc_per_node 1 train.py"
 
@@ -21,12 +21,6 @@ def replica(number: int, role: int = 0, address: str = "", command: str = RUN) -
         "${TORCHX_RANK0_HOST:=localhost}" if (number, role) == (0, 0) else "${VC_TRAIN_0_HOSTS:=localhost}"
     )
     return set_command(pod, "bash", "-c", command.format(address))
-
-
-def member(pod: Object) -> TrainingPod:
-    found = recognise(pod)
-    assert isinstance(found, TrainingPod), found
-    return found
 
 
 VARIABLES = {

@@ -7,9 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from tests import pods
+from tests.core.workloads.recognised import member, rendezvous
 from tests.pods import add_env, drop_env, plain, set_command
 from webhook.core.model import Object, Reason
-from webhook.core.workloads import NotTraining, Rendezvous, TrainingPod, recognise
+from webhook.core.workloads import NotTraining, recognise
 
 PAIRS = [
     ("pods/indexed-job-{}.yaml", "job", "ddp-0", "ddp"),
@@ -25,18 +26,6 @@ PAIRS = [
     ("pods/volcano-pytorch-{}.yaml", "volcano", "bert-master-0", "bert"),
     ("live/statefulset/ddp-{}.review.json", "statefulset", "ddp-0", "ddp"),
 ]
-
-
-def member(pod: Object) -> TrainingPod:
-    found = recognise(pod)
-    assert isinstance(found, TrainingPod), found
-    return found
-
-
-def rendezvous(pod: Object) -> Rendezvous:
-    found = member(pod).rendezvous
-    assert found is not None, member(pod)
-    return found
 
 
 def labelled(pod: Object, **labels: str | None) -> Object:
