@@ -186,12 +186,15 @@ def test_says_that_it_cannot_know_what_it_may_not_read(plane: ControlPlane, spac
 def test_outlives_a_crash_of_the_api_server(plane: ControlPlane, cluster: Cluster, space: str) -> None:
     put_network(plane, space, "rail-0")
     wait_until(lambda: (space, "rail-0") in cluster._networks.items, "the network")
+    wait_until(lambda: ("", space) in cluster._namespaces.items, "the namespace, which another watch brings")
     plane.stop_apiserver(force=True)
-    assert cluster.namespace(space)
-    assert cluster.network(space, "rail-0")
-    with pytest.raises(Unavailable):
-        cluster.network(space, "rail-1")
-    plane.start_apiserver()
+    try:
+        assert cluster.namespace(space)
+        assert cluster.network(space, "rail-0")
+        with pytest.raises(Unavailable):
+            cluster.network(space, "rail-1")
+    finally:
+        plane.start_apiserver()
     delete_network(plane, space, "rail-0")
     put_network(plane, space, "rail-1")
     wait_until(lambda: (space, "rail-1") in cluster._networks.items, "the new network", 30)
