@@ -7,7 +7,11 @@ import pytest
 from tests import pods
 from tests.core.workloads.recognised import member
 from tests.pods import add_env, set_command
+from tests.worlds import profiles, world
+from webhook.core import podspec
+from webhook.core.injection import wait
 from webhook.core.model import Object, Reason
+from webhook.core.review import decide
 
 RUN = "torchrun --rdzv_backend c10d --rdzv_endpoint {}:29500 --rdzv_id 'train-x' --nnodes 2 --nproc_per_node 1 train.py"
 
@@ -165,6 +169,17 @@ def test_another_role_that_meets_rank_zero_is_a_member(command: str) -> None:
     one = replica(0, role=1, command=command, address="${VC_TRAIN_0_HOSTS:=localhost}")
     roles = [getattr(member(pod).rendezvous, "role", None) for pod in (zero, one)]
     assert roles == ["master", "worker"]
+
+
+@pytest.mark.parametrize("lone", ["torchrun --standalone t.py", "torchrun --nnodes=1 t.py", RUN])
+def test_another_role_waits_for_nobody_since_it_cannot_see_whether_role_zero_publishes(lone: str) -> None:
+    zero = decide(replica(0, command=lone), "train", profiles(), world())
+    one = decide(replica(0, role=1, address="${VC_TRAIN_0_HOSTS:=localhost}"), "train", profiles(), world())
+    assert wait.needs(one.pod) == []
+    assert podspec.env_value(one.pod["spec"]["containers"][0], "NCCL_SOCKET_IFNAME"), (
+        "it trains on the fabric all the same"
+    )
+    assert wait.needs(zero.pod) == (["master-addr:own", "local-addr:own"] if lone == RUN else [])
 
 
 SPELLINGS = ["${}", "${{{}}}", "${{{}:-localhost}}", '"${}"']

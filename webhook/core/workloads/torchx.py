@@ -45,7 +45,9 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | None:
     app = labels.get("app.kubernetes.io/instance") or labels.get(volcano.JOB_NAME) or labels.get(APP_NAME, "")
     attempt = podspec.annotations(pod).get(volcano.JOB_VERSION, "")
     key = job_key(app, SYSTEM, f"{app}/{podspec.controller(pod).get('uid', '')}", attempt, _RANK_ZERO)
-    rendezvous = Rendezvous(key, "master" if is_master else "worker", _RANK_ZERO, by_operator=meets, is_certain=meets)
+    # Whether role 0 runs on one node, and publishes nothing, cannot be seen from another role: that one waits for nobody.
+    leads = meets and role == "0"
+    rendezvous = Rendezvous(key, "master" if is_master else "worker", _RANK_ZERO, by_operator=leads, is_certain=meets)
     return TrainingPod(SYSTEM, container, rendezvous)
 
 
