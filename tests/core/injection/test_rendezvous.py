@@ -201,6 +201,34 @@ def test_what_cannot_be_seen_keeps_the_name_where_no_operator_wrote_the_variable
     )
 
 
+IN_LOOPS = [
+    "until torchrun --nnodes=2 --master_addr $MASTER_ADDR t.py; do sleep 5; done",
+    "while true; do torchrun --nnodes=2 t.py && break; sleep 5; done",
+    "for try in 1 2 3; do python t.py && exit 0; done",
+]
+
+
+@pytest.mark.parametrize("text", IN_LOOPS)
+@pytest.mark.parametrize("pattern", ["pods/jobset-{}.yaml", "pods/indexed-job-{}.yaml", "pods/statefulset-{}.yaml"])
+def test_a_loop_that_starts_the_ranks_again_keeps_the_name(pattern: str, text: str) -> None:
+    """A name finds a rank 0 that was created anew; a variable would hold the dead address as long as the container runs."""
+    before = set_command(pods.load(pattern.format(1)), "bash", "-c", text)
+    pod, decisions = meet(before)
+    assert environment(pod)["MASTER_ADDR"] == environment(before)["MASTER_ADDR"]
+    assert waits_for(pod) == []
+    assert (
+        "starts its ranks in a loop, where MASTER_ADDR would hold the address of a rank 0 that is gone"
+        in decisions[-1].message
+    )
+    own = add_env(
+        set_command(pods.load(pattern.format(1)), "bash", "-c", text.replace("MASTER_ADDR", "HEAD")), "HEAD", ""
+    )
+    own["spec"]["containers"][0]["env"][-1]["value"] = environment(before)["MASTER_ADDR"]
+    assert environment(meet(own)[0])["HEAD"] == environment(before)["MASTER_ADDR"]
+    operators = set_command(pods.load("pods/kubeflow-pytorchjob-1.yaml"), "bash", "-c", text)
+    assert environment(meet(operators)[0])["PET_MASTER_ADDR"] == "@master-addr", "as the users of an operator expect"
+
+
 def test_rank_zero_keeps_its_name_where_the_profile_says_so() -> None:
     by_name = profile(rendezvous=Settings(rank_zero="name"))
     pod, decisions = meet(pods.load("pods/kubeflow-pytorchjob-0.yaml"), profile=by_name)

@@ -15,6 +15,7 @@ from webhook.core.workloads.launchers import (
     given_variables,
     is_in_sight,
     run_on_one_node,
+    runs_again,
     shows_launcher,
     shows_torch_launcher,
     use_of,
@@ -222,10 +223,58 @@ def test_tells_whether_all_that_runs_is_written_in_the_pod(container: Object, ex
     assert is_in_sight(container) is expected
 
 
-@given(st.lists(st.sampled_from([*USES, *TORCH, *NONE, " ", "; ", "'", '"', "$M", "--master_addr", "$("])).map("".join))
+AGAIN = [
+    "until torchrun --master_addr $M t.py; do sleep 5; done",
+    "while ! torchrun t.py; do sleep 5; done",
+    "while true; do torchrun t.py && break; sleep 5; done",
+    "for try in 1 2 3; do if torchrun t.py; then break; fi; done",
+    "for ((i=0; i<3; i++)); do torchrun t.py && break; done",
+    "if true; then until torchrun t.py; do sleep 5; done; fi",
+    "until bash -c 'torchrun t.py'; do sleep 5; done",
+    "bash -c 'until torchrun t.py; do sleep 5; done'",
+    "while true; do while true; do break; done; torchrun t.py; done",
+    "while true; do python t.py; sleep 5; done",
+    "run() { torchrun t.py; }\nuntil run; do sleep 5; done",
+    "function run { torchrun t.py; }; while ! run; do sleep 5; done",
+    "train() { torchrun t.py; }; main() { train; }; until main; do sleep 5; done",
+    "while true\ndo\n  exec 3>log\n  { torchrun t.py; } 2>&1\ndone",
+]
+ONCE = [
+    "torchrun t.py",
+    "until nslookup head; do sleep 1; done; torchrun t.py",
+    "while [ ! -e /data/ready ]; do sleep 1; done\nexec torchrun t.py",
+    "for f in a b; do pip install $f; done && torchrun t.py",
+    "until python -c 'import torch'; do sleep 1; done; torchrun t.py",
+    "for f in a b; do while true; do break; done; done; torchrun t.py",
+    "main() { torchrun t.py; }; main",
+    "main() { torchrun t.py; }; ready() { true; }; for f in a; do cat $f; done; main",
+    "{ torchrun t.py; } 2>&1",
+    "torchrun t.py while done",
+    "echo 'while true",
+    "done; }; function",
+    "",
+]
+
+
+@pytest.mark.parametrize("text", AGAIN)
+def test_sees_that_a_loop_starts_the_ranks_again(text: str) -> None:
+    assert runs_again(running(text))
+
+
+@pytest.mark.parametrize("text", ONCE)
+def test_takes_no_other_loop_for_one_that_starts_the_ranks(text: str) -> None:
+    assert not runs_again(running(text))
+
+
+@given(
+    st.lists(
+        st.sampled_from([*USES, *TORCH, *NONE, *AGAIN, *ONCE, " ", "; ", "'", '"', "$M", "--master_addr", "$("])
+    ).map("".join)
+)
 def test_answers_about_any_text(text: str) -> None:
     container = running(text)
     assert use_of(container, "M") in Use
     assert "M" in text or use_of(container, "M") is Use.NONE
     assert shows_launcher(container) or not shows_torch_launcher(container)
     assert shows_torch_launcher(container) or not run_on_one_node([container])
+    assert runs_again(container) in (True, False)

@@ -25,6 +25,7 @@ from webhook.core.workloads.launchers import (
     Use,
     given_variables,
     is_in_sight,
+    runs_again,
     runs_script,
     shows_torch_launcher,
     use_of,
@@ -135,10 +136,16 @@ def _names_rank_zero(variables: Variables, entry: Object, rendezvous: Rendezvous
 
 def _why_it_stays(container: Object, name: str, use: Use, rendezvous: Rendezvous) -> str | None:
     """Say why a variable that names rank 0 keeps the name; empty where it moves, None where nobody asked for it to move."""
-    if use in (Use.LAUNCHER, Use.ENDPOINT) and not rendezvous.by_operator and runs_script(container):
+    is_taken = use in (Use.LAUNCHER, Use.ENDPOINT)
+    if is_taken and not rendezvous.by_operator and runs_script(container):
         return f"what else container {container.get('name')} runs, and does with {name}, is not written in the pod"
+    if name not in _TORCHS_OWN and not is_taken:
+        return None
+    if use is not Use.OTHER and not rendezvous.by_operator and runs_again(container):
+        who = f"container {container.get('name')} starts its ranks in a loop"
+        return f"{who}, where {name} would hold the address of a rank 0 that is gone"
     if name not in _TORCHS_OWN:
-        return "" if use in (Use.LAUNCHER, Use.ENDPOINT) else None
+        return ""
     if use is Use.OTHER:
         return f"the command of container {container.get('name')} does more with {name} than to give it to a torch launcher"
     if use is Use.NONE and not rendezvous.by_operator and not is_in_sight(container):

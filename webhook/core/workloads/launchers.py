@@ -54,6 +54,10 @@ _BEFORE = re.compile(
 """Words before a command that do not change what it is."""
 
 
+_LOOP = frozenset(("while", "until", "for", "select"))
+_PYTHON = re.compile(r"(?:.*/)?python[0-9.]*\Z", re.DOTALL)
+
+
 class Command(NamedTuple):
     """Hold a simple command; *options*: those between a torch launcher and its script, ``--master-addr``, None where it starts none."""
 
@@ -111,6 +115,45 @@ def runs_script(container: Object) -> bool:
 def _is_in_sight(words: Words) -> bool:
     program = next((word for word in words if not _BEFORE.match(word)), "true")
     return _IN_SIGHT.match(program) is not None
+
+
+def runs_again(container: Object) -> bool:
+    """Tell whether a loop starts what trains, perhaps through a function: launchers, or python programs where there are none.
+
+    A variable never changes in a running container, though rank 0 may have another address by the next turn.
+    """
+    commands = _commands(container) or ()
+    has_launcher = any(each.options is not None for each in commands)
+    loops, name = 0, ""
+    braces: list[str] = []  # the function that each { begins; the name before a mere group is none's
+    functions: set[str] = set()
+    repeated: set[str] = set()
+    trains_in_function = False
+    for words, options in commands:
+        at = 0
+        while at < len(words) and (_BEFORE.match(words[at]) or words[at] in _LOOP or words[at] in ("done", "function")):
+            if words[at] in _LOOP:
+                loops += 1
+            elif words[at] == "done":
+                loops = max(0, loops - 1)
+            elif words[at] == "{":
+                braces.append(name)
+                functions.add(name)
+            elif words[at] == "}":
+                del braces[-1:]
+            elif words[at] == "function":
+                at += 1
+                name = "".join(words[at : at + 1])
+            at += 1
+        program = "".join(words[at : at + 1])
+        name = program if len(words) == 1 else ""
+        if loops:
+            repeated.add(program)
+        if options is not None or (not has_launcher and _PYTHON.match(program)):
+            if loops:
+                return True
+            trains_in_function = trains_in_function or any(braces)
+    return trains_in_function and not functions.isdisjoint(repeated - {""})
 
 
 def use_of(container: Object, name: str) -> Use:
