@@ -9,6 +9,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
@@ -130,7 +131,12 @@ class _Collection:
 
 
 class FakeApiServer:
-    """Serve while the `with` block lasts. `requests` are all that came; `misbehave` changes the next answers of a kind."""
+    """Serve while the `with` block lasts. `requests` are all that came; `misbehave` changes the next answers of a kind.
+
+    `clock`: the time that its answers tell, the real one where it is None.
+    """
+
+    clock: Callable[[], datetime] | None = None
 
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.requests: list[Request] = []
@@ -238,6 +244,9 @@ class FakeApiServer:
 
             do_POST = do_PATCH = do_GET  # noqa: N815  # as the base class calls them
 
+            def date_time_string(self, timestamp: float | None = None) -> str:
+                return super().date_time_string(fake.clock().timestamp() if fake.clock else timestamp)
+
             def setup(self) -> None:
                 fake.connections += 1
                 super().setup()
@@ -275,7 +284,7 @@ class FakeApiServer:
     def _list(self, exchange: Exchange) -> None:
         query = exchange.request.query
         with self._changed:
-            objects = self._objects(exchange.request.path)
+            objects = self._objects(exchange.request.path, query)
             version = str(self._version)
             if token := query.get("continue"):
                 if token not in self._pages:
@@ -291,9 +300,10 @@ class FakeApiServer:
         items = [_trimmed(obj, exchange.request) for obj in objects[:limit]]
         exchange.answer(200, {"metadata": metadata, "items": items})
 
-    def _objects(self, path: str) -> list[dict[str, Any]]:
+    def _objects(self, path: str, query: dict[str, str]) -> list[dict[str, Any]]:
         if path.startswith(f"{NAMESPACES}/"):
-            return [obj for key, obj in self._collections[PODS].objects.items() if key[0] == path.split("/")[4]]
+            found = [obj for key, obj in self._collections[PODS].objects.items() if key[0] == path.split("/")[4]]
+            return [obj for obj in found if _is_chosen(obj["metadata"], query)]
         return list(self._collections[path].objects.values())
 
     def _watch(self, exchange: Exchange) -> None:
@@ -341,6 +351,17 @@ class FakeApiServer:
             status(404, f"{parts[-1]!r} not found", reason="NotFound")(exchange)
         else:
             exchange.answer(200, _trimmed(obj, exchange.request))
+
+
+def _is_chosen(metadata: dict[str, Any], query: dict[str, str]) -> bool:
+    """Apply the label selectors KEY, !KEY and KEY=VALUE, and the field selector metadata.name=NAME; others choose everything."""
+    labels = metadata.get("labels") or {}
+    for part in filter(None, query.get("labelSelector", "").split(",")):
+        key, equals, value = part.removeprefix("!").partition("=")
+        if (key in labels) is part.startswith("!") or (equals and labels[key] != value):
+            return False
+    named = [each for each in query.get("fieldSelector", "").split(",") if each.startswith("metadata.name=")]
+    return all(each == f"metadata.name={metadata['name']}" for each in named)
 
 
 def _trimmed(obj: dict[str, Any], request: Request) -> dict[str, Any]:

@@ -33,12 +33,17 @@ NOT_ATTACHED = '[{"name":"cbr0"}]'
 
 
 class World:
-    """An inspector whose clock only the test moves, the pods as they stand, and what was told and decided."""
+    """An inspector whose clock only the test moves, the pods as they stand, and what was told and decided.
+
+    The controller's clock may be *behind* the API server's, whose time the pods carry.
+    """
 
     def __init__(self, server: FakeApiServer) -> None:
         self.server = server
         self.seconds = 0.0
+        self.behind = 0.0
         self.leads = True
+        server.clock = lambda: START + timedelta(seconds=self.seconds)
         self.jobs = Jobs()
         self.told: list[tuple[str, str]] = []
         self.decided: dict[str, dict[str, Fate]] = {}
@@ -49,7 +54,7 @@ class World:
             settle=self.settle,
             may_write=lambda: self.leads,
             monotonic=lambda: 1000.0 + self.seconds,
-            now=lambda: START + timedelta(seconds=self.seconds),
+            now=lambda: START + timedelta(seconds=self.seconds - self.behind),
         )
 
     def record(self, pod: PodRef, reason: str, message: str) -> None:
@@ -76,6 +81,7 @@ class World:
             creationTimestamp=created,
             namespace=namespace,
             uid=f"uid-{name}" if namespace == "ml" else f"uid-{namespace}-{name}",
+            **{key: more.pop(key) for key in ("labels",) if key in more},
         )
         spec = {"nodeName": "n-1"} if bound else {}
         self.server.put(PODS, spec=spec, status={"phase": "Pending"}, **pod["metadata"])
@@ -167,6 +173,18 @@ def test_a_list_that_failed_is_asked_for_again_in_the_next_round(world: World) -
     assert ("w-1", "NoSecondaryAddress") in world.after(5)
 
 
+def test_lists_that_fail_count_and_come_after_others_in_the_next_round(world: World) -> None:
+    for number in range(2 * MOST_REQUESTS):
+        space = f"broken-{number}"
+        world.add("w-1", age=3000, namespace=space, job=f"j-{number}")
+        world.server.misbehave("get", f"{NAMESPACES}/{space}/pods", *[status(503, "later")] * 10)
+    world.add("w-1", age=300)
+    assert world.after(0) == []
+    assert len(world.server.requests) == MOST_REQUESTS, "those that fail are as many as others may be"
+    told = [one for _ in range(2) for one in world.after(5)]
+    assert ("w-1", "NoSecondaryAddress") in told
+
+
 def test_a_pod_that_is_gone_is_no_fault(world: World) -> None:
     world.add("w-1", age=300)
     world.server.delete(PODS, "w-1", "ml")
@@ -238,6 +256,75 @@ def test_a_hundred_jobs_at_once_meet_by_name_within_half_a_minute_of_the_time_wh
         rounds += 1
         assert rounds * PERIOD_SECONDS <= 30 + 30
     assert rounds * PERIOD_SECONDS >= 30, "not before the members have been bound for 30 s"
+
+
+@pytest.mark.parametrize("hours", [-1, 1], ids=["ahead", "behind"])
+def test_a_clock_that_is_wrong_lets_nobody_wait_longer_or_less(world: World, hours: int) -> None:
+    world.behind = hours * 3600.0
+    world.add("w-1", status=ADDRESS, annotations={names.MASTER_NAME: "zero"})
+    world.add("zero-2", job="j-2", role="master", status=NOT_ATTACHED, annotations={names.WAITS_FOR: "master-addr"})
+    world.add("new", job="j-3")
+    first: dict[object, float] = {}
+    for _ in range(30):
+        for one in world.after(PERIOD_SECONDS):
+            first.setdefault(one, world.seconds)
+        if any(fate.cause for fate in world.decided.get("ml/j-2", {}).values()):
+            first.setdefault("wait ends", world.seconds)
+    assert 30 <= first["w-1", "MeetsByName"] <= 30 + 3 * PERIOD_SECONDS
+    assert 15 <= first["wait ends"] <= 15 + 3 * PERIOD_SECONDS
+    assert 60 <= first["new", "NoSecondaryAddress"] <= 60 + 3 * PERIOD_SECONDS
+
+
+@pytest.fixture
+def large(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
+    """Give a namespace with more pods than are listed, and those before the members."""
+    monkeypatch.setattr(inspector, "MOST_PAGES", 2)
+    for number in range(3 * PAGE_SIZE):
+        name = f"other-{number}"
+        world.server.put(PODS, name, "ml", uid=name, labels={"app": "web"}, spec={"nodeName": "n-1"})
+    return world
+
+
+def test_in_a_namespace_too_large_to_list_a_hundred_jobs_are_told_the_name_as_soon(large: World) -> None:
+    for number in range(100):
+        marks = {names.MASTER_NAME: f"zero-{number}.svc"}
+        large.add(f"w-{number}", job=f"j-{number}", status=ADDRESS, annotations=marks)
+    told: set[tuple[str, str]] = set()
+    for rounds in range(1, 13):
+        asked = len(large.server.requests)
+        told |= set(large.after(PERIOD_SECONDS))
+        assert len(large.server.requests) - asked <= MOST_REQUESTS
+        assert not told or rounds * PERIOD_SECONDS >= 30
+    assert told == {(f"w-{number}", "MeetsByName") for number in range(100)}
+    whole = [
+        one
+        for one in large.server.requests
+        if one.query.keys() == {"fieldSelector", "limit"} and "name=" not in str(one.query)
+    ]
+    assert len(whole) == 1, "the namespace itself was listed once"
+
+
+def test_in_a_namespace_too_large_to_list_a_rank_zero_without_our_label_is_found_by_its_jobs_labels_or_its_name(
+    large: World,
+) -> None:
+    master = pods.load("pods/kubeflow-pytorchjob-0.yaml")
+    part = recognise(master)
+    assert isinstance(part, TrainingPod)
+    assert part.rendezvous is not None
+    alone = pods.minimal_pod(metadata={"name": "zero"})
+    alone["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": "8"}}
+    of_operator = {key: master["metadata"]["labels"][key] for key in ("training.kubeflow.org/job-name",)}
+    key = part.rendezvous.job
+    large.add("w-1", job=key, status=ADDRESS, labels={names.JOB: key, names.RENDEZVOUS: "worker", **of_operator})
+    large.add("w-2", job="j-2", status=ADDRESS, annotations={names.MASTER_NAME: "zero.svc"})
+    large.add("w-3", job="j-3", status=ADDRESS, annotations={names.MASTER_NAME: "zero-3.svc"})
+    large.add("zero-3", job="j-3", role="master", status=NOT_ATTACHED)
+    large.add_whole(master)
+    large.add_whole(alone)
+    told = {one for _ in range(12) for one in large.after(PERIOD_SECONDS)}
+    assert told >= {("w-1", "RankZeroNotInjected"), ("w-2", "RankZeroNotInjected")}
+    assert "MeetsByName" not in {reason for _, reason in told}
+    assert any("was not attached" in fate.cause for fate in large.decided["ml/j-3"].values())
 
 
 def test_a_cause_that_is_gone_is_noticed(world: World) -> None:

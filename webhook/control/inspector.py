@@ -7,15 +7,19 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 from webhook.control.events import PodRef
+from webhook.core import names
+from webhook.core.model import Object
 from webhook.core.reconcile import Fate, Member, Suspect
-from webhook.core.reconcile.complaint import BOUND_SECONDS, Complaint, about_address, about_status
+from webhook.core.reconcile.complaint import BOUND_SECONDS, Complaint, about_address, about_status, sibling_selector
 from webhook.core.reconcile.rank_zero import Survey
+from webhook.core.workloads.endpoint import first_label
 from webhook.kube.catalogue import PODS, UNFINISHED
 from webhook.kube.connection import Connection, RequestFailed
 from webhook.kube.reader import Reader
+from webhook.kube.resource import Resource
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +36,8 @@ PAGE_SIZE = 100
 LIST_SHARE = 0.05
 """Part of the time that listing one namespace may take: the larger it is, the rarer it is listed."""
 MOST_PAGES = 100
+"""Pages of one list: a namespace with more pods is not listed again for a while, but asked for each job by itself."""
+MOST_SIBLING_PAGES = 10
 LIVE_PODS = PODS.select(fields=UNFINISHED)
 
 
@@ -42,6 +48,9 @@ class EventSink(Protocol):
         """Queue an Event about the pod."""
 
 
+_CaseKey: TypeAlias = tuple[str, bool, str]
+
+
 class _Case(NamedTuple):
     """A suspect, and when it is due."""
 
@@ -49,9 +58,10 @@ class _Case(NamedTuple):
     due: float
 
     @property
-    def key(self) -> tuple[str, bool]:
-        """Return what its due time is remembered by: one that gets stuck is looked at sooner."""
-        return self.suspect.member.uid, self.suspect.is_stuck
+    def key(self) -> _CaseKey:
+        """Return what its times are remembered by: one that gets stuck is looked at sooner, and waits for each rank 0 anew."""
+        member, zero, _ = self.suspect
+        return member.uid, self.suspect.is_stuck, zero.uid if zero is not None else ""
 
 
 class Inspector:
@@ -74,8 +84,10 @@ class Inspector:
         self._reader, self._recorder = Reader(connection, REQUEST_SECONDS), recorder
         self._suspects, self._settle, self._may_write = suspects, settle, may_write
         self._monotonic, self._now = monotonic, now
-        self._look_at: dict[tuple[str, bool], float] = {}
+        self._look_at: dict[_CaseKey, float] = {}
+        self._on_node_since: dict[_CaseKey, float] = {}
         self._rests_until: dict[str, float] = {}
+        self._large_until: dict[str, float] = {}
         self._asked = 0
 
     def run(self, stopped: threading.Event) -> None:
@@ -93,15 +105,19 @@ class Inspector:
         """Inspect the namespaces whose suspects are due, the stuck ones first, as many as MOST_REQUESTS allow."""
         if not self._may_write():
             self._look_at.clear()
+            self._on_node_since.clear()
             return
-        begin, former, self._asked = self._monotonic(), self._look_at, 0
-        self._look_at = {}
+        begin, former, since, self._asked = self._monotonic(), self._look_at, self._on_node_since, 0
+        self._look_at, self._on_node_since = {}, {}
         self._rests_until = {name: until for name, until in self._rests_until.items() if begin < until}
+        self._large_until = {name: until for name, until in self._large_until.items() if begin < until}
         namespaces: dict[str, list[_Case]] = {}
         for suspect in self._suspects():
             case = _Case(suspect, 0.0)
             case = case._replace(due=former.get(case.key) or self._first_look(suspect, begin))
             self._look_at[case.key] = case.due
+            if suspect.is_stuck or case.key in since:  # its wait step runs
+                self._on_node_since[case.key] = since.get(case.key, begin)
             namespaces.setdefault(suspect.member.namespace, []).append(case)
         due = {
             name: min((not case.suspect.is_stuck, case.due) for case in cases if case.due <= begin)
@@ -120,7 +136,9 @@ class Inspector:
         if about_status(suspect.member):
             return now
         try:
-            age = (self._now() - datetime.fromisoformat(suspect.member.created)).total_seconds()
+            age = (
+                (self._reader.answered or self._now()) - datetime.fromisoformat(suspect.member.created)
+            ).total_seconds()
         except (ValueError, TypeError):
             age = 0.0
         return now + min(BOUND_SECONDS, max(0.0, BOUND_SECONDS - age))
@@ -131,34 +149,43 @@ class Inspector:
             key=lambda case: (not case.suspect.member.is_master, case.suspect.member.created, case.suspect.member.name)
         )
         survey = None
-        if any(case.due <= begin and _needs_list(case.suspect) for case in cases):
-            survey = Survey((case.suspect for case in cases), self._now())
+        judged = [case for case in cases if case.due <= begin]
+        if any(_needs_list(case.suspect) for case in judged):
+            survey = Survey((case.suspect for case in cases), lambda: self._reader.answered or self._now())
             try:
-                self._list(namespace, survey)
+                if namespace not in self._large_until:
+                    self._list(namespace, survey)
+                if namespace in self._large_until:
+                    jobs = self._ask_for_jobs(namespace, judged, survey)
+                    judged = [case for case in cases if case.suspect.member.job in jobs]
+                else:
+                    judged = cases
             except RequestFailed as error:
                 log.warning("namespace %s: pods wait, and cannot be looked at: %s", namespace, error)
+                for case in judged:  # again in the next round, but after those that have been due for longer
+                    self._look_at[case.key] = begin + PERIOD_SECONDS
                 return
         told: set[tuple[str, str]] = set()
         fates: dict[str, tuple[Member | None, dict[str, Fate]]] = {}
-        for case in cases:
-            if case.due <= begin or survey is not None:
-                self._look_at[case.key] = begin + AGAIN_SECONDS
-                try:
-                    self._look_at[case.key] = begin + self._judge(case.suspect, survey, told, fates)
-                except Exception:  # the others are to be judged
-                    log.exception("pod %s/%s: cannot be judged", namespace, case.suspect.member.name)
+        for case in judged:
+            self._look_at[case.key] = begin + AGAIN_SECONDS
+            try:
+                self._look_at[case.key] = begin + self._judge(case, survey, begin, told, fates)
+            except Exception:  # the others are to be judged
+                log.exception("pod %s/%s: cannot be judged", namespace, case.suspect.member.name)
         for job, (rank_zero, decided) in fates.items():
             self._settle((namespace, job), rank_zero, decided)
 
     def _judge(
         self,
-        suspect: Suspect,
+        case: _Case,
         survey: Survey | None,
+        begin: float,
         told: set[tuple[str, str]],
         fates: dict[str, tuple[Member | None, dict[str, Fate]]],
     ) -> float:
         """Judge one member; return the seconds after which to look again. *told*: of what each job's owner knows by now."""
-        member = suspect.member
+        suspect, member = case.suspect, case.suspect.member
         outcome: Complaint | float | None = about_status(member)
         if outcome is None and survey is not None and not member.secondary.address:
             outcome = about_address(member, survey.placement(member))
@@ -169,7 +196,9 @@ class Inspector:
         elif outcome is not None:
             again = outcome
         if survey is not None and member.waits_for_rank_zero:
-            fate, complaint, after = survey.rule(suspect)
+            if survey.placement(member) is not None:
+                self._on_node_since.setdefault(case.key, begin)
+            fate, complaint, after = survey.rule(suspect, begin - self._on_node_since.get(case.key, begin))
             fates.setdefault(member.job, (suspect.rank_zero, {}))[1][member.uid] = fate
             if complaint is not None and (member.job, complaint.reason) not in told:
                 told.add((member.job, complaint.reason))
@@ -178,13 +207,55 @@ class Inspector:
         return max(PERIOD_SECONDS, again)
 
     def _list(self, namespace: str, survey: Survey) -> None:
-        """Show the survey every live pod of the namespace. Raises RequestFailed."""
+        """Show the survey every live pod of the namespace, or find that it is too large for that. Raises RequestFailed."""
         began = self._monotonic()
-        for page in self._reader.pages(LIVE_PODS, survey.add, namespace, most=MOST_PAGES, size=PAGE_SIZE):
-            self._asked += 1
-            survey.is_partial = page.more
+        if self._show(LIVE_PODS, namespace, survey.add, MOST_PAGES):
+            self._large_until[namespace] = began + AGAIN_SECONDS
+            return
         ended = self._monotonic()
         self._rests_until[namespace] = ended + (ended - began) / LIST_SHARE
+
+    def _ask_for_jobs(self, namespace: str, cases: Iterable[_Case], survey: Survey) -> set[str]:
+        """Show the survey what is to be known of these members' jobs, the longest due first; return those that were asked for.
+
+        Half of a round's requests at most: other namespaces get their turn. Raises RequestFailed.
+        """
+        most = self._asked + MOST_REQUESTS // 2
+        jobs: set[str] = set()
+        for case in sorted(cases, key=lambda case: (not case.suspect.is_stuck, case.due)):
+            job = case.suspect.member.job
+            if job not in jobs and self._asked < most:
+                self._ask_for_job(namespace, case.suspect, survey)
+                jobs.add(job)
+        return jobs
+
+    def _ask_for_job(self, namespace: str, suspect: Suspect, survey: Survey) -> None:
+        """Show the survey a job's members; where rank 0 is missing, also its other pods, without our label, and the one of its name."""
+        member, selector = suspect.member, ""
+
+        def add(pod: Object) -> None:
+            nonlocal selector
+            survey.add(pod)
+            selector = selector or sibling_selector(pod)
+
+        self._show(PODS.select(labels=f"{names.JOB}={member.job}", fields=UNFINISHED), namespace, add, MOST_PAGES)
+        if suspect.rank_zero is not None:
+            return
+        if selector:
+            others = PODS.select(labels=f"{selector},!{names.JOB}", fields=UNFINISHED)
+            self._show(others, namespace, survey.add, MOST_SIBLING_PAGES)
+        if suspect.name:
+            named = PODS.select(fields=f"metadata.name={first_label(suspect.name)},{UNFINISHED}")
+            self._show(named, namespace, survey.add, 1)
+
+    def _show(self, resource: Resource, namespace: str, add: Callable[[Object], None], most: int) -> bool:
+        """Pass on the first *most* pages of pods; return whether there are more. Raises RequestFailed."""
+        self._asked += 1
+        more = False
+        for page in self._reader.pages(resource, add, namespace, most=most, size=PAGE_SIZE):
+            more = page.more
+            self._asked += more
+        return more
 
 
 def _needs_list(suspect: Suspect) -> bool:

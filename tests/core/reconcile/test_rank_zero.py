@@ -33,13 +33,12 @@ def placed(name: str, seconds: float | None) -> Object:
     return {"metadata": metadata, "spec": spec, "status": {"phase": "Pending", "conditions": scheduled}}
 
 
-def rule(suspect: Suspect, *others: Object, seconds: float | None = 40, partial: bool = False) -> Ruling:
-    """Decide about a suspect that is so long on its node, among other pods of its namespace."""
-    survey = Survey([suspect], NOW)
+def rule(suspect: Suspect, *others: Object, seconds: float | None = 40) -> Ruling:
+    """Decide about a suspect that has been seen on its node for so long, among other pods of its namespace; None: on none yet."""
+    survey = Survey([suspect], lambda: NOW)
     for pod in (placed(suspect.member.name, seconds), *others):
         survey.add(pod)
-    survey.is_partial = partial
-    return survey.rule(suspect)
+    return survey.rule(suspect, seconds or 0)
 
 
 def uninjected(**labels: str) -> tuple[Object, str]:
@@ -192,8 +191,20 @@ def test_where_nobody_knows_the_name_the_wait_goes_on_and_the_owner_is_told() ->
     assert (found.fate, told(found).reason, found.again) == (Fate(), "RankZeroMissing", AGAIN_SECONDS)
 
 
-def test_from_a_part_of_the_pods_nobody_can_tell_that_one_is_missing() -> None:
-    assert rule(Suspect(member(), None, NAME), partial=True) == Ruling()
+@pytest.mark.parametrize("hours", [-1, 1])
+def test_the_times_of_other_clocks_decide_nothing(hours: int) -> None:
+    """A member's times are of the clock of an API server, or of one of several: an hour behind or ahead."""
+    pod = placed("w-1", hours * 3600.0)
+    survey = Survey([Suspect(member(), None, NAME)], lambda: NOW)
+    survey.add(pod)
+    assert survey.rule(Suspect(member(), None, NAME), 20) == Ruling(again=MISSING_SECONDS - 20)
+    assert survey.rule(Suspect(member(), None, NAME), 30).fate == Fate(by_name=True)
+    zero = member("m", "master", annotations={names.NETWORK_STATUS: "[]"})
+    survey = Survey([Suspect(member(), zero), Suspect(zero, zero)], lambda: NOW)
+    for each in (pod, placed("m", hours * 3600.0)):
+        survey.add(each)
+    assert survey.rule(Suspect(member(), zero), 10) == Ruling(again=UNATTACHED_SECONDS - 10)
+    assert survey.rule(Suspect(member(), zero), 15).fate.cause
 
 
 def test_a_rank_zero_that_is_not_bound_yet_is_waited_for() -> None:
@@ -220,21 +231,21 @@ def test_a_rank_zero_that_is_not_bound_yet_is_waited_for() -> None:
 def test_a_rank_zero_whose_network_gives_no_address_ends_every_wait(status: str, network: str, cause: str) -> None:
     zero = member("m", "master", network=network, annotations={names.NETWORK_STATUS: status} if status else {})
     worker = Suspect(member(address="10.0.0.2"), zero, NAME)
-    survey = Survey([worker, Suspect(zero, zero)], NOW)
+    survey = Survey([worker, Suspect(zero, zero)], lambda: NOW)
     for pod in (placed("w-1", 40), placed("m", 40)):
         survey.add(pod)
     assert worker.is_stuck
-    assert cause in survey.rule(worker).fate.cause
+    assert cause in survey.rule(worker, 40).fate.cause
     if network:
-        assert survey.rule(Suspect(zero, zero)) == survey.rule(worker)
+        assert survey.rule(Suspect(zero, zero), 40) == survey.rule(worker, 40)
 
 
 def test_a_rank_zero_that_has_just_been_bound_may_yet_be_attached() -> None:
     zero = member("m", "master", annotations={names.NETWORK_STATUS: "[]"})
-    survey = Survey([Suspect(member(), zero), Suspect(zero, zero)], NOW)
+    survey = Survey([Suspect(member(), zero), Suspect(zero, zero)], lambda: NOW)
     survey.add(placed("w-1", 300))
     survey.add(placed("m", 10))
-    assert survey.rule(Suspect(member(), zero)) == Ruling(again=UNATTACHED_SECONDS - 10)
+    assert survey.rule(Suspect(member(), zero), 10) == Ruling(again=UNATTACHED_SECONDS - 10)
 
 
 def test_a_rank_zero_with_an_address_is_as_it_should_be() -> None:

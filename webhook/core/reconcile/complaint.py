@@ -50,7 +50,10 @@ class Placement(NamedTuple):
 
 
 def placement(pod: Object, now: datetime) -> Placement | None:
-    """Return where a whole pod is; None for one that is finished, being deleted, or not bound, as gang-queued ones are."""
+    """Return where a whole pod is; None for one that is finished, being deleted, or not bound, as gang-queued ones are.
+
+    *now*: by the API server's clock, which wrote the times that the pod carries.
+    """
     node = (pod.get("spec") or {}).get("nodeName")
     if not node or podspec.is_ending(pod):
         return None
@@ -61,7 +64,7 @@ def placement(pod: Object, now: datetime) -> Placement | None:
     else:
         since = (pod.get("metadata") or {}).get("creationTimestamp")
     try:
-        return Placement(node, (now - datetime.fromisoformat(str(since))).total_seconds())
+        return Placement(node, max(0.0, (now - datetime.fromisoformat(str(since))).total_seconds()))
     except (ValueError, TypeError):
         return None
 

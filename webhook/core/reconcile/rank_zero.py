@@ -1,8 +1,12 @@
-"""Decide what becomes of members whose rank 0 publishes no address: nobody waits for what will not come."""
+"""Decide what becomes of members whose rank 0 publishes no address: nobody waits for what will not come.
+
+The controller's own monotonic clock counts: how long it has seen a member wait so. The times that pods carry are of the API server's
+clock; they decide nothing here, and Events tell them. No node's clock is asked.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import NamedTuple
 
@@ -15,10 +19,10 @@ from webhook.core.workloads import TrainingPod, recognise
 from webhook.core.workloads.endpoint import first_label
 
 MISSING_SECONDS = 30.0
-"""How long a member has been on its node before a rank 0 without a pod counts as one that may not come: some systems create it only
-once the others are ready."""
+"""How long a member has been seen on its node before a rank 0 without a pod counts as one that may not come: some systems create it
+only once the others are ready."""
 UNATTACHED_SECONDS = 15.0
-"""How long rank 0 has been on its node before a network-status without the network counts: Multus writes it once for all."""
+"""How long rank 0 has been seen with a network-status without the network before that counts: Multus writes it once for all."""
 AGAIN_SECONDS = 60.0
 
 
@@ -47,13 +51,12 @@ class Ruling(NamedTuple):
 
 
 class Survey:
-    """Gather from all live pods of one namespace, page by page, what decides about the suspects: where each is, and who is rank 0.
+    """Gather from the live pods of one namespace what decides about the suspects: where each is, and who is rank 0.
 
-    ``is_partial``: not all could be read, so that nobody can tell whether a pod is missing.
+    *now* gives the API server's time.
     """
 
-    def __init__(self, suspects: Iterable[Suspect], now: datetime) -> None:
-        self.is_partial = False
+    def __init__(self, suspects: Iterable[Suspect], now: Callable[[], datetime]) -> None:
         self._now = now
         self._members: set[str] = set()
         self._jobs: set[str] = set()
@@ -72,7 +75,7 @@ class Survey:
     def add(self, pod: Object) -> None:
         """Take a whole pod into account."""
         uid = (pod.get("metadata") or {}).get("uid")
-        if uid in self._members and (placed := placement(pod, self._now)) is not None:
+        if uid in self._members and (placed := placement(pod, self._now())) is not None:
             self._placements[uid] = placed
         if podspec.labels(pod).get(names.RENDEZVOUS) == "master" and not podspec.is_ending(pod):
             self._seen.add(podspec.labels(pod).get(names.JOB) or "")
@@ -92,14 +95,16 @@ class Survey:
         """Return where a suspect is; None where it is gone, finished, or not bound to a node, as gang-queued ones are."""
         return self._placements.get(member.uid)
 
-    def rule(self, suspect: Suspect) -> Ruling:
-        """Decide about a suspect that waits for rank 0; all pods of the namespace have been added."""
+    def rule(self, suspect: Suspect, seconds: float) -> Ruling:
+        """Decide about a suspect that waits for rank 0; all pods of the namespace have been added, or all that may be of its job.
+
+        *seconds*: how long it has been seen on its node, waiting for this rank 0.
+        """
         member, zero, _ = suspect
-        placed = self.placement(member)
-        if placed is None:
+        if self.placement(member) is None:
             return Ruling()
         if zero is not None:
-            return self._about_injected(zero)
+            return self._about_injected(zero, seconds)
         if member.job in self._seen:  # the watch is behind
             return Ruling(again=5.0)
         if (apart := self._apart.get(member.job)) is not None:
@@ -111,11 +116,11 @@ class Survey:
             who = f"rank 0 of job {member.job}, pod {podspec.display_name(apart)}"
             cause = f"{who}, {why}, so that its address cannot be published: {then}"
             return Ruling(Fate(cause), Complaint("RankZeroNotInjected", cause))
-        if placed.seconds < MISSING_SECONDS:
-            return Ruling(again=MISSING_SECONDS - placed.seconds)
-        return Ruling() if self.is_partial else _about_missing(suspect)
+        if seconds < MISSING_SECONDS:
+            return Ruling(again=MISSING_SECONDS - seconds)
+        return _about_missing(suspect)
 
-    def _about_injected(self, zero: Member) -> Ruling:
+    def _about_injected(self, zero: Member, seconds: float) -> Ruling:
         """Decide where rank 0 carries the job label: its wait is over where its network-status can give no address."""
         who = f"rank 0 of job {zero.job}, pod {zero.name}"
         look = "look at the network's IPAM and at Multus' log, then delete that pod or restart the job"
@@ -126,11 +131,10 @@ class Survey:
             return Ruling(Fate(cause))
         if zero.secondary.problem:
             return Ruling(Fate(f"{who}, has no address on {zero.wanted}: {zero.secondary.problem}; {look}"))
-        placed = self.placement(zero)
-        if not zero.reported or placed is None:
+        if not zero.reported or self.placement(zero) is None:
             return Ruling()
-        if placed.seconds < UNATTACHED_SECONDS:
-            return Ruling(again=UNATTACHED_SECONDS - placed.seconds)
+        if seconds < UNATTACHED_SECONDS:
+            return Ruling(again=UNATTACHED_SECONDS - seconds)
         return Ruling(
             Fate(f"{who}, was not attached to {zero.wanted}, as its annotation {names.NETWORK_STATUS} tells: {look}")
         )
