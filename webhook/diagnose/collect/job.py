@@ -18,7 +18,7 @@ from webhook.diagnose.explain.holders import nodes_to_read
 from webhook.diagnose.explain.judgement import networks_to_read
 from webhook.diagnose.explain.part import read_part
 from webhook.diagnose.explain.reading import Reading, label_time
-from webhook.diagnose.explain.selection import choose, find_jobs, known_names
+from webhook.diagnose.explain.selection import choose, find_jobs, identity, known_names
 from webhook.diagnose.listing import Unread
 from webhook.diagnose.nodes import read_node
 from webhook.kube.catalogue import EVENTS, LEASES, NAMESPACES, NETWORKS, NODES, PODS, UNFINISHED
@@ -151,9 +151,9 @@ def _find_pods(collector: Collector, target: Target, namespace: str) -> tuple[tu
     if first is None:
         listed = "\n".join(f"  job/{job}" for job in jobs)
         raise InputError(f"{target}: {len(jobs)} jobs are named so; name one by its key:\n{listed}")
-    if first.key:
-        return _of_key(collector, namespace, first.key), name, ""
     selector = sibling_selector(next(iter(first.pods.values())))
+    if first.key and not (first.has_more_keys and selector):
+        return _of_key(collector, namespace, first.key), name, ""
     found = _list(collector, PODS.select(labels=selector), namespace)
     return tuple(pod for pod in found if pod["metadata"]["name"] in first.pods), name, ""
 
@@ -169,10 +169,10 @@ def _of_key(collector: Collector, namespace: str, key: str, *known: Object) -> t
     selector = sibling_selector(labelled[0])
     if not selector:
         return labelled
-    uids = {podspec.controller(pod).get("uid") for pod in labelled} - {None}
+    owners = {identity(pod) for pod in labelled} - {""}
     keys = {read_part(pod).job for pod in labelled[:1]}
     others = _list(collector, PODS.select(labels=f"{selector},!{names.JOB}"), namespace)
-    same = [pod for pod in others if podspec.controller(pod).get("uid") in uids or read_part(pod).job in keys]
+    same = [pod for pod in others if identity(pod) in owners or read_part(pod).job in keys]
     return (*labelled, *same)
 
 

@@ -30,11 +30,15 @@ from webhook.diagnose.finding import Finding
 from webhook.diagnose.wording import duration
 
 NOTHING = "-"
+_ROLES = ("rank 0", "rank 0?", "worker", NOTHING)
+"""In the order of the table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """Hold what the table says of one pod; ``-`` where there is nothing to say. *job* is the key, empty for a pod of no job.
+
+    *role*: ``rank 0``, ``rank 0?`` for the first pod of a role that nobody waits for, ``worker`` for one that carries a key.
 
     *details* are for programs: what was injected, kept and skipped, by which profile and version; what it would get else *today*;
     the *networks* that Multus attached, ``{"interface": "net1", "network": "default/rdma-net", "addresses": []}``; what it *lacks*.
@@ -81,14 +85,14 @@ def explain(reading: Reading) -> Explanation:
     observed = [*_causes(reading, parts)]
     is_explained = any(one.level == "fail" and one.stage < Stage.WAIT for one in observed)
     observed += waiting.observe(reading, parts, is_explained=is_explained)
-    masters = {part.name for part in parts if part.is_master}
-    keys = dict.fromkeys(part.job for part in parts if part.job)
+    followed = {part.job for part in parts if not part.is_master}
+    masters = {part.name for part in parts if part.is_master and (part.is_certain or part.job in followed)}
+    jobs = members.group_jobs(parts)
     shown = [part for part in parts if reading.focus in ("", part.name) or part.is_master]
-    rows = sorted(
-        (_row(reading, part) for part in shown), key=lambda row: (row.job, row.role != "rank 0", natural(row.pod))
-    )
+    rows = [_row(reading, part, is_rank_zero=part.name in masters) for part in shown]
+    rows.sort(key=lambda row: (row.job if len(jobs) > 1 else "", _ROLES.index(row.role), natural(row.pod)))
     findings = fold(observed, masters, reading.focus)
-    return Explanation(reading.target, reading.namespace, tuple(keys), tuple(findings), tuple(rows))
+    return Explanation(reading.target, reading.namespace, tuple(jobs), tuple(findings), tuple(rows))
 
 
 def _causes(reading: Reading, parts: list[Part]) -> Iterator[Observation]:
@@ -117,11 +121,13 @@ def _causes(reading: Reading, parts: list[Part]) -> Iterator[Observation]:
         yield Observation(Stage.MEMBERS, "fail", Code.JOB_WITHOUT_PODS, message, subject=reading.target)
 
 
-def _row(reading: Reading, part: Part) -> Row:
+def _row(reading: Reading, part: Part, *, is_rank_zero: bool) -> Row:
+    certain, perhaps, worker, none = _ROLES
+    role = certain if is_rank_zero else perhaps if part.is_master else worker if part.job else none
     return Row(
         pod=part.name,
         job=part.job,
-        role="rank 0" if part.is_master else "worker" if part.job else NOTHING,
+        role=role,
         phase=_phase(part),
         node=part.node or NOTHING,
         address=_address(part) or NOTHING,

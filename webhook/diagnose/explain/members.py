@@ -6,12 +6,14 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from webhook.core import podspec
+from webhook.core.model import Reason
 from webhook.core.reconcile.member import is_name
-from webhook.core.workloads import kueue_pod_group, leaderworkerset
+from webhook.core.workloads import TrainingPod, kueue_pod_group, leaderworkerset
 from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.observation import Observation, Stage, named
 from webhook.diagnose.explain.part import Part, log_command
 from webhook.diagnose.explain.reading import Reading, seconds_since
+from webhook.diagnose.explain.selection import identity, keys_of_jobs
 from webhook.diagnose.explain.waiting import seconds_waited
 from webhook.diagnose.finding import Level
 from webhook.diagnose.wording import counted, duration
@@ -25,13 +27,37 @@ _ENDING_SECONDS = 300.0
 
 def observe(reading: Reading, parts: Iterable[Part], *, is_refused: bool = False) -> Iterator[Observation]:
     """Look at every job among the pods by itself. *is_refused*: it is told why pods could not be created."""
+    parts = list(parts)
     jobs: dict[str, list[Part]] = {}
     for part in parts:
         if part.job:
             jobs.setdefault(part.job, []).append(part)
     for key, members in jobs.items():
         yield from _rank_zero(reading, key, members)
+    for key, members in group_jobs(parts).items():
         yield from _number(key, members, is_refused=is_refused)
+
+
+def group_jobs(parts: Iterable[Part]) -> dict[str, list[Part]]:
+    """Group pods by the key of their job; those of the same owner that wait for nobody, and so share no key, are with it."""
+    listed = list(parts)
+    keys_of: dict[str, dict[str, list[Part]]] = {}
+    for part in listed:
+        if part.job:
+            keys_of.setdefault(identity(part.pod) or part.job, {}).setdefault(part.job, []).append(part)
+    jobs: dict[str, list[Part]] = {}
+    job_of: dict[str, str] = {}
+    for owner, keys in keys_of.items():
+        kept = keys_of_jobs({key: [part.is_master for part in members] for key, members in keys.items()})
+        for key, members in keys.items():
+            jobs.setdefault(key if key in kept else kept[0], []).extend(members)
+        if len(kept) == 1:
+            job_of[owner] = kept[0]
+    for part in listed:
+        is_member = isinstance(part.found, TrainingPod) and part.found.reason is Reason.NO_MASTER
+        if not part.job and is_member and (job := job_of.get(identity(part.pod))):
+            jobs[job].append(part)
+    return jobs
 
 
 def _rank_zero(reading: Reading, key: str, members: Sequence[Part]) -> Iterator[Observation]:

@@ -62,6 +62,12 @@ class Part:
         return meets is not None and meets.role == "master"
 
     @property
+    def is_certain(self) -> bool:
+        """Tell whether its part is known, and not only that of a first pod of its role, which others may take for rank 0."""
+        meets = self.found.rendezvous if isinstance(self.found, TrainingPod) else None
+        return meets is None or meets.is_certain
+
+    @property
     def is_injected(self) -> bool:
         """Tell whether the webhook has seen the pod and injected what its profile says."""
         return is_injected(self.pod)

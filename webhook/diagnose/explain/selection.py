@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from webhook.core import names, podspec
@@ -20,10 +20,14 @@ _GROUPS = (leaderworkerset.NAME, leaderworkerset.GROUP_INDEX)
 
 @dataclass(slots=True)
 class Candidate:
-    """Describe one job: *key* of its label, empty where no pod of it was injected; *title* as ``PyTorchJob/train``."""
+    """Describe one job: *key* of its label, empty where no pod of it was injected; *title* as ``PyTorchJob/train``.
+
+    *has_more_keys*: first pods of its roles, any of which may be rank 0, carry keys of their own.
+    """
 
     title: str
     key: str = ""
+    has_more_keys: bool = False
     pods: dict[str, Object] = field(default_factory=dict)
     live: int = 0
     created: str = ""
@@ -43,7 +47,7 @@ class Candidate:
 def find_jobs(pods: Iterable[Object], name: str) -> list[Candidate]:
     """Return the jobs of this name: of its owner, or in the labels that training systems write.
 
-    *pods* may be metadata alone. Pods without our label join the injected ones of the same owner.
+    *pods* may be metadata alone. Pods without our label join the injected ones of the same owner, and so do those that nobody follows.
     """
     listed = list(pods)
     matching = [pod for pod in listed if podspec.controller(pod).get("name") == name]
@@ -54,14 +58,30 @@ def find_jobs(pods: Iterable[Object], name: str) -> list[Candidate]:
     for pod in matching:
         if key := podspec.labels(pod).get(names.JOB):
             found.setdefault(key, Candidate(_title(pod, name), key)).add(pod)
-            keys = keys_of.setdefault(_identity(pod), [])
+            keys = keys_of.setdefault(identity(pod), [])
             keys += [key] if key not in keys else []
+    for same, keys in keys_of.items():
+        keys_of[same] = kept = keys_of_jobs({key: map(_is_master, found[key].pods.values()) for key in keys})
+        for key in keys:
+            if key not in kept:
+                found[kept[0]].has_more_keys = True
+                for pod in found.pop(key).pods.values():
+                    found[kept[0]].add(pod)
     for pod in matching:
         if not podspec.labels(pod).get(names.JOB):
-            identity = _identity(pod)
-            for key in keys_of.get(identity) or [f"/{identity}"]:
+            same = identity(pod)
+            for key in keys_of.get(same) or [f"/{same}"]:
                 found.setdefault(key, Candidate(_title(pod, name))).add(pod)
     return sorted(found.values(), key=lambda job: (job.created, job.key))
+
+
+def keys_of_jobs(members: Mapping[str, Iterable[bool]]) -> list[str]:
+    """Return those of the keys of one owner's pods that stand for a job of their own; *members* says of each key's pods who is rank 0.
+
+    The first pod of each role is rank 0 of a key that others may name. A key that none did is no job, where at most one has followers.
+    """
+    followed = [key for key, pods in members.items() if not all(pods)]
+    return list(members) if len(followed) > 1 else followed or sorted(members)[:1]
 
 
 def choose(jobs: list[Candidate]) -> Candidate | None:
@@ -86,6 +106,10 @@ def known_names(pods: Iterable[Object]) -> list[str]:
     return sorted(found)
 
 
+def _is_master(pod: Object) -> bool:
+    return podspec.labels(pod).get(names.RENDEZVOUS) == "master"
+
+
 def _title(pod: Object, name: str) -> str:
     owner = podspec.controller(pod)
     kind = owner.get("kind") if owner.get("name") == name else None
@@ -96,7 +120,8 @@ def _title(pod: Object, name: str) -> str:
     return f"{kind}/{name}"
 
 
-def _identity(pod: Object) -> str:
+def identity(pod: Object) -> str:
+    """Return what the pods of one owner share: a JobSet's, whose Jobs own its pods, a group of a LeaderWorkerSet, a controller."""
     labels = podspec.labels(pod)
     for label in _OWN_IDS:
         if labels.get(label):

@@ -1,0 +1,85 @@
+"""Jobs of several roles whose rank 0 no variable names: the first pod of each role may be it, and the job is still one."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.diagnose.explain.explanations import findings
+from tests.diagnose.hostile import cluster_of
+from tests.diagnose.scenes import SPACE, Scene, ago
+from tests.pods import drop_env, load, set_command
+from webhook.core import names
+from webhook.core.model import Object
+from webhook.diagnose.collect.job import Target, read_job
+from webhook.diagnose.explain.explanation import explain
+from webhook.diagnose.explain.selection import find_jobs
+
+ROLES = ("driver-0-0", "workers-0-0", "workers-0-1", "workers-0-2")
+BY_TEXT = "torchrun --nnodes=4 --rdzv_backend=c10d --rdzv_endpoint=ddp-driver-0-0.ddp:29500 t.py"
+
+
+class RolesScene(Scene):
+    """A JobSet of a driver and three workers, each role of which is a Job."""
+
+    def __init__(self, address: str = "") -> None:
+        self.address = address
+        super().__init__(3)
+        self.owner = "ddp"
+
+    def created(self, number: int) -> Object:
+        role, _, index = ROLES[number].split("-")
+        pod = drop_env(set_command(load("pods/jobset-0.yaml"), "bash", "-c", BY_TEXT), "MASTER_ADDR", "RANK")
+        if self.address:
+            pod["spec"]["containers"][0]["env"].insert(0, {"name": "MASTER_ADDR", "value": self.address})
+            set_command(pod, "torchrun", "--nnodes=4", "--master_addr=$(MASTER_ADDR)", "t.py")
+        pod["spec"]["hostname"] = f"ddp-{ROLES[number]}"
+        pod["status"] = {"phase": "Pending"}
+        metadata = pod["metadata"] | {"name": f"ddp-{ROLES[number]}-x", "namespace": SPACE, "uid": f"uid-{number}"}
+        metadata["creationTimestamp"] = ago(minutes=20)
+        for marks in (metadata["labels"], metadata["annotations"]):
+            marks.pop("jobset.sigs.k8s.io/coordinator")
+            marks |= {"jobset.sigs.k8s.io/replicatedjob-name": role, "jobset.sigs.k8s.io/global-replicas": "2"}
+            marks["batch.kubernetes.io/job-completion-index"] = index
+        metadata["ownerReferences"][0] |= {"name": f"ddp-{role}-0", "uid": f"uid-of-{role}"}
+        return {**pod, "metadata": metadata}
+
+
+@pytest.mark.parametrize("address", ["", "ddp-driver-0-0.ddp"])
+@pytest.mark.parametrize("target", ["job/ddp", "job/KEY"])
+def test_a_job_of_several_roles_is_one_with_all_its_pods(address: str, target: str) -> None:
+    scene = RolesScene(address)
+    keys = {pod["metadata"]["labels"].get(names.JOB) for pod in scene.pods.values()}
+    assert len(keys) == (1 if address else 3), "the driver's, the workers' first pod's, and none"
+    if target == "job/KEY":
+        if not address:
+            return
+        target = f"job/{keys.pop()}"
+    kind, _, name = target.partition("/")
+    read = read_job(cluster_of(scene), Target(kind, name), SPACE)
+    assert {pod["metadata"]["name"] for pod in read.pods} == set(scene.pods)
+    found = explain(read)
+    assert len(found.jobs) == 1
+    first = ["rank 0", "worker", "worker", "worker"] if address else ["rank 0?", "rank 0?", "-", "-"]
+    assert [row.role for row in found.rows] == first
+    assert [row.pod for row in found.rows] == sorted(scene.pods)
+
+
+def test_nobody_is_missing_from_a_job_whose_members_have_no_key() -> None:
+    scene = RolesScene()
+    assert findings(scene, "members") == []
+    del scene.pods["ddp-workers-0-2-x"]
+    [found] = findings(scene, "members")
+    assert "has 3 of 4 members" in found.message
+
+
+def test_pods_of_one_owner_that_meet_in_two_groups_are_two_jobs() -> None:
+    one, two = RolesScene("ddp-driver-0-0.ddp"), RolesScene("ddp-workers-0-0.ddp")
+    pods = [*one.pods.values(), *two.pods.values()]
+    assert len(find_jobs(pods, "ddp")) == 2
+
+
+def test_pods_without_a_key_are_found_though_another_job_owns_them() -> None:
+    scene = RolesScene()
+    del scene.pods["ddp-workers-0-0-x"]
+    read = read_job(cluster_of(scene), Target("job", "ddp"), SPACE)
+    assert {pod["metadata"]["name"] for pod in read.pods} == set(scene.pods)
