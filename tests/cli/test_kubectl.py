@@ -42,12 +42,26 @@ def test_usage_names_what_was_typed(monkeypatch: pytest.MonkeyPatch, capsys: pyt
 
 @pytest.mark.parametrize("words", TALKERS, ids=" ".join)
 def test_commands_that_talk_to_a_cluster_share_kubectls_options(words: tuple[str, ...]) -> None:
+    spelled = {spelling for option in command_named(words).params for spelling in option.opts}
+    assert {"--kubeconfig", "--context", "--namespace", "-n"} <= spelled
+
+
+def command_named(words: tuple[str, ...]) -> click.Command:
     found: click.Command = main
     for word in words:
         assert isinstance(found, click.Group)
         found = found.get_command(click.Context(found), word) or main
-    spelled = {spelling for option in found.params for spelling in option.opts}
-    assert {"--kubeconfig", "--context", "--namespace", "-n"} <= spelled
+    return found
+
+
+@pytest.mark.parametrize("words", [*TALKERS, ("check",)], ids=" ".join)
+def test_the_installations_namespace_has_one_name_and_help_says_what_n_means(words: tuple[str, ...]) -> None:
+    spelled = {spelling: each for each in command_named(words).params for spelling in each.opts}
+    assert spelled["--system-namespace"].default == "fabric-injector"
+    told = spelled["-n"]
+    assert isinstance(told, click.Option)
+    meaning = "in explain and dry-run" if told is spelled["--system-namespace"] else "else the kubeconfig's"
+    assert meaning in str(told.help)
 
 
 @pytest.mark.parametrize("words", TALKERS, ids=" ".join)

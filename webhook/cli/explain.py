@@ -42,7 +42,7 @@ _PODS, _JOBS = ("pod", "pods", "po"), ("job", "jobs")
 @click.command("explain")
 @click.argument("target", required=False, metavar="[pod/NAME | job/NAME-OR-KEY]")
 @option("-l", "--selector", metavar="SELECTOR", help="Explain the pods with these labels.")
-@option("-n", "--namespace", metavar="NS", help="Namespace of the pods; else the kubeconfig's.")
+@option("-n", "--namespace", metavar="NS", help="Namespace of the pods, not of fabric-injector; else the kubeconfig's.")
 @option("--profiles", type=FILE, help="YAML file of the profiles, in place of the installed ConfigMap.")
 @system_namespace_option
 @output_option(

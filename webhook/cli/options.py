@@ -52,8 +52,11 @@ system_namespace_option = option(
 
 
 def namespace_option(text: str) -> Callable[[F], F]:
-    """Make ``--namespace`` for commands that look at the installation; *text* says what is in it."""
-    return option("-n", "--namespace", default="fabric-injector", help=text)
+    """Make ``--system-namespace`` for commands that look at the installation alone, with ``-n`` for it; *text* says what is in it."""
+    help_text = f"{text} -n and --namespace mean the same here, and a workload's namespace in explain and dry-run."
+    return option(
+        "--system-namespace", "-n", "--namespace", "namespace", metavar="NS", default="fabric-injector", help=help_text
+    )
 
 
 def objects_option(file: click.Path) -> Callable[[F], F]:
