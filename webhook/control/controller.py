@@ -134,7 +134,7 @@ class Controller:
 
     def _lacks(self, unit: Unit) -> Publication | None:
         with self._lock:
-            return self._jobs.publication(unit)
+            return self._jobs.begin(unit)
 
     def _wrote(self, done: Publication) -> None:
         with self._lock:

@@ -34,7 +34,7 @@ class Cluster:
         """Write what the units lack; return the names of the pods written to."""
         written = []
         for unit in units:
-            lacking = self.jobs.publication(unit)
+            lacking = self.jobs.begin(unit)
             if lacking is not None:
                 self.writes.append(lacking)
                 written.append(lacking.name)
@@ -188,6 +188,39 @@ def test_a_worker_that_an_earlier_version_injected_gets_its_own_address_by_that_
     cluster.carry_out(cluster.show(member_pod("m", "master", network=network, address=master)))
     bracketed = f"[{master}]" if ":" in master else master
     assert cluster.told(name) == (master, bracketed, local)
+
+
+def test_what_another_hand_undid_while_it_was_written_is_written_again_at_once() -> None:
+    """The watch is at times faster than the answer to the write."""
+    cluster = Cluster()
+    worker = member_pod("w1")
+    cluster.show(worker)
+    cluster.carry_out(cluster.show(member_pod("m", "master", address="10.0.0.1"))[:1])
+    unit = Unit("ml", "j-1", "w1")
+    done = cluster.jobs.begin(unit)
+    assert done is not None
+    worker["metadata"]["annotations"] |= done.annotations
+    assert cluster.show(worker) == []
+    worker["metadata"]["annotations"] |= {names.MASTER_ADDR: "10.66.6.6"}
+    assert cluster.show(worker) == [unit]
+    cluster.jobs.wrote(done)
+    assert cluster.carry_out([unit]) == ["w1"]
+    assert cluster.told("w1") == ("10.0.0.1", "10.0.0.1", None)
+    assert cluster.jobs.begin(unit) is None
+
+
+def test_a_write_under_way_to_a_pod_that_is_gone_is_not_its_namesakes() -> None:
+    cluster = Cluster()
+    cluster.show(member_pod("w1"))
+    cluster.carry_out(cluster.show(member_pod("m", "master", address="10.0.0.1"))[:1])
+    unit = Unit("ml", "j-1", "w1")
+    done = cluster.jobs.begin(unit)
+    assert done is not None
+    cluster.hide("w1")
+    told = {names.MASTER_ADDR: "10.0.0.1", names.MASTER_HOST: "10.0.0.1"}
+    cluster.show(member_pod("w1", uid="again", annotations=told))
+    cluster.jobs.wrote(done)
+    assert cluster.show(member_pod("w1", uid="again")) == [unit]
 
 
 def test_a_namesake_is_not_taken_for_the_pod_that_was_written_to() -> None:

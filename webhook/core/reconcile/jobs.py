@@ -91,6 +91,7 @@ class Jobs:
         self._member_of: dict[PodKey, Member] = {}
         self._written: dict[PodKey, Publication] = {}
         self._overdue: dict[PodKey, Publication] = {}
+        self._under_way: dict[PodKey, Publication | None] = {}
 
     def update(self, pod: PodKey, member: Member | None) -> list[Unit]:
         """Put the *pod* (namespace, name) in, or take it out; return the pods to look at, rank 0 first.
@@ -127,9 +128,18 @@ class Jobs:
         rest = {key: value for key, value in wanted.annotations.items() if written.annotations.get(key) != value}
         return wanted._replace(annotations=rest) if rest else None
 
+    def begin(self, unit: Unit) -> Publication | None:
+        """Return what is written to the pod now; the watch may show that, and what another hand makes of it, before ``wrote``."""
+        wanted = self.publication(unit)
+        if wanted is not None:
+            self._under_way[unit.namespace, unit.name] = wanted
+        return wanted
+
     def wrote(self, done: Publication) -> None:
         """Remember a write that the watch has not shown yet."""
         key = (done.namespace, done.name)
+        if self._under_way.pop(key, done) is None:
+            return
         member = self._member_of.get(key)
         if member is None or member.uid != done.uid:
             return
@@ -187,6 +197,7 @@ class Jobs:
             del self._jobs[key]
         if member is None or member.uid != former.uid:
             self._written.pop(pod, None)
+            self._under_way.pop(pod, None)
 
     def _refresh(self, key: JobKey) -> list[Unit]:
         """Find rank 0 anew; return the members to look at where its address is another. One that is unknown changes nothing."""
@@ -203,12 +214,19 @@ class Jobs:
 
     def _forget_written(self, pod: PodKey, member: Member) -> None:
         """Forget what the watch shows by now."""
+        shown = member.published.annotations()
+        under_way = self._under_way.get(pod)
+        if under_way is not None and _is_shown(under_way, member, shown):
+            self._under_way[pod] = None
         written = self._written.get(pod)
         if written is None:
             return
-        shown = member.published.annotations()
-        if written.uid != member.uid or all(shown.get(key) == value for key, value in written.annotations.items()):
+        if written.uid != member.uid or _is_shown(written, member, shown):
             del self._written[pod]
+
+
+def _is_shown(done: Publication, member: Member, shown: Mapping[str, str]) -> bool:
+    return done.uid == member.uid and all(shown.get(key) == value for key, value in done.annotations.items())
 
 
 def _known_of(rank_zero: Member | None) -> object:
