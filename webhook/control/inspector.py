@@ -195,7 +195,7 @@ class Inspector:
             again = AGAIN_SECONDS
         elif outcome is not None:
             again = outcome
-        if survey is not None and member.waits_for_rank_zero:
+        if survey is not None and member.waits:
             if survey.placement(member) is not None:
                 self._on_node_since.setdefault(case.key, begin)
             fate, complaint, after = survey.rule(suspect, begin - self._on_node_since.get(case.key, begin))

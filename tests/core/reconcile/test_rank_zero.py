@@ -10,6 +10,7 @@ from webhook.core import names
 from webhook.core.model import Object
 from webhook.core.reconcile import Fate, Member, Suspect, read_member
 from webhook.core.reconcile.complaint import Complaint
+from webhook.core.reconcile.jobs import publication
 from webhook.core.reconcile.rank_zero import AGAIN_SECONDS, MISSING_SECONDS, UNATTACHED_SECONDS, Ruling, Survey
 from webhook.core.workloads import TrainingPod, recognise
 
@@ -238,6 +239,26 @@ def test_a_rank_zero_whose_network_gives_no_address_ends_every_wait(status: str,
     assert cause in survey.rule(worker, 40).fate.cause
     if network:
         assert survey.rule(Suspect(zero, zero), 40) == survey.rule(worker, 40)
+
+
+@pytest.mark.parametrize("role", ["master", "worker"])
+def test_a_pod_that_waits_for_an_address_of_its_own_and_was_given_none_waits_no_longer(role: str) -> None:
+    """Rank 0 of a job that meets by its name waits for its own address alone."""
+    annotations = {names.WAITS_FOR: "local-addr", names.NETWORK_STATUS: "[]"}
+    alone = member("m", role, annotations=annotations)
+    zero = alone if role == "master" else member("z", "master", address="10.0.0.1")
+    suspect = Suspect(alone, zero)
+    assert suspect.is_stuck
+    assert rule(suspect, placed("m", 5), seconds=5) == Ruling(again=UNATTACHED_SECONDS - 5)
+    cause = rule(suspect, placed("m", 20), seconds=20).fate.cause
+    assert "pod m, was not attached to default/rdma-net@net1" in cause
+    lacking = publication(alone, "" if role == "master" else "10.0.0.1", Fate(cause))
+    assert lacking is not None
+    assert lacking.annotations[names.WAIT_ENDS] == cause
+    both = member("m", role, annotations=annotations | {names.WAITS_FOR: "master-addr,local-addr"})
+    assert "was not attached" in rule(Suspect(both, both if role == "master" else zero), placed("m", 20)).fate.cause
+    given = member("m", role, address="10.0.0.2", annotations={names.WAITS_FOR: "local-addr"})
+    assert rule(Suspect(given, zero), placed("m", 20)) == Ruling()
 
 
 def test_a_rank_zero_that_has_just_been_bound_may_yet_be_attached() -> None:

@@ -32,7 +32,7 @@ def publication(member: Member, master_address: str, fate: Fate | None = None, n
     """Return the write that a live member lacks; None where all is published.
 
     Published values are replaced, never emptied: while a new rank 0 has no address yet, its members keep the former one's. *fate*: what
-    was decided about a member that waits for a rank 0 without an address, None where nothing was: what it was told then stays.
+    was decided about a member that waits for an address that is not there, None where nothing was: what it was told then stays.
     *name*: rank 0's, for a member that was given none of its own.
     """
     told, own = member.published, member.secondary.address
@@ -47,8 +47,9 @@ def publication(member: Member, master_address: str, fate: Fate | None = None, n
             annotations[names.MASTER_HOST] = host
     if own and told.local_addr != own and (member.takes_local_address or told.local_addr):
         annotations[names.LOCAL_ADDR] = own
-    if master_address or fate is not None:
-        cause = fate.cause if fate is not None and not master_address else ""
+    is_lacking = not master_address or member.lacks_own_address
+    if fate is not None or not is_lacking:
+        cause = fate.cause if fate is not None and is_lacking else ""
         if told.wait_ends != cause:
             annotations[names.WAIT_ENDS] = cause
     return Publication(member.namespace, member.name, member.uid, annotations) if annotations else None

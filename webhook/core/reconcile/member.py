@@ -70,6 +70,12 @@ class Member(NamedTuple):
         return self.waits_for_rank_zero or (bool(self.wanted) and lacks_own)
 
     @property
+    def lacks_own_address(self) -> bool:
+        """Tell a pod that waits for its own address, and has none."""
+        waits = self.takes_local_address and not self.published.local_addr
+        return bool(self.wanted) and waits and not self.secondary.address
+
+    @property
     def is_suspicious(self) -> bool:
         """Tell a pod that has no usable address on the network that its variables name, or has it elsewhere."""
         return bool(self.wanted) and (not self.secondary.address or bool(self.secondary.interface))

@@ -37,7 +37,9 @@ class Suspect(NamedTuple):
     def is_stuck(self) -> bool:
         """Tell a member whose wait step runs, for an address that nobody is about to publish."""
         member, zero = self.member, self.rank_zero
-        if not (member.waits_for_rank_zero and member.reported):
+        if not member.reported or member.lacks_own_address:
+            return member.reported
+        if not member.waits_for_rank_zero:
             return False
         return zero is None or (not zero.secondary.address and (zero.reported or not zero.wanted))
 
@@ -96,13 +98,15 @@ class Survey:
         return self._placements.get(member.uid)
 
     def rule(self, suspect: Suspect, seconds: float) -> Ruling:
-        """Decide about a suspect that waits for rank 0; all pods of the namespace have been added, or all that may be of its job.
+        """Decide about a suspect that waits; all pods of the namespace have been added, or all that may be of its job.
 
         *seconds*: how long it has been seen on its node, waiting for this rank 0.
         """
         member, zero, _ = suspect
         if self.placement(member) is None:
             return Ruling()
+        if not member.waits_for_rank_zero or (member.lacks_own_address and zero is not None and zero.secondary.address):
+            return self._about_injected(member, seconds) if member.lacks_own_address else Ruling()
         if zero is not None:
             return self._about_injected(zero, seconds)
         if member.job in self._seen:  # the watch is behind
@@ -121,8 +125,11 @@ class Survey:
         return _about_missing(suspect)
 
     def _about_injected(self, zero: Member, seconds: float) -> Ruling:
-        """Decide where rank 0 carries the job label: its wait is over where its network-status can give no address."""
-        who = f"rank 0 of job {zero.job}, pod {zero.name}"
+        """Decide where rank 0 carries the job label: its wait is over where its network-status can give no address.
+
+        So it is with another member that waits for an address of its own.
+        """
+        who = f"{'rank 0' if zero.is_master else 'a member'} of job {zero.job}, pod {zero.name}"
         look = "look at the network's IPAM and at Multus' log, then delete that pod or restart the job"
         if zero.secondary.address:
             return Ruling()

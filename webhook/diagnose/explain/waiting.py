@@ -27,7 +27,7 @@ def observe(reading: Reading, parts: Iterable[Part], *, is_explained: bool) -> I
     groups: dict[tuple[str, ...], list[tuple[str, float]]] = {}
     ended: dict[str, list[str]] = {}
     for part in parts:
-        if part.is_live and part.member and part.member.waits_for_rank_zero and part.member.published.wait_ends:
+        if part.is_live and part.member and part.member.waits and part.member.published.wait_ends:
             ended.setdefault(part.member.published.wait_ends, []).append(part.name)
         elif part.is_live and (seconds := seconds_waited(reading, part)) is not None:
             groups.setdefault(lacks(part), []).append((part.name, seconds))
