@@ -172,11 +172,11 @@ def test_repairs_a_stripped_ca_bundle_and_is_not_ready_meanwhile(
         sync.stop()
         set_ca_bundle(api, b"")
         wait_until(lambda: webhook.status("/readyz") == 503, "the server to be not ready", 20)
-        assert "caBundle is empty" in webhook.output()
+        wait_until(lambda: "caBundle is empty" in webhook.output(), "the reason", 20)
         set_ca_bundle(api, Authority("nobody").pem)
-        wait_until(lambda: "is not what caBundle trusts" in webhook.output(), "the other reason", 5)
+        wait_until(lambda: "is not what caBundle trusts" in webhook.output(), "the other reason", 20)
         set_ca_bundle(api, wanted)
-        wait_until(lambda: webhook.status("/readyz") == 200, "the server to be ready", 5)
+        wait_until(lambda: webhook.status("/readyz") == 200, "the server to be ready", 20)
 
 
 def test_leaves_a_configuration_of_cert_manager_alone(api: Client, webhook: Webhook, sync: CertificateSync) -> None:

@@ -56,7 +56,8 @@ def world(
     folder = tmp_path_factory.mktemp("controller")
     with Controller(control_plane, folder, webhook_command, namespace()) as controller:
         controller.wait_until_leading()
-        wait_until(lambda: "RankZeroNotInjected" in reasons(older) and bool(reasons(silent)), "the Events", 120)
+        for job in (silent, elsewhere, broken, older):
+            wait_until(lambda job=job: bool(reasons(job)), f"the Event in {job.namespace}", 120)  # type: ignore[misc]
         yield World(controller, silent, queued, elsewhere, broken, older, sound)
     assert "Traceback" not in controller.output()
 

@@ -120,14 +120,16 @@ def test_a_long_absence_of_the_api_server_ends_the_leader_and_the_next_one_deriv
     job.create(1, first=8)
     job.attach(job.master, "10.1.0.2")
     plane.stop_apiserver(force=True)
-    controller.signal(signal.SIGCONT)
-    assert controller.wait(30) == 1, "it may not write any more, so another may"
-    controller.start()
-    assert controller.status("/readyz") == 503
-    plane.start_apiserver()
+    try:
+        controller.signal(signal.SIGCONT)
+        assert controller.wait(30) == 1, "it may not write any more, so another may"
+        controller.start()
+        assert controller.status("/readyz") == 503
+    finally:
+        plane.start_apiserver()
     assert {told.master for told in job.told().values()} == {"10.1.0.1", None}
     job.wait_until_told("10.1.0.2")
-    assert controller.is_ready()
+    wait_until(controller.is_ready, "the controller to be ready")
     assert controller.stop() == 0
 
 

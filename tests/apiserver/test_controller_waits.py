@@ -118,8 +118,14 @@ def world(
                 MOST_SECONDS,
                 interval=1,
             )
-        wait_until(lambda: annotation(late, names.MASTER_ADDR), "the name", MOST_SECONDS)
-        wait_until(lambda: "RankZeroMissing" in events(fails), "the Event", MOST_SECONDS)
+        for job, key, reason in (
+            (late, names.MASTER_ADDR, "MeetsByName"),
+            (fails, names.WAIT_ENDS, "RankZeroMissing"),
+            (alone, names.WAIT_ENDS, "RankZeroNotInjected"),
+        ):  # the Event and the annotation are written by two threads
+            wait_until(lambda job=job, key=key: annotation(job, key), f"{key} of {reason}", MOST_SECONDS)  # type: ignore[misc]
+            wait_until(lambda job=job, reason=reason: reason in events(job), f"Event {reason}", MOST_SECONDS)  # type: ignore[misc]
+        sound.wait_until_told("10.1.0.1")
         measured = seconds_of("missing", names.MASTER_ADDR), seconds_of("apart", names.WAIT_ENDS)
         yield World(alone, late, fails, queued, unattached, sound, *measured)
     assert "Traceback" not in controller.output()

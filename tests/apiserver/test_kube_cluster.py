@@ -199,7 +199,7 @@ def test_outlives_a_crash_of_the_api_server(plane: ControlPlane, cluster: Cluste
     put_network(plane, space, "rail-1")
     wait_until(lambda: (space, "rail-1") in cluster._networks.items, "the new network", 30)
     wait_until(lambda: (space, "rail-0") not in cluster._networks.items, "the end of the old one", 30)
-    assert not any(cluster.checks().values())
+    wait_until(lambda: not any(cluster.checks().values()), "the other watches too", 30)
 
 
 def test_sees_what_was_deleted_in_a_time_that_is_forgotten(
@@ -275,9 +275,12 @@ def test_is_ready_without_networks_and_sees_them_come(
     )
     plane.api.expect("DELETE", definition)
     wait_until(lambda: (NETWORKS.name, "not-installed") in restarts, "that it is gone", 30)
-    assert cluster._networks.items == {}
+    wait_until(lambda: cluster._networks.items == {}, "the end of all networks")
     assert cluster.network(space, "rail-1") is None
-    assert not any(cluster.checks().values())
+    wait_until(lambda: not any(cluster.checks().values()), "readiness")
+    wait_until(
+        lambda: plane.api.request("GET", definition).status == 404, "the end of the definition, which comes last", 30
+    )
     plane.api.ensure(yaml.safe_load((MANIFESTS / "network-attachment-definition.yaml").read_text()))
     wait_until(lambda: plane.api.request("GET", NETWORKS.path).status == 200, "the resource", 30)
     put_network(plane, space, "rail-1")

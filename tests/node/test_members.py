@@ -4,6 +4,7 @@ import pytest
 
 from tests.apiserver.client import Client
 from tests.apiserver.controller import Controller
+from tests.waiting import wait_until
 from webhook.core import names
 
 from . import jobs
@@ -43,6 +44,12 @@ def test_a_late_worker_has_the_address_at_admission(
     address = first.annotation(names.MASTER_ADDR)
     assert address == first.fabric_address() != ""
     controller.stop()
+
+    def answered() -> bool:
+        answer = api.create(worker, name, dry_run=True).json
+        return bool(answer["metadata"]["annotations"].get(names.MASTER_ADDR) == address)
+
+    wait_until(answered, "the webhook's own watch to bring rank 0's address")
     late = create(api, worker, name)
     assert late.created["metadata"]["annotations"][names.MASTER_ADDR] == address
     assert late.report().train["store"] == address

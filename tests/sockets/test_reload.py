@@ -94,7 +94,7 @@ def test_takes_swapped_profiles(changing: Server, profiles: Mount, certificate: 
     authority = certificate.root / "ca.crt"
     assert networks(changing, authority, review) == "rails/rail-0,rails/rail-1"
     profiles.publish({"profiles.yaml": OTHER.encode()})
-    wait_until(lambda: changing.lines("profiles reloaded"), "the new profiles", seconds=2)
+    wait_until(lambda: changing.lines("profiles reloaded"), "the new profiles")
     assert networks(changing, authority, review) == "rails/rail-1"
     assert metric(changing, 'fabric_injector_profiles_reloads_total{result="success"}') == 1
 
