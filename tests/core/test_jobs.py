@@ -20,6 +20,8 @@ from webhook.core import names, podspec
 from webhook.core.accelerators import find_pod_accelerator
 from webhook.core.injection import wait
 from webhook.core.model import Object
+from webhook.core.reconcile.jobs import Jobs
+from webhook.core.reconcile.member import read_member
 from webhook.core.review import Verdict, decide
 from webhook.dry_run.judge import PodResult, dry_run
 
@@ -427,6 +429,34 @@ def test_each_fixture_job_is_one_job() -> None:
     for job in JOBS:
         found = admit(job, set(), "")
         assert len({(one.system, one.job) for one in found}) == 1
+
+
+SINCE_0_1 = (names.WAITS_FOR, names.MASTER_NAME, names.UNREACHABLE)
+
+
+@pytest.mark.parametrize("by_earlier_version", [{0}, {1}, {0, 1}], ids=["rank 0", "worker", "all"])
+@pytest.mark.parametrize("job", [job for job in JOBS if admit(job, set(), "")[0].job], ids=lambda job: job[0])
+def test_members_that_webhooks_of_two_versions_admitted_meet(job: list[str], by_earlier_version: set[int]) -> None:
+    """What an earlier version lets a pod wait for stands in no annotation: the controller goes by that version's rule."""
+    jobs, published, own = Jobs(), dict[str, dict[str, str]](), ("192.168.0.10", "192.168.0.11")
+    members = []
+    for number, verdict in enumerate(admit(job, set(), "")):
+        metadata = {**verdict.pod["metadata"], "name": f"pod-{number}", "uid": f"uid-{number}", "namespace": "train"}
+        network, _, rest = metadata["annotations"][names.RENDEZVOUS_NETWORK].partition("@")
+        status = json.dumps([{"name": network, "interface": rest.partition("/")[0], "ips": [own[number]]}])
+        metadata["annotations"] = {**metadata["annotations"], names.NETWORK_STATUS: status}
+        for key in SINCE_0_1 if number in by_earlier_version else ():
+            metadata["annotations"].pop(key, None)
+        members.append(needs(verdict.pod) | ({"master-addr"} if number in by_earlier_version else set()))
+        jobs.update(("train", metadata["name"]), read_member({"metadata": metadata}))
+    for unit in jobs.units():
+        written = jobs.publication(unit)
+        assert written is not None
+        published[unit.name] = dict(written.annotations)
+    for number, waits in enumerate(members):
+        for need in waits:
+            address = own[number] if need.startswith("local-addr") else own[0]
+            assert published[f"pod-{number}"][names.PREFIX + need.partition(":")[0]] == address
 
 
 def of_trainjob(number: int, role: str, text: str) -> Object:
