@@ -209,7 +209,7 @@ def test_adds_only_what_all_running_containers_lack(other: Object, wanted: str |
     assert outcomes(decisions) == [*(ADDED if wanted else KEPT), *(HELD_ELSEWHERE if wanted != "3" else ())]
 
 
-@pytest.mark.parametrize("existing", ["raise", "keep"])
+@pytest.mark.parametrize("existing", ["complete", "keep"])
 def test_says_which_other_container_has_the_device_already(existing: Any) -> None:
     pod = minimal_pod(minimal_container(), minimal_container("metrics", resources={"limits": {IB: "1"}}))
     result, decisions = carry_out(inject, pod, plan(pod, RAIL, profile=profile(existing_devices=existing)))
