@@ -60,6 +60,8 @@ REFUSED: list[tuple[Any, str]] = [
         "pod.spec.containers[0].resources.limits['a/b']: expected a quantity",
     ),
     ({"spec": {"containers": [{"resources": {"limits": {"a/b": True}}}]}}, "expected a quantity, found a boolean"),
+    ({"spec": {"resources": {"limits": {"memory": []}}}}, "pod.spec.resources.limits['memory']: expected a quantity"),
+    ({"spec": {"resources": "8Gi"}}, "pod.spec.resources: expected an object, found a string"),
     (
         {"spec": {"containers": [{"volumeMounts": [{"name": "a"}]}]}},
         "pod.spec.containers[0].volumeMounts[0].mountPath: expected a string, found nothing",

@@ -14,10 +14,12 @@ from tests.dry_run.templates.kinds import (
     PLAIN,
     container,
     find,
+    grove,
     jobset,
     mpi_job,
     pytorch_job,
     ray,
+    storm_service,
     template,
     volcano_job,
     workload,
@@ -74,6 +76,8 @@ COUNTED: dict[str, tuple[Object, list[int]]] = {
     "JobSet of several Jobs": (jobset(("w", 4, 1)), [1, 3]),
     "JobSet of several Jobs of several pods": (jobset(("lead", 1, 1), ("w", 3, 2)), [1, 1, 5]),
     "LeaderWorkerSet": (lws(replicas=2, leaderWorkerTemplate={"size": 4, "workerTemplate": PLAIN}), [2, 6]),
+    "PodCliqueSet": (grove(("l", 1), ("w", 3), group=2, replicas=5), [10, 10, 20]),
+    "StormService": (storm_service(replicas=3, podGroupSize=4), [3, 9]),
     "RayCluster": (ray("RayCluster", None), [1, 4]),
     "AppWrapper of TorchX": (
         workload(

@@ -11,6 +11,7 @@ from webhook.world.held import Masters, read_address, read_master, read_namespac
 
 
 def pod(name: str = "m", created: str = "2026-01-01T00:00:00Z", addr: str | None = "192.168.1.5", **more: Any) -> Any:
+    """Return a rank 0 whose published address is *addr*; Multus tells *address*, if given."""
     annotations = {} if addr is None else {names.MASTER_ADDR: addr}
     return member_pod(name, "master", "j", uid=name, creationTimestamp=created, annotations=annotations, **more)
 
@@ -49,6 +50,15 @@ def test_falls_back_when_the_newest_ends() -> None:
     assert addr(masters) is None
     assert not masters._of_job
     assert not masters._of_pod
+
+
+@pytest.mark.parametrize(
+    ("status", "found"),
+    [("192.168.1.5", "192.168.1.5"), ("192.168.1.9", None), ("", "192.168.1.5"), ("x", "192.168.1.5")],
+)
+def test_gives_no_address_that_network_status_no_longer_tells(status: str, found: str | None) -> None:
+    """The sandbox was rebuilt, and the controller has not published the new address yet."""
+    assert addr(index(pod(address=status))) == found
 
 
 def test_replaces_the_address_of_a_pod() -> None:

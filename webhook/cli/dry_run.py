@@ -76,8 +76,8 @@ def command(
     """Show what would be injected into any workload, and why.
 
     FILE holds pods, or anything that holds pod templates: Jobs, Volcano Jobs, PyTorchJobs, TrainJobs, JobSets, LeaderWorkerSets,
-    RayClusters, AppWrappers, Deployments, Lists of them, or all that torchx run --dryrun prints. Without --objects the cluster is
-    the one of the service account, else of the kubeconfig.
+    PodCliqueSets, StormServices, RayClusters, AppWrappers, Deployments, Lists of them, or all that torchx run --dryrun prints.
+    Without --objects the cluster is the one of the service account, else of the kubeconfig.
 
     \b
     Examples:

@@ -63,8 +63,8 @@ def command(
     """Say why a job trains slowly or does not start, the cause before what follows from it.
 
     Reads the job's pods, their Events, networks and nodes, and the controller's Lease; writes nothing. job/NAME is the name of a
-    PyTorchJob, Volcano Job, JobSet, Job, TrainJob, LeaderWorkerSet, StatefulSet or TorchX app, or the value of label
-    fabric-injector.io/job. What you may not read is named and left out; pods must be readable.
+    PyTorchJob, Volcano Job, JobSet, Job, TrainJob, LeaderWorkerSet, StatefulSet, PodCliqueSet, StormService or TorchX app, or the
+    value of label fabric-injector.io/job. What you may not read is named and left out; pods must be readable.
 
     \b
     Examples:

@@ -15,7 +15,8 @@ from webhook.core.plan import Plan
 from webhook.core.profiles import Profile, Profiles
 from webhook.core.training_container import choose_container
 from webhook.core.workloads import NotTraining, TrainingPod, recognise
-from webhook.core.workloads.launchers import run_on_one_node, shows_launcher
+from webhook.core.workloads.launchers import run_on_one_node
+from webhook.core.workloads.marks import find_mark
 
 STEP = "profile"
 _RENDEZVOUS = "rendezvous"
@@ -144,10 +145,11 @@ def _leave(pod: Object, profile: Profile, recognised: NotTraining) -> Skip:
     how = f"label the pod {names.PROFILE}={profile.name} to inject it all the same"
     containers = podspec.containers(pod)
     accelerator = find_pod_accelerator(pod) if recognised.reason not in (Reason.ROLE, Reason.TPU) else None
-    if accelerator is None or not any(map(shows_launcher, containers)) or run_on_one_node(containers):
+    mark = next(filter(None, map(find_mark, containers)), "") if accelerator is not None else ""
+    if not mark or run_on_one_node(containers):
         return _skip(recognised.reason, f"{recognised.message}; {how}", recognised.system, profile.name)
     message = (
-        f"{recognised.message}, though it asks for {accelerator} and starts a launcher; {how}, "
+        f"{recognised.message}, though it asks for {accelerator} and {mark}; {how}, "
         f"or {names.PROFILE}={names.PROFILE_NONE} to leave it without this warning"
     )
     return Skip(Decision(STEP, Outcome.WARNED, recognised.reason, message), recognised.system, profile.name)

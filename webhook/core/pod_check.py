@@ -50,6 +50,8 @@ def _check_spec(spec: Any, where: str) -> None:
     _string_map(spec.get("nodeSelector"), where, "nodeSelector")
     _security_context(spec.get("securityContext"), f"{where}.securityContext")
     _objects(spec.get("resourceClaims"), where, "resourceClaims")
+    if (resources := spec.get("resources")) is not None:
+        _check_resources(resources, f"{where}.resources")
     if (system := spec.get("os")) is not None:
         if not isinstance(system, dict):
             _fail(f"{where}.os", OBJECT, system)
@@ -83,12 +85,7 @@ def _check_container(container: Object, where: str) -> None:
         if mount.get("name").__class__ is not str or mount.get("mountPath").__class__ is not str:
             _strings(mount, ("name", "mountPath"), f"{where}.volumeMounts[{index}]", required=True)
     if (resources := container.get("resources")) is not None:
-        at = f"{where}.resources"
-        if not isinstance(resources, dict):
-            _fail(at, OBJECT, resources)
-        for key in ("limits", "requests"):
-            _quantities(resources.get(key), at, key)
-        _objects(resources.get("claims"), at, "claims")
+        _check_resources(resources, f"{where}.resources")
     _security_context(container.get("securityContext"), f"{where}.securityContext")
     for key in ("livenessProbe", "readinessProbe", "startupProbe"):
         if (hook := container.get(key)) is not None:
@@ -99,6 +96,15 @@ def _check_container(container: Object, where: str) -> None:
         for key, hook in hooks.items():
             if hook is not None:
                 _check_hook(hook, f"{where}.lifecycle.{key}")
+
+
+def _check_resources(resources: object, where: str) -> None:
+    """Check the resources of a container, or of the whole pod."""
+    if not isinstance(resources, dict):
+        _fail(where, OBJECT, resources)
+    for key in ("limits", "requests"):
+        _quantities(resources.get(key), where, key)
+    _objects(resources.get("claims"), where, "claims")
 
 
 def _check_hook(hook: object, where: str) -> None:

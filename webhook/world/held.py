@@ -9,7 +9,7 @@ from sys import intern
 
 from webhook.core import names
 from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, Object
-from webhook.core.reconcile.member import host_form
+from webhook.core.reconcile.member import host_form, read_member
 from webhook.kube.resource import Key
 
 _NO_LABELS: Mapping[str, str] = {}
@@ -35,13 +35,19 @@ def read_namespace(obj: Object) -> Namespace:
 
 
 def read_master(obj: Object) -> Master | None:
-    """Keep job, age and published address of a rank-0 pod; None for a pod that is none, or that is being deleted."""
+    """Keep job, age and published address of a rank-0 pod; None for a pod that is none, or that is being deleted.
+
+    An address that its network-status no longer tells is that of an earlier sandbox: the controller is about to publish the new one.
+    """
     metadata = obj["metadata"]
     labels = metadata.get("labels") or {}
     job = labels.get(names.JOB)
-    if not job or labels.get(names.RENDEZVOUS) != "master" or metadata.get("deletionTimestamp"):
+    member = read_member(obj) if labels.get(names.RENDEZVOUS) == "master" else None
+    if not job or member is None:
         return None
-    address = read_address((metadata.get("annotations") or {}).get(names.MASTER_ADDR))
+    address = read_address(member.published.master_addr)
+    if address is not None and member.secondary.address and member.secondary.address != address.addr:
+        address = None
     created = str(metadata.get("creationTimestamp") or "")
     return Master(intern(metadata["namespace"]), job, created, metadata.get("uid") or "", address)
 

@@ -20,6 +20,7 @@ ADDED_KEY = names.ADDED_DEVICES
 ADDED = [(Outcome.INJECTED, Reason.ADDED)]
 RAISED = [(Outcome.INJECTED, Reason.RAISED), (Outcome.WARNED, Reason.RAISED)]
 KEPT = [(Outcome.KEPT, Reason.ALREADY_THERE)]
+HELD_ELSEWHERE = [(Outcome.WARNED, Reason.ALREADY_THERE)]
 
 
 def _pod(resources: Object | None = None, **spec: Any) -> Object:
@@ -205,7 +206,25 @@ def test_adds_only_what_all_running_containers_lack(other: Object, wanted: str |
     rails = [attachment("default/vf", f"net{n}", resource=VF) for n in (1, 2, 3)]
     result, decisions = carry_out(inject, pod, plan(pod, *rails, container=index))
     assert _resources(result, index) == (_both(**{VF: wanted}) if wanted else None)
-    assert outcomes(decisions) == (ADDED if wanted else KEPT)
+    assert outcomes(decisions) == [*(ADDED if wanted else KEPT), *(HELD_ELSEWHERE if wanted != "3" else ())]
+
+
+@pytest.mark.parametrize("existing", ["complete", "keep"])
+def test_says_which_other_container_has_the_device_already(existing: Any) -> None:
+    pod = minimal_pod(minimal_container(), minimal_container("metrics", resources={"limits": {IB: "1"}}))
+    result, decisions = carry_out(inject, pod, plan(pod, RAIL, profile=profile(existing_devices=existing)))
+    assert result == pod
+    assert outcomes(decisions) == KEPT + HELD_ELSEWHERE
+    assert message(decisions, Outcome.WARNED) == (
+        "pod train-0: container metrics asks for rdma/ib: container trainer, which trains, has 0 of 1, and cannot open those of "
+        "metrics; move the request, or name metrics in annotation fabric-injector.io/container"
+    )
+
+
+def test_says_nothing_of_a_container_that_has_a_device_of_its_own_beside() -> None:
+    pod = minimal_pod(*[minimal_container(name, resources=_both(**{IB: "1"})) for name in ("trainer", "other")])
+    _, decisions = carry_out(inject, pod, plan(pod, RAIL))
+    assert outcomes(decisions) == KEPT
 
 
 def test_does_not_count_init_containers_that_end() -> None:
@@ -227,8 +246,8 @@ def test_raises_to_own_amount_and_shortfall() -> None:
     rails = [attachment("default/vf", f"net{n}", resource=VF) for n in range(1, 5)]
     result, decisions = carry_out(inject, pod, plan(pod, *rails))
     assert _resources(result) == _both(**{VF: "3"})
-    assert outcomes(decisions) == RAISED
-    assert message(decisions, Outcome.WARNED) == (
+    assert outcomes(decisions) == RAISED + HELD_ELSEWHERE
+    assert decisions[1].message == (
         "pod train-0: container trainer asked for too little; raised nvidia.com/rdma-vf from 1 to 3"
     )
 

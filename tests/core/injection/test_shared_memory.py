@@ -186,6 +186,25 @@ def test_warns_of_more_than_the_containers_memory(size_limit: Any, memory: Any, 
     assert outcomes(repeated) == [KEPT, *oversized]
 
 
+@pytest.mark.parametrize(
+    ("own", "whole", "told"),
+    [
+        (None, "8Gi", "the pod's own (spec.resources) memory limit 8Gi"),
+        ("32Gi", "8Gi", "the pod's own (spec.resources) memory limit 8Gi"),
+        ("4Gi", "8Gi", "container trainer's memory limit 4Gi"),
+        (None, "16Gi", None),
+        (None, "much", None),
+        ("32Gi", None, None),
+    ],
+)
+def test_warns_of_more_than_the_memory_of_the_whole_pod(own: Any, whole: Any, told: str | None) -> None:
+    resources = [{"limits": {"memory": memory}} if memory else None for memory in (own, whole)]
+    pod = minimal_pod(minimal_container(resources=resources[0]), resources=resources[1])
+    _, decisions = carry_out(inject, pod, plan(pod, profile=_sized("16Gi")))
+    warned = [decision.message for decision in decisions if decision.outcome is Outcome.WARNED]
+    assert warned == ([f"pod train-0: /dev/shm of 16Gi exceeds {told}; raise the limit"] if told else [])
+
+
 def test_does_not_judge_the_users_own_size() -> None:
     source = {"emptyDir": {"medium": "Memory", "sizeLimit": "64Gi"}}
     pod = _pod("/dev/shm", source=source, resources={"limits": {"memory": "8Gi"}})

@@ -27,6 +27,14 @@ TEXTS: dict[str, tuple[Words, ...]] = {
     "if a; then b; fi": (("if", "a"), ("then", "b"), ("fi",)),
     'sh -c "torchrun t.py; b"': (("torchrun", "t.py"), ("b",)),
     "srun bash -c 'torchrun --master_addr=$M t.py'": (("srun",), ("torchrun", "--master_addr=$M", "t.py")),
+    "cat > f <<EOF\nit's\nEOF\ntorchrun t.py": (("cat", ">", "f", "<<", "EOF"), ("it's\n",), ("torchrun", "t.py")),
+    "cat <<-'E F'\n\ta $X\n\tE F\nb": (("cat", "<<", "E F"), ("a", "$X"), ("b",)),
+    'bash <<"END" | c\na; b\nEND': (("bash", "<<", "END"), ("c",), ("a",), ("b",)),
+    "a <<\\X <<Y; b\nit's\nX\n2\nY\nc": (("a", "<<", "X", "<<", "Y"), ("b",), ("it's\n",), ("2",), ("c",)),
+    "a <<X\nb\nXX\n": (("a", "<<", "X"), ("b",), ("XX",)),
+    "a <<X": (("a", "<<", "X"),),
+    "a <<<it b\nc": (("a", "<<<", "it", "b"), ("c",)),
+    "a <<X\nb <<Y\nc\nX\nd": (("a", "<<", "X"), ("b", "<", "<", "Y"), ("c",), ("d",)),
     "": (),
     "# nothing": (),
 }
@@ -100,9 +108,25 @@ PIECES = [
     ">",
     "=",
     "$",
+    "<<A",
+    "A\n",
 ]
 HOSTILE = [
-    piece * (MOST_CHARACTERS // len(piece) - 8) for piece in (*PIECES, '"$(', "$('", "${`", "\\\n", "'a'", "a ", "(a")
+    piece * (MOST_CHARACTERS // len(piece) - 8)
+    for piece in (
+        "<<A\n",
+        "<<A <<B\n",
+        "a<<A\nA\n",
+        "<<A\n'\n",
+        *PIECES,
+        '"$(',
+        "$('",
+        "${`",
+        "\\\n",
+        "'a'",
+        "a ",
+        "(a",
+    )
 ]
 
 

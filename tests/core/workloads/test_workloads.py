@@ -13,6 +13,7 @@ from webhook.core.model import Object, Reason
 from webhook.core.workloads import NotTraining, recognise
 
 PAIRS = [
+    ("pods/grove-{}.yaml", "grove", "train-0-model-0-leader-0", "train-0"),
     ("pods/indexed-job-{}.yaml", "job", "ddp-0", "ddp"),
     ("pods/jobset-{}.yaml", "jobset", "ddp-workers-0-0", "ddp"),
     ("pods/kubedl-pytorchjob-{}.yaml", "kubedl", "bert-master-0", "bert"),
@@ -20,6 +21,12 @@ PAIRS = [
     ("pods/kubeflow-trainer-{}.yaml", "trainjob", "llama-node-0-0", "llama"),
     ("pods/lws-{}.yaml", "leaderworkerset", "mnmt-0", "mnmt-0"),
     ("pods/statefulset-{}.yaml", "statefulset", "ddp-0", "ddp"),
+    (
+        "pods/stormservice-{}.yaml",
+        "stormservice",
+        "llm-roleset-x2k7p-prefill-7c9d6f5b4-0-0",
+        "llm-roleset-x2k7p-prefill-7c9d6f5b4-0",
+    ),
     ("pods/torch-on-k8s-{}.yaml", "torch-on-k8s", "bert-master-0", "bert"),
     ("pods/torchx-volcano-{}.yaml", "torchx", "role 0 replica 0", "trainer-d4q9zxk1tw"),
     ("pods/volcano-pod-{}.yaml", "torchx", "role 0 replica 0", "train-t4rcs9x6sv1m"),

@@ -48,6 +48,19 @@ TORCH_ROLES = {
 }
 
 
+def grove(*cliques: tuple[str, int], group: int = 0, **spec: Any) -> Object:
+    """Return a PodCliqueSet; with *group*, its cliques are in a scaling group of that many replicas."""
+    listed = [{"name": name, "spec": {"replicas": count, "podSpec": PLAIN["spec"]}} for name, count in cliques]
+    groups = [{"name": "g", "cliqueNames": [name for name, _ in cliques], "replicas": group}] if group else []
+    both: Object = {"cliques": listed, "podCliqueScalingGroups": groups}
+    return workload("grove.io/v1alpha1", "PodCliqueSet", "pcs", {"template": both, **spec})
+
+
+def storm_service(**role: Any) -> Object:
+    roles = [{"name": "p", "template": PLAIN, **role}]
+    return workload("orchestration.aibrix.ai/v1alpha1", "StormService", "llm", {"template": {"spec": {"roles": roles}}})
+
+
 def pytorch_job(**spec: Any) -> Object:
     return workload("kubeflow.org/v1", "PyTorchJob", "bert", {"pytorchReplicaSpecs": ROLES, **spec})
 

@@ -12,11 +12,13 @@ from tests.dry_run.templates.kinds import (
     container,
     elastic_job,
     find,
+    grove,
     jobset,
     mpi_job,
     names,
     pytorch_job,
     ray,
+    storm_service,
     template,
     volcano_job,
     workload,
@@ -94,6 +96,21 @@ SHOWN: dict[str, tuple[Object, list[str]]] = {
         ),
         ["lws-0"],
     ),
+    "PodCliqueSet": (
+        grove(("leader", 1), ("worker", 3), group=2),
+        ["pcs-0-g-0-leader-0-*", "pcs-0-g-0-worker-0-*", "pcs-0-g-0-worker-1-*"],
+    ),
+    "PodCliqueSet without scaling groups": (grove(("router", 2)), ["pcs-0-router-0-*", "pcs-0-router-1-*"]),
+    "StormService": (storm_service(stateful=True, replicas=3), [f"llm-roleset-xxxxx-p-xxxxx-{n}" for n in (0, 1)]),
+    "StormService of stateless pods": (storm_service(replicas=3), ["llm-roleset-xxxxx-p-*"] * 2),
+    "StormService of PodSets": (
+        storm_service(stateful=True, replicas=3, podGroupSize=4),
+        [f"llm-roleset-xxxxx-p-xxxxx-0-{n}" for n in (0, 1)],
+    ),
+    "StormService of stateless PodSets": (
+        storm_service(podGroupSize=2),
+        [f"llm-roleset-xxxxx-p-xxxxx-{n}" for n in (0, 1)],
+    ),
     "KubeDL": (
         workload("training.kubedl.io/v1alpha1", "PyTorchJob", "bert", {"pytorchReplicaSpecs": DL_ROLES}),
         ["bert-master-0", "bert-worker-0"],
@@ -144,9 +161,7 @@ SHOWN: dict[str, tuple[Object, list[str]]] = {
         ["p-*", "p-*"],
     ),
     "a kind with podSpec": (
-        workload(
-            "grove.io/v1alpha1", "PodCliqueSet", "p", {"template": {"cliques": [{"spec": {"podSpec": PLAIN["spec"]}}]}}
-        ),
+        workload("example.com/v1", "Gang", "p", {"template": {"cliques": [{"spec": {"podSpec": PLAIN["spec"]}}]}}),
         ["p-*"],
     ),
     "a wrapper of another project": (

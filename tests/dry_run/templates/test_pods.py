@@ -18,6 +18,7 @@ UNKNOWABLE = {
     "leaderworkerset.sigs.k8s.io/template-revision-hash",
     "jobset.sigs.k8s.io/job-key",
     "scheduling.k8s.io/group-name",
+    "grove.io/pod-template-hash",
 }
 """Hashes, and keys that hold a uid or depend on an operator's flags."""
 
@@ -44,6 +45,30 @@ LEADER = container(
         "--master_addr=$LWS_LEADER_ADDRESS --master_port=29500 train.py"
     ),
 )
+GROVE_ADDR = [
+    {"name": "MASTER_ADDR", "value": "$(GROVE_PCSG_NAME)-$(GROVE_PCSG_INDEX)-leader-0.$(GROVE_HEADLESS_SERVICE)"}
+]
+PODCLIQUESET = {
+    "template": {
+        "cliques": [
+            {
+                "name": name,
+                "spec": {
+                    "replicas": 1,
+                    "podSpec": template(
+                        container(
+                            "pytorch",
+                            env=GROVE_ADDR,
+                            command=bash(f"torchrun --nnodes=2 --node_rank={rank} --master_addr=$MASTER_ADDR train.py"),
+                        )
+                    )["spec"],
+                },
+            }
+            for name, rank in (("leader", "0"), ("worker", "$((GROVE_PCLQ_POD_INDEX + 1))"))
+        ],
+        "podCliqueScalingGroups": [{"name": "model", "cliqueNames": ["leader", "worker"]}],
+    }
+}
 JOBSET = {
     "coordinator": {"replicatedJob": "workers", "jobIndex": 0, "podIndex": 0},
     "replicatedJobs": [
@@ -124,6 +149,10 @@ CASES: dict[str, tuple[Object, list[str]]] = {
             {"replicas": 1, "leaderWorkerTemplate": {"size": 2, "workerTemplate": template(LEADER)}},
         ),
         ["pods/lws-0.yaml", "pods/lws-1.yaml"],
+    ),
+    "PodCliqueSet": (
+        workload("grove.io/v1alpha1", "PodCliqueSet", "train", PODCLIQUESET),
+        ["pods/grove-0.yaml", "pods/grove-1.yaml"],
     ),
     "TrainJob": (
         workload(

@@ -43,7 +43,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
         return [Decision(STEP, Outcome.SKIPPED, Reason.NOT_ASKED, _why_none(plan))]
     own = containers(draft.pod)[plan.container]
     others = [container for container in running_containers(draft.pod) if container is not own]
-    changed, raised = [], []
+    changed, raised, taken = [], [], []
     written: dict[str, Object] = {key: {} for key in _KEYS}
     for resource, amount in needed.items():
         held = _held(plan, own, resource)
@@ -58,6 +58,8 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
                 missing = 0
             else:
                 missing -= sum(one or 0 for one in elsewhere)
+            if present + max(missing, 0) < amount and (holder := _first_holder(others, elsewhere)):
+                taken.append(_taken(plan, holder, resource, present + max(missing, 0), amount))
         if missing > 0:
             text = _text(plan, resource, amount, present + missing)
             if held is not None and existing != "add":
@@ -70,11 +72,12 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
             written[key][resource] = text
         changed.append(f"{resource}: {text}")
     if not changed:
-        return [Decision(STEP, Outcome.KEPT, Reason.ALREADY_THERE, f"the pod asks for {', '.join(needed)} already")]
+        kept = Decision(STEP, Outcome.KEPT, Reason.ALREADY_THERE, f"the pod asks for {', '.join(needed)} already")
+        return [kept, *taken]
     for key, quantities in written.items():
         if quantities:
             draft.set_keys(("spec", "containers", plan.container, "resources", key), quantities)
-    return _changed(draft, plan, changed, raised)
+    return [*_changed(draft, plan, changed, raised), *taken]
 
 
 def _read_added(pod: Object) -> dict[str, int]:
@@ -140,6 +143,19 @@ def _held(plan: Plan, container: Object, resource: str) -> int | Fraction | None
         if held is None or amount > held:
             held = amount
     return held
+
+
+def _first_holder(others: Iterable[Object], held: Iterable[int | Fraction | None]) -> str:
+    return next((str(container.get("name")) for container, amount in zip(others, held, strict=True) if amount), "")
+
+
+def _taken(plan: Plan, holder: str, resource: str, own: int | Fraction, amount: int | Fraction) -> Decision:
+    """Warn of a device that another container has: Multus takes it for the pod's network, and only that container may open it."""
+    message = (
+        f"pod {plan.pod_name}: container {holder} asks for {resource}: container {plan.container_name}, which trains, has {own} of "
+        f"{amount}, and cannot open those of {holder}; move the request, or name {holder} in annotation {names.CONTAINER}"
+    )
+    return Decision(STEP, Outcome.WARNED, Reason.ALREADY_THERE, message)
 
 
 def _quantities(container: Object, key: str) -> Mapping[str, Any]:

@@ -96,25 +96,26 @@ def _is_tmpfs(volume: Object) -> bool:
 
 
 def _oversized(draft: Draft, plan: Plan, name: str) -> list[Decision]:
-    """Warn where the profile's size cannot be reached, because the tmpfs counts against the container's memory."""
+    """Warn where the profile's size cannot be reached, because the tmpfs counts against the memory of the container, or of the pod."""
     size_limit = plan.profile.shared_memory.size_limit
-    if not size_limit:
-        return []
-    memory = limits(containers(draft.pod)[plan.container]).get("memory")
-    if memory is None or memory == size_limit:
-        return []
-    if not any(
+    if not size_limit or not any(
         volume.get("name") == name and (volume.get("emptyDir") or {}).get("sizeLimit") == size_limit
         for volume in volumes(draft.pod)
     ):
-        return []  # the user's own size
+        return []  # none, or the user's own
+    own, whole = containers(draft.pod)[plan.container], draft.pod["spec"]
+    for whose, holder in ((f"container {plan.container_name}'s", own), ("the pod's own (spec.resources)", whole)):
+        memory = limits(holder).get("memory")
+        if _exceeds(size_limit, memory):
+            message = f"{names.SHM_MOUNT_PATH} of {size_limit} exceeds {whose} memory limit {memory}; raise the limit"
+            return [Decision(STEP, Outcome.WARNED, Reason.OVERSIZED, f"pod {plan.pod_name}: {message}")]
+    return []
+
+
+def _exceeds(size_limit: str, memory: str | float | None) -> bool:
+    if memory is None or memory == size_limit:
+        return False
     try:
-        if parse_quantity(size_limit) <= parse_quantity(memory):
-            return []
+        return parse_quantity(size_limit) > parse_quantity(memory)
     except ValueError:  # the API server refuses such a limit in its own words
-        return []
-    message = (
-        f"pod {plan.pod_name}: {names.SHM_MOUNT_PATH} of {size_limit} exceeds container {plan.container_name}'s "
-        f"memory limit {memory}; raise the limit"
-    )
-    return [Decision(STEP, Outcome.WARNED, Reason.OVERSIZED, message)]
+        return False

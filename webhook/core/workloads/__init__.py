@@ -9,6 +9,7 @@ from webhook.core import podspec
 from webhook.core.accelerators import find_tpu
 from webhook.core.model import Object, Reason
 from webhook.core.workloads import (
+    grove,
     indexed_job,
     jobset,
     kubedl,
@@ -20,6 +21,7 @@ from webhook.core.workloads import (
     replica_types,
     slurm,
     statefulset,
+    stormservice,
     torch_on_k8s,
     torchx,
     trainjob,
@@ -49,6 +51,8 @@ SYSTEMS: tuple[System, ...] = (
     volcano,
     ray,
     slurm,
+    grove,
+    stormservice,
     indexed_job,
     statefulset,
     kueue_pod_group,  # only for pods that no controller owns
@@ -61,6 +65,10 @@ SIBLING_LABELS = (
     jobset.NAME,
     pytorchjob.JOB_NAME,
     leaderworkerset.NAME,
+    grove.PODGANG,
+    stormservice.PODSET,
+    stormservice.ROLESET,
+    stormservice.NAME,
     "app.kubernetes.io/instance",
     volcano.JOB_NAME,
     kubedl.PREFIX + "job-name",
@@ -72,6 +80,7 @@ SIBLING_LABELS = (
     replica_types.JOB_NAME,
     "app.kubernetes.io/name",
     "app",
+    grove.PODCLIQUESET,
 )
 """Labels by which a training system finds the pods of one job, the most telling first."""
 

@@ -38,6 +38,11 @@ def is_rendezvous_variable(name: str) -> bool:
     return name in _VARIABLES or name.endswith(_SUFFIXES)
 
 
+def is_torch_variable(name: str) -> bool:
+    """Tell whether *name* alone says that ranks meet: ``REDIS_MASTER_ADDR`` is an address too, and of no rank."""
+    return name in _VARIABLES
+
+
 def split_endpoint(value: str) -> Endpoint | None:
     """Split ``host``, ``host:port`` and ``tcp://host:port``; None for what names no pod (a path, ``$HOST``, a bare IPv6 address).
 

@@ -20,8 +20,13 @@ _TORCH = re.compile(r"(?:.*/)?(?:torchrun|accelerate|deepspeed)\Z", re.DOTALL)
 _MODULE = re.compile(
     r"torch\.distributed\.(?:run|launch)\Z|accelerate\.commands\.launch\Z|deepspeed\.launcher\.runner\Z"
 )
-_OTHER = re.compile(r"(?:.*/)?(?:mpirun|mpiexec|mpiexec\.hydra|horovodrun)\Z", re.DOTALL)
-_MARK = re.compile(r"--(?:nnodes|dist[-_]init[-_]addr|node[-_]rank)(?:=|\Z)")
+_OTHER = re.compile(r"(?:.*/)?(?:mpirun|mpiexec|mpiexec\.hydra|orterun|prterun|horovodrun)\Z", re.DOTALL)
+_MARK = re.compile(
+    r"--(?:nnodes|num[-_]nodes|node[-_]rank|num[-_]machines|machine[-_]rank|master[-_]addr|main[-_]process[-_]ip|rdzv[-_]endpoint"
+    r"|dist[-_]init[-_]addr|init[-_]method|dist[-_]url|coordinator[-_]addr(?:ess)?|data[-_]parallel[-_]address)(?:=|\Z)"
+)
+"""Options by which launchers, trainers and inference servers are told how many nodes there are, which is this one, where they meet."""
+_SSHD = re.compile(r"(?:.*/sbin/)?sshd\Z|/etc/init\.d/sshd?\Z", re.DOTALL)
 _SWITCH = re.compile(
     r"--(?:standalone|no-python|module|run-path|use-env|virtual-local-rank|multi-gpu|use-fsdp|use-deepspeed|cpu|quiet|same-network"
     r"|no-ssh|force-multi)\Z|-m\Z"
@@ -81,9 +86,16 @@ def shows_torch_launcher(container: Object) -> bool:
 
 def shows_launcher(container: Object) -> bool:
     """Tell whether the command starts, or looks like, one of several nodes: any launcher, or an option that numbers nodes."""
-    return shows_torch_launcher(container) or any(
-        _OTHER.match(word) or _MARK.match(word) for command in _commands(container) or () for word in command.words
-    )
+    return shows_torch_launcher(container) or any(_is_of_several(each.words) for each in _commands(container) or ())
+
+
+def serves_ssh(container: Object) -> bool:
+    """Tell whether the command starts an ssh daemon: the workers of mpirun do, which comes to them from another pod."""
+    for command in _commands(container) or ():
+        started = [word for word in command.words if not _BEFORE.match(word)][:2]
+        if started and (_SSHD.match(started[0]) or started in (["service", "ssh"], ["service", "sshd"])):
+            return True
+    return False
 
 
 def run_on_one_node(containers: Iterable[Object]) -> bool:
@@ -110,6 +122,14 @@ def runs_script(container: Object) -> bool:
         for each in _commands(container) or ()
         if (program := next((word for word in each.words if not _BEFORE.match(word)), "true"))
     )
+
+
+def _is_of_several(words: Words) -> bool:
+    program = next((at for at, word in enumerate(words) if not _BEFORE.match(word)), 0)
+    if words and _STARTS_NOTHING.match(words[program]):
+        return False
+    starts_ray = words[program : program + 1] == ("ray",) and words[program + 1 : program + 2] == ("start",)
+    return starts_ray or any(_OTHER.match(word) or _MARK.match(word) for word in words)
 
 
 def _is_in_sight(words: Words) -> bool:

@@ -12,10 +12,9 @@ from webhook.core.job_key import job_key
 from webhook.core.model import Object, Reason
 from webhook.core.workloads.addresses import RendezvousAddress, find_addresses
 from webhook.core.workloads.endpoint import first_label, is_local
-from webhook.core.workloads.launchers import shows_launcher, shows_torch_launcher
+from webhook.core.workloads.launchers import serves_ssh, shows_torch_launcher
+from webhook.core.workloads.marks import find_mark, shows_member
 from webhook.core.workloads.training_pod import NotTraining, Rendezvous, TrainingPod
-
-_COORDINATORS = ("COORDINATOR_ADDRESS", "LEADER_ADDRESS", "DIST_INIT_ADDR")
 
 
 def describe_training_pod(
@@ -34,6 +33,7 @@ def describe_training_pod(
     by_operator: bool = False,
     kind: str = "",
     is_alone: bool = False,
+    names_own_pods: bool = False,
 ) -> TrainingPod | NotTraining:
     """Describe a member of a job.
 
@@ -41,9 +41,10 @@ def describe_training_pod(
     else *rank_zero*, the system's rule. *is_candidate*: the pod is the first of its role, and rank 0 if another pod says so.
     *kind*: a general-purpose workload, ``JobSet ddp``, of which only pods that show training count. *name*: the job's, for people.
     *belongs* tells whether a pod name is one of this job's, so that a user's own address of something else is left alone.
+    *names_own_pods*: databases, too, tell their pods the name of the first one, so that it is no mark of training.
     """
     found = find_addresses(pod) if addresses is None else addresses
-    if kind and (why := _why_not_training(pod, found, belongs)):
+    if kind and (why := _why_not_training(pod, found, belongs, names_own_pods=names_own_pods)):
         return NotTraining(Reason.NOT_TRAINING, f"this pod of {kind} {why}", system)
     if is_alone or is_single_node(pod):
         message = "the job runs on one node: its ranks need no network to meet"
@@ -80,15 +81,21 @@ def describe_training_pod(
     return TrainingPod(system, container, Rendezvous(key, role, zero, hosts, by_operator, is_certain))
 
 
-def _why_not_training(pod: Object, addresses: list[RendezvousAddress], belongs: Callable[[str], bool]) -> str:
+def _why_not_training(
+    pod: Object, addresses: list[RendezvousAddress], belongs: Callable[[str], bool], *, names_own_pods: bool
+) -> str:
     """Say why a pod of a general-purpose workload is not a training pod; empty where it is one.
 
-    With an accelerator of its own it trains where any container shows a launcher or a variable that says where to meet; without
-    one only where a variable names a pod of the job and a torch launcher is started.
+    With an accelerator of its own it trains where any container shows that it is one of several nodes; without one only where a
+    variable names a pod of the job and a torch launcher is started.
     """
     containers = podspec.containers(pod)
     if find_pod_accelerator(pod):
-        if addresses or any(shows_launcher(one) or _names_coordinator(one) for one in containers):
+        if any(find_mark(one) or serves_ssh(one) for one in containers):
+            return ""
+        if any(belongs(first_label(one.host)) for one in addresses):
+            return ""
+        if not names_own_pods and any(shows_member(one, belongs) for one in containers):
             return ""
         return "asks for an accelerator, but shows no launcher and no variable that says where ranks meet"
     if not any(map(shows_torch_launcher, containers)):
@@ -111,10 +118,6 @@ def is_single_node(pod: Object) -> bool:
 def _values(pod: Object, name: str) -> list[str]:
     """Return what the containers' variables of one name say, if anything."""
     return [value for container in podspec.containers(pod) if (value := podspec.env_value(container, name))]
-
-
-def _names_coordinator(container: Object) -> bool:
-    return any(entry["name"].endswith(_COORDINATORS) for entry in podspec.env(container))
 
 
 def numbered(prefix: str, between: str = "") -> Callable[[str], bool]:

@@ -23,6 +23,7 @@ _QUIET = "\0"
 _PLAIN = re.compile(r"""[^ \t\n'"\\$`#;&|()<>]+""")
 _ENDS_COMMAND = frozenset("\n;&|()")
 _ENDS_WORD = _ENDS_COMMAND | frozenset(" \t<>")
+_HEREDOC = re.compile(r"""<<(-?)[ \t]*(?:'([^'\n]*)'|"([^"\n]*)"|([^\s;&|()<>'"`$]+))""")
 _OPENING = {"$(": ")", "${": "}", "`": "`", '"': '"', "'": "'"}
 
 
@@ -72,8 +73,13 @@ def _shell_text(words: Words) -> tuple[int, int]:
     return 0, 0
 
 
-def _split(text: str) -> list[Words] | None:
-    """Split a shell's text; None where a quote or a parenthesis is left open."""
+def _split(text: str, *, is_heredoc: bool = False) -> list[Words] | None:
+    """Split a shell's text; None where a quote or a parenthesis is left open.
+
+    The lines of a here-document are read as commands, for it may be a script; as one word where they are none. One within another
+    is not looked for.
+    """
+    heredocs: list[re.Match[str]] = []
     commands: list[Words] = []
     words: list[str] = []
     parts: list[str] = []
@@ -95,12 +101,27 @@ def _split(text: str) -> list[Words] | None:
             if parts:
                 words.append("".join(parts))
                 parts = []
-            if character in "<>":
+            if text.startswith("<<<", position):
+                words.append("<<<")
+                position += 2
+            elif not is_heredoc and (heredoc := _HEREDOC.match(text, position)):
+                heredocs.append(heredoc)
+                words += ("<<", _delimiter(heredoc))
+                position = heredoc.end() - 1
+            elif character in "<>":
                 words.append(character)
                 position += text.startswith("&", position + 1)  # 2>&1
             elif character in _ENDS_COMMAND and words:
                 commands.append(tuple(words))
                 words = []
+            if character == "\n" and heredocs:
+                for heredoc in heredocs:
+                    start = position + 1
+                    end, position = _end_of_heredoc(text, start, heredoc)
+                    lines = text[start:end]
+                    inner = _split(lines, is_heredoc=True)
+                    commands += [(lines,)] if inner is None else inner
+                heredocs = []
         elif text.startswith("\\\n", position):
             position += 1  # a line that goes on
         else:
@@ -115,6 +136,23 @@ def _split(text: str) -> list[Words] | None:
     if words:
         commands.append(tuple(words))
     return commands
+
+
+def _delimiter(heredoc: re.Match[str]) -> str:
+    return heredoc[2] or heredoc[3] or (heredoc[4] or "").replace("\\", "")
+
+
+def _end_of_heredoc(text: str, position: int, heredoc: re.Match[str]) -> tuple[int, int]:
+    """Return where the lines of a here-document end, and the end of the line that ends it."""
+    delimiter = _delimiter(heredoc)
+    while position < len(text):
+        end = text.find("\n", position)
+        end = end if end >= 0 else len(text)
+        line = text[position:end]
+        if (line.lstrip("\t") if heredoc[1] else line) == delimiter:
+            return position, end
+        position = end + 1
+    return len(text), len(text)
 
 
 def _part(raw: str) -> str:

@@ -31,4 +31,5 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraini
         is_rank_zero=podspec.own_name(pod) == f"{name}-0",
         belongs=numbered(name),
         kind=f"StatefulSet {name}",
+        names_own_pods=True,
     )

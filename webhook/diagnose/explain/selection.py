@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 
 from webhook.core import names, podspec
 from webhook.core.model import Object
-from webhook.core.workloads import SIBLING_LABELS, jobset, leaderworkerset, replica_types, torchx
+from webhook.core.workloads import SIBLING_LABELS, grove, jobset, leaderworkerset, replica_types, torchx
 
 _NAMES = (
     torchx.APP_NAME,
     *(label for label in SIBLING_LABELS if not label.endswith("-uid") and label != replica_types.GROUP_NAME),
 )
 """Labels that hold a job's name; ``group-name`` is its operator's."""
-_OWN_IDS = (jobset.UID,)
+_OWN_IDS = (jobset.UID, grove.PODGANG)
 _GROUPS = (leaderworkerset.NAME, leaderworkerset.GROUP_INDEX)
 
 

@@ -19,12 +19,14 @@ from webhook.dry_run.templates import (
     appwrapper,
     builtin,
     fallback,
+    grove,
     jobset,
     kubedl,
     leaderworkerset,
     mpijob,
     pytorchjob,
     ray,
+    stormservice,
     torch_on_k8s,
     trainjob,
     volcano,
@@ -46,6 +48,8 @@ _KINDS: Mapping[tuple[str, str], Expand] = {
     **kubedl.KINDS,
     **torch_on_k8s.KINDS,
     **ray.KINDS,
+    **grove.KINDS,
+    **stormservice.KINDS,
     **appwrapper.KINDS,
 }
 _MAX_VARIABLES = 500_000
