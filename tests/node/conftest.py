@@ -37,6 +37,13 @@ profiles:
   unprivileged:
     networks: [{network: default/rdma-net}]
     podSecurity: skip
+  nccl-conf:
+    networks: [{network: default/rdma-net}]
+    env: {NCCL_CROSS_NIC: "1"}
+    ncclConf: true
+  no-shell:
+    networks: [{network: default/rdma-net, resource: rdma/rdma_shared_device_a}]
+    rendezvous: {waitImage: installed}
   greedy:
     networks: [{network: default/rdma-net, resource: rdma/rdma_shared_device_a, count: 101}]
   impatient:

@@ -11,13 +11,16 @@ PAUSE = "fabric-injector.test/pause:1"
 DASH = "fabric-injector.test/trainer:dash"
 ASH = "fabric-injector.test/trainer:ash"
 BASH = "fabric-injector.test/trainer:bash"
+NO_SHELL = "fabric-injector.test/trainer:no-shell"
+NCCL_CONF = "NCCL_DEBUG=WARN\nNCCL_SOCKET_IFNAME=eth0"
+"""The trainers' own /etc/nccl.conf, whose last line does not end, as people leave it."""
 NSLOOKUP = "import socket, sys; print(socket.gethostbyname(sys.argv[1]))\n"
 """Succeeds once the name does, as nslookup does in the training operator's alpine:3.10; busybox's newer one fails for the rest
 of the search list."""
 
 
 def archive() -> bytes:
-    """Write all of them as one archive. Each trainer's `sh` is the shell of its tag; all but `ash` have bash too, as Debian has."""
+    """Write all of them as one archive. Each trainer's `sh` is the shell of its tag; `dash` and `bash` have bash, as Debian has."""
     base, ash = layer(*_trainer()), layer(*_busybox())
     return docker_archive(
         (
@@ -25,6 +28,7 @@ def archive() -> bytes:
             Image(DASH, (base, layer(*_shells("dash")))),
             Image(BASH, (base, layer(*_shells("bash")))),
             Image(ASH, (base, ash)),
+            Image(NO_SHELL, (base,)),
         )
     )
 
@@ -36,12 +40,13 @@ def _trainer() -> tuple[dict[str, Path | bytes], dict[str, str]]:
     torchrun = (PROGRAMS / "torchrun.py").read_bytes()
     files["usr/local/bin/torchrun"] = f"#!{interpreter}\n".encode() + torchrun
     files["usr/local/bin/nslookup"] = f"#!{interpreter}\n{NSLOOKUP}".encode()
+    files["etc/nccl.conf"] = NCCL_CONF.encode()
     files["etc/passwd"] = b"root:x:0:0::/root:/bin/sh\ntrainer:x:1000:1000::/tmp:/bin/sh\n"
     return files, {"usr/local/bin/python": interpreter}
 
 
 def _shells(name: str) -> tuple[dict[str, Path | bytes], dict[str, str]]:
-    programs = ("dash", "bash", "sleep", "seq", "cat")
+    programs = ("dash", "bash", "sleep", "seq", "cat", "getent")
     files: dict[str, Path | bytes] = {**with_libraries(*(_program(program) for program in programs))}
     return files, {"bin/sh": str(_program(name))}
 

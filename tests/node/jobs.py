@@ -10,8 +10,13 @@ from webhook.core.model import Object
 from .images import DASH
 from .pods import Pod, create
 
-FILES = {"torchx": "torchx-volcano", "pytorchjob": "kubeflow-pytorchjob", "jobset": "jobset"}
-NAMES = {"torchx": "trainer-d4q9zxk1tw", "pytorchjob": "bert", "jobset": "ddp"}
+FILES = {
+    "torchx": "torchx-volcano",
+    "pytorchjob": "kubeflow-pytorchjob",
+    "jobset": "jobset",
+    "statefulset": "statefulset",
+}
+NAMES = {"torchx": "trainer-d4q9zxk1tw", "pytorchjob": "bert", "jobset": "ddp", "statefulset": "ddp"}
 """The jobs of the fixtures."""
 
 
@@ -46,6 +51,21 @@ def pytorchjob(**changes: Any) -> tuple[Object, Object]:
             fixtures.add_env(pod, variable, value)
         pod["spec"]["containers"][0].update({key: value for key, value in changes.items() if key != "env"})
     return master, worker
+
+
+def shells(system: str, rank_zero: str, worker: str = "") -> list[Object]:
+    """Give the two pods of a job in which bash runs these texts, or one text on both.
+
+    Each knows its own name as POD_NAME, as people write it.
+    """
+    pods = members(system)
+    for pod, text in zip(pods, (rank_zero, worker or rank_zero), strict=True):
+        fixtures.set_command(pod, "bash", "-c", text)
+        own_name = {"fieldRef": {"fieldPath": "metadata.name"}}
+        pod["spec"]["containers"][0]["env"].append({"name": "POD_NAME", "valueFrom": own_name})
+        pod["spec"].pop("initContainers", None)
+        pod["spec"]["restartPolicy"] = "Never"  # a StatefulSet's pods would never end
+    return pods
 
 
 def _runnable(pod: Object) -> Object:

@@ -16,7 +16,7 @@ from .namespaces import Namespaces
 
 NAME = "node1"
 NODE = f"/api/v1/nodes/{NAME}"
-DEVICES = {"rdma/rdma_shared_device_a": "100", "nvidia.com/gpu": "100"}
+DEVICES = {"rdma/rdma_shared_device_a": "100", "nvidia.com/gpu": "800"}
 """What no device plugin owns: a kubelet keeps such names of its node's status as they are."""
 
 

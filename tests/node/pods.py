@@ -80,6 +80,11 @@ class Pod:
         assert pod["status"]["phase"] == "Succeeded", self.describe()
         return self.told()
 
+    def wait_until_trained(self) -> "Report":
+        """Wait until the training program has told what it found, though the pod may run on; give that."""
+        self.wait(lambda _: "train" in self._lines(), "what its training program tells")
+        return self.told()
+
     def told(self) -> "Report":
         """Give what the training program has told so far."""
         told = self._lines()

@@ -14,6 +14,7 @@ from webhook.core import names
 
 from . import jobs
 from .conftest import PROFILES, SHARED_MEMORY_BYTES, start_node, unavailable
+from .images import NO_SHELL
 from .node import Node
 from .pods import Pod
 from .test_jobs import assert_on_the_fabric
@@ -93,6 +94,19 @@ def test_a_job_of_a_labelled_namespace_is_injected_and_meets_on_the_fabric(
         assert report.train["rank"] == rank
         assert report.train["environment"]["MASTER_ADDR"] == address
         assert report.train["shared_memory"] == ["tmpfs", SHARED_MEMORY_BYTES]
+        assert_on_the_fabric(report)
+
+
+def test_a_job_of_an_image_without_a_shell_waits_in_the_image_that_is_installed(
+    installed: Client, cluster: Node
+) -> None:
+    name = cluster.control_plane.create_namespace("no-shell", {names.PROFILE: "no-shell"})
+    pods = jobs.start_pods(installed, [*jobs.pytorchjob(image=NO_SHELL)], name)
+    own_images = {pod.created["spec"]["containers"][0]["image"] for pod in own_pods(installed)}
+    for report in [pod.report() for pod in pods]:
+        (wait,) = report.pod.created["spec"]["initContainers"]
+        assert {wait["image"]} == own_images
+        assert report.train["environment"]["MASTER_ADDR"] == pods[0].fabric_address()
         assert_on_the_fabric(report)
 
 

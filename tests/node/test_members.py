@@ -9,14 +9,18 @@ from webhook.core import names
 
 from . import jobs
 from .conftest import NamespaceFactory
+from .node import Node
 from .pods import create
+from .test_jobs import assert_on_the_fabric
 
 pytestmark = pytest.mark.usefixtures("webhook", "controller")
 HOLD = {"HOLD_SECONDS": "600"}
 
 
-def test_a_new_master_under_the_same_name_reaches_the_workers(api: Client, namespace: NamespaceFactory) -> None:
-    """Its address is another; the worker that still runs is told."""
+def test_a_new_master_under_the_same_name_reaches_the_workers(
+    api: Client, namespace: NamespaceFactory, node: Node
+) -> None:
+    """Its address is another; the worker that still runs is told, and meets it there once its container starts again."""
     name = namespace("rdma-shared")
     master, worker = jobs.pytorchjob(env=HOLD)
     pods = jobs.start_pods(api, [master, worker], name)
@@ -31,6 +35,11 @@ def test_a_new_master_under_the_same_name_reaches_the_workers(api: Client, names
         for key in (names.MASTER_ADDR, names.MASTER_HOST):
             pod.wait_for_annotation(key, again.fabric_address())
     assert again.environment()["MASTER_ADDR"] == again.fabric_address()
+    node.containerd.kill_containers(pods[1].uid)
+    for pod in (again, pods[1]):  # the master first: it tells once the worker's new container has come
+        report = pod.wait_until_trained()
+        assert report.train["environment"]["MASTER_ADDR"] == again.fabric_address()
+        assert_on_the_fabric(report)
 
 
 def test_a_late_worker_has_the_address_at_admission(

@@ -12,7 +12,7 @@ from webhook.core.model import Object
 
 from . import jobs
 from .conftest import NamespaceFactory
-from .images import ASH, BASH, DASH
+from .images import ASH, BASH, DASH, NCCL_CONF
 from .node import Node
 from .pods import SECONDS, create
 
@@ -47,6 +47,15 @@ def test_it_passes_the_restricted_level(api: Client, namespace: NamespaceFactory
         assert report.train["environment"]["MASTER_ADDR"] == pods[0].fabric_address()
         assert report.train["capabilities"] == 0
         assert report.train["user"] == 1000
+
+
+def test_it_writes_nccls_settings_before_those_of_the_image(api: Client, namespace: NamespaceFactory) -> None:
+    """As the training container's own user, into the one file that a rank which inherits no variable reads."""
+    context = {"runAsUser": 1000, "runAsNonRoot": True}
+    manifest = jobs.pytorchjob(command=["cat", "/etc/nccl.conf"], securityContext=context)[0]
+    pod = create(api, manifest, namespace("nccl-conf"))
+    pod.wait(lambda found: found["status"]["phase"] == "Succeeded", "its end")
+    assert pod.log("pytorch") == f"NCCL_CROSS_NIC=1\nNCCL_SOCKET_IFNAME==net1\n{NCCL_CONF}\n"
 
 
 def test_the_address_of_an_earlier_sandbox_does_not_end_the_wait(

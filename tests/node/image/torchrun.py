@@ -16,6 +16,8 @@ from typing import Any, TextIO
 
 OPTIONS = ("rdzv_backend", "rdzv_endpoint", "rdzv_id", "rdzv_conf", "nnodes", "nproc_per_node", "node_rank")
 MORE_OPTIONS = ("master_addr", "master_port", "local_addr", "tee", "role", "max_restarts")
+STANDALONE = {"rdzv_backend": "c10d", "rdzv_endpoint": "localhost:0"}
+"""What --standalone sets; the number of nodes stays what an option or variable says."""
 SECONDS_TO_JOIN = 120
 
 
@@ -35,8 +37,12 @@ def _options() -> argparse.Namespace:
         parser.add_argument(
             f"--{name}", f"--{name.replace('_', '-')}", default=os.environ.get(f"PET_{name.upper()}", "")
         )
+    parser.add_argument("--standalone", action="store_true")
     parser.add_argument("script", nargs=argparse.REMAINDER)
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.standalone:
+        vars(options).update(STANDALONE)
+    return options
 
 
 def _static(options: argparse.Namespace) -> tuple[int, str, int]:
