@@ -110,6 +110,8 @@ def test_lives_in_another_namespace_as_well(helm: Path) -> None:
     ]
     assert {subject["namespace"] for subject in subjects} == {"elsewhere"}
     assert found["Certificate", "fabric-injector-tls"]["spec"]["dnsNames"] == ["fabric-injector.elsewhere.svc"]
+    [validation] = found["ValidatingAdmissionPolicy", "fabric-injector-priority"]["spec"]["validations"]
+    assert validation["expression"] == 'request.namespace == "elsewhere"'
 
 
 @pytest.mark.parametrize(
@@ -154,6 +156,7 @@ def test_values_reach_the_pods(helm: Path) -> None:
     assert (pod["tolerations"][2:], pod["imagePullSecrets"]) == ([{"operator": "Exists"}], [{"name": "pull"}])
     assert pod["priorityClassName"] == "system-cluster-critical"
     assert ("PriorityClass", "fabric-injector") not in found
+    assert ("ValidatingAdmissionPolicy", "fabric-injector-priority") not in found
 
 
 def test_is_installed_by_helm_twice(helm: Path, cluster: ControlPlane) -> None:
