@@ -1,4 +1,4 @@
-"""A real Kubernetes control plane on loopback: etcd, kube-apiserver and, on request, kube-controller-manager."""
+"""A real Kubernetes control plane on loopback: etcd, kube-apiserver and, on request, kube-controller-manager and kube-scheduler."""
 
 import re
 import secrets
@@ -121,6 +121,18 @@ class ControlPlane:
         if self._controller_manager is not None:
             self._controller_manager.stop()
             self._controller_manager = None
+
+    def start_scheduler(self) -> None:
+        """Start kube-scheduler; it is stopped when the block is left."""
+        command = [
+            str(binary("kube-scheduler")),
+            f"--kubeconfig={self.kubeconfig(self.folder / 'scheduler.kubeconfig')}",
+            "--leader-elect=false",
+            "--secure-port=0",
+            "--kube-api-qps=1000",
+            "--kube-api-burst=1000",
+        ]
+        self._stack.callback(Server(command, self.folder / "kube-scheduler.log").stop)
 
     def client(self, token: str | None) -> Client:
         """Give a client for the bearer of the token; without a token, an anonymous one."""

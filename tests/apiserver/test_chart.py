@@ -110,6 +110,8 @@ def test_lives_in_another_namespace_as_well(helm: Path) -> None:
     ]
     assert {subject["namespace"] for subject in subjects} == {"elsewhere"}
     assert found["Certificate", "fabric-injector-tls"]["spec"]["dnsNames"] == ["fabric-injector.elsewhere.svc"]
+    [validation] = found["ValidatingAdmissionPolicy", "fabric-injector-priority"]["spec"]["validations"]
+    assert validation["expression"] == 'request.namespace == "elsewhere"'
 
 
 @pytest.mark.parametrize(
@@ -151,9 +153,10 @@ def test_values_reach_the_pods(helm: Path) -> None:
     assert controller["template"]["spec"]["containers"][0]["image"] == f"registry.example/fabric-injector:{__version__}"
     assert pod["containers"][0]["args"][-1] == "--listen=[::]:8443"
     assert pod["nodeSelector"] == {"kubernetes.io/os": "linux", "pool": "system"}
-    assert (pod["tolerations"], pod["imagePullSecrets"]) == ([{"operator": "Exists"}], [{"name": "pull"}])
+    assert (pod["tolerations"][2:], pod["imagePullSecrets"]) == ([{"operator": "Exists"}], [{"name": "pull"}])
     assert pod["priorityClassName"] == "system-cluster-critical"
     assert ("PriorityClass", "fabric-injector") not in found
+    assert ("ValidatingAdmissionPolicy", "fabric-injector-priority") not in found
 
 
 def test_is_installed_by_helm_twice(helm: Path, cluster: ControlPlane) -> None:

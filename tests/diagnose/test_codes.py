@@ -21,7 +21,7 @@ configuration: configuration-as-shipped configuration-missing webhook-never-call
   webhook-path-wrong
 installation: not-installed
 deployments: deployment-ready deployment-missing deployment-down deployment-degraded rollout-unfinished replica-single
-  images-differ
+  replicas-together images-differ
 devices: resource-offered resource-nowhere resource-too-small resource-unlabelled nodes-unusable devices-lost
 scheduling: resource-taken queue-waiting node-gone node-not-ready scheduling-gated unschedulable scheduler-silent
 networks: network-exists network-unused network-missing network-isolated network-unusable network-without-device

@@ -8,7 +8,6 @@ from typing import Self
 from tests.apiserver.assets import node_assets
 from tests.apiserver.client import Client
 from tests.apiserver.controlplane import ControlPlane
-from tests.apiserver.processes import Server
 from tests.apiserver.relay import Relay
 
 from .cni import configure
@@ -54,7 +53,7 @@ class Node:
         with self._stack as stack:
             stack.enter_context(self.control_plane)
             self.control_plane.start_controller_manager(*self._controllers)
-            self._start_scheduler(programs["kube-scheduler"])
+            self.control_plane.start_scheduler()
             stack.enter_context(self.links)
             stack.enter_context(Names(self.api, self.links.gateway))
             stack.callback(Relay(self.control_plane.port, (self.links.api_service, 443)).close)
@@ -85,11 +84,6 @@ class Node:
     def api(self) -> Client:
         """Give the administrator's client."""
         return self.control_plane.api
-
-    def _start_scheduler(self, program: Path) -> None:
-        kubeconfig = self.control_plane.kubeconfig(self.folder / "scheduler.kubeconfig")
-        command = [str(program), f"--kubeconfig={kubeconfig}", "--leader-elect=false", "--secure-port=0"]
-        self._stack.callback(Server(command, self.folder / "kube-scheduler.log").stop)
 
     def end_pods(self, namespace: str) -> None:
         """Remove all pods of the namespace at once, finalizers or not."""

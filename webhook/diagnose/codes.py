@@ -100,6 +100,8 @@ class Code(Enum):
         "wait; if it stays so, look at its pods with kubectl describe: is the image the right one?")
     REPLICA_SINGLE = ("deployments", "The Deployment has one replica, and nobody takes over while its node fails.",
         "set replicas: 2")
+    REPLICAS_TOGETHER = ("deployments", "All replicas of the Deployment are on one node, though another may take one.",
+        "let the scheduler choose anew: kubectl rollout restart")
     IMAGES_DIFFER = ("deployments", "The Deployments run different images.",
         "fine during an upgrade (controller first); finish it")
 

@@ -52,7 +52,9 @@ def test_an_mpi_worker_gets_the_file_and_waits_for_nothing() -> None:
     assert found["command"] == ["sh", "-c", wait.script("nccl_conf.sh"), names.WAIT_CONTAINER]
     assert found["image"] == pod["spec"]["containers"][0]["image"]
     assert found["securityContext"]["readOnlyRootFilesystem"] is True
-    assert found["volumeMounts"] == [{"name": names.NCCL_CONF_VOLUME, "mountPath": names.NCCL_CONF_WRITE_PATH}]
+    writable = [mount for mount in found["volumeMounts"] if not mount.get("readOnly")]
+    assert writable == [{"name": names.NCCL_CONF_VOLUME, "mountPath": names.NCCL_CONF_WRITE_PATH}]
+    assert {mount["name"] for mount in found["volumeMounts"]} == {names.NCCL_CONF_VOLUME}
     assert wait.needs(pod) == []
     assert all(volume["name"] != names.WAIT_VOLUME for volume in pod["spec"]["volumes"])
 
@@ -63,7 +65,10 @@ def test_a_pod_that_waits_writes_the_file_in_the_same_container() -> None:
     assert outcomes(decisions) == [ADDED]
     script = wait.script("nccl_conf.sh") + wait.script()
     assert writer(pod)["command"] == ["sh", "-c", script, names.WAIT_CONTAINER, "master-addr"]
-    assert [mount["name"] for mount in writer(pod)["volumeMounts"]] == [names.WAIT_VOLUME, names.NCCL_CONF_VOLUME]
+    mounted = {mount["mountPath"]: mount["name"] for mount in writer(pod)["volumeMounts"]}
+    assert mounted[names.WAIT_MOUNT_PATH] == names.WAIT_VOLUME
+    assert mounted[names.NCCL_CONF_WRITE_PATH] == names.NCCL_CONF_VOLUME
+    assert len(mounted) == len(writer(pod)["volumeMounts"]) == 3
     again, decisions = meet(pod, profile=ASKED)
     assert again == pod, "the rendezvous leaves the lines as they are"
     assert outcomes(decisions) == [KEPT]

@@ -19,6 +19,7 @@ from webhook.core.profiles import INSTALLED
 from webhook.core.profiles import RendezvousSettings as Settings
 from webhook.core.workloads import TrainingPod, recognise
 
+TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
 C10D = "torchrun --rdzv_backend=c10d --rdzv_endpoint=$(MASTER_ADDR):29500 --nnodes=2 train.py"
 
 
@@ -396,6 +397,7 @@ def test_the_wait_container_asks_for_no_device() -> None:
         ),
         pytest.param({"limits": {"cpu": 2, "memory": "1Gi"}}, id="guaranteed-by-default"),
         pytest.param({"limits": {"cpu": "many", "memory": "1Gi"}}, id="not-a-quantity"),
+        pytest.param({"limits": {"ephemeral-storage": "8Gi"}, "requests": {"ephemeral-storage": "1Gi"}}, id="storage"),
     ],
 )
 def test_the_wait_container_asks_for_as_much_as_the_training_container(resources: Object) -> None:
@@ -403,6 +405,22 @@ def test_the_wait_container_asks_for_as_much_as_the_training_container(resources
     before = pods.load("pods/kubeflow-pytorchjob-1.yaml")
     before["spec"]["containers"][0]["resources"] = resources
     assert wait_container(before)["resources"] == resources
+
+
+def test_the_wait_container_leaves_nothing_to_add_for_the_service_account_plugin() -> None:
+    """The plugin mounts a token where a container mounts nothing at its path, and the API server then calls the webhook again."""
+    found = wait_container(pods.load("pods/kubeflow-pytorchjob-1.yaml"))
+    [there] = [mount for mount in found["volumeMounts"] if mount["mountPath"] == TOKEN_PATH]
+    assert there == {"name": names.WAIT_VOLUME, "mountPath": TOKEN_PATH, "readOnly": True}
+
+
+def test_a_wait_container_that_holds_a_token_keeps_it() -> None:
+    """As in a manifest that was saved from a pod of an earlier release: two mounts at one path are not valid."""
+    before, _ = meet(pods.load("pods/kubeflow-pytorchjob-1.yaml"))
+    [mounts] = [one["volumeMounts"] for one in before["spec"]["initContainers"] if one["name"] == names.WAIT_CONTAINER]
+    token = {"name": "kube-api-access-x", "mountPath": TOKEN_PATH, "readOnly": True}
+    mounts[-1] = token
+    assert wait_container(before)["volumeMounts"] == mounts
 
 
 def test_a_container_of_the_same_name_is_made_to_wait() -> None:

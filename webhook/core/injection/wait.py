@@ -29,6 +29,9 @@ FILES = {
 _PUBLISHED = f"metadata.annotations['{names.PREFIX}"
 _INHERITED = ("runAsUser", "runAsGroup", "runAsNonRoot", "seLinuxOptions", "seccompProfile", "appArmorProfile")
 _DEFAULT_MODE = 420
+_TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105  # a mount path
+"""Where the ServiceAccount plugin mounts a token in every container that mounts nothing at exactly this path."""
+_COPIED = ("cpu", "memory", "ephemeral-storage")
 _OWN_PROGRAM = ("fabric-injector", "wait")
 """What our own image runs in place of the script, ``fabric-injector wait NEED…``; it needs no shell."""
 _NEEDS_AT = 4
@@ -65,9 +68,9 @@ def ensure(
         wanted["image"] = existing.get("image")  # only the webhook knows it, which was here before
     for key in ("image", "command", "env"):
         draft.set_key(path, key, wanted[key])
-    there = [mount.get("name") for mount in podspec.mounts(existing)]
+    there = [mount.get("mountPath") for mount in podspec.mounts(existing)]
     for mount in wanted["volumeMounts"]:
-        if mount["name"] not in there:
+        if mount["mountPath"] not in there:
             draft.append((*path, "volumeMounts"), mount)
     for key in ("args", "restartPolicy"):  # with either, one of the user's own would not wait
         draft.remove_key(path, key)
@@ -142,6 +145,9 @@ def _container(
     if nccl_conf:
         variables[names.ENV_NCCL_CONF] = nccl_conf
         mounts.append({"name": names.NCCL_CONF_VOLUME, "mountPath": names.NCCL_CONF_WRITE_PATH})
+    # Else the plugin would mount a token there after us, which the container does not need, and the API server calls us again for
+    # each pod that is changed after us.
+    mounts.append({"name": mounts[0]["name"], "mountPath": _TOKEN_PATH, "readOnly": True})
     container: Object = {
         "name": names.WAIT_CONTAINER,
         "image": image,
@@ -164,14 +170,16 @@ def _command(needs: tuple[str, ...], nccl_conf: str) -> list[str]:
 
 
 def _resources(training: Object) -> Object:
-    """Copy memory and cpu: the pod's QoS class stays, and what refuses or takes the training container does so with this one.
+    """Copy memory, cpu and storage: the pod's QoS class stays, and what refuses or takes the training container does so with this one.
+
+    A LimitRange's defaults, which the training container has already, are then not added to this one after us.
 
     Whole cpus of a Guaranteed pod are pinned once: the kubelet's static policy gives an init container's cpus to the containers that
     follow. Source: kubernetes pkg/kubelet/cm/cpumanager/policy_static.go, cpusToReuse; run with kubelet 1.36 on one free cpu.
     """
     resources: Object = {}
     for kind, source in (("limits", podspec.limits(training)), ("requests", podspec.requests(training))):
-        copied = {name: source[name] for name in ("cpu", "memory") if name in source}
+        copied = {name: source[name] for name in _COPIED if name in source}
         if copied:
             resources[kind] = copied
     return resources

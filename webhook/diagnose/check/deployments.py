@@ -11,6 +11,7 @@ from webhook.core import names
 from webhook.core.model import Object
 from webhook.diagnose.codes import Code
 from webhook.diagnose.finding import Finding
+from webhook.diagnose.nodes import NodeOffer, Place, place_of
 from webhook.diagnose.wording import counted
 
 PROFILES = (names.PROFILES_CONFIG_MAP, names.PROFILES_FILE)
@@ -51,10 +52,12 @@ class Deployment:
 
 
 class OwnPod(NamedTuple):
-    """Hold whose pod it is (a ReplicaSet's name), and *why* it is not ready; empty where it is."""
+    """Hold whose pod it is (a ReplicaSet's name), *why* it is not ready (empty where it is), its node, and where it may go."""
 
     owner: str
     why: str
+    node: str = ""
+    place: Place = Place(frozenset(), frozenset())
 
 
 def read_deployment(obj: Object) -> Deployment | None:
@@ -87,30 +90,29 @@ def read_own_pod(obj: Object) -> OwnPod | None:
     owner = next((each for each in metadata.get("ownerReferences") or () if each.get("kind") == "ReplicaSet"), None)
     if owner is None or metadata.get("deletionTimestamp"):
         return None
-    return OwnPod(owner.get("name") or "", _reason(obj.get("status") or {}))
+    node = (obj.get("spec") or {}).get("nodeName") or ""
+    return OwnPod(owner.get("name") or "", _reason(obj.get("status") or {}), node, place_of(obj))
 
 
-def check_deployments(deployments: Sequence[Deployment], pods: Sequence[OwnPod], namespace: str) -> Iterator[Finding]:
-    """Say of both whether they run, and why not."""
+def check_deployments(
+    deployments: Sequence[Deployment], pods: Sequence[OwnPod], namespace: str, nodes: Sequence[NodeOffer] = ()
+) -> Iterator[Finding]:
+    """Say of both whether they run, and why not, and whether the failure of one of the *nodes* would end all of one."""
     for role in _TASKS:
         found = [each for each in deployments if each.role == role]
         if not found:
             message = f"there is none in namespace {namespace}: {_TASKS[role]}"
             yield Finding("fail", Code.DEPLOYMENT_MISSING, f"Deployment of the {role}", message)
         for each in found:
-            yield _look(each, _why(each, pods), namespace)
+            yield _look(each, [pod for pod in pods if pod.owner.rpartition("-")[0] == each.name], namespace, nodes)
     if len({each.image for each in deployments}) > 1:
         images = ", ".join(f"{each.name}: {each.image}" for each in deployments)
         yield Finding("warn", Code.IMAGES_DIFFER, "Deployments", f"run different images ({images})")
 
 
-def _why(deployment: Deployment, pods: Sequence[OwnPod]) -> str:
-    """Return why its pods are not ready, those of a rollout under way too."""
-    reasons = dict.fromkeys(pod.why for pod in pods if pod.owner.rpartition("-")[0] == deployment.name and pod.why)
-    return f" ({'; '.join(reasons)})" if reasons else ""
-
-
-def _look(deployment: Deployment, why: str, namespace: str) -> Finding:
+def _look(deployment: Deployment, pods: Sequence[OwnPod], namespace: str, nodes: Sequence[NodeOffer]) -> Finding:
+    reasons = dict.fromkeys(pod.why for pod in pods if pod.why)  # those of a rollout under way too
+    why = f" ({'; '.join(reasons)})" if reasons else ""
     subject = f"Deployment {namespace}/{deployment.name}"
     told = f"{deployment.ready} of {counted(deployment.wanted, 'replica')} ready"
     if deployment.ready == 0:
@@ -126,6 +128,13 @@ def _look(deployment: Deployment, why: str, namespace: str) -> Finding:
         return Finding("warn", Code.ROLLOUT_UNFINISHED, subject, message, action)
     if deployment.wanted < 2:
         return Finding("warn", Code.REPLICA_SINGLE, subject, f"{told}: nobody takes over while its node fails")
+    together = {pod.node for pod in pods}
+    others = [node for node in nodes if node.name not in together and all(pod.place.admits(node) for pod in pods)]
+    if len(pods) > 1 and len(together) == 1 and others:
+        free = counted(len(others), "other node")
+        message = f"{told}, all on node {pods[0].node}, though {free} may take one: nobody takes over while it fails"
+        action = f"`kubectl -n {namespace} rollout restart deployment/{deployment.name}`"
+        return Finding("warn", Code.REPLICAS_TOGETHER, subject, message, action)
     return Finding("ok", Code.DEPLOYMENT_READY, subject, told)
 
 

@@ -90,7 +90,8 @@ def _installation(inventory: Inventory) -> Iterator[Finding]:
     """Look at our own objects."""
     subject, ours = inventory.subject, inventory.installation
     if ours.deployments.known is not None:
-        yield from check_deployments(ours.deployments.items, ours.pods.items, subject.namespace)
+        nodes = inventory.surroundings.nodes.items
+        yield from check_deployments(ours.deployments.items, ours.pods.items, subject.namespace, nodes)
     configuration = ours.configuration(subject.configuration)
     if configuration is not None:
         yield from check_configuration(configuration, subject.namespace, ours.services.known)
