@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 from webhook.control.events import PodRef
 from webhook.core.reconcile import Fate, Member, Suspect
-from webhook.core.reconcile.complaint import BOUND_SECONDS, Complaint, about_address, about_status
+from webhook.core.reconcile.complaint import BOUND_SECONDS, EXCESSIVE, Complaint, about_address, about_status
 from webhook.core.reconcile.rank_zero import Survey
 from webhook.kube.catalogue import PODS, UNFINISHED
 from webhook.kube.connection import Connection, RequestFailed
@@ -32,6 +32,8 @@ PAGE_SIZE = 100
 LIST_SHARE = 0.05
 """Part of the time that listing one namespace may take: the larger it is, the rarer it is listed."""
 MOST_PAGES = 100
+LIST_SECONDS = 20.0
+"""How long one namespace is listed, whatever its pods weigh: the others wait meanwhile. What is read until then counts."""
 LIVE_PODS = PODS.select(fields=UNFINISHED)
 
 
@@ -164,8 +166,10 @@ class Inspector:
             outcome = about_address(member, survey.placement(member))
         again = BOUND_SECONDS
         if isinstance(outcome, Complaint):
-            self._recorder.record(PodRef(member.namespace, member.name, member.uid), *outcome)
             again = AGAIN_SECONDS
+            if outcome.reason != EXCESSIVE or ("", EXCESSIVE) not in told:  # one owner of the namespace is enough
+                told.add(("", outcome.reason))
+                self._recorder.record(PodRef(member.namespace, member.name, member.uid), *outcome)
         elif outcome is not None:
             again = outcome
         if survey is not None and member.waits_for_rank_zero:
@@ -183,6 +187,8 @@ class Inspector:
         for page in self._reader.pages(LIVE_PODS, survey.add, namespace, most=MOST_PAGES, size=PAGE_SIZE):
             self._asked += 1
             survey.is_partial = page.more
+            if self._monotonic() - began > LIST_SECONDS:
+                break
         ended = self._monotonic()
         self._rests_until[namespace] = ended + (ended - began) / LIST_SHARE
 

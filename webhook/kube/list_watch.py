@@ -88,17 +88,17 @@ class ListWatch:
         self._stopped = threading.Event()
         self._stream: Stream | None = None
 
-    def pages(self) -> Iterator[tuple[str, list[Any]]]:
-        """List all objects, page by page, as the version that the list is of and what is there of it; raise WatchError.
+    def pages(self, namespace: str = "") -> Iterator[tuple[str, list[Any]]]:
+        """List all objects, or those of one namespace: for each page the list's version and its objects. Raise WatchError.
 
-        Each page is emptied when the next one is asked for: two at a time would take twice the memory.
+        A page is emptied when the next one is asked for.
         """
         token, size = "", PageSize(0 if self._in_one_piece else PAGE_SIZE)
         self._in_one_piece = False
         while True:
             with _translated():
                 try:
-                    response = self._reader.request_page(self._resource, token=token, size=size)
+                    response = self._reader.request_page(self._resource, namespace, token=token, size=size)
                     if response.status == EXPIRED:
                         self._in_one_piece = True  # the pages outlived their version
                     self._require_success(response)
@@ -138,11 +138,15 @@ class ListWatch:
             if not self._stopped.is_set():
                 yield from map(_read_event, filter(None, stream.lines()))
 
+    def interrupt(self) -> None:
+        """End a watch that waits for events."""
+        if stream := self._stream:
+            stream.shut()
+
     def stop(self) -> None:
         """End a watch that waits for events, and any that begins later."""
         self._stopped.set()
-        if stream := self._stream:
-            stream.shut()
+        self.interrupt()
 
     def _require_success(self, response: Response) -> None:
         if response.status == EXPIRED:
