@@ -12,6 +12,8 @@ from webhook.core import names
 from .client import Client
 
 NETWORK = "default/rdma-net"
+LABELLED = {names.PROFILE: "shared"}
+"""Labels of a namespace in which the controller serves jobs."""
 PROFILES = """
 profiles:
   shared:
@@ -70,6 +72,10 @@ class Job:
         pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
         created: dict[str, Any] = self.api.expect("POST", self._pods, pod)
         return created
+
+    def label_namespace(self) -> None:
+        """Let the controller serve the namespace, whose pods the webhook, where it runs, has not seen."""
+        self.api.expect("PATCH", f"/api/v1/namespaces/{self.namespace}", {"metadata": {"labels": LABELLED}})
 
     def attach(self, name: str, *addresses: str, interface: str = "net1") -> None:
         """Write network-status as Multus does when the pod's sandbox has been made."""

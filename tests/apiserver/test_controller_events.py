@@ -47,6 +47,7 @@ def world(
     silent, queued, elsewhere, broken, sound = (Job(control_plane.api, namespace()) for _ in range(5))
     for job in (silent, queued, elsewhere, broken, sound):
         job.create(2)
+        job.label_namespace()
     for job in (silent, elsewhere, broken, sound):
         job.bind(job.master)
     elsewhere.attach(elsewhere.master, "10.1.0.1", interface="net2")

@@ -17,7 +17,7 @@ from webhook.kube.connection import connect
 from .audit import Audit
 from .controller import Controller, own_token
 from .controlplane import ControlPlane
-from .jobs import Job, Told
+from .jobs import LABELLED, Job, Told
 from .relay import Relay
 
 COMPACTION_SECONDS = 1
@@ -50,7 +50,7 @@ def controller(
 
 @pytest.fixture
 def job(plane: ControlPlane, request: pytest.FixtureRequest) -> Job:
-    return Job(plane.api, plane.create_namespace(request.node.name.replace("_", "-")[:63].strip("-")))
+    return Job(plane.api, plane.create_namespace(request.node.name.replace("_", "-")[:63].strip("-"), LABELLED))
 
 
 def forget(plane: ControlPlane) -> None:

@@ -10,12 +10,12 @@ from webhook.core import names
 from .client import Client
 from .conftest import NamespaceFactory
 from .controller import Controller
-from .jobs import Job, Told
+from .jobs import LABELLED, Job, Told
 
 
 @pytest.fixture
 def job(api: Client, namespace: NamespaceFactory, controller: Controller) -> Job:
-    return Job(api, namespace())
+    return Job(api, namespace(LABELLED))
 
 
 @pytest.mark.parametrize("size", [2, 64])
@@ -138,7 +138,7 @@ def test_jobs_of_one_name_in_one_namespace_in_sequence_never_meet(job: Job) -> N
 
 def test_one_namespaces_rank_zero_is_not_anothers(job: Job, namespace: NamespaceFactory) -> None:
     job.create(2)
-    evil = Job(job.api, namespace())
+    evil = Job(job.api, namespace(LABELLED))
     evil.create(1)
     evil.attach(evil.master, "10.66.6.6")
     evil.wait_until_told("10.66.6.6")

@@ -12,7 +12,7 @@ from tests.waiting import wait_until
 from .audit import Audit
 from .controller import Controller
 from .controlplane import ControlPlane
-from .jobs import Job
+from .jobs import LABELLED, Job
 from .relay import Relay
 
 LEASES = "/apis/coordination.k8s.io/v1/namespaces"
@@ -28,7 +28,7 @@ def plane(audit: Audit, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Co
 @pytest.fixture
 def space(plane: ControlPlane, request: pytest.FixtureRequest) -> str:
     """A namespace of the test's own, for its pods and its Lease."""
-    return plane.create_namespace(request.node.name.replace("_", "-")[:63].strip("-"))
+    return plane.create_namespace(request.node.name.replace("_", "-")[:63].strip("-"), LABELLED)
 
 
 @pytest.fixture

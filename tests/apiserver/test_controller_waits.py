@@ -13,7 +13,7 @@ from webhook.core import names
 from .conftest import NamespaceFactory
 from .controller import Controller
 from .controlplane import ControlPlane
-from .jobs import NETWORK, Job
+from .jobs import LABELLED, NETWORK, Job
 
 MOST_SECONDS = 60
 """30 s until a rank 0 counts as missing, and 30 s for a hundred such jobs."""
@@ -81,8 +81,8 @@ def world(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[World]:
     api = control_plane.api
-    alone, late, fails, queued, unattached, sound = (Job(api, namespace()) for _ in range(6))
-    spaces = [namespace() for _ in range(JOBS // 2)] + [namespace()] * (JOBS // 2)
+    alone, late, fails, queued, unattached, sound = (Job(api, namespace(LABELLED)) for _ in range(6))
+    spaces = [namespace(LABELLED) for _ in range(JOBS // 2)] + [namespace(LABELLED)] * (JOBS // 2)
     missing, apart = (
         [Job(api, space, f"{name}-{number}") for number, space in enumerate(spaces)] for name in ("missing", "apart")
     )

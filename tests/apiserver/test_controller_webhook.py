@@ -136,5 +136,6 @@ def serve_another(job: Job, namespace: NamespaceFactory) -> None:
     """Let the controller serve a job of another namespace: by then it has seen all that happened before."""
     other = Job(job.api, namespace())
     other.create(1)
+    other.label_namespace()
     other.attach(other.master, "10.9.9.9")
     other.wait_until_told("10.9.9.9")

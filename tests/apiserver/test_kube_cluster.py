@@ -232,7 +232,7 @@ def test_sees_what_was_deleted_in_a_time_that_is_forgotten(
 def test_lists_in_pages_and_starts_over_where_one_was_forgotten(
     plane: ControlPlane, connection: Connection, monkeypatch: pytest.MonkeyPatch, space: str
 ) -> None:
-    monkeypatch.setattr(list_watch, "PAGE_SIZE", "2")
+    monkeypatch.setattr(list_watch, "PAGE_SIZE", 2)
     reasons: list[str] = []
     seen: list[str] = []
 
@@ -255,7 +255,7 @@ def test_lists_in_pages_and_starts_over_where_one_was_forgotten(
 def test_lists_in_pages(
     plane: ControlPlane, connection: Connection, monkeypatch: pytest.MonkeyPatch, space: str
 ) -> None:
-    monkeypatch.setattr(list_watch, "PAGE_SIZE", "2")
+    monkeypatch.setattr(list_watch, "PAGE_SIZE", 2)
     watcher = Reflector(connection, NAMESPACES, read_namespace)
     watcher.start()
     wait_until(lambda: watcher.synced, "the list", 30)

@@ -119,6 +119,7 @@ READER = granted(
 )
 WRITER = granted(
     ":pods get list watch",
+    ":namespaces list watch",
     ":pods/status patch",
     ":events create patch",
     "admissionregistration.k8s.io:mutatingwebhookconfigurations=zz-fabric-injector get patch",

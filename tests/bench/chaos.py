@@ -20,7 +20,7 @@ from tests.apiserver.assets import AssetsUnavailable, assets
 from tests.apiserver.audit import Audit
 from tests.apiserver.controller import Controller
 from tests.apiserver.controlplane import ControlPlane
-from tests.apiserver.jobs import Job, Told
+from tests.apiserver.jobs import LABELLED, Job, Told
 from tests.bench.churn import Churn
 
 LEASE_NAMESPACE = "fabric-injector"
@@ -50,7 +50,7 @@ def main() -> None:
         audit = Audit(folder / "audit")
         plane = stack.enter_context(ControlPlane(folder / "plane", *audit.flags))
         for namespace in (f"chaos-{number}" for number in range(NAMESPACES)):
-            plane.create_namespace(namespace)
+            plane.create_namespace(namespace, LABELLED)
         command = [sys.executable, "-m", "webhook"]
         replicas = [
             stack.enter_context(Controller(plane, folder / f"controller-{number}", command, LEASE_NAMESPACE))

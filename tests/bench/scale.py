@@ -107,7 +107,7 @@ def main() -> None:
 
 def measure_job(plane: ControlPlane, controller: Controller, title: str, sizes: Sequence[int], rounds: int) -> None:
     """Create the jobs, move their ranks 0 in rounds, and print what it took."""
-    namespace = plane.create_namespace(f"scale-{len(sizes)}")
+    namespace = plane.create_namespace(f"scale-{len(sizes)}", {names.PROFILE: "shared"})
     jobs = {f"job{number}": size for number, size in enumerate(sizes)}
     pods = [f"{job}-{rank}" for job, size in jobs.items() for rank in range(size)]
     say(f"{title}: creating {len(pods)} pods")
@@ -150,7 +150,7 @@ def measure_job(plane: ControlPlane, controller: Controller, title: str, sizes: 
 
 def measure_memory(plane: ControlPlane, controller: Controller, count: int) -> None:
     """Print the controller's memory with that many pods watched."""
-    namespace = plane.create_namespace("scale-memory")
+    namespace = plane.create_namespace("scale-memory", {names.PROFILE: "shared"})
     present = sum(1 for _ in told(plane, ""))
     pods = [f"many{number // 64}-{number % 64}" for number in range(count - present)]
     say(f"memory: creating {len(pods)} pods")

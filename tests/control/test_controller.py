@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.fake_apiserver import PODS, FakeApiServer
+from tests.fake_apiserver import NAMESPACES, PODS, FakeApiServer
 from tests.pods import member_pod
 from tests.waiting import wait_until
 from webhook.control import controller as module
@@ -24,6 +24,7 @@ class World:
     def __init__(self, server: FakeApiServer) -> None:
         self.server = server
         self.leads = True
+        server.put(NAMESPACES, "ml", labels={names.PROFILE: "shared"})
         self.controller = Controller(Connection(Credentials("test", server.url)), self, self)
 
     def may_write(self) -> bool:
@@ -75,7 +76,7 @@ def test_begins_with_all_that_lacks_once_it_leads(world: World) -> None:
     world.put("m-a", "10.0.0.1")
     world.put("w-1")
     with running(world) as controller:
-        wait_until(lambda: controller.checks() == {"pods": ""}, "the list")
+        wait_until(lambda: controller.checks() == {"namespaces": "", "pods": ""}, "the list")
         assert world.writes() == []
         world.leads = True
         controller.lead(True)
@@ -88,7 +89,7 @@ def test_what_was_dropped_while_nobody_might_write_is_published_later(
     monkeypatch.setattr(module, "SWEEP_SECONDS", 0.05)
     world.put("m-a")
     with running(world) as controller:
-        wait_until(lambda: controller.checks() == {"pods": ""}, "the list")
+        wait_until(lambda: controller.checks() == {"namespaces": "", "pods": ""}, "the list")
         world.leads = False
         world.put("m-a", "10.0.0.1")
         wait_until(lambda: controller._jobs.units(), "the address")

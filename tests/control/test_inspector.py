@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests import pods
-from tests.fake_apiserver import NAMESPACES, PODS, FakeApiServer, status
+from tests.fake_apiserver import NAMESPACES, PODS, Exchange, FakeApiServer, status
 from webhook.control import inspector
 from webhook.control.events import PodRef
 from webhook.control.inspector import (
@@ -22,6 +22,7 @@ from webhook.control.inspector import (
 from webhook.core import names
 from webhook.core.reconcile import Fate, Jobs, Member, read_member
 from webhook.core.reconcile.complaint import about_address
+from webhook.core.reconcile.member import MOST_ENTRIES
 from webhook.core.workloads import TrainingPod, recognise
 from webhook.kube.connection import Connection
 from webhook.kube.credentials import Credentials
@@ -364,3 +365,32 @@ def test_a_namespace_that_takes_long_to_list_is_listed_the_more_rarely(
     world.add("w-2", age=300)
     assert world.after(10 / LIST_SHARE - 1) == []
     assert ("w-2", "NoSecondaryAddress") in world.after(2)
+
+
+def test_of_many_pods_with_excessive_metadata_one_owner_is_told(world: World) -> None:
+    many = {f"k{number}": "" for number in range(MOST_ENTRIES)}
+    for number in range(50):
+        world.add(f"w-{number}", annotations=many)
+    world.add("w-other", namespace="other", annotations=many)
+    told = world.after(0)
+    assert sorted(told) == sorted({(name, "ExcessiveMetadata") for name, _ in told})
+    assert len(told) == 2, "one of each namespace"
+    assert world.after(300) == []
+    assert len(world.after(301)) == 2, "and again ten minutes later"
+
+
+def test_a_namespace_that_cannot_be_listed_in_time_is_left_for_the_others(world: World) -> None:
+    """Its pods come one by one, slowly; what was read until then counts, and nothing is taken for missing."""
+    for number in range(8):
+        world.add(f"w-{number}", status=ADDRESS)
+    page = {"metadata": {"resourceVersion": "1", "continue": "more"}, "items": []}
+
+    def slow(exchange: Exchange) -> None:
+        world.seconds += 15
+        exchange.answer(200, page)
+
+    world.after(0)
+    world.server.misbehave("get", IN_ML, *[slow] * 9)
+    world.after(40)
+    assert world.lists() == 2
+    assert set(world.decided.get("ml/j-1", {}).values()) <= {Fate()}

@@ -1,11 +1,12 @@
 """What becomes of a write, and when it is tried again: the publisher against an API server that refuses in every way."""
 
 import json
+import socket
 import threading
 
 import pytest
 
-from tests.fake_apiserver import Exchange, FakeApiServer, status
+from tests.fake_apiserver import Behaviour, Exchange, FakeApiServer, status
 from tests.waiting import wait_until
 from webhook.control.publisher import MOST_BACKOFF_SECONDS, Publisher, Result
 from webhook.control.queue import FairQueue
@@ -15,6 +16,7 @@ from webhook.kube.connection import Connection
 from webhook.kube.credentials import Credentials
 
 UNIT = Unit("ml", "j-1", "fluid-0")
+OTHER = Unit("other", "j-1", "w")
 PATH = "/api/v1/namespaces/ml/pods/fluid-0/status"
 
 
@@ -28,7 +30,7 @@ class World:
         self.lacking: dict[Unit, Publication] = {}
         self.written: list[Publication] = []
         self.results: list[tuple[Result, float]] = []
-        self.queue = FairQueue(lambda: self.now)
+        self.queue = FairQueue(lambda: self.now, lambda _least, most: most)
         self.publisher = Publisher(
             Connection(Credentials("test", url)),
             self.queue,
@@ -49,8 +51,8 @@ class World:
         """Carry out one unit, as a thread does."""
         taken = self.queue.get()
         assert taken is not None
-        self.publisher.publish(*taken)
-        self.queue.done(taken[0])
+        failed = self.publisher.publish(*taken)
+        self.queue.done(taken[0], failed=failed)
 
     @property
     def waits_seconds(self) -> float:
@@ -166,15 +168,57 @@ def test_a_refusal_that_only_mentions_a_uid_is_no_other_pod(
     assert caplog.text.count("pod ml/fluid-0: address not published") == 1, "told once, not at each try"
 
 
-def test_no_server_holds_all_for_a_moment_and_loses_nothing(world: World, server: FakeApiServer) -> None:
-    def cut(exchange: Exchange) -> None:
-        exchange.cut()
-
-    server.misbehave("PATCH", PATH, cut)
+def test_no_server_holds_all_for_a_moment_and_loses_nothing() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    world = World(f"http://127.0.0.1:{port}")
     world.turn()
     assert [result for result, _ in world.results] == [Result.FAILED]
-    world.add(Unit("other", "j-1", "w"))
+    world.add(OTHER)
     assert world.waits_seconds == 0.5
+    world.now += 0.5
+    assert world.queue.get() == (OTHER, 100.0)
+
+
+@pytest.mark.parametrize("behaviour", [lambda exchange: exchange.cut(), status(500, "no"), status(504, "timeout")])
+def test_a_write_without_an_answer_holds_its_namespace_and_no_other(
+    server: FakeApiServer, world: World, behaviour: Behaviour
+) -> None:
+    server.misbehave("PATCH", PATH, behaviour)
+    world.turn()
+    assert [result for result, _ in world.results] == [Result.FAILED]
+    world.add(Unit("ml", "j-2", "good"))
+    assert world.waits_seconds > 0
+    world.add(OTHER)
+    assert world.queue.get() == (OTHER, 100.0)
+
+
+def test_writes_that_hang_in_two_namespaces_hold_up_no_other(server: FakeApiServer, world: World) -> None:
+    """Every one of the bad pods' writes hangs; those of another namespace are all told meanwhile."""
+    released = threading.Event()
+
+    def hang(exchange: Exchange) -> None:
+        released.wait(30)
+        exchange.cut()
+
+    bad = [Unit(f"bad-{number % 2}", f"j-{number}", f"p-{number}") for number in range(40)]
+    good = [Unit("good", "j", f"p-{number}") for number in range(200)]
+    for unit in bad:
+        server.misbehave("PATCH", f"/api/v1/namespaces/{unit.namespace}/pods/{unit.name}/status", hang)
+    for unit in good:
+        path = f"/api/v1/namespaces/good/pods/{unit.name}/status"
+        server.misbehave("PATCH", path, lambda exchange: exchange.answer(200, {"metadata": {}}))
+    world.lacking = {}
+    for unit in (*bad, *good):
+        world.add(unit)
+    world.publisher.start()
+    try:
+        wait_until(lambda: sum(one.namespace == "good" for one in world.written) == 200, "the good pods", 20)
+        assert not released.is_set()
+        assert 2 <= len([one for one in server.asked("PATCH") if "/bad-" in one.path]) <= 4
+    finally:
+        released.set()
+        world.publisher.stop()
 
 
 def test_threads_outlive_failures_that_nobody_thought_of(server: FakeApiServer, world: World) -> None:

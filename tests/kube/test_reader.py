@@ -8,9 +8,11 @@ import pytest
 
 from tests.fake_apiserver import NETWORKS, NOT_INSTALLED, Behaviour, Exchange, FakeApiServer, hang, status, text
 from webhook.core.model import Object
-from webhook.kube import catalogue
+from webhook.kube import catalogue, page_size
+from webhook.kube.answer import AnswerTooLong
 from webhook.kube.connection import Connection, RequestFailed
 from webhook.kube.credentials import Credentials
+from webhook.kube.page_size import MOST_PAGE_BYTES
 from webhook.kube.reader import Page, Reader, whole
 
 PATH = "/api/v1/namespaces/ml/pods"
@@ -63,6 +65,53 @@ def test_begins_anew_in_one_piece_that_is_bounded_too_where_a_page_expired(
         ("t1", "2"),
         (None, "6"),
     ]
+
+
+def heavy(server: FakeApiServer, count: int, size: int) -> None:
+    for number in range(count):
+        server.put(catalogue.PODS.path, f"p{number}", "ml", annotations={"filler": "x" * size})
+
+
+def limits(server: FakeApiServer) -> list[int]:
+    return [int(each.query["limit"]) for each in server.requests]
+
+
+def test_asks_for_fewer_objects_where_a_page_weighs_too_much_and_for_more_where_they_are_light(
+    server: FakeApiServer, reader: Reader
+) -> None:
+    heavy(server, 40, MOST_PAGE_BYTES // 10)
+    found = pages(reader, size=64)
+    assert [each for one in found for each in one.objects] == [f"p{number}" for number in range(40)]
+    assert [one.more for one in found] == [True] * (len(found) - 1) + [False]
+    assert limits(server)[:4] == [64, 16, 4, 4], "each page that was too long is asked for anew"
+    assert max(limits(server)[3:]) < 10
+    server.requests.clear()
+    for number in range(40):
+        server.put(catalogue.PODS.path, f"p{number}", "ml")
+    assert sum(len(one.objects) for one in pages(reader, size=64)) == 40
+    assert limits(server) == [64]
+
+
+def test_an_object_that_outweighs_a_page_is_read_alone(server: FakeApiServer, reader: Reader) -> None:
+    heavy(server, 2, 2 * MOST_PAGE_BYTES)
+    assert [one.objects for one in pages(reader, size=2)] == [["p0"], ["p1"]]
+    assert limits(server) == [2, 1, 1]
+
+
+def test_smaller_pages_count_as_parts_of_a_page(server: FakeApiServer, reader: Reader) -> None:
+    heavy(server, 40, MOST_PAGE_BYTES // 4)
+    found = pages(reader, size=16, most=2)
+    assert sum(len(one.objects) for one in found) in range(32, 36)
+    assert found[-1].more
+
+
+def test_gives_up_an_answer_that_is_longer_than_any_object(
+    server: FakeApiServer, reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page_size, "MOST_BYTES", 100_000)
+    heavy(server, 1, 200_000)
+    with pytest.raises(AnswerTooLong, match=f"GET {PATH}: the answer is longer than 100000 bytes"):
+        pages(reader, size=1)
 
 
 @pytest.mark.parametrize("most", [1, 3])

@@ -24,10 +24,12 @@ from tests.fake_apiserver import (
 )
 from tests.waiting import wait_until
 from webhook.core.model import Object
+from webhook.kube import answer
 from webhook.kube.catalogue import PODS as POD_RESOURCE
 from webhook.kube.connection import Connection
 from webhook.kube.credentials import Credentials
 from webhook.kube.list_watch import Restart
+from webhook.kube.page_size import MOST_PAGE_BYTES
 from webhook.kube.reflector import Reflector
 from webhook.kube.resource import Resource, key_text
 
@@ -117,6 +119,29 @@ def test_lists_in_one_piece_where_a_page_has_expired(server: FakeApiServer) -> N
         assert len(watcher.items) == 700
         assert [request.query.get("limit") for request in server.asked("list")] == ["500", "500", None]
         assert watcher.restarts == [Restart.EXPIRED]
+
+
+def test_begins_anew_in_pages_where_one_piece_weighs_too_much(server: FakeApiServer) -> None:
+    for number in range(20):
+        server.put(NAMESPACES, f"n{number}", annotations={"filler": "x" * (MOST_PAGE_BYTES // 8)})
+    server.misbehave("list", NAMESPACES, status(410, "expired"))
+    with watching(server) as watcher:
+        wait_until(lambda: watcher.reflector.synced, "the list")
+        assert len(watcher.items) == 20
+        limits = [request.query.get("limit") for request in server.asked("list")]
+        assert limits[:4] == ["500", None, "500", "125"]
+
+
+def test_follows_an_object_of_megabytes_and_gives_a_line_up_that_no_object_can_have(
+    server: FakeApiServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with watching(server) as watcher:
+        wait_until(lambda: server.asked("watch"), "the watch")
+        server.put(NAMESPACES, "big", annotations={"filler": "x" * 3_000_000}, labels={"n": "1"})
+        wait_until(lambda: watcher.items == {"big": {"n": "1"}}, "the object")
+        monkeypatch.setattr(answer, "MOST_BYTES", 1_000_000)
+        server.put(NAMESPACES, "big", annotations={"filler": "x" * 3_000_000}, labels={"n": "2"})
+        wait_until(lambda: watcher.restarts == [Restart.INVALID], "the end of the watch")
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,12 @@ from webhook.http.listener import ListenAddress
     help="Service that the certificate is for, beside those that the configuration names.",
 )
 @webhook_configuration_option
+@option(
+    "--pod-opt-in",
+    is_flag=True,
+    help="Also serve pods that carry label fabric-injector.io/profile themselves in namespaces that do not: component pod-opt-in is "
+    "installed. Without it, pods of unlabelled namespaces are left alone, whatever they carry.",
+)
 @listen_option(
     "--metrics-listen",
     "0.0.0.0:8080",
@@ -48,13 +54,14 @@ def command(
     certificates: str,
     service: str,
     webhook_configuration: str,
+    pod_opt_in: bool,
     metrics_listen: ListenAddress,
 ) -> None:
     """Publish each job's rank-0 address on its pods, and keep the webhook's certificates, until SIGTERM.
 
-    Watches the pods that the webhook injected, reads the addresses that Multus wrote, and writes them as annotations. Run two:
-    one holds the Lease and writes, the other takes over. Exit status 0 after SIGTERM, 1 where the Lease was lost (start again),
-    2 where something that was given here cannot be used.
+    Watches the pods that the webhook injected, in namespaces that carry label fabric-injector.io/profile, reads the addresses that
+    Multus wrote, and writes them as annotations. Run two: one holds the Lease and writes, the other takes over. Exit status 0 after
+    SIGTERM, 1 where the Lease was lost (start again), 2 where something that was given here cannot be used.
 
     \b
     Examples:
@@ -68,7 +75,9 @@ def command(
         _report_faults(profiles)
     try:
         kept = run(
-            ControllerSettings(metrics_listen, namespace, certificates == "self", service, webhook_configuration)
+            ControllerSettings(
+                metrics_listen, namespace, certificates == "self", service, webhook_configuration, pod_opt_in
+            )
         )
     except InputError as error:
         raise Failure(str(error)) from None

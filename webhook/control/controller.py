@@ -1,4 +1,4 @@
-"""Watch the pods of jobs, and publish on them the addresses that Multus writes into annotation network-status."""
+"""Watch the pods of jobs in labelled namespaces, and publish on them the addresses that Multus writes into network-status."""
 
 from __future__ import annotations
 
@@ -7,20 +7,23 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 from webhook.control.inspector import EventSink, Inspector
 from webhook.control.publisher import THREADS, Publisher, Result
 from webhook.control.queue import FairQueue
+from webhook.control.scope import Scope
 from webhook.core import names
+from webhook.core.model import Object
 from webhook.core.reconcile import Fate, Jobs, Member, Publication, Suspect, Unit, read_member
-from webhook.kube.catalogue import PODS, UNFINISHED
+from webhook.kube.catalogue import NAMESPACES, PODS, UNFINISHED
 from webhook.kube.connection import Connection
 from webhook.kube.reflector import Reflector
-from webhook.kube.resource import Key
+from webhook.kube.resource import Key, object_key
 
 log = logging.getLogger(__name__)
 
+LABELLED = NAMESPACES.select(labels=names.PROFILE)
 MEMBERS = PODS.metadata.select(labels=names.JOB, fields=UNFINISHED)
 STALE_SECONDS = 420.0
 """How long the API server may stay silent: a watch asks for six minutes at most."""
@@ -35,7 +38,11 @@ class Leadership(Protocol):
 
 
 class Controller:
-    """Watch, publish, inspect. Every replica watches; only the one that may write does."""
+    """Watch, publish, inspect. Every replica watches; only the one that may write does.
+
+    *pod_opt_in*: pods that carry the profile's label themselves count wherever they are. What is known of a pod stays known when its
+    namespace loses the label: the webhook was called for it. Who starts later cannot know, and leaves it alone.
+    """
 
     def __init__(
         self,
@@ -45,19 +52,30 @@ class Controller:
         *,
         on_result: Callable[[Result, float], None] = lambda _result, _seconds: None,
         on_restart: Callable[[str, str], None] = lambda _resource, _reason: None,
+        pod_opt_in: bool = False,
         threads: int = THREADS,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._scope = Scope(pod_opt_in=pod_opt_in)
         self._lock = threading.Lock()
         self._jobs = Jobs()
         self._leadership = leadership
         self._monotonic = monotonic
         self._stopped = threading.Event()
         self._queue = FairQueue(monotonic)
+        self._begun = False
+        self._namespaces = Reflector(
+            connection,
+            LABELLED,
+            lambda namespace: names.PROFILE in (namespace["metadata"].get("labels") or {}) or None,
+            on_change=self._namespace_changed,
+            on_listed=self._begin,
+            on_restart=on_restart,
+        )
         self._pods = Reflector(
             connection,
             MEMBERS,
-            read_member,
+            self._read,
             on_change=self._changed,
             on_listed=self._publish_all,
             on_restart=on_restart,
@@ -77,8 +95,8 @@ class Controller:
         )
 
     def start(self) -> None:
-        """Start the threads."""
-        self._pods.start()
+        """Start the threads; pods are listed once it is known which namespaces are labelled."""
+        self._namespaces.start()
         self._publisher.start()
         for name, target in (("inspect", lambda: self._inspector.run(self._stopped)), ("sweep", self._sweep)):
             threading.Thread(target=target, name=name, daemon=True).start()
@@ -87,6 +105,7 @@ class Controller:
         """End the threads, once the writes under way have ended."""
         self._stopped.set()
         self._publisher.stop()
+        self._namespaces.stop()
         self._pods.stop()
 
     def lead(self, leads: bool) -> None:
@@ -97,24 +116,53 @@ class Controller:
         log.info("leading: %d pods lack an address", self._publish_all())
 
     def checks(self) -> Mapping[str, str]:
-        """Return why the watch of pods cannot be trusted; an empty text if it can."""
-        problem = f" ({self._pods.problem})" if self._pods.problem else ""
-        silent = self._monotonic() - self._pods.last_contact
-        if not self._pods.synced:
-            return {"pods": f"not listed yet{problem}"}
-        stale = f"no contact with the API server for {silent:.0f} s{problem}"
-        return {"pods": stale if silent > STALE_SECONDS else ""}
+        """Return for each watch why it cannot be trusted; an empty text if it can."""
+        return {"namespaces": self._problem(self._namespaces), "pods": self._problem(self._pods)}
 
     def pods_waiting(self) -> int:
         """Count the live members that still wait for an address."""
         with self._lock:
             return sum(member.waits for member in self._jobs.members())
 
+    def pods_excessive(self) -> int:
+        """Count the live members that are not written to, having thousands of annotations, labels, finalizers or owners."""
+        with self._lock:
+            return sum(member.is_excessive for member in self._jobs.members())
+
+    def namespaces_passed_over(self) -> int:
+        """Count the namespaces without the label in which pods carry the job label."""
+        return self._scope.namespaces_passed_over()
+
     def oldest_wait_seconds(self) -> float:
         """Return the age of the oldest live member that still waits; 0 where none does."""
         with self._lock:
             oldest = min((one.created for one in self._jobs.members() if one.waits and one.created), default="")
         return max(0.0, (datetime.now(UTC) - datetime.fromisoformat(oldest)).total_seconds()) if oldest else 0.0
+
+    def _problem(self, watch: Reflector[Any]) -> str:
+        problem = f" ({watch.problem})" if watch.problem else ""
+        if not watch.synced:
+            return f"not listed yet{problem}"
+        silent = self._monotonic() - watch.last_contact
+        return f"no contact with the API server for {silent:.0f} s{problem}" if silent > STALE_SECONDS else ""
+
+    def _begin(self) -> None:
+        if not self._begun and not self._stopped.is_set():
+            self._begun = True
+            self._pods.start()
+
+    def _namespace_changed(self, namespace: Key, labelled: bool | None) -> None:
+        if self._scope.set_labelled(namespace[1], bool(labelled)):
+            self._pods.refresh(
+                namespace[1]
+            )  # the watch of pods was ahead of that of namespaces, or the label came later
+
+    def _read(self, pod: Object) -> Member | None:
+        if not self._scope.counts(pod["metadata"]):
+            known = self._pods.items.get(object_key(pod))
+            if known is None or known.uid != pod["metadata"].get("uid"):
+                return None
+        return read_member(pod)
 
     def _changed(self, pod: Key, member: Member | None) -> None:
         with self._lock:

@@ -13,7 +13,14 @@ from webhook.control.events import PodRef
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.core.reconcile import Fate, Member, Suspect
-from webhook.core.reconcile.complaint import BOUND_SECONDS, Complaint, about_address, about_status, sibling_selector
+from webhook.core.reconcile.complaint import (
+    BOUND_SECONDS,
+    EXCESSIVE,
+    Complaint,
+    about_address,
+    about_status,
+    sibling_selector,
+)
 from webhook.core.reconcile.rank_zero import Survey
 from webhook.core.workloads.endpoint import first_label
 from webhook.kube.catalogue import PODS, UNFINISHED
@@ -38,6 +45,8 @@ LIST_SHARE = 0.05
 MOST_PAGES = 100
 """Pages of one list: a namespace with more pods is not listed again for a while, but asked for each job by itself."""
 MOST_SIBLING_PAGES = 10
+LIST_SECONDS = 20.0
+"""How long one list may take, whatever its pods weigh, before it counts as too long: the others wait meanwhile."""
 LIVE_PODS = PODS.select(fields=UNFINISHED)
 
 
@@ -191,8 +200,10 @@ class Inspector:
             outcome = about_address(member, survey.placement(member))
         again = BOUND_SECONDS
         if isinstance(outcome, Complaint):
-            self._recorder.record(PodRef(member.namespace, member.name, member.uid), *outcome)
             again = AGAIN_SECONDS
+            if outcome.reason != EXCESSIVE or ("", EXCESSIVE) not in told:  # one owner of the namespace is enough
+                told.add(("", outcome.reason))
+                self._recorder.record(PodRef(member.namespace, member.name, member.uid), *outcome)
         elif outcome is not None:
             again = outcome
         if survey is not None and member.waits:
@@ -251,10 +262,12 @@ class Inspector:
     def _show(self, resource: Resource, namespace: str, add: Callable[[Object], None], most: int) -> bool:
         """Pass on the first *most* pages of pods; return whether there are more. Raises RequestFailed."""
         self._asked += 1
-        more = False
+        began, more = self._monotonic(), False
         for page in self._reader.pages(resource, add, namespace, most=most, size=PAGE_SIZE):
             more = page.more
             self._asked += more
+            if self._monotonic() - began > LIST_SECONDS:
+                break
         return more
 
 

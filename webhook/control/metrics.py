@@ -25,6 +25,14 @@ class ControllerMetrics(Metrics):
         )
         self._waiting = self.gauge("fabric_injector_pods_waiting", "Live pods that still wait for an address.")
         self._oldest = self.gauge("fabric_injector_oldest_wait_seconds", "Age of the oldest pod that still waits.")
+        self._excessive = self.gauge(
+            "fabric_injector_pods_excessive",
+            "Live pods that are not written to: more than 1,000 annotations, labels, finalizers or owners.",
+        )
+        self._passed_over = self.gauge(
+            "fabric_injector_namespaces_passed_over",
+            "Namespaces without the profile's label in which pods carry the job label: nothing is done there.",
+        )
         self._leader = self.gauge("fabric_injector_leader", "1 on the replica that holds the Lease, else 0.")
         self._certificate_writes = self.counter(
             "fabric_injector_certificate_writes",
@@ -49,6 +57,11 @@ class ControllerMetrics(Metrics):
         """Export how many pods wait, and the oldest one's age; both functions are called at each scrape."""
         self._waiting.set_function(count)
         self._oldest.set_function(oldest_seconds)
+
+    def left_alone(self, excessive: Callable[[], float], namespaces: Callable[[], float]) -> None:
+        """Export how many pods are not written to, and in how many namespaces none is; both functions are called at each scrape."""
+        self._excessive.set_function(excessive)
+        self._passed_over.set_function(namespaces)
 
     def certificate_written(self, what: str, result: str) -> None:
         """Count a write of ``secret`` or ``configuration``: ``success``, ``conflict`` or ``error``."""

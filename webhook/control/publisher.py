@@ -16,13 +16,14 @@ from webhook.kube.connection import Connection, RequestFailed, Response
 
 log = logging.getLogger(__name__)
 
-THREADS = 8
+THREADS = 10
+"""More than one namespace may use, see `shares`."""
 PATCH_SECONDS = 4.0
 """Timeout of one request: it has ended before another leader may write."""
 LEAST_BACKOFF_SECONDS = 0.25
 MOST_BACKOFF_SECONDS = 15.0
 UNREACHABLE_PAUSE_SECONDS = 0.5
-"""Pause of all requests where one found no API server."""
+"""Pause of all requests where one got no connection. One that timed out says nothing of other pods: its namespace rests."""
 MOST_RETRY_AFTER_SECONDS = 30.0
 _HEADERS = {
     "Content-Type": "application/merge-patch+json",
@@ -86,21 +87,26 @@ class Publisher:
     def _run(self) -> None:
         while (taken := self._queue.get()) is not None:
             unit, since = taken
+            begun, failed = self._monotonic(), None
             try:
-                self.publish(unit, since)
+                failed = self.publish(unit, since)
             except Exception:  # this thread must go on: without it fewer publish, in the end none
                 log.exception("pod %s/%s: publishing failed unexpectedly", unit.namespace, unit.name)
                 self._again(unit, since)
             finally:
-                self._queue.done(unit)
+                self._queue.done(unit, seconds=self._monotonic() - begun, failed=failed)
 
-    def publish(self, unit: Unit, since: float) -> None:
-        """Write what one pod lacks; put it back into the queue where that fails."""
+    def publish(self, unit: Unit, since: float) -> bool | None:
+        """Write what one pod lacks, and put it back into the queue where that fails.
+
+        Returns whether the API server failed to answer for this pod; None where that says nothing of its namespace's others: nothing
+        was sent, no connection was to be had, or the write was refused at once.
+        """
         wanted = self._lacks(unit)
         if wanted is None or not self._may_write():
             self._failures.pop(unit, None)
-            return
-        result = self._send(unit, wanted)
+            return None
+        result, failed = self._send(unit, wanted)
         if result in (Result.PUBLISHED, Result.GONE):
             self._failures.pop(unit, None)
         elif result is Result.THROTTLED:
@@ -110,8 +116,9 @@ class Publisher:
         if result is Result.PUBLISHED:
             self._wrote(wanted)
         self._on_result(result, self._monotonic() - since)
+        return failed
 
-    def _send(self, unit: Unit, wanted: Publication) -> Result:
+    def _send(self, unit: Unit, wanted: Publication) -> tuple[Result, bool | None]:
         path = f"{PODS.object_path((wanted.namespace, wanted.name))}/status"
         body = {"metadata": {"uid": wanted.uid, "annotations": dict(wanted.annotations)}}
         try:
@@ -119,17 +126,17 @@ class Publisher:
         except RequestFailed as error:
             if error.status == 429:
                 self._queue.pause(min(error.retry_after_seconds or 1.0, MOST_RETRY_AFTER_SECONDS))
-                return Result.THROTTLED
-            if not error.status:
+                return Result.THROTTLED, None
+            if error.is_unconnected:
                 self._queue.pause(UNREACHABLE_PAUSE_SECONDS)
             self._complain(unit, str(error))
-            return Result.FAILED
+            return Result.FAILED, None if error.is_unconnected else True
         if response.status == 200:
-            return Result.PUBLISHED
+            return Result.PUBLISHED, False
         if response.status == 404 or _is_another_pod(response):
-            return Result.GONE
+            return Result.GONE, False
         self._complain(unit, response.problem)
-        return Result.FAILED if response.status == 409 else Result.REFUSED
+        return (Result.FAILED if response.status == 409 else Result.REFUSED), None
 
     def _again(self, unit: Unit, since: float) -> None:
         failures = self._failures[unit] = self._failures.get(unit, 0) + 1

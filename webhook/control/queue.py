@@ -1,13 +1,15 @@
-"""Hand out work fairly: namespaces take turns, and within each its jobs do, so that none starves another."""
+"""Hand out work fairly: namespaces take turns, each within its share, and within each its jobs do, so that none starves another."""
 
 from __future__ import annotations
 
 import heapq
+import random
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 
+from webhook.control.shares import Shares
 from webhook.core.reconcile import Unit
 
 
@@ -17,8 +19,13 @@ class FairQueue:
     A unit that is added while it is being worked on is handed out again once ``done`` is called: two threads never work on one pod.
     """
 
-    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        monotonic: Callable[[], float] = time.monotonic,
+        uniform: Callable[[float, float], float] = random.uniform,
+    ) -> None:
         self._monotonic = monotonic
+        self._shares = Shares(uniform)
         self._changed = threading.Condition()
         self._namespaces: OrderedDict[str, OrderedDict[str, OrderedDict[str, float]]] = OrderedDict()
         self._working: dict[Unit, float | None] = {}
@@ -58,18 +65,20 @@ class FairQueue:
             while not self._stopped:
                 now = self._monotonic()
                 self._put_due(now)
-                if self._length and now >= self._not_before:
-                    return self._take()
+                namespace, _ = self._next_namespace(now)
+                if namespace is not None and now >= self._not_before:
+                    return self._take(namespace, now)
                 self._changed.wait(self._seconds_to_wait(now))
             return None
 
-    def done(self, unit: Unit) -> None:
-        """Mark a unit as no longer worked on."""
+    def done(self, unit: Unit, *, seconds: float = 0.0, failed: bool | None = None) -> None:
+        """Mark a unit as no longer worked on. *seconds*: how long the write took; *failed*: None where nothing was written."""
         with self._changed:
             again = self._working.pop(unit, None)
             if again is not None:
                 self._put(unit, again)
-                self._changed.notify()
+            self._shares.end(unit.namespace, self._monotonic(), seconds=seconds, failed=failed)
+            self._changed.notify()  # the namespace, or another one, may have a request now
 
     def clear(self) -> None:
         """Drop everything that waits."""
@@ -85,11 +94,23 @@ class FairQueue:
             self._stopped = True
             self._changed.notify_all()
 
+    def _next_namespace(self, now: float) -> tuple[str | None, float]:
+        """Return the namespace whose turn it is, None where each has its share or rests; then for how long the first one rests."""
+        least = float("inf")
+        for namespace in self._namespaces:
+            rest_seconds = self._shares.rest_seconds(namespace, now)
+            if not rest_seconds:
+                return namespace, 0.0
+            least = min(least, rest_seconds)
+        return None, least
+
     def _seconds_to_wait(self, now: float) -> float | None:
-        times = [self._not_before] if self._length else []
-        if self._later:
-            times.append(self._later[0][0])
-        return max(0.0, min(times) - now) if times else None
+        """Return when there may be something to hand out; None where only another call can bring that about."""
+        _, rest_seconds = self._next_namespace(now)
+        pause = max(self._not_before - now, rest_seconds) if self._length else float("inf")
+        later = self._later[0][0] - now if self._later else float("inf")
+        seconds = max(0.0, min(pause, later))
+        return None if seconds == float("inf") else seconds
 
     def _put_due(self, now: float) -> None:
         """Queue what is due to be tried again; entries of units that were since added, or given a later time, are void."""
@@ -114,8 +135,8 @@ class FairQueue:
             names[unit.name] = since
             self._length += 1
 
-    def _take(self) -> tuple[Unit, float]:
-        namespace, jobs = next(iter(self._namespaces.items()))
+    def _take(self, namespace: str, now: float) -> tuple[Unit, float]:
+        jobs = self._namespaces[namespace]
         job, names = next(iter(jobs.items()))
         name, since = names.popitem(last=False)
         if names:
@@ -129,4 +150,5 @@ class FairQueue:
         self._length -= 1
         unit = Unit(namespace, job, name)
         self._working[unit] = None
+        self._shares.begin(namespace, now)
         return unit, since

@@ -41,7 +41,7 @@ class ControllerSettings:
     """Hold the settings of ``fabric-injector control``.
 
     *namespace* holds the Lease and the certificates, empty for the service account's own. *certificates*: keep those of *service*,
-    and publish their CA in *webhook_configuration*.
+    and publish their CA in *webhook_configuration*. *pod_opt_in*: see Controller.
     """
 
     metrics_listen: ListenAddress
@@ -49,6 +49,7 @@ class ControllerSettings:
     certificates: bool = True
     service: str = names.SERVICE
     webhook_configuration: str = names.WEBHOOK_CONFIGURATION
+    pod_opt_in: bool = False
 
 
 class _Part(Protocol):
@@ -105,10 +106,16 @@ async def _run(
 
     leader = Leader(connection, namespace, LEASE, me, on_change=changed)
     controller = Controller(
-        connection, recorder, leader, on_result=metrics.published, on_restart=metrics.watch_restarted
+        connection,
+        recorder,
+        leader,
+        on_result=metrics.published,
+        on_restart=metrics.watch_restarted,
+        pod_opt_in=settings.pod_opt_in,
     )
     metrics.leads(leader.may_write)
     metrics.waiting(controller.pods_waiting, controller.oldest_wait_seconds)
+    metrics.left_alone(controller.pods_excessive, controller.namespaces_passed_over)
     pool = WorkerPool("health", waiting=32)
     health = Bridge(make_health_app(controller.checks, metrics.registry), pool, Limits(body_bytes=0))
     listener = Listener(sock, health, connections=100)

@@ -2,35 +2,48 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+import orjson
 import urllib3
-from urllib3.exceptions import HTTPError
+from urllib3.exceptions import HTTPError, NewConnectionError
 
 from webhook.core.errors import Unavailable
 from webhook.core.model import Object
 
 PIECE = 65536
 """How much is read at a time, and at most of the text of a failure."""
+MOST_BYTES = 1 << 25
+"""Longest answer, and longest line of a stream, that is read. The API server stores objects of 1.5 MB, as JSON up to six times as long:
+``<`` becomes six characters."""
 _WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
 
 
 class RequestFailed(Unavailable):
-    """Say that the API server gave no usable answer: *status* 0 if none at all, *retry_after_seconds* 0 if not named."""
+    """Say that the API server gave no usable answer: *status* 0 if none at all, *retry_after_seconds* 0 if not named.
 
-    def __init__(self, message: str, status: int = 0, retry_after_seconds: float = 0.0) -> None:
+    *is_unconnected*: there was no connection to send the request on, so that no other request would have fared better.
+    """
+
+    def __init__(
+        self, message: str, status: int = 0, retry_after_seconds: float = 0.0, *, is_unconnected: bool = False
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.retry_after_seconds = retry_after_seconds
+        self.is_unconnected = is_unconnected
 
     @property
     def is_refusal(self) -> bool:
         """Tell whether the API server understood and said no; anything else may be answered at another time."""
         return 400 <= self.status < 500 and self.status != 429
+
+
+class AnswerTooLong(RequestFailed):
+    """Say that an answer was given up after more bytes than were asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +58,19 @@ class Response:
     def json(self, *, managed_fields: bool = False) -> Object:
         """Decode the body, but for managedFields, half of many objects; raise RequestFailed where it is not a JSON object.
 
-        They are dropped while the text is decoded, so that a page of 500 objects never holds them all. *managed_fields* keeps them.
+        *managed_fields* keeps those of the object, or of the objects of a list.
         """
         try:
-            value = json.loads(self.body, object_hook=None if managed_fields else _without_managed_fields)
-        except (ValueError, RecursionError):
+            value = orjson.loads(self.body)
+        except ValueError:
             value = None
         if not isinstance(value, dict):
             raise RequestFailed(f"{self.request} answered {self.status} with no JSON object", self.status)
+        if not managed_fields:
+            items = value.get("items")
+            for each in (value, *(items if isinstance(items, list) else ())):
+                if isinstance(each, dict) and isinstance(metadata := each.get("metadata"), dict):
+                    metadata.pop("managedFields", None)
         return value
 
     @property
@@ -74,12 +92,24 @@ class Stream:
         self._response = response
 
     def lines(self) -> Iterator[bytes]:
-        """Give each whole line; a last one without an end is dropped. Raise RequestFailed where the connection breaks."""
-        rest = b""
+        """Give each whole line; a last one without an end is dropped.
+
+        Raise RequestFailed where the connection breaks, AnswerTooLong for a line of more than MOST_BYTES.
+        """
+        begun: list[bytes] = []
+        size = 0
         with translated(self._request):
             while piece := self._response.read1(PIECE):
-                *whole, rest = (rest + piece).split(b"\n")
-                yield from whole
+                *ended, rest = piece.split(b"\n")
+                if ended:
+                    ended[0] = b"".join((*begun, ended[0]))
+                    begun, size = [], 0
+                    while ended:  # none is held on to while the next one is waited for
+                        yield ended.pop(0)
+                begun.append(rest)
+                size += len(rest)
+                if size > MOST_BYTES:
+                    raise AnswerTooLong(f"{self._request}: a line is longer than {MOST_BYTES} bytes", 200)
 
     def shut(self) -> None:
         """End a read that waits in another thread."""
@@ -95,12 +125,9 @@ def translated(request: str) -> Iterator[None]:
     try:
         yield
     except HTTPError as error:
-        raise RequestFailed(f"{request}: {_reason(error)}") from error
-
-
-def _without_managed_fields(value: Object) -> Object:
-    value.pop("managedFields", None)
-    return value
+        raise RequestFailed(
+            f"{request}: {_reason(error)}", is_unconnected=isinstance(error, NewConnectionError)
+        ) from error
 
 
 def _reason(error: HTTPError) -> str:
@@ -113,9 +140,9 @@ def _reason(error: HTTPError) -> str:
 def status_message(body: bytes) -> str:
     """Give the message of a Status object, else the start of the text."""
     try:
-        value = json.loads(body)
+        value = orjson.loads(body)
         text = str(value["message"])
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError):
         text = body.decode(errors="replace")
     return " ".join(text.split())[:500] or "(no text)"
 

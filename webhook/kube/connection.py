@@ -16,7 +16,17 @@ from urllib3.exceptions import ProtocolError
 
 from webhook import __version__
 from webhook.core.model import Object
-from webhook.kube.answer import PIECE, RequestFailed, Response, Stream, retry_after, status_message, translated
+from webhook.kube.answer import (
+    MOST_BYTES,
+    PIECE,
+    AnswerTooLong,
+    RequestFailed,
+    Response,
+    Stream,
+    retry_after,
+    status_message,
+    translated,
+)
 from webhook.kube.credentials import Credentials, find_credentials
 from webhook.kube.pool import Pool
 
@@ -47,8 +57,9 @@ class Connection:
         body: Object | list[Any] | None = None,
         headers: Mapping[str, str] | None = None,
         timeout: float = 10.0,
+        most_bytes: int = MOST_BYTES,
     ) -> Response:
-        """Send one request and read the whole answer within *timeout* seconds.
+        """Send one request and read the whole answer within *timeout* seconds; raise AnswerTooLong after *most_bytes*.
 
         *body* is sent as JSON; a PATCH names its Content-Type in *headers*. Raises RequestFailed (an Unavailable) for
         429, 5xx and where there is no answer; every other status is an answer.
@@ -56,10 +67,14 @@ class Connection:
         deadline = self._monotonic() + timeout
         limits = urllib3.Timeout(connect=min(CONNECT_SECONDS, timeout), read=timeout, total=timeout)
         with self._sent(method, path, query, body, headers, limits) as (name, response):
-            pieces = []
+            pieces: list[bytes] = []
+            left = most_bytes
             with translated(name):
                 while piece := response.read1(PIECE):
                     pieces.append(piece)
+                    left -= len(piece)
+                    if left < 0:
+                        raise AnswerTooLong(f"{name}: the answer is longer than {most_bytes} bytes", response.status)
                     if self._monotonic() > deadline:
                         raise RequestFailed(f"{name}: the answer was not complete within {timeout:g} s")
             return Response(name, response.status, response.headers, b"".join(pieces))

@@ -15,7 +15,9 @@ from typing import Any
 import orjson
 
 from webhook.core.model import Object
+from webhook.kube.answer import AnswerTooLong
 from webhook.kube.connection import Connection, RequestFailed, Response, Stream
+from webhook.kube.page_size import PageSize
 from webhook.kube.reader import EXPIRED, PAGE_SIZE, Reader, read_list
 from webhook.kube.resource import Resource
 
@@ -82,26 +84,38 @@ class ListWatch:
         self._resource = resource
         self._uniform = uniform
         self._silence_seconds = silence_seconds
-        self._page_size = str(PAGE_SIZE)
+        self._in_one_piece = False
         self._stopped = threading.Event()
         self._stream: Stream | None = None
 
-    def pages(self) -> Iterator[tuple[str, list[Any]]]:
-        """List all objects, page by page, as the version that the list is of and what is there of it; raise WatchError."""
-        token = ""
+    def pages(self, namespace: str = "") -> Iterator[tuple[str, list[Any]]]:
+        """List all objects, or those of one namespace: for each page the list's version and its objects. Raise WatchError.
+
+        A page is emptied when the next one is asked for.
+        """
+        token, size = "", PageSize(0 if self._in_one_piece else PAGE_SIZE)
+        self._in_one_piece = False
         while True:
             with _translated():
-                response = self._reader.request_page(self._resource, token=token, limit=self._page_size)
-                if response.status == EXPIRED:
-                    self._page_size = ""  # the pages outlived their version: ask for all in one piece
-                self._require_success(response)
+                try:
+                    response = self._reader.request_page(self._resource, namespace, token=token, size=size)
+                    if response.status == EXPIRED:
+                        self._in_one_piece = True  # the pages outlived their version
+                    self._require_success(response)
+                except AnswerTooLong:
+                    if size.limit:
+                        raise
+                    size = PageSize(PAGE_SIZE)
+                    continue
                 objects, metadata = read_list(response)
+                size.read(len(objects), len(response.body))
+            del response
             token, version = metadata.get("continue") or "", metadata.get("resourceVersion")
             if not version:
                 raise WatchError(Restart.INVALID, "a page of the list lacks metadata.resourceVersion")
             yield version, objects
+            objects.clear()
             if not token:
-                self._page_size = str(PAGE_SIZE)
                 return
 
     def events(self, version: str) -> Iterator[Event]:
@@ -124,11 +138,15 @@ class ListWatch:
             if not self._stopped.is_set():
                 yield from map(_read_event, filter(None, stream.lines()))
 
+    def interrupt(self) -> None:
+        """End a watch that waits for events."""
+        if stream := self._stream:
+            stream.shut()
+
     def stop(self) -> None:
         """End a watch that waits for events, and any that begins later."""
         self._stopped.set()
-        if stream := self._stream:
-            stream.shut()
+        self.interrupt()
 
     def _require_success(self, response: Response) -> None:
         if response.status == EXPIRED:

@@ -5,7 +5,8 @@ refused: any other status that is not 200, as RequestFailed with that status: 40
 broken: an object that is not as its kind prescribes. One that was asked for is RequestFailed; one of a list is left out and named in
 `Page.broken`, and the others count.
 too many: what comes after so many pages is not read; `Page.more` tells it.
-expired: 410 for a page that outlived its version. The list begins anew, in one piece.
+too long: a page that weighs too much is asked for anew with fewer objects, which count as that part of a page.
+expired: 410 for a page that outlived its version. The list begins anew, in one piece if that is not too long.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Generic, TypeVar
 
 from webhook.core.model import Object
+from webhook.kube.answer import MOST_BYTES, AnswerTooLong
 from webhook.kube.connection import Connection, RequestFailed, Response
+from webhook.kube.page_size import PageSize
 from webhook.kube.resource import Key, Resource
 
 T = TypeVar("T")
@@ -79,19 +82,22 @@ class Reader:
         most: int,
         size: int = PAGE_SIZE,
     ) -> Iterator[Page[T]]:
-        """Yield the first *most* pages of *size* objects, of one namespace or of all; none where the API is not installed.
+        """Yield the first *most* pages of at most *size* objects, of one namespace or of all; none where the API is not installed.
 
         Raises RequestFailed where the list is refused, or the answer is not a list.
         """
-        token, limit, number, is_anew = "", size, 0, False
-        while number < most:
-            response = self.request_page(resource, namespace, token=token, limit=str(limit))
+        token, page_size, left, is_first, is_anew = "", PageSize(size), size * most, True, False
+        while left > 0:
+            response = self.request_page(resource, namespace, token=token, size=page_size)
             if response.status == 404:
                 return
             if response.status == EXPIRED and not is_anew:
-                token, limit, number, is_anew = "", size * most, 0, True
+                token, page_size, left, is_first, is_anew = "", PageSize(size * most), size * most, True, True
                 continue
+            left -= page_size.limit
             items, metadata = read_list(_success(response))
+            page_size.read(len(items), len(response.body))
+            del response
             token = metadata.get("continue") or ""
             objects, broken = [], []
             for obj in items:
@@ -99,13 +105,23 @@ class Reader:
                     objects.append(_read(resource, obj, read))
                 except _Broken as problem:
                     broken.append((_name(resource, obj), str(problem)))
-            yield Page(objects, broken, number == 0, bool(token))
-            number = number + 1 if token and not is_anew else most
+            del items
+            yield Page(objects, broken, is_first, bool(token))
+            is_first = False
+            if not token:
+                return
 
-    def request_page(self, resource: Resource, namespace: str = "", *, token: str, limit: str) -> Response:
-        """Ask for one page: the first one where *token* is empty, the whole list where *limit* is. Raises RequestFailed."""
-        query = resource.query(limit=limit, **{"continue": token})
-        return self._get(resource.path_in(namespace), resource.headers("PartialObjectMetadataList"), query)
+    def request_page(self, resource: Resource, namespace: str = "", *, token: str, size: PageSize) -> Response:
+        """Ask for one page, the first one where *token* is empty; *size* shrinks until one can be read. Raises RequestFailed."""
+        path, headers = resource.path_in(namespace), resource.headers("PartialObjectMetadataList")
+        while True:
+            query = resource.query(limit=str(size.limit or ""), **{"continue": token})
+            try:
+                return self._get(path, headers, query, most_bytes=size.most_bytes)
+            except AnswerTooLong:
+                if size.limit <= 1:  # one object; or all in one piece, which the caller begins anew in pages
+                    raise
+                size.too_long()
 
     def preferred_version(self, group: str) -> str:
         """Return the path of an API group's preferred version, ``/apis/kueue.x-k8s.io/v1beta2``; empty where it is not installed.
@@ -129,8 +145,17 @@ class Reader:
             raise RequestFailed(response.problem, response.status)
         return self.answered
 
-    def _get(self, path: str, headers: Mapping[str, str], query: Mapping[str, str], seconds: float = 0.0) -> Response:
-        response = self.connection.request("GET", path, query=query, headers=headers, timeout=seconds or self._seconds)
+    def _get(
+        self,
+        path: str,
+        headers: Mapping[str, str],
+        query: Mapping[str, str],
+        seconds: float = 0.0,
+        most_bytes: int = MOST_BYTES,
+    ) -> Response:
+        response = self.connection.request(
+            "GET", path, query=query, headers=headers, timeout=seconds or self._seconds, most_bytes=most_bytes
+        )
         try:
             self.answered = parsedate_to_datetime(response.headers.get("Date") or "").astimezone(UTC)
         except (ValueError, TypeError, OverflowError):

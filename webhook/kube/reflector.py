@@ -76,6 +76,8 @@ class Reflector(Generic[T]):
         self._pause = pause or self._stopped.wait
         self._source = ListWatch(connection, resource, uniform, silence_seconds)
         self._thread = threading.Thread(target=self.run, name=f"watch-{resource.name}", daemon=True)
+        self._to_refresh: set[str] = set()
+        self._is_interrupted = threading.Event()
         self._version = ""
         self._unreadable = 0
 
@@ -90,6 +92,12 @@ class Reflector(Generic[T]):
         if self._thread.is_alive():
             self._thread.join(STOP_SECONDS)
 
+    def refresh(self, namespace: str) -> None:
+        """List the objects of a namespace anew, since *transform* would keep others of them now. Any thread may ask."""
+        self._to_refresh.add(namespace)
+        self._is_interrupted.set()
+        self._source.interrupt()
+
     def run(self) -> None:
         """List and watch until stopped, with a growing pause after each turn that failed or was short."""
         failures = 0
@@ -98,6 +106,9 @@ class Reflector(Generic[T]):
             end = self._turn()
             if self._stopped.is_set():
                 return
+            if self._is_interrupted.is_set() and end.restart in (Restart.ENDED, Restart.BROKEN):
+                self._is_interrupted.clear()
+                continue
             healthy = self._monotonic() - began >= HEALTHY_SECONDS
             failures = 0 if healthy else failures + 1
             if end.restart is Restart.BROKEN:
@@ -113,6 +124,8 @@ class Reflector(Generic[T]):
         try:
             if not self._version:
                 self._version = self._list()
+            for namespace in tuple(self._to_refresh):
+                self._refresh(namespace)
             self._watch()
         except WatchError as error:
             if error.restart is Restart.NOT_INSTALLED:
@@ -137,6 +150,7 @@ class Reflector(Generic[T]):
 
     def _list(self) -> str:
         """Bring ``items`` to what is there now; give the version to watch from."""
+        self._to_refresh.clear()
         found: dict[Key, T] = {}
         version = ""
         for page_version, objects in self._source.pages():
@@ -149,9 +163,17 @@ class Reflector(Generic[T]):
         self._replace(found)
         return version
 
+    def _refresh(self, namespace: str) -> None:
+        """List one namespace. The watch goes on where it was: what it brings again is older for a moment, and ends as it is now."""
+        for _, objects in self._source.pages(namespace):
+            self._contact()
+            for obj in objects:
+                self._set(*self._read(obj))
+        self._to_refresh.discard(namespace)
+
     def _watch(self) -> None:
         for event in self._source.events(self._version):
-            if self._stopped.is_set():
+            if self._stopped.is_set() or self._to_refresh:
                 return
             self._contact()
             if event.kind in ("ADDED", "MODIFIED"):

@@ -277,3 +277,14 @@ def test_never_fails(resource_name: Any, node_selector: Any, config: Any) -> Non
     found = define_network(obj)
     assert found.has_ipam or not found.ipv6_only
     assert not define_network({"spec": {"config": config}}).has_ipam or isinstance(config, str)
+
+
+def test_keeps_a_bounded_part_of_what_users_may_write() -> None:
+    annotations = {f"example.com/{number}": "x" * 100 for number in range(5000)} | {"long": "x" * 200_000}
+    found = define_network({"metadata": {"namespace": "ml", "name": "net", "annotations": annotations}})
+    assert len(repr(found)) < 20_000
+    many = {names.RESOURCE_NAME: ",".join(f"rdma/r{number}" for number in range(10_000))}
+    found = define_network({"metadata": {"namespace": "ml", "name": "net", "annotations": many}})
+    assert found.resources == ()
+    assert "it names 10000 resources; 64 are the most" in found.resource_problem
+    assert len(repr(found)) < 1000

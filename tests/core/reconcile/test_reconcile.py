@@ -9,7 +9,9 @@ import pytest
 from tests.pods import member_pod
 from webhook.core import names
 from webhook.core.reconcile import Fate, Jobs, Member, Publication, Unit, read_member
+from webhook.core.reconcile.complaint import about_status
 from webhook.core.reconcile.jobs import newest_master
+from webhook.core.reconcile.member import MOST_ENTRIES
 
 STATUS = "default/rdma-net@net1/any"
 
@@ -402,3 +404,82 @@ def test_a_new_leader_leaves_a_cause_in_place_until_it_has_decided() -> None:
     assert cluster.jobs.units() == []
     assert settle(cluster, Fate(by_name=True), "w1") == ["w1"], "its name is not known, but the cause is gone"
     assert (cause(cluster, "w1"), cluster.told("w1")[0]) == ("", None)
+
+
+LONG = "9" * 200_000
+
+
+@pytest.mark.parametrize("key", [names.MASTER_ADDR, names.MASTER_HOST, names.LOCAL_ADDR, names.WAIT_ENDS])
+def test_what_no_address_can_be_is_not_kept_and_is_put_right(key: str) -> None:
+    cluster = Cluster()
+    pod = member_pod("m", "master", address="10.0.0.1", annotations={key: LONG})
+    member = read_member(pod)
+    assert member is not None
+    assert len(repr(member)) < 1000
+    cluster.carry_out(cluster.show(pod))
+    assert cluster.told("m") == ("10.0.0.1", "10.0.0.1", "10.0.0.1")
+    assert cluster.pods["m"]["metadata"]["annotations"].get(names.WAIT_ENDS, "") == ""
+
+
+@pytest.mark.parametrize(
+    "annotations",
+    [
+        {names.RENDEZVOUS_NETWORK: f"default/{LONG}@net1/any"},
+        {names.MASTER_NAME: LONG},
+        {names.WAITS_FOR: f"{LONG},local-addr"},
+        {names.UNREACHABLE: LONG},
+        {names.NETWORK_STATUS: json.dumps([{"name": "default/rdma-net", "interface": LONG, "ips": ["10.0.0.1"]}])},
+        {
+            names.NETWORK_STATUS: json.dumps(
+                [{"name": "default/rdma-net", "interface": "n" * 60_000, "ips": ["10.0.0.1"]}]
+            )
+        },
+        {
+            names.NETWORK_STATUS: json.dumps(
+                [{"name": "default/rdma-net", "interface": "net1", "ips": ["x" * 64] * 900}]
+            )
+        },
+        {names.NETWORK_STATUS: json.dumps([{"name": "default/rdma-net", "interface": "net1", "ips": [[1]] * 9000}])},
+    ],
+)
+def test_little_is_kept_of_a_pod_whatever_is_written_on_it(annotations: dict[str, str]) -> None:
+    member = read_member(member_pod("w", annotations=annotations))
+    assert member is not None
+    assert len(repr(member)) < 2000
+
+
+def test_a_network_status_of_thousands_of_faulty_addresses_costs_no_more_than_one_of_few() -> None:
+    def problem(count: int) -> str:
+        entry = {"name": "default/rdma-net", "interface": "net1", "ips": [f"bad-{number}" for number in range(count)]}
+        found = read_member(member_pod("w", annotations={names.NETWORK_STATUS: json.dumps([entry])}))
+        assert found is not None
+        return found.secondary.problem
+
+    assert problem(4000) == problem(32)
+    assert problem(2) != problem(32)
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"annotations": {f"k{number}": "" for number in range(MOST_ENTRIES + 1)}},
+        {"labels": {names.JOB: "j-1", **{f"k{number}": "" for number in range(MOST_ENTRIES)}}},
+        {"finalizers": [f"example.com/{number}" for number in range(MOST_ENTRIES + 1)]},
+        {"ownerReferences": [{"uid": str(number)} for number in range(MOST_ENTRIES + 1)]},
+    ],
+    ids=lambda metadata: next(iter(metadata)),
+)
+def test_a_pod_of_thousands_of_entries_is_not_written_to_and_its_owner_is_told(metadata: dict[str, Any]) -> None:
+    cluster = Cluster()
+    pod = member_pod("w")
+    pod["metadata"] |= metadata
+    pod["metadata"]["annotations"] |= member_pod("w")["metadata"]["annotations"]
+    cluster.show(member_pod("w2"))
+    cluster.show(pod)
+    units = cluster.show(member_pod("m", "master", address="10.0.0.1"))
+    assert sorted(cluster.carry_out(units)) == ["m", "w2"]
+    assert cluster.jobs.units() == []
+    [member] = [suspect.member for suspect in cluster.jobs.suspects() if suspect.member.name == "w"]
+    complaint = about_status(member)
+    assert complaint is not None
+    assert complaint.reason == "ExcessiveMetadata"

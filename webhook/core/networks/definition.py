@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from webhook.core import names
@@ -15,6 +16,9 @@ _READ_ALREADY = (names.RESOURCE_NAME, names.NODE_SELECTOR, "kubectl.kubernetes.i
 _OVN_KUBERNETES = "ovn-k8s-cni-overlay"
 _ADDRESSES_ITS_PODS = ("kube-ovn", "flannel")
 """Plugins that give addresses with no ``ipam`` of their own."""
+MAX_RESOURCES = 64
+MAX_ANNOTATIONS, MAX_ANNOTATION = 64, 1024
+"""How many annotations are kept, and of how many characters: users may write networks, and each of them is held."""
 
 
 def define_network(obj: Object) -> NetworkDefinition:
@@ -32,7 +36,7 @@ def define_network(obj: Object) -> NetworkDefinition:
         name=str(metadata.get("name") or ""),
         resources=resources,
         node_selector=node_selector,
-        annotations={key: str(value) for key, value in annotations.items() if key not in _READ_ALREADY},
+        annotations=dict(islice(_others(annotations), MAX_ANNOTATIONS)),
         has_ipam=has_ipam,
         ipv6_only=ipv6_only,
         problem=bad_selector,
@@ -57,6 +61,12 @@ def with_resource_name_keys(definition: NetworkDefinition, keys: Iterable[str]) 
     return replace(definition, resources=resources, resource_problem="; ".join(filter(None, problems)))
 
 
+def _others(annotations: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for key, value in annotations.items():
+        if key not in _READ_ALREADY and len(text := str(value)) <= MAX_ANNOTATION:
+            yield key, text
+
+
 def _map(value: Any) -> Object:
     return value if isinstance(value, dict) else {}
 
@@ -65,6 +75,8 @@ def _read_resources(key: str, annotations: Mapping[str, Any]) -> tuple[tuple[str
     """Split ``"rdma/a, rdma/b"``; empty pieces do not count."""
     value = annotations.get(key)
     pieces = [piece for piece in map(str.strip, str(value or "").split(",")) if piece]
+    if len(pieces) > MAX_RESOURCES:
+        return (), _problem(key, value, f"it names {len(pieces)} resources; {MAX_RESOURCES} are the most")
     for piece in pieces:
         problem = extended_resource_problem(piece)
         if problem:

@@ -11,7 +11,13 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 Family: TypeAlias = Literal["any", "IPv4", "IPv6"]
 IPAddress: TypeAlias = IPv4Address | IPv6Address
 
-MAX_LENGTH = 262_144
+MAX_LENGTH = 65_536
+"""Longer values count as unusable: Multus writes some 300 bytes for each network."""
+MAX_ADDRESSES = 32
+"""How many addresses of one entry are looked at, and how many of its faults are told."""
+MAX_NAME = 400
+"""Longest ``namespace/name@interface/family``, and longest name of an interface: what is longer is none of Kubernetes' or of Linux'."""
+MAX_PROBLEM = 500
 _REMEMBERED_LENGTH = 8_192
 """Longer values are read each time: a thousand of the longest would fill the memory."""
 _CLUSTER_INTERFACE = "eth0"
@@ -45,6 +51,8 @@ class Secondary(NamedTuple):
 @lru_cache(1024)
 def parse_wanted(text: str) -> Wanted | None:
     """Read ``namespace/name@interface/family``; None for anything else."""
+    if len(text) > MAX_NAME:
+        return None
     key, _, rest = text.rpartition("@")
     namespace, _, name = key.partition("/")
     interface, _, family = rest.rpartition("/")
@@ -81,9 +89,9 @@ def _read(status: str, wanted: Wanted) -> Secondary:
         if found is not None:
             interface = entry.get("interface")
             elsewhere = isinstance(interface, str) and bool(interface) and interface != wanted.interface
-            return Secondary(str(found), str(interface) if elsewhere else "")
+            return Secondary(str(found), str(interface)[:MAX_NAME] if elsewhere else "")
     if problems:
-        return Secondary(problem="; ".join(dict.fromkeys(problems)))
+        return Secondary(problem="; ".join(dict.fromkeys(problems))[:MAX_PROBLEM])
     return Secondary()
 
 
@@ -113,7 +121,7 @@ def _choose(entry: dict[str, Any], family: Family, problems: list[str]) -> IPAdd
     if not isinstance(listed, list):
         problems.append("ips is not a list")
         return None
-    found = list(_addresses(listed, problems))
+    found = list(_addresses(listed[:MAX_ADDRESSES], problems))
     for version in {"any": (4, 6), "IPv4": (4,), "IPv6": (6,)}[family]:
         for address in found:
             if address.version == version:

@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 from webhook.core import names, podspec
 from webhook.core.model import Object
-from webhook.core.reconcile.member import Member
+from webhook.core.reconcile.member import MOST_ENTRIES, Member
 from webhook.core.workloads import SIBLING_LABELS
 
 NO_ADDRESS = "NoSecondaryAddress"
+EXCESSIVE = "ExcessiveMetadata"
 SEE_CHECK = "see fabric-injector check, which tells whether the webhook is called; then restart the job"
 BOUND_SECONDS = 60.0
 """How long a pod may be on its node without a secondary address before that is a fault."""
@@ -26,6 +27,12 @@ class Complaint(NamedTuple):
 def about_status(member: Member) -> Complaint | None:
     """Complain of what a pod's network-status says, where only a person can mend it."""
     secondary = member.secondary
+    if member.is_excessive and member.waits:
+        return Complaint(
+            EXCESSIVE,
+            f"the pod has more than {MOST_ENTRIES} annotations, labels, finalizers or owners, so that no address is published on it "
+            "and its wait ends in vain: remove what it does not need, then restart the job",
+        )
     if secondary.problem:
         return Complaint(
             "NetworkStatusUnusable",

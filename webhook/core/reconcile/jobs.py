@@ -118,7 +118,7 @@ class Jobs:
     def publication(self, unit: Unit) -> Publication | None:
         """Return what the pod lacks and has not been written; None where that is nothing, or the pod is no longer a member."""
         member = self._member_of.get((unit.namespace, unit.name))
-        if member is None or member.job != unit.job:
+        if member is None or member.job != unit.job or member.is_excessive:
             return None
         job = self._jobs[unit.namespace, unit.job]
         fate = job.fates.get(member.uid)

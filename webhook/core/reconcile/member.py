@@ -13,7 +13,18 @@ from webhook.core.networks.status import Secondary, parse_wanted, secondary_addr
 _NOTHING = Secondary()
 _MASTER_ADDR = names.MASTER_ADDR.removeprefix(names.PREFIX)
 _LOCAL_ADDR = names.LOCAL_ADDR.removeprefix(names.PREFIX)
-_ADDRESSES = (names.MASTER_ADDR, names.MASTER_HOST, names.LOCAL_ADDR, names.WAIT_ENDS)
+MOST_ENTRIES = 1000
+"""How many annotations, labels, finalizers or owners a pod may have to be written to: a write of 20,000 costs the API server a second,
+and the policy as much again. The policy refuses it too."""
+MAX_NAME = 255
+"""Longest address or name, in brackets, that is kept. What is longer was not written by us, and is kept as OTHER."""
+MAX_CAUSE = 2048
+OTHER = "(other)"
+_ADDRESSES = {
+    **dict.fromkeys((names.MASTER_ADDR, names.MASTER_HOST, names.LOCAL_ADDR), MAX_NAME),
+    names.WAIT_ENDS: MAX_CAUSE,
+}
+"""The annotations that the controller writes, and how much of each is kept."""
 
 
 class Fate(NamedTuple):
@@ -42,7 +53,8 @@ class Member(NamedTuple):
     *secondary*: its address on the rendezvous network, as network-status tells. *reported*: it has a network-status.
     *wanted*: ``namespace/name@interface``, empty where the annotation that says so is missing or unreadable.
     *takes_master_address*, *takes_local_address*: the pod waits for rank 0's address, and for its own. *master_name*: rank 0's name, as
-    its variables held it. *fails_without_rank_zero*: its wait ends, where others would get that name.
+    its variables held it. *fails_without_rank_zero*: its wait ends, where others would get that name. *is_excessive*: it has more
+    annotations, labels, finalizers or owners than are written to.
     """
 
     namespace: str
@@ -59,6 +71,7 @@ class Member(NamedTuple):
     published: Published
     master_name: str = ""
     fails_without_rank_zero: bool = False
+    is_excessive: bool = False
 
     @property
     def waits(self) -> bool:
@@ -101,10 +114,11 @@ def read_member(obj: Object) -> Member | None:
     wanted = parse_wanted(annotations.get(names.RENDEZVOUS_NETWORK) or "")
     secondary = secondary_address(status, wanted) if wanted and status else _NOTHING
     is_master = labels.get(names.RENDEZVOUS) == "master"
+    master_name = annotations.get(names.MASTER_NAME) or ""
     waits_for = annotations.get(names.WAITS_FOR)
-    takes_master_address = waits_for is None or _MASTER_ADDR in waits_for.split(",")
+    takes_master_address = waits_for is None or _MASTER_ADDR in waits_for[:MAX_NAME].split(",")
     if waits_for is not None:
-        takes_local_address = _LOCAL_ADDR in waits_for.split(",")
+        takes_local_address = _LOCAL_ADDR in waits_for[:MAX_NAME].split(",")
     else:  # injected by 0.1, which did not say so: those that its rule may have meant
         is_ipv6 = ":" in secondary.address or (wanted is not None and wanted.family == "IPv6")
         takes_local_address = is_master or is_ipv6 or metadata["name"][:1].isdigit()
@@ -120,10 +134,18 @@ def read_member(obj: Object) -> Member | None:
         takes_local_address=takes_local_address,
         secondary=secondary,
         reported=bool(status),
-        published=Published(*(intern(annotations.get(key) or "") for key in _ADDRESSES)),
-        master_name=intern(annotations.get(names.MASTER_NAME) or ""),
+        published=Published(*(_kept(annotations.get(key), most) for key, most in _ADDRESSES.items())),
+        master_name=intern(master_name if len(master_name) <= MAX_NAME else ""),
         fails_without_rank_zero=annotations.get(names.UNREACHABLE) == names.UNREACHABLE_FAIL,
+        is_excessive=any(
+            len(metadata.get(key) or ()) > MOST_ENTRIES
+            for key in ("annotations", "labels", "finalizers", "ownerReferences")
+        ),
     )
+
+
+def _kept(text: str | None, most: int) -> str:
+    return OTHER if text and len(text) > most else intern(text or "")
 
 
 def host_form(address: str) -> str:

@@ -1,0 +1,120 @@
+"""Whose pods the controller serves: what a user may write on a pod is not enough."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from tests.control.test_controller import World, running
+from tests.fake_apiserver import NAMESPACES, PODS, FakeApiServer, status
+from tests.pods import member_pod
+from tests.waiting import wait_until
+from webhook.control.controller import Controller
+from webhook.control.scope import Scope
+from webhook.core import names
+from webhook.kube.connection import Connection
+from webhook.kube.credentials import Credentials
+
+
+def metadata(namespace: str, **labels: str) -> dict[str, object]:
+    return {
+        "namespace": namespace,
+        "labels": {key.replace("profile", names.PROFILE): one for key, one in labels.items()},
+    }
+
+
+@pytest.mark.parametrize("pod_opt_in", [True, False])
+def test_a_pod_counts_where_the_webhook_is_called_for_it(pod_opt_in: bool) -> None:
+    scope = Scope(pod_opt_in=pod_opt_in)
+    scope.set_labelled("ml", True)
+    assert scope.counts(metadata("ml"))
+    assert scope.counts(metadata("ml", profile="shared"))
+    assert not scope.counts(metadata("ml", profile="none"))
+    assert not scope.counts(metadata("other"))
+    assert not scope.counts(metadata("other", profile="none"))
+    assert scope.counts(metadata("other", profile="shared")) == pod_opt_in
+    assert scope.namespaces_passed_over() == 1
+
+
+def test_says_when_pods_that_count_now_were_passed_over() -> None:
+    scope = Scope()
+    assert not scope.set_labelled("early", True)
+    scope.counts(metadata("late"))
+    assert scope.set_labelled("late", True)
+    assert not scope.set_labelled("late", True)
+    assert not scope.set_labelled("late", False)
+    assert not scope.counts(metadata("late"))
+    assert scope.set_labelled("late", True)
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    with FakeApiServer() as server:
+        yield World(server)
+
+
+def put(world: World, name: str, namespace: str, address: str = "") -> None:
+    pod = member_pod(name, "master" if name.startswith("m") else "worker", address=address)["metadata"]
+    world.server.put(PODS, **{**pod, "namespace": namespace})
+
+
+def test_nothing_is_done_in_a_namespace_without_the_label_until_it_has_it(world: World) -> None:
+    world.server.put(NAMESPACES, "evil", labels={})
+    put(world, "m-evil", "evil", "10.6.6.6")
+    world.put("m-a", "10.0.0.1")
+    with running(world) as controller:
+        wait_until(lambda: world.told() == {"m-a": "10.0.0.1"}, "the address")
+        put(world, "w-evil", "evil")
+        world.put("w-a")
+        wait_until(lambda: "w-a" in world.told(), "the worker's address")
+        assert {name for name, _ in world.writes()} == {"m-a", "w-a"}
+        assert controller.namespaces_passed_over() == 1
+        assert controller.pods_waiting() == 2
+        world.server.put(NAMESPACES, "evil", labels={names.PROFILE: "shared"})
+        wait_until(lambda: world.told().get("w-evil") == "10.6.6.6", "the addresses where the label came later", 20)
+        assert controller.namespaces_passed_over() == 0
+    assert len(world.server.asked("list", PODS)) == 1, "the others are not listed again"
+
+
+def test_a_job_is_served_to_its_end_where_the_label_is_removed_while_it_waits(world: World) -> None:
+    world.put("m-a")
+    world.put("w-a")
+    with running(world) as controller:
+        wait_until(lambda: controller.pods_waiting() == 2, "the pods")
+        world.server.delete(NAMESPACES, "ml")  # a watch by label is told so
+        wait_until(lambda: not controller._namespaces.items, "the end of the label")
+        world.put("w-late")
+        world.put("m-a", "10.0.0.1")
+        wait_until(lambda: world.told().keys() == {"m-a", "w-a"}, "the addresses")
+        world.server.compact()
+        world.server.end_watches()
+        wait_until(lambda: len(world.server.asked("list", PODS)) == 2, "the second list", 20)
+        world.put("m-a", "10.0.0.2")
+        wait_until(lambda: world.told() == {"m-a": "10.0.0.2", "w-a": "10.0.0.2"}, "the new addresses", 20)
+
+
+def test_publishes_nothing_while_it_is_not_known_which_namespaces_are_labelled(world: World) -> None:
+    world.server.misbehave("list", NAMESPACES, *[status(403, "may not list namespaces")] * 2)
+    world.put("m-a", "10.0.0.1")
+    with running(world) as controller:
+        wait_until(lambda: "may not list namespaces" in controller.checks()["namespaces"], "the problem")
+        assert world.server.asked("list", PODS) == []
+        wait_until(lambda: world.told() == {"m-a": "10.0.0.1"}, "the address", 20)
+        assert controller.checks() == {"namespaces": "", "pods": ""}
+
+
+@contextmanager
+def opted_in(server: FakeApiServer, world: World) -> Iterator[Controller]:
+    controller = Controller(Connection(Credentials("test", server.url)), world, world, pod_opt_in=True)
+    controller.start()
+    yield controller
+    controller.stop()
+
+
+def test_pods_that_opted_in_themselves_are_served_where_that_is_installed(world: World) -> None:
+    pod = member_pod("m-b", "master", address="10.0.0.1")["metadata"]
+    pod["labels"] |= {names.PROFILE: "shared"}
+    world.server.put(PODS, **{**pod, "namespace": "elsewhere"})
+    put(world, "m-evil", "elsewhere", "10.6.6.6")
+    with opted_in(world.server, world):
+        wait_until(lambda: world.told() == {"m-b": "10.0.0.1"}, "the address")

@@ -1,0 +1,75 @@
+"""Give each namespace its share of the publishing threads: one whose writes fail or take long must not hold up the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+MOST_AT_ONCE = 8
+"""Requests of one namespace under way; more are no faster. There are more threads than that, so that some stay for the others."""
+FIRST_AT_ONCE = 2
+"""What a namespace begins with; each write that goes well adds one."""
+MOST_FAILING = 4
+"""Requests under way of all namespaces together whose writes have failed lately."""
+SLOW_SECONDS = 1.0
+"""A write that takes as long halves the namespace's share. It is no failure: the API server may be slow for all."""
+LEAST_REST_SECONDS, MOST_REST_SECONDS = 0.25, 15.0
+"""How long a namespace rests after a write that failed: at first as long as the pod that it was for."""
+_STEP, _MOST_FAILURES = 2, 12
+"""A failure counts twice, since a write that goes well takes one away: who fails at every other write is not forgiven."""
+_REMEMBERED = 1000
+
+
+@dataclass(slots=True)
+class _Share:
+    at_once: int = FIRST_AT_ONCE
+    under_way: int = 0
+    failures: int = 0
+    rests_until: float = 0.0
+
+
+class Shares:
+    """Count the requests of each namespace. Not safe to share between threads: the queue holds its lock."""
+
+    def __init__(self, uniform: Callable[[float, float], float]) -> None:
+        self._uniform = uniform
+        self._shares: dict[str, _Share] = {}
+        self._failing_under_way = 0
+
+    def rest_seconds(self, namespace: str, now: float) -> float:
+        """Return for how long the namespace rests, infinity while it has its share; 0 where a request may begin."""
+        share = self._shares.get(namespace)
+        if share is None:
+            return 0.0
+        if share.under_way >= share.at_once or (share.failures and self._failing_under_way >= MOST_FAILING):
+            return float("inf")
+        return max(0.0, share.rests_until - now)
+
+    def begin(self, namespace: str, now: float) -> None:
+        """Count a request that begins."""
+        share = self._shares.get(namespace)
+        if share is None:
+            if len(self._shares) >= _REMEMBERED:
+                kept = {name: one for name, one in self._shares.items() if one.under_way or one.rests_until > now}
+                self._shares = kept
+            share = self._shares[namespace] = _Share()
+        share.under_way += 1
+        self._failing_under_way += bool(share.failures)
+
+    def end(self, namespace: str, now: float, *, seconds: float = 0.0, failed: bool | None = None) -> None:
+        """Count a request that has ended after so many *seconds*; *failed*: None where nothing was sent."""
+        share = self._shares[namespace]
+        share.under_way -= 1
+        before = bool(share.failures)
+        self._failing_under_way -= before
+        if failed:
+            share.at_once = 1
+            share.failures = min(share.failures + _STEP, _MOST_FAILURES)
+            most = min(MOST_REST_SECONDS, LEAST_REST_SECONDS * 2 ** (share.failures // _STEP))
+            share.rests_until = now + self._uniform(most / 2, most)
+        elif failed is not None:
+            share.failures = max(0, share.failures - 1)
+            slower, faster = max(FIRST_AT_ONCE, share.at_once // 2), min(MOST_AT_ONCE, share.at_once + 1)
+            share.at_once = slower if seconds >= SLOW_SECONDS else faster
+        # those that are still under way are counted as what the namespace is now
+        self._failing_under_way += share.under_way * (bool(share.failures) - before)
