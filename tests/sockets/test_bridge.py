@@ -19,7 +19,7 @@ from tests.waiting import wait_until
 from webhook.http import connection as connection_module
 from webhook.http.bridge import Bridge, Limits
 from webhook.http.connection import Connections
-from webhook.http.listener import ListenAddress, Listener, bind
+from webhook.http.listener import Application, ListenAddress, Listener, bind
 from webhook.http.pool import WorkerPool
 from webhook.http.refusal import STARTING, Refusal
 
@@ -55,8 +55,8 @@ class Gate:
 class Running:
     """A listener that runs in an event loop of its own thread."""
 
-    def __init__(self, listener: Listener, loop: asyncio.AbstractEventLoop) -> None:
-        self.listener, self.loop = listener, loop
+    def __init__(self, listener: Listener, bridge: Bridge, loop: asyncio.AbstractEventLoop) -> None:
+        self.listener, self.bridge, self.loop = listener, bridge, loop
 
     def post(self, body: bytes = b"x") -> Reply:
         with closing(self.client()) as client:
@@ -75,21 +75,28 @@ def running(
     listening: dict[str, Any] | None = None,
     **options: Any,
 ) -> Iterator[Running]:
+    bridge = Bridge(app, pool, limits, **options)
+    with listened(bridge, connections, **(listening or {})) as (listener, loop):
+        try:
+            yield Running(listener, bridge, loop)
+        finally:
+            pool.stop()
+
+
+@contextmanager
+def listened(
+    app: Application, connections: int = 100, **options: Any
+) -> Iterator[tuple[Listener, asyncio.AbstractEventLoop]]:
+    """Serve *app* in an event loop of its own thread."""
     loop = uvloop.new_event_loop()
-    listener = Listener(
-        bind(ListenAddress("127.0.0.1", 0)),
-        Bridge(app, pool, limits, **options),
-        connections=connections,
-        **(listening or {}),
-    )
+    listener = Listener(bind(ListenAddress("127.0.0.1", 0)), app, connections=connections, **options)
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     try:
         asyncio.run_coroutine_threadsafe(listener.start(), loop).result(10)
-        yield Running(listener, loop)
+        yield listener, loop
     finally:
         asyncio.run_coroutine_threadsafe(listener.close(linger_seconds=0, grace_seconds=1), loop).result(10)
-        pool.stop()
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
@@ -100,7 +107,7 @@ def test_refuses_what_a_full_pool_cannot_take_and_answers_the_rest() -> None:
     pool = WorkerPool("full", threads=1, spares=1, waiting=2)
     with running(gate, pool, on_refused=refused.append) as server, ThreadPoolExecutor(4) as clients:
         held = [clients.submit(server.post) for _ in range(4)]
-        wait_until(lambda: server.listener.bridge.in_flight == 4 and gate.inside == 2, "a full pool")
+        wait_until(lambda: server.bridge.in_flight == 4 and gate.inside == 2, "a full pool")
         reply = server.post()
         assert (reply.status, reply.headers["retry-after"]) == (503, "1")
         gate.open.set()
@@ -128,7 +135,7 @@ def test_refuses_what_has_waited_too_long() -> None:
         first = clients.submit(server.post)
         wait_until(lambda: gate.inside == 1, "the first request")
         second = clients.submit(server.post)
-        wait_until(lambda: server.listener.bridge.in_flight == 2, "the second request")
+        wait_until(lambda: server.bridge.in_flight == 2, "the second request")
         threading.Event().wait(0.3)
         gate.open.set()
         assert first.result().status == 200
@@ -180,7 +187,7 @@ def test_refuses_before_the_start_and_keeps_the_connection() -> None:
 def test_asks_clients_to_connect_anew_while_closing() -> None:
     with running(echo, WorkerPool("closing")) as server:
         assert "connection" not in server.post().headers
-        server.listener.bridge.closing = True
+        server.bridge.closing = True
         assert server.post().headers["connection"] == "close"
 
 

@@ -83,7 +83,7 @@ class Bridge:
                     refusal = OVERLOADED
             if refusal:
                 self._on_refused(refusal)
-                answer = _answer(refusal)
+                answer = answer_of(refusal)
             await self._send(answer, receive, send, drain=refusal is TOO_LARGE)
         except ConnectionError:  # the client has gone
             return
@@ -124,7 +124,7 @@ class Bridge:
         except BaseException:  # also SystemExit, which would end the event loop
             log.exception("the application raised")
             self._on_refused(INTERNAL)
-            return _answer(INTERNAL)
+            return answer_of(INTERNAL)
 
     async def _send(self, answer: Answer, receive: Receive, send: Send, *, drain: bool) -> None:
         status, headers, content = answer
@@ -157,7 +157,8 @@ def _call(app: WSGIApplication, environ: Environ) -> Answer:
     return int(status[:3]), [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers], content
 
 
-def _answer(refusal: Refusal) -> Answer:
+def answer_of(refusal: Refusal) -> Answer:
+    """Return the answer that tells *refusal*."""
     content = refusal.body
     headers = {**refusal.headers, "content-length": str(len(content))}
     return refusal.code, [(name.encode(), value.encode()) for name, value in headers.items()], content

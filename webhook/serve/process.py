@@ -19,7 +19,7 @@ from webhook.core.review import Answer
 from webhook.http.bridge import Bridge, Limits
 from webhook.http.client_names import NamedConnection
 from webhook.http.connection import HttpConnection
-from webhook.http.health import Readiness, make_health_app
+from webhook.http.health import Health, Readiness
 from webhook.http.listener import Listener
 from webhook.http.logs import log_fields
 from webhook.http.pool import WorkerPool
@@ -88,7 +88,6 @@ async def _serve(service: Service, sockets: Sockets) -> None:
     pools = (
         WorkerPool("admission", threads=THREADS, spares=SPARES, waiting=WAITING, patience_seconds=PATIENCE_SECONDS),
         WorkerPool("dry-run", patience_seconds=30.0),
-        WorkerPool("health", waiting=32),
     )
     admission_app = make_admission_app(service.admit, recorder)
     admission = Bridge(
@@ -101,7 +100,7 @@ async def _serve(service: Service, sockets: Sockets) -> None:
     strangers = Bridge(admission_app, pools[0], STRANGERS_LIMITS, refuse=lambda: STRANGER, on_refused=recorder.refused)
     service.metrics.in_flight(lambda: admission.in_flight)
     dry_run = Bridge(service.dry_run, pools[1], Limits(body_bytes=3 << 20, body_seconds=10.0))
-    health = Bridge(make_health_app(service.readiness.checks, service.metrics.registry), pools[2], Limits(body_bytes=0))
+    health = Health(service.readiness.checks, service.metrics.registry)
     listeners = (
         Listener(
             sockets.admission,
@@ -131,7 +130,7 @@ async def _serve(service: Service, sockets: Sockets) -> None:
         linger_seconds=0.0 if at_once else LINGER_SECONDS, grace_seconds=0.5 if at_once else GRACE_SECONDS
     )
     await asyncio.gather(*(each.close(linger_seconds=0.0, grace_seconds=0.5) for each in listeners[1:]))
-    for pool in pools:
+    for pool in (*pools, health):
         pool.stop()
 
 
