@@ -142,16 +142,63 @@ def test_refuses_what_has_waited_too_long() -> None:
         assert second.result().status == 503
 
 
-def test_bounds_the_bytes_of_all_bodies_together() -> None:
+def test_large_bodies_wait_for_one_another_within_their_bound_and_small_ones_for_none() -> None:
     gate = Gate()
-    pool = WorkerPool("bytes", threads=1, waiting=9)
-    with running(gate, pool, Limits(held_bytes=100_000)) as server, ThreadPoolExecutor(1) as clients:
+
+    def app(environ: dict[str, Any], start_response: Start) -> Iterable[bytes]:
+        return (
+            gate(environ, start_response) if int(environ["CONTENT_LENGTH"]) > 100_000 else echo(environ, start_response)
+        )
+
+    pools = WorkerPool("small"), WorkerPool("large", waiting=9)
+    options: dict[str, Any] = {"large": pools[1]}
+    with running(app, pools[0], Limits(large_bytes=400_000), **options) as server, ThreadPoolExecutor(2) as clients:
+        held = [clients.submit(server.post, b"x" * 200_000) for _ in range(2)]
+        wait_until(
+            lambda: server.bridge.in_flight == 2 and gate.inside == 1, "one that is worked on, and one that waits"
+        )
+        reply = server.post(b"x" * 150_000)
+        assert (reply.status, reply.headers["retry-after"]) == (503, "1")
+        assert server.post(b"x" * 60_000).body == b"x" * 60_000
+        gate.open.set()
+        assert [each.result().status for each in held] == [200] * 2
+        assert server.post(b"x" * 400_000).status == 200
+        pools[1].stop()
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        pytest.param(b"Content-Length: 300000\r\n\r\n", id="declared"),
+        pytest.param(b"Transfer-Encoding: chunked\r\n\r\n493e0\r\n" + b"x" * 280_000, id="come"),
+    ],
+)
+def test_room_for_a_body_that_stalls_is_taken_and_given_back(head: bytes) -> None:
+    with running(echo, WorkerPool("stalled"), Limits(body_seconds=20, large_bytes=400_000)) as server:
+        with closing(server.client()) as client:
+            client.connect()
+            client.sock.sendall(b"POST / HTTP/1.1\r\nHost: x\r\n" + head)
+            wait_until(lambda: server.post(b"x" * 150_000).status == 503, "the room to be taken")
+            assert server.post(b"x" * 60_000).status == 200
+        wait_until(lambda: server.post(b"x" * 400_000).status == 200, "the room to be given back")
+
+
+def test_small_bodies_have_a_bound_too() -> None:
+    gate = Gate()
+    pool = WorkerPool("bytes", waiting=9)
+    with running(gate, pool, Limits(small_bytes=100_000)) as server, ThreadPoolExecutor(1) as clients:
         held = clients.submit(server.post, b"x" * 60_000)
         wait_until(lambda: gate.inside == 1, "the first request")
         assert server.post(b"x" * 60_000).status == 503
         gate.open.set()
         assert held.result().status == 200
         assert server.post(b"x" * 60_000).status == 200
+
+
+def test_takes_no_room_for_bodies_that_are_refused_in_any_case() -> None:
+    options: dict[str, Any] = {"refuse": lambda: STARTING}
+    with running(echo, WorkerPool("refused"), Limits(large_bytes=100_000), **options) as server:
+        assert server.post(b"x" * 200_000).json()["message"] == STARTING.message
 
 
 @pytest.mark.parametrize(

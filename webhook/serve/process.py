@@ -36,8 +36,6 @@ PATIENCE_SECONDS = 4.0
 CONNECTIONS = 500
 YOUNG_OBJECTS = 20_000
 """How many new objects make the collector look for cycles: a review makes a thousand, which live for a millisecond."""
-# clients that are refused by name get a limit of their own: else their bodies could use up what the API server needs
-STRANGERS_LIMITS = Limits(held_bytes=8 << 20)
 MOST_DRAIN_SECONDS = 25.0
 """How long to serve on after SIGTERM at the most: Kubernetes kills after 30 s."""
 LINGER_SECONDS = 1.0
@@ -85,15 +83,18 @@ def serve(service: Service, sockets: Sockets) -> None:
 async def _serve(service: Service, sockets: Sockets) -> None:
     recorder = AdmissionRecorder(service.metrics)
     pool = WorkerPool("admission", threads=THREADS, spares=SPARES, waiting=WAITING, patience_seconds=PATIENCE_SECONDS)
+    # one at a time: what is made of the largest body needs twenty times its size
+    large = WorkerPool("large", waiting=WAITING, patience_seconds=PATIENCE_SECONDS)
     admission_app = make_admission_app(service.admit, recorder)
     admission = Bridge(
         admission_app,
         pool,
         Limits(),
+        large=large,
         refuse=service.readiness.refusal,
         on_refused=recorder.refused,
     )
-    strangers = Bridge(admission_app, pool, STRANGERS_LIMITS, refuse=lambda: STRANGER, on_refused=recorder.refused)
+    strangers = Bridge(admission_app, pool, Limits(), refuse=lambda: STRANGER, on_refused=recorder.refused)
     service.metrics.in_flight(lambda: admission.in_flight)
     health = Health(service.readiness.checks, service.metrics.registry)
     listeners = (
@@ -127,6 +128,7 @@ async def _serve(service: Service, sockets: Sockets) -> None:
         listeners[1].close(linger_seconds=0.0, grace_seconds=0.5), service.page.close(grace_seconds=0.5)
     )
     pool.stop()
+    large.stop()
     health.stop()
 
 

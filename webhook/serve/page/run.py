@@ -31,7 +31,7 @@ DATA_BYTES = 96 << 20
 NICENESS = 10
 """Admissions go first where both want the processor."""
 CONNECTIONS = 50
-LIMITS = Limits(body_bytes=3 << 20, body_seconds=10.0, held_bytes=6 << 20)
+LIMITS = Limits(body_bytes=3 << 20, body_seconds=10.0, large_bytes=6 << 20)
 PATIENCE_SECONDS = 5.0
 """Longest wait for the dry run before: with its own time it is less than the parent waits for an answer."""
 GRACE_SECONDS = 25.0
