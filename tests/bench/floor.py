@@ -8,13 +8,17 @@ from pathlib import Path
 import orjson
 
 from certs.serving import ServingCertificate
+from webhook.core.profiles import Profiles
 from webhook.core.review import Answer
 from webhook.http import logs
-from webhook.http.app import make_app
 from webhook.http.health import Readiness
 from webhook.http.listener import ListenAddress, bind
 from webhook.serve.metrics import WebhookMetrics
+from webhook.serve.page_process import PageProcess
 from webhook.serve.process import Service, Sockets, serve
+from webhook.serve.questions import Answers
+from webhook.serve.slot import Slot
+from webhook.world.objects import ObjectsWorld
 
 
 def allow(body: bytes) -> Answer:
@@ -29,8 +33,9 @@ def main(tls_dir: Path) -> None:
     """Serve on free ports of 127.0.0.1 until SIGTERM."""
     logs.configure()
     anywhere = ListenAddress("127.0.0.1", 0)
-    service = Service(allow, make_app("floor"), Readiness(dict), ServingCertificate(tls_dir), WebhookMetrics())
-    serve(service, Sockets(bind(anywhere), bind(anywhere), bind(anywhere)))
+    page = PageProcess(bind(anywhere), Answers(ObjectsWorld(()), Profiles, dict), Slot())  # nobody asks it
+    service = Service(allow, page, Readiness(dict), ServingCertificate(tls_dir), WebhookMetrics())
+    serve(service, Sockets(bind(anywhere), bind(anywhere)))
 
 
 if __name__ == "__main__":

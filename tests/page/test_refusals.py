@@ -19,7 +19,7 @@ from .conftest import NETWORKS, PROFILES
 
 def test_says_that_a_manifest_is_too_large(page: Page) -> None:
     ask(page, "#" * (4 << 20))
-    expect(page.get_by_role("alert")).to_contain_text("The manifest of 4.2 MB is larger than the server takes")
+    expect(page.get_by_role("alert")).to_contain_text("The manifest of 4.2 MB is larger than the page takes")
 
 
 @pytest.mark.parametrize(

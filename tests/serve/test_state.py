@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.world.test_held import pod
 from tests.worlds import namespace, network, profiles
 from webhook.core.model import Object
-from webhook.serve.state import state_document
+from webhook.serve.page.state import state_document
 from webhook.world.objects import ObjectsWorld
 
 PROFILES = """

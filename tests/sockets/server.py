@@ -113,9 +113,10 @@ class Server:
         body: bytes | None = None,
         headers: dict[str, str] | None = None,
         which: str = "dryRun",
+        timeout: float = 20,
     ) -> Reply:
         """Send one request to one of the plain listeners."""
-        connection = http.client.HTTPConnection(urlsplit(self.addresses[which]).netloc, timeout=10)
+        connection = http.client.HTTPConnection(urlsplit(self.addresses[which]).netloc, timeout=timeout)
         try:
             return ask(connection, method, path, body, headers)
         finally:

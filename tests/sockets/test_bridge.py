@@ -19,7 +19,7 @@ from tests.waiting import wait_until
 from webhook.http import connection as connection_module
 from webhook.http.bridge import Bridge, Limits
 from webhook.http.connection import Connections
-from webhook.http.listener import ListenAddress, Listener, bind
+from webhook.http.listener import Application, ListenAddress, Listener, bind
 from webhook.http.pool import WorkerPool
 from webhook.http.refusal import STARTING, Refusal
 
@@ -55,8 +55,8 @@ class Gate:
 class Running:
     """A listener that runs in an event loop of its own thread."""
 
-    def __init__(self, listener: Listener, loop: asyncio.AbstractEventLoop) -> None:
-        self.listener, self.loop = listener, loop
+    def __init__(self, listener: Listener, bridge: Bridge, loop: asyncio.AbstractEventLoop) -> None:
+        self.listener, self.bridge, self.loop = listener, bridge, loop
 
     def post(self, body: bytes = b"x") -> Reply:
         with closing(self.client()) as client:
@@ -75,21 +75,28 @@ def running(
     listening: dict[str, Any] | None = None,
     **options: Any,
 ) -> Iterator[Running]:
+    bridge = Bridge(app, pool, limits, **options)
+    with listened(bridge, connections, **(listening or {})) as (listener, loop):
+        try:
+            yield Running(listener, bridge, loop)
+        finally:
+            pool.stop()
+
+
+@contextmanager
+def listened(
+    app: Application, connections: int = 100, **options: Any
+) -> Iterator[tuple[Listener, asyncio.AbstractEventLoop]]:
+    """Serve *app* in an event loop of its own thread."""
     loop = uvloop.new_event_loop()
-    listener = Listener(
-        bind(ListenAddress("127.0.0.1", 0)),
-        Bridge(app, pool, limits, **options),
-        connections=connections,
-        **(listening or {}),
-    )
+    listener = Listener(bind(ListenAddress("127.0.0.1", 0)), app, connections=connections, **options)
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     try:
         asyncio.run_coroutine_threadsafe(listener.start(), loop).result(10)
-        yield Running(listener, loop)
+        yield listener, loop
     finally:
         asyncio.run_coroutine_threadsafe(listener.close(linger_seconds=0, grace_seconds=1), loop).result(10)
-        pool.stop()
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
@@ -100,7 +107,7 @@ def test_refuses_what_a_full_pool_cannot_take_and_answers_the_rest() -> None:
     pool = WorkerPool("full", threads=1, spares=1, waiting=2)
     with running(gate, pool, on_refused=refused.append) as server, ThreadPoolExecutor(4) as clients:
         held = [clients.submit(server.post) for _ in range(4)]
-        wait_until(lambda: server.listener.bridge.in_flight == 4 and gate.inside == 2, "a full pool")
+        wait_until(lambda: server.bridge.in_flight == 4 and gate.inside == 2, "a full pool")
         reply = server.post()
         assert (reply.status, reply.headers["retry-after"]) == (503, "1")
         gate.open.set()
@@ -128,23 +135,70 @@ def test_refuses_what_has_waited_too_long() -> None:
         first = clients.submit(server.post)
         wait_until(lambda: gate.inside == 1, "the first request")
         second = clients.submit(server.post)
-        wait_until(lambda: server.listener.bridge.in_flight == 2, "the second request")
+        wait_until(lambda: server.bridge.in_flight == 2, "the second request")
         threading.Event().wait(0.3)
         gate.open.set()
         assert first.result().status == 200
         assert second.result().status == 503
 
 
-def test_bounds_the_bytes_of_all_bodies_together() -> None:
+def test_large_bodies_wait_for_one_another_within_their_bound_and_small_ones_for_none() -> None:
     gate = Gate()
-    pool = WorkerPool("bytes", threads=1, waiting=9)
-    with running(gate, pool, Limits(held_bytes=100_000)) as server, ThreadPoolExecutor(1) as clients:
+
+    def app(environ: dict[str, Any], start_response: Start) -> Iterable[bytes]:
+        return (
+            gate(environ, start_response) if int(environ["CONTENT_LENGTH"]) > 100_000 else echo(environ, start_response)
+        )
+
+    pools = WorkerPool("small"), WorkerPool("large", waiting=9)
+    options: dict[str, Any] = {"large": pools[1]}
+    with running(app, pools[0], Limits(large_bytes=400_000), **options) as server, ThreadPoolExecutor(2) as clients:
+        held = [clients.submit(server.post, b"x" * 200_000) for _ in range(2)]
+        wait_until(
+            lambda: server.bridge.in_flight == 2 and gate.inside == 1, "one that is worked on, and one that waits"
+        )
+        reply = server.post(b"x" * 150_000)
+        assert (reply.status, reply.headers["retry-after"]) == (503, "1")
+        assert server.post(b"x" * 60_000).body == b"x" * 60_000
+        gate.open.set()
+        assert [each.result().status for each in held] == [200] * 2
+        assert server.post(b"x" * 400_000).status == 200
+        pools[1].stop()
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        pytest.param(b"Content-Length: 300000\r\n\r\n", id="declared"),
+        pytest.param(b"Transfer-Encoding: chunked\r\n\r\n493e0\r\n" + b"x" * 280_000, id="come"),
+    ],
+)
+def test_room_for_a_body_that_stalls_is_taken_and_given_back(head: bytes) -> None:
+    with running(echo, WorkerPool("stalled"), Limits(body_seconds=20, large_bytes=400_000)) as server:
+        with closing(server.client()) as client:
+            client.connect()
+            client.sock.sendall(b"POST / HTTP/1.1\r\nHost: x\r\n" + head)
+            wait_until(lambda: server.post(b"x" * 150_000).status == 503, "the room to be taken")
+            assert server.post(b"x" * 60_000).status == 200
+        wait_until(lambda: server.post(b"x" * 400_000).status == 200, "the room to be given back")
+
+
+def test_small_bodies_have_a_bound_too() -> None:
+    gate = Gate()
+    pool = WorkerPool("bytes", waiting=9)
+    with running(gate, pool, Limits(small_bytes=100_000)) as server, ThreadPoolExecutor(1) as clients:
         held = clients.submit(server.post, b"x" * 60_000)
         wait_until(lambda: gate.inside == 1, "the first request")
         assert server.post(b"x" * 60_000).status == 503
         gate.open.set()
         assert held.result().status == 200
         assert server.post(b"x" * 60_000).status == 200
+
+
+def test_takes_no_room_for_bodies_that_are_refused_in_any_case() -> None:
+    options: dict[str, Any] = {"refuse": lambda: STARTING}
+    with running(echo, WorkerPool("refused"), Limits(large_bytes=100_000), **options) as server:
+        assert server.post(b"x" * 200_000).json()["message"] == STARTING.message
 
 
 @pytest.mark.parametrize(
@@ -180,7 +234,7 @@ def test_refuses_before_the_start_and_keeps_the_connection() -> None:
 def test_asks_clients_to_connect_anew_while_closing() -> None:
     with running(echo, WorkerPool("closing")) as server:
         assert "connection" not in server.post().headers
-        server.listener.bridge.closing = True
+        server.bridge.closing = True
         assert server.post().headers["connection"] == "close"
 
 

@@ -156,7 +156,7 @@ def test_gives_up_on_a_client_that_reads_no_answers(monkeypatch: pytest.MonkeyPa
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         connection.sendall((GET + b"\r\n") * 2)
         assert asked.wait(20), "the request whose answer nobody reads"
-        wait_until(lambda: server.listener.bridge.in_flight == 0, "its end")
+        wait_until(lambda: server.bridge.in_flight == 0, "its end")
         assert server.post().status == 200
 
 
@@ -169,7 +169,7 @@ def test_takes_a_client_that_vanishes_in_the_middle_of_an_answer(plain: Running)
         assert connection.recv(100)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")  # close by reset
         connection.close()
-    wait_until(lambda: plain.listener.bridge.in_flight == 0, "the requests' end")
+    wait_until(lambda: plain.bridge.in_flight == 0, "the requests' end")
     assert plain.post().status == 200
 
 

@@ -8,7 +8,9 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TypeAlias
@@ -116,6 +118,23 @@ def test_faults_of_the_profiles_are_told_and_addresses_published_all_the_same(
     process = start(server.url, f"--profiles={profiles}")
     wait_until(lambda: process.get("/readyz").status == 200, "readiness")
     assert "netwrok" in process.log.read_text()
+    assert process.end() == 0
+
+
+def test_answers_every_probe_while_many_clients_ask_for_metrics(start: Start, server: FakeApiServer) -> None:
+    process, enough = start(server.url), threading.Event()
+    wait_until(lambda: process.get("/readyz").status == 200, "readiness")
+
+    def scrape() -> None:
+        while not enough.is_set():
+            process.get("/metrics")
+
+    with ThreadPoolExecutor(48) as clients:
+        for _ in range(48):
+            clients.submit(scrape)
+        probes = [process.get(path).status for path in ("/livez", "/readyz") for _ in range(10)]
+        enough.set()
+    assert probes == [200] * 20
     assert process.end() == 0
 
 

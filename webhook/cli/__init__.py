@@ -18,8 +18,8 @@ _COMMANDS = {
     "schema": "Print the JSON Schema of profiles.yaml.",
     "demo": "Show on sample data what a TorchX job becomes, then serve.",
 }
-_WAIT = "wait"
-"""Run by the wait containers alone, and not listed."""
+_UNLISTED = ("page", "wait")
+"""Run by ``serve`` and by the wait containers alone."""
 _ENVIRONMENT_PREFIX = "FABRIC_INJECTOR"
 
 
@@ -30,7 +30,7 @@ class _Commands(click.Group):
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _COMMANDS and cmd_name != _WAIT:
+        if cmd_name not in _COMMANDS and cmd_name not in _UNLISTED:
             return None
         module = import_module(f"webhook.cli.{cmd_name.replace('-', '_')}")
         command: click.Command = module.command

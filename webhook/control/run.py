@@ -19,11 +19,9 @@ from webhook.control.events import EventRecorder
 from webhook.control.metrics import ControllerMetrics
 from webhook.core import names
 from webhook.http import logs
-from webhook.http.bridge import Bridge, Limits
-from webhook.http.health import make_health_app
+from webhook.http.health import Health
 from webhook.http.listener import ListenAddress, Listener, bind
 from webhook.http.logs import log_fields
-from webhook.http.pool import WorkerPool
 from webhook.http.signals import StopSignals
 from webhook.kube.connection import Connection, connect
 from webhook.kube.lease import Leader
@@ -116,8 +114,7 @@ async def _run(
     metrics.leads(leader.may_write)
     metrics.waiting(controller.pods_waiting, controller.oldest_wait_seconds)
     metrics.left_alone(controller.pods_excessive, controller.namespaces_passed_over)
-    pool = WorkerPool("health", waiting=32)
-    health = Bridge(make_health_app(controller.checks, metrics.registry), pool, Limits(body_bytes=0))
+    health = Health(controller.checks, metrics.registry)
     listener = Listener(sock, health, connections=100)
     stop = StopSignals().asked
     await listener.start()
@@ -139,7 +136,7 @@ async def _run(
     finally:
         await asyncio.to_thread(_end, *reversed(writers), leader, recorder)
         await listener.close(linger_seconds=0.0, grace_seconds=0.5)
-        pool.stop()
+        health.stop()
 
 
 def _certificates(

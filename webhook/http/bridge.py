@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from webhook.http.body import Body, Budget
 from webhook.http.pool import PoolFull, WorkerPool
 from webhook.http.refusal import INTERNAL, OVERLOADED, TOO_LARGE, TOO_SLOW, Refusal
 
@@ -37,17 +38,22 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bound what requests may cost: *body_bytes* one body, *held_bytes* all bodies that are being read or worked on."""
+    """Bound what requests may cost.
+
+    *body_bytes*: one body. *small_bytes*, *large_bytes*: all of either kind that are read, wait or are worked on; ``body`` says which.
+    """
 
     body_bytes: int = 7 << 20
     body_seconds: float = 3.0
-    held_bytes: int = 64 << 20
+    small_bytes: int = 16 << 20
+    large_bytes: int = 16 << 20
 
 
 class Bridge:
     """Make an ASGI application of the WSGI application *app*.
 
-    *refuse* says why no request can be taken now, or None. *on_refused* gets each answer that the application was not asked for.
+    Large bodies are worked on in the pool *large*. *refuse* says why no request can be taken now, or None. *on_refused* gets
+    each answer that the application was not asked for.
     While *closing* is set, every answer asks its client to connect anew.
     """
 
@@ -57,12 +63,13 @@ class Bridge:
         pool: WorkerPool,
         limits: Limits,
         *,
+        large: WorkerPool | None = None,
         refuse: Callable[[], Refusal | None] = lambda: None,
         on_refused: Callable[[Refusal], None] = lambda refusal: None,
     ) -> None:
-        self._app, self._pool, self._limits = app, pool, limits
+        self._app, self._pool, self._large, self._limits = app, pool, large or pool, limits
+        self._budgets = Budget(limits.small_bytes), Budget(limits.large_bytes)
         self._refuse, self._on_refused = refuse, on_refused
-        self._held_bytes = 0
         self.closing = False
         self.in_flight = 0
         self.last_request = time.monotonic()
@@ -72,59 +79,58 @@ class Bridge:
         received_at = time.perf_counter()
         self.last_request = time.monotonic()
         self.in_flight += 1
-        parts: list[bytes] = []
+        body = Body(*self._budgets, _declared(scope))
+        refusal = self._refuse()
         try:
-            refusal = await self._read(scope, receive, parts) or self._refuse()
+            unread = await self._read(receive, body, keep=not refusal)
+            refusal = unread or refusal
             if not refusal:
-                environ = _environ(scope, b"".join(parts), received_at)
+                pool = self._large if body.is_large else self._pool
                 try:
-                    answer = await self._pool.run(lambda: self._call(environ))
+                    answer = await pool.run(lambda: self._call(scope, body, received_at))
                 except PoolFull:
                     refusal = OVERLOADED
             if refusal:
                 self._on_refused(refusal)
-                answer = _answer(refusal)
-            await self._send(answer, receive, send, drain=refusal is TOO_LARGE)
+                answer = answer_of(refusal)
+            await self._send(answer, receive, send, drain=unread in (TOO_LARGE, OVERLOADED))
         except ConnectionError:  # the client has gone
             return
         finally:
             self.in_flight -= 1
-            self._held_bytes -= sum(map(len, parts))
+            body.free()
 
-    async def _read(self, scope: Scope, receive: Receive, parts: list[bytes]) -> Refusal | None:
-        """Read the whole body into *parts*, within time and size. Raises ConnectionError where the client has gone."""
-        left = self._limits.body_bytes
-        if int(dict(scope["headers"]).get(b"content-length", 0)) > left:
+    async def _read(self, receive: Receive, body: Body, *, keep: bool) -> Refusal | None:
+        """Read the whole *body*, within time and size. Raises ConnectionError where the client has gone."""
+        if body.declared > self._limits.body_bytes:
             return TOO_LARGE
+        if keep and not body.reserve():
+            return OVERLOADED
+        length = 0
         try:
             async with asyncio.timeout(self._limits.body_seconds):
                 while True:
                     message = await receive()
                     if message["type"] == "http.disconnect":
                         raise ConnectionError
-                    part = message["body"]
-                    left -= len(part)
-                    if left < 0:
+                    length += len(message["body"])
+                    if length > self._limits.body_bytes:
                         return TOO_LARGE
-                    parts.append(part)
-                    self._held_bytes += len(
-                        part
-                    )  # until the answer is sent: many small bodies need as much as a few large
-                    if self._held_bytes > self._limits.held_bytes:
+                    if keep and not body.add(message["body"]):
                         return OVERLOADED
                     if not message["more_body"]:
                         return None
         except TimeoutError:
             return TOO_SLOW
 
-    def _call(self, environ: Environ) -> Answer:
+    def _call(self, scope: Scope, body: Body, received_at: float) -> Answer:
         """Call the application in a thread of the pool; whatever it raises becomes a plain 500."""
         try:
-            return _call(self._app, environ)
+            return _call(self._app, _environ(scope, body.take(), received_at))
         except BaseException:  # also SystemExit, which would end the event loop
             log.exception("the application raised")
             self._on_refused(INTERNAL)
-            return _answer(INTERNAL)
+            return answer_of(INTERNAL)
 
     async def _send(self, answer: Answer, receive: Receive, send: Send, *, drain: bool) -> None:
         status, headers, content = answer
@@ -139,6 +145,11 @@ class Bridge:
                     while (await receive()).get("more_body"):
                         pass
         await send({"type": "http.response.body", "body": content})
+
+
+def _declared(scope: Scope) -> int:
+    """Return the length that the request's head names; 0 where it names none."""
+    return int(dict(scope["headers"]).get(b"content-length", 0))
 
 
 def _call(app: WSGIApplication, environ: Environ) -> Answer:
@@ -157,7 +168,8 @@ def _call(app: WSGIApplication, environ: Environ) -> Answer:
     return int(status[:3]), [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers], content
 
 
-def _answer(refusal: Refusal) -> Answer:
+def answer_of(refusal: Refusal) -> Answer:
+    """Return the answer that tells *refusal*."""
     content = refusal.body
     headers = {**refusal.headers, "content-length": str(len(content))}
     return refusal.code, [(name.encode(), value.encode()) for name, value in headers.items()], content

@@ -32,8 +32,8 @@ Waiting: TypeAlias = dict[object, Callable[[], object]]
 class Connections(ServerState):
     """Hold the connections of one listener, and which of them only wait.
 
-    *silent*: they have never sent a request. *handshaking*: those of them whose TLS handshake is not done. *idle*: they have sent
-    none since the last answer.
+    *silent*: they have never sent a request. *handshaking*: those of them whose TLS handshake is not done. *unread*:
+    they leave answers unread. *idle*: they have sent none since the last answer.
     """
 
     def __init__(self, most: int) -> None:
@@ -41,6 +41,7 @@ class Connections(ServerState):
         self.most = most
         self.handshaking: set[object] = set()
         self.silent: Waiting = {}
+        self.unread: Waiting = {}
         self.idle: Waiting = {}
 
     @property
@@ -52,7 +53,8 @@ class Connections(ServerState):
         """Drop the connection that waits longest where there are too many; return whether one more may be taken."""
         if self.count < self.most:
             return True
-        for waiting in (self.silent, self.idle):  # an idle client has shown that it sends requests, and may again
+        # an idle client has shown that it sends requests and reads answers, and may again
+        for waiting in (self.silent, self.unread, self.idle):
             if waiting:
                 oldest = next(iter(waiting))
                 self.handshaking.discard(oldest)
@@ -73,7 +75,8 @@ class HttpConnection(HttpToolsProtocol):
 
     def __init__(self, config: Config, connections: Connections) -> None:
         super().__init__(config, connections, {})
-        self._handshaking, self._silent, self._idle = connections.handshaking, connections.silent, connections.idle
+        self._handshaking, self._silent = connections.handshaking, connections.silent
+        self._unread, self._idle = connections.unread, connections.idle
         self._in_head = self._in_body = self._large_read = False
         self._head_bytes = 0
         self._head_timer: asyncio.TimerHandle | None = None
@@ -94,8 +97,8 @@ class HttpConnection(HttpToolsProtocol):
         self._stop_read_timer()
         super().connection_lost(exc)
         self._unset_keepalive_if_required()
-        self._silent.pop(self, None)
-        self._idle.pop(self, None)
+        for waiting in (self._silent, self._unread, self._idle):
+            waiting.pop(self, None)
 
     def data_received(self, data: bytes) -> None:
         """Feed the parser; end the connection where a head grows too long or takes too long."""
@@ -144,10 +147,12 @@ class HttpConnection(HttpToolsProtocol):
         """Set a deadline for a client that reads no answers."""
         super().pause_writing()
         self._read_timer = self.loop.call_later(READ_SECONDS, self._drop)
+        self._unread[self] = self._drop
 
     def resume_writing(self) -> None:
         """Lift the deadline: the client reads."""
         super().resume_writing()
+        self._unread.pop(self, None)
         self._stop_read_timer()
 
     def _is_answering(self) -> bool:

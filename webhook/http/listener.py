@@ -7,12 +7,13 @@ import socket
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from uvicorn.config import Config
 
 from webhook.core.errors import InputError
 from webhook.http.acceptor import BACKLOG, Acceptor
-from webhook.http.bridge import Bridge
+from webhook.http.bridge import Receive, Scope, Send
 from webhook.http.connection import KEEP_ALIVE_SECONDS, Connections, HttpConnection
 
 
@@ -48,8 +49,17 @@ def bind(address: ListenAddress) -> socket.socket:
         raise InputError(f"cannot listen on {address}: {reason}; choose another address") from None
 
 
+class Application(Protocol):
+    """Answer requests as ASGI applications do; while *closing* is set, each answer asks its client to connect anew."""
+
+    closing: bool
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+
+
 class Listener:
-    """Serve *bridge* on a bound socket to at most *connections* clients at a time.
+    """Serve *app* on a bound socket to at most *connections* clients at a time.
 
     *context* returns the SSL context for a new connection; without it there is no TLS. Where there are too many connections, one that
     only waits for its client is dropped, else the new one; *on_dropped* gets the reason. *make* makes what serves a connection.
@@ -58,19 +68,19 @@ class Listener:
     def __init__(
         self,
         sock: socket.socket,
-        bridge: Bridge,
+        app: Application,
         *,
         connections: int,
         context: Callable[[], ssl.SSLContext] | None = None,
         on_dropped: Callable[[str], None] = lambda reason: None,
         make: Callable[[Config, Connections], HttpConnection] = HttpConnection,
     ) -> None:
-        self.bridge = bridge
+        self._app = app
         self.address = ListenAddress(*sock.getsockname()[:2])
         self._socket, self._context, self._on_dropped, self._make = sock, context, on_dropped, make
         self._connections = Connections(connections)
         self._config = Config(
-            bridge,
+            app,
             interface="asgi3",
             http=HttpConnection,
             ws="none",
@@ -100,7 +110,7 @@ class Listener:
     async def close(self, *, linger_seconds: float, grace_seconds: float) -> None:
         """Close every connection after its answer: idle ones after *linger_seconds*, busy ones after *grace_seconds*."""
         self.stop_accepting()
-        self.bridge.closing = True
+        self._app.closing = True
         await self._wait(linger_seconds)
         for connection in list(self._connections.connections):
             connection.shutdown()

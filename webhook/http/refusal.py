@@ -6,8 +6,6 @@ import json
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
-from werkzeug.exceptions import HTTPException, MethodNotAllowed
-
 from webhook.core.errors import InputError, MalformedReview, Unavailable
 
 RETRY_AFTER_SECONDS = "1"
@@ -83,17 +81,8 @@ def refusal_for(error: BaseException) -> Refusal:
             return Refusal(400, "input", str(error))
         case Unavailable():
             return Refusal(503, "unavailable", str(error))
-        case MethodNotAllowed():
-            return _of_http(error, {"Allow": ", ".join(sorted(error.valid_methods or ()))})
-        case HTTPException(code=int()):
-            return _of_http(error, {})
         case RecursionError():
             return TOO_DEEP
         case MemoryError():
             return NO_MEMORY
     return INTERNAL
-
-
-def _of_http(error: HTTPException, headers: dict[str, str]) -> Refusal:
-    code = error.code or HTTPStatus.INTERNAL_SERVER_ERROR
-    return Refusal(code, HTTPStatus(code).phrase.lower().replace(" ", "-"), error.description or "", headers)

@@ -12,14 +12,13 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import uvloop
-from flask import Flask
 
 from certs.serving import ServingCertificate
 from webhook.core.review import Answer
 from webhook.http.bridge import Bridge, Limits
 from webhook.http.client_names import NamedConnection
 from webhook.http.connection import HttpConnection
-from webhook.http.health import Readiness, make_health_app
+from webhook.http.health import Health, Readiness
 from webhook.http.listener import Listener
 from webhook.http.logs import log_fields
 from webhook.http.pool import WorkerPool
@@ -27,6 +26,7 @@ from webhook.http.refusal import STRANGER
 from webhook.http.signals import StopSignals
 from webhook.serve.admission import AdmissionRecorder, make_admission_app
 from webhook.serve.metrics import WebhookMetrics
+from webhook.serve.page_process import PageProcess
 
 THREADS = 1
 SPARES = 7
@@ -36,8 +36,6 @@ PATIENCE_SECONDS = 4.0
 CONNECTIONS = 500
 YOUNG_OBJECTS = 20_000
 """How many new objects make the collector look for cycles: a review makes a thousand, which live for a millisecond."""
-# clients that are refused by name get a limit of their own: else their bodies could use up what the API server needs
-STRANGERS_LIMITS = Limits(held_bytes=8 << 20)
 MOST_DRAIN_SECONDS = 25.0
 """How long to serve on after SIGTERM at the most: Kubernetes kills after 30 s."""
 LINGER_SECONDS = 1.0
@@ -48,10 +46,9 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Sockets:
-    """Hold the bound sockets of the three listeners."""
+    """Hold the bound sockets of the listeners."""
 
     admission: socket.socket
-    dry_run: socket.socket
     metrics: socket.socket
 
 
@@ -65,7 +62,7 @@ class Service:
     """
 
     admit: Callable[[bytes], Answer]
-    dry_run: Flask
+    page: PageProcess
     readiness: Readiness
     certificate: ServingCertificate
     metrics: WebhookMetrics
@@ -85,23 +82,21 @@ def serve(service: Service, sockets: Sockets) -> None:
 
 async def _serve(service: Service, sockets: Sockets) -> None:
     recorder = AdmissionRecorder(service.metrics)
-    pools = (
-        WorkerPool("admission", threads=THREADS, spares=SPARES, waiting=WAITING, patience_seconds=PATIENCE_SECONDS),
-        WorkerPool("dry-run", patience_seconds=30.0),
-        WorkerPool("health", waiting=32),
-    )
+    pool = WorkerPool("admission", threads=THREADS, spares=SPARES, waiting=WAITING, patience_seconds=PATIENCE_SECONDS)
+    # one at a time: what is made of the largest body needs twenty times its size
+    large = WorkerPool("large", waiting=WAITING, patience_seconds=PATIENCE_SECONDS)
     admission_app = make_admission_app(service.admit, recorder)
     admission = Bridge(
         admission_app,
-        pools[0],
+        pool,
         Limits(),
+        large=large,
         refuse=service.readiness.refusal,
         on_refused=recorder.refused,
     )
-    strangers = Bridge(admission_app, pools[0], STRANGERS_LIMITS, refuse=lambda: STRANGER, on_refused=recorder.refused)
+    strangers = Bridge(admission_app, pool, Limits(), refuse=lambda: STRANGER, on_refused=recorder.refused)
     service.metrics.in_flight(lambda: admission.in_flight)
-    dry_run = Bridge(service.dry_run, pools[1], Limits(body_bytes=3 << 20, body_seconds=10.0))
-    health = Bridge(make_health_app(service.readiness.checks, service.metrics.registry), pools[2], Limits(body_bytes=0))
+    health = Health(service.readiness.checks, service.metrics.registry)
     listeners = (
         Listener(
             sockets.admission,
@@ -113,13 +108,12 @@ async def _serve(service: Service, sockets: Sockets) -> None:
             if service.client_names
             else HttpConnection,
         ),
-        Listener(sockets.dry_run, dry_run, connections=50),
         Listener(sockets.metrics, health, connections=100),
     )
     stop = StopSignals()
-    for listener in listeners:
-        await listener.start()
-    urls = dict(zip(("admission", "dryRun", "metrics"), (each.url for each in listeners), strict=True))
+    for part in (*listeners, service.page):
+        await part.start()
+    urls = {"admission": listeners[0].url, "dryRun": service.page.url, "metrics": listeners[1].url}
     log_fields(log, logging.INFO, "serving", urls | service.announcement)
     await stop.asked.wait()
     service.readiness.draining = True
@@ -130,9 +124,12 @@ async def _serve(service: Service, sockets: Sockets) -> None:
     await listeners[0].close(
         linger_seconds=0.0 if at_once else LINGER_SECONDS, grace_seconds=0.5 if at_once else GRACE_SECONDS
     )
-    await asyncio.gather(*(each.close(linger_seconds=0.0, grace_seconds=0.5) for each in listeners[1:]))
-    for pool in pools:
-        pool.stop()
+    await asyncio.gather(
+        listeners[1].close(linger_seconds=0.0, grace_seconds=0.5), service.page.close(grace_seconds=0.5)
+    )
+    pool.stop()
+    large.stop()
+    health.stop()
 
 
 def _ending(quiet_seconds: float) -> str:

@@ -17,19 +17,17 @@ from certs.handshake import CertificateError, Requirements
 from certs.serving import ServingCertificate
 from webhook.core import names
 from webhook.core.errors import InputError, ProfilesError, WebhookError
-from webhook.core.model import Object, World
 from webhook.core.profiles import Profiles
 from webhook.core.review import Answer, answer_review
-from webhook.dry_run import DryRun, dry_run
 from webhook.http import logs
 from webhook.http.health import Readiness
 from webhook.http.listener import ListenAddress, bind
 from webhook.serve.certificate import CertificateWatch
-from webhook.serve.dry_run import make_dry_run_app
 from webhook.serve.metrics import WebhookMetrics
+from webhook.serve.page_process import PageProcess
 from webhook.serve.process import Service, Sockets, serve
-from webhook.serve.state import state_document
-from webhook.world.held import Snapshot
+from webhook.serve.questions import Answers, CheckedWorld
+from webhook.serve.slot import Slot
 from webhook.world.profiles_file import ProfilesFile
 
 if TYPE_CHECKING:
@@ -60,16 +58,6 @@ class WebhookSettings:
     webhook_configuration: str = names.WEBHOOK_CONFIGURATION
 
 
-class CheckedWorld(World, Protocol):
-    """Answer for the cluster as World does, and say how far the answers can be trusted."""
-
-    def checks(self) -> Mapping[str, str]:
-        """Return each check's problem, empty if there is none."""
-
-    def snapshot(self) -> Snapshot:
-        """Return everything that is known."""
-
-
 class _Follower(Protocol):
     """Follow, in a thread, something that changes."""
 
@@ -87,13 +75,12 @@ def run(settings: WebhookSettings) -> None:
     """
     logs.configure()
     metrics = WebhookMetrics()
-    profiles = _profiles(settings.profiles, settings.image, metrics)
+    slot = Slot()
+    profiles = _profiles(settings.profiles, settings.image, metrics, slot)
     with ExitStack() as stack:
-        sockets = Sockets(
-            *(
-                stack.enter_context(contextlib.closing(bind(address)))
-                for address in (settings.listen, settings.dry_run_listen, settings.metrics_listen)
-            )
+        admission, page, metrics_socket = (
+            stack.enter_context(contextlib.closing(bind(address)))
+            for address in (settings.listen, settings.dry_run_listen, settings.metrics_listen)
         )
         directory = settings.tls_dir or stack.enter_context(_throwaway())
         certificate = _load_certificate(directory, settings.handshake)
@@ -109,11 +96,8 @@ def run(settings: WebhookSettings) -> None:
         def admit(body: bytes) -> Answer:
             return answer_review(body, profiles.current(), world)
 
-        def judge(text: str, namespace: str | None, profile: str | None) -> DryRun:
-            return dry_run(text, namespace=namespace, profile=profile, profiles=profiles.current(), world=world)
-
-        def state() -> Object:
-            return state_document(profiles.current(), world.snapshot(), _problems(profiles, world))
+        def problems() -> Mapping[str, str]:
+            return _problems(profiles, world)
 
         def checks() -> Mapping[str, str]:
             trusted = {"ca-bundle": trust.problem()} if trust else {}
@@ -121,7 +105,7 @@ def run(settings: WebhookSettings) -> None:
 
         service = Service(
             admit=admit,
-            dry_run=make_dry_run_app(judge, state),
+            page=PageProcess(page, Answers(world, profiles.current, problems), slot),
             readiness=Readiness(checks),
             certificate=certificate,
             metrics=metrics,
@@ -129,11 +113,12 @@ def run(settings: WebhookSettings) -> None:
             quiet_seconds=settings.quiet_seconds,
             announcement={} if settings.tls_dir else {"ca": str(directory / "ca.crt")},
         )
-        serve(service, sockets)
+        serve(service, Sockets(admission, metrics_socket))
 
 
-def _profiles(path: Path, image: str, metrics: WebhookMetrics) -> ProfilesFile:
+def _profiles(path: Path, image: str, metrics: WebhookMetrics, slot: Slot) -> ProfilesFile:
     def reloaded(profiles: Profiles) -> None:
+        slot.evict()  # the page's process has the old ones
         metrics.profiles_reloaded("success")
         log.info("profiles reloaded: %s", ", ".join(profiles.profiles))
 

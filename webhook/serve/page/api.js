@@ -50,7 +50,7 @@ async function read(response, form) {
 }
 
 async function message(response, sent = "") {
-  if (response.status === 413) return `The manifest of ${megabytes(sent)} is larger than the server takes. Give fewer objects at once.`;
+  if (response.status === 413) return `The manifest of ${megabytes(sent)} is larger than the page takes. Give fewer objects at once, or run fabric-injector dry-run -f FILE.`;
   const plain = `The server answered ${response.status} ${response.statusText}.`;
   try {
     return (await response.json()).message || plain;

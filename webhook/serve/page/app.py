@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Mapping
 
@@ -14,6 +15,7 @@ from webhook.http.app import make_app
 from webhook.http.guard import guard
 from webhook.http.refusal import Refused
 from webhook.serve.page import INDEX, SAMPLES, read_page
+from webhook.serve.page_process import ELSEWHERE
 
 PARAMETERS = frozenset(("namespace", "output", "profile"))
 FORM = "application/x-www-form-urlencoded"
@@ -43,16 +45,21 @@ Parameters: namespace=NS    namespace of objects that name none
 The body is YAML or JSON: pods, or anything that holds pod templates.
 What this server knows: GET /state. In a browser, this address shows a page.
 """
+TOO_MUCH = (
+    f"the manifest needs more memory than the page has: give fewer objects at once, or ask elsewhere: {ELSEWHERE}"
+)
 OUTPUTS = {**RENDERERS, "page": ("application/json", render_page)}
 
 
 def make_dry_run_app(
     judge: Callable[[str, str | None, str | None], DryRun],
     state: Callable[[], Object],
+    on_exhausted: Callable[[], None] = lambda: None,
     renderers: Mapping[str, tuple[str, Callable[[DryRun], str]]] = OUTPUTS,
 ) -> Flask:
     """Make the application: *judge* takes a manifest, a namespace and a profile; *state* returns what the server knows.
 
+    *on_exhausted* is called where a dry run needed more memory than there is.
     *renderers* has the content type and the writer of each ``output``.
     """
     app = make_app(__name__)
@@ -95,6 +102,12 @@ def make_dry_run_app(
             text = request.get_data(cache=False).decode("utf-8-sig")
         except UnicodeDecodeError as error:
             raise Refused(400, "encoding", f"byte {error.start} of the body is not UTF-8; send text") from None
+        with contextlib.suppress(MemoryError):  # outside of this block all that was made of the manifest is gone
+            return answer(text, output)
+        on_exhausted()
+        raise Refused(503, "no-memory", TOO_MUCH)
+
+    def answer(text: str, output: str) -> Response:
         try:
             run = judge(text, request.args.get("namespace"), request.args.get("profile"))
         except InputError as error:

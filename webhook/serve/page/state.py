@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import Any
 
-from pydantic.alias_generators import to_camel
-
 from webhook import __version__
 from webhook.core import names
 from webhook.core.model import Namespace, NetworkDefinition, Object
@@ -77,7 +75,7 @@ def _settings(given: Any, default: Any, above: str = "") -> Iterator[tuple[str, 
     """Yield key and value of each field that differs from *default*, ``("rendezvous.timeout", "600s")``."""
     for field in fields(given):
         value, usual = getattr(given, field.name), getattr(default, field.name)
-        key = f"{above}{to_camel(field.name)}"
+        key = f"{above}{_in_file(field.name)}"
         if value == usual:
             continue
         if isinstance(value, SharedMemory | PodInfo | RendezvousSettings):
@@ -86,6 +84,12 @@ def _settings(given: Any, default: Any, above: str = "") -> Iterator[tuple[str, 
             yield key.removesuffix("Seconds"), f"{value}s"
         else:
             yield key, _plain(value)
+
+
+def _in_file(name: str) -> str:
+    """Return a field's name as the profiles file has it."""
+    first, *others = name.split("_")
+    return first + "".join(map(str.capitalize, others))
 
 
 def _plain(value: Any) -> Any:

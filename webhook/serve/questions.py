@@ -1,0 +1,73 @@
+"""Answer what the page's process asks of this one, so that both know the same cluster and the same profiles.
+
+A question and an answer are a line of JSON each: ``["network", "rails", "rail-0"]``, ``{"value": …}`` with plain data, or
+``{"unavailable": "why"}``. One is answered at a time, and none is longer than QUESTION_BYTES.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import socket
+from collections.abc import Callable, Mapping
+from heapq import nsmallest
+from typing import Any, Protocol
+
+from webhook.core.errors import Unavailable
+from webhook.core.model import World
+from webhook.core.profiles import Profiles
+from webhook.serve.plain import to_plain
+from webhook.world.held import Snapshot
+
+QUESTION_BYTES = 16 << 10
+PAGE_ITEMS = 500
+"""Most objects of an answer that lists some: what is known of a large cluster is never written at once."""
+
+log = logging.getLogger(__name__)
+
+
+class CheckedWorld(World, Protocol):
+    """Answer for the cluster as World does, and say how far the answers can be trusted."""
+
+    def checks(self) -> Mapping[str, str]:
+        """Return each check's problem, empty if there is none."""
+
+    def snapshot(self) -> Snapshot:
+        """Return everything that is known."""
+
+
+class Answers:
+    """Answer from *world* and *profiles*; *problems* gives why a source cannot be trusted, by its name."""
+
+    def __init__(
+        self, world: CheckedWorld, profiles: Callable[[], Profiles], problems: Callable[[], Mapping[str, str]]
+    ) -> None:
+        self._world = world
+        self._answers: dict[str, Callable[..., Any]] = {
+            "profiles": profiles,
+            "problems": problems,
+            "namespace": world.namespace,
+            "fresh_namespace": world.fresh_namespace,
+            "network": world.network,
+            "master": world.master,
+            "known": self._known,
+        }
+
+    def serve(self, asking: socket.socket) -> None:
+        """Answer each question that comes from *asking*, until it is closed or asks what cannot be asked."""
+        with asking.makefile("rwb") as lines:
+            while (line := lines.readline(QUESTION_BYTES)).endswith(b"\n"):
+                lines.write(json.dumps(self._answer(*json.loads(line))).encode() + b"\n")
+                lines.flush()
+
+    def _answer(self, name: str, *arguments: str) -> Any:
+        try:
+            return {"value": to_plain(self._answers[name](*arguments))}
+        except Unavailable as error:
+            return {"unavailable": str(error)}
+
+    def _known(self, kind: str, *after: str) -> tuple[Any, ...]:
+        """Return the objects whose keys come next after *after*, with their keys; of *kind*, a field of Snapshot."""
+        held = getattr(self._world.snapshot(), kind)
+        keys = nsmallest(PAGE_ITEMS, (key for key in held if key > after))
+        return tuple((key, held[key]) for key in keys)
