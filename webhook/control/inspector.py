@@ -227,21 +227,28 @@ class Inspector:
         self._rests_until[namespace] = ended + (ended - began) / LIST_SHARE
 
     def _ask_for_jobs(self, namespace: str, cases: Iterable[_Case], survey: Survey) -> set[str]:
-        """Show the survey what is to be known of these members' jobs, the longest due first; return those that were asked for.
+        """Show the survey what is to be known of these members' jobs, the longest due first; return those of which all was shown.
 
-        Half of a round's requests at most: other namespaces get their turn. Raises RequestFailed.
+        Half of a round's requests and LIST_SECONDS at most: other namespaces get their turn. Raises RequestFailed.
         """
-        most = self._asked + MOST_REQUESTS // 2
-        jobs: set[str] = set()
+        began, most = self._monotonic(), self._asked + MOST_REQUESTS // 2
+        jobs: dict[str, bool] = {}
         for case in sorted(cases, key=lambda case: (not case.suspect.is_stuck, case.due)):
             job = case.suspect.member.job
-            if job not in jobs and self._asked < most:
-                self._ask_for_job(namespace, case.suspect, survey)
-                jobs.add(job)
-        return jobs
+            if self._asked >= most or self._monotonic() - began > LIST_SECONDS:
+                break
+            if job not in jobs:
+                jobs[job] = self._ask_for_job(namespace, case.suspect, survey)
+        ended = self._monotonic()
+        if ended - began > LIST_SECONDS:
+            self._rests_until[namespace] = ended + (ended - began) / LIST_SHARE
+        return {job for job, whole in jobs.items() if whole}
 
-    def _ask_for_job(self, namespace: str, suspect: Suspect, survey: Survey) -> None:
-        """Show the survey a job's members; where rank 0 is missing, also its other pods, without our label, and the one of its name."""
+    def _ask_for_job(self, namespace: str, suspect: Suspect, survey: Survey) -> bool:
+        """Show the survey a job's members; where rank 0 is missing, also its other pods, without our label, and the one of its name.
+
+        Return whether all members were shown, of whom one may be rank 0.
+        """
         member, selector = suspect.member, ""
 
         def add(pod: Object) -> None:
@@ -249,15 +256,20 @@ class Inspector:
             survey.add(pod)
             selector = selector or sibling_selector(pod)
 
-        self._show(PODS.select(labels=f"{names.JOB}={member.job}", fields=UNFINISHED), namespace, add, MOST_PAGES)
+        members = PODS.select(labels=f"{names.JOB}={member.job}", fields=UNFINISHED)
+        if self._show(members, namespace, add, MOST_PAGES):
+            return False
         if suspect.rank_zero is not None:
-            return
+            return True
         if selector:
             others = PODS.select(labels=f"{selector},!{names.JOB}", fields=UNFINISHED)
-            self._show(others, namespace, survey.add, MOST_SIBLING_PAGES)
+            self._show(
+                others, namespace, survey.add, MOST_SIBLING_PAGES
+            )  # none of these publishes: the first ones are enough
         if suspect.name:
             named = PODS.select(fields=f"metadata.name={first_label(suspect.name)},{UNFINISHED}")
             self._show(named, namespace, survey.add, 1)
+        return True
 
     def _show(self, resource: Resource, namespace: str, add: Callable[[Object], None], most: int) -> bool:
         """Pass on the first *most* pages of pods; return whether there are more. Raises RequestFailed."""
