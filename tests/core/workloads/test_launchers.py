@@ -127,6 +127,7 @@ TAKES_IT = "torchrun --master_addr=$M t.py"
 ELSEWHERE: dict[str, Object] = {
     "another variable": running(TAKES_IT, env=[{"name": "URL", "value": "tcp://$(M):1"}]),
     "a probe": running(TAKES_IT, readinessProbe={"exec": {"command": ["sh", "-c", "ping $M"]}}),
+    "a mount": running(TAKES_IT, volumeMounts=[{"name": "runs", "mountPath": "/runs", "subPathExpr": "$(M)"}]),
     "a hook": running(TAKES_IT, lifecycle={"preStop": {"exec": {"command": ["notify", "$(M)"]}}}),
     "c10d by variable": running(
         "torchrun --rdzv_endpoint=$M:1 t.py", env=[{"name": "PET_RDZV_BACKEND", "value": "c10d"}]

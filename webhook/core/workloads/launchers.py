@@ -237,6 +237,8 @@ def _is_named_elsewhere(container: Object, name: str) -> bool:
     word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
     if any(name in (value := entry.get("value") or "") and word.search(value) for entry in podspec.env(container)):
         return True  # as $(NAME), or as $NAME in a text that a shell evaluates
+    if any(name in str(mount.get("subPathExpr") or "") for mount in podspec.mounts(container)):
+        return True
     hooks = [container.get(key) for key in ("livenessProbe", "readinessProbe", "startupProbe")]
     hooks += (container.get("lifecycle") or {}).values()
     commands = (((hook or {}).get("exec") or {}).get("command") or () for hook in hooks)
