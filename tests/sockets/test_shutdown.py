@@ -15,6 +15,7 @@ from tests.sockets.server import Server, admit, is_closed, read_reply
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.sockets
+HEAD = b"POST /mutate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
 
 
 @pytest.fixture
@@ -75,9 +76,8 @@ def test_answers_what_was_asked_before_it_ends(ending: Server, authority: Path, 
 
 
 def test_waits_for_a_request_that_is_under_way(ending: Server, authority: Path, review: bytes) -> None:
-    head = b"POST /mutate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
     with ending.connect_tls(authority) as connection:
-        connection.sendall(head % len(review) + review[:1000])
+        connection.sendall(HEAD % len(review) + review[:1000])
         ending.process.send_signal(signal.SIGTERM)
         wait_until(lambda: ending.lines("ending"), "the end to begin")
         connection.sendall(review[1000:])
@@ -96,11 +96,14 @@ def test_ends_by(ending: Server, authority: Path, number: signal.Signals) -> Non
 
 
 def test_is_not_ready_while_it_ends(ending: Server, authority: Path, review: bytes) -> None:
-    with ending.connect_tls(authority):  # an open connection keeps the process a moment
+    with ending.connect_tls(authority) as connection:
+        connection.sendall(HEAD % len(review) + review[:1000])  # a request under way keeps the process for seconds
         ending.process.send_signal(signal.SIGTERM)
         wait_until(lambda: ending.lines("ending"), "the end to begin")
         reply = ending.get("/readyz")
         assert reply.status == 503
         assert b"[-]shutdown failed" in reply.body
         assert ending.get("/livez").status == 200
+        connection.sendall(review[1000:])
+        assert read_reply(connection).status == 200
     assert ending.process.wait(20) == 0
