@@ -141,7 +141,7 @@ def _why_it_stays(container: Object, name: str, use: Use, rendezvous: Rendezvous
         return f"what else container {container.get('name')} runs, and does with {name}, is not written in the pod"
     if name not in _TORCHS_OWN and not is_taken:
         return None
-    if use is not Use.OTHER and not rendezvous.by_operator and runs_again(container):
+    if use is not Use.OTHER and runs_again(container):
         who = f"container {container.get('name')} starts its ranks in a loop"
         return f"{who}, where {name} would hold the address of a rank 0 that is gone"
     if name not in _TORCHS_OWN:
