@@ -13,6 +13,7 @@ import pytest
 from tests import pods as fixtures
 from tests.apiserver.client import Client
 from tests.apiserver.webhook import Webhook
+from tests.waiting import wait_until
 from webhook.core import names, podspec
 from webhook.core.model import Object
 
@@ -137,9 +138,10 @@ def test_a_worker_whose_leader_starts_only_after_it_is_given_the_leaders_name(
         assert report.train["environment"]["MASTER_ADDR"] == host
         assert_on_the_fabric(report)
     figures.append(f"no leader: worker starts {reports[1].seconds_to_start():.0f} s after creation, by name")
-    events = api.expect("GET", f"/api/v1/namespaces/{worker.namespace}/events")["items"]
-    (told,) = [one["message"] for one in events if one["reason"] == "MeetsByName"]
-    assert "ddp-driver-0-0" in told
+    events = f"/api/v1/namespaces/{worker.namespace}/events?fieldSelector=reason%3DMeetsByName"
+    wait_until(lambda: api.expect("GET", events)["items"], "an Event that says so", 30)
+    (told,) = api.expect("GET", events)["items"]
+    assert "ddp-driver-0-0, does not exist" in told["message"]
 
 
 def test_the_wait_for_a_rank_zero_that_is_left_alone_ends_with_the_cause(begun: dict[str, list[Pod]]) -> None:
