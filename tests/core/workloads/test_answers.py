@@ -189,6 +189,10 @@ OTHERS: dict[str, tuple[Callable[[], Object], str]] = {
         lambda: bare("pods/raycluster-head.yaml"),
         "role: the Ray head asks for no accelerator: it only manages the workers",
     ),
+    "raycluster, a worker on processors": (
+        lambda: bare("pods/raycluster-worker.yaml"),
+        "role: the Ray worker asks for no accelerator: nothing says that what Ray runs on it trains",
+    ),
     "pytorchjob, on TPUs": (
         lambda: asking(pods.load("pods/kubeflow-pytorchjob-1.yaml"), "google.com/tpu"),
         "tpu: the pod asks for google.com/tpu: TPUs have a network of their own",

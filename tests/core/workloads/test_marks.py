@@ -176,3 +176,9 @@ def test_the_first_pod_of_each_clique_may_be_rank_zero() -> None:
         found = recognise(pod)
         assert isinstance(found, TrainingPod)
         assert (found.rendezvous.role if found.rendezvous else None) == role
+
+
+def test_a_ray_worker_may_hold_its_accelerator_by_a_claim() -> None:
+    pod = pods.load("pods/raycluster-worker.yaml")
+    pod["spec"]["containers"][0]["resources"] = {"claims": [{"name": "gpus"}]}
+    assert isinstance(recognise(pod), TrainingPod)

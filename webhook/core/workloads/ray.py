@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from webhook.core import podspec
 from webhook.core.accelerators import find_pod_accelerator
 from webhook.core.model import Object, Reason
 from webhook.core.workloads.training_pod import NotTraining, TrainingPod
@@ -22,6 +23,13 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraini
     node_type = labels.get(NODE_TYPE)
     if node_type == "head" and not find_pod_accelerator(pod):
         return NotTraining(Reason.ROLE, "the Ray head asks for no accelerator: it only manages the workers", SYSTEM)
+    if (
+        node_type == "worker"
+        and not find_pod_accelerator(pod)
+        and not any(map(podspec.claims, podspec.containers(pod)))
+    ):
+        message = "the Ray worker asks for no accelerator: nothing says that what Ray runs on it trains"
+        return NotTraining(Reason.ROLE, message, SYSTEM)
     if node_type in ("head", "worker"):
         message = "Ray chooses MASTER_ADDR at run time from the node addresses that it registered"
         return TrainingPod(SYSTEM, f"ray-{node_type}", None, Reason.NO_PROCESS_GROUP, message)
