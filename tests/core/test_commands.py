@@ -94,8 +94,9 @@ VARIABLES = ["MASTER_ADDR", "HEAD_NODE", "RDZV_ENDPOINT", "LEADER"]
 def texts(draw: st.DrawFn) -> tuple[str, str]:
     """Draw the name of a variable, and a text that gives it to a program in one of many ways."""
     variable = draw(st.sampled_from(VARIABLES))
-    launch = draw(st.sampled_from(LAUNCHES)).format(draw(st.sampled_from(VALUES)))
-    text = "\n".join(filter(None, (draw(st.sampled_from(USES)), launch, draw(st.sampled_from(USES)))))
+    launch = draw(st.sampled_from(LAUNCHES)).format(draw(st.sampled_from(VALUES[:4]) | st.sampled_from(VALUES)))
+    uses = st.just("") | st.sampled_from(USES)
+    text = "\n".join(filter(None, (draw(uses), launch, draw(uses))))
     for nest in draw(st.lists(st.sampled_from(NESTS), max_size=2)):
         text = (
             f"{nest} -c {shlex.quote(text)}"
