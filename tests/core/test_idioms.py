@@ -1,7 +1,8 @@
 """What people write: idioms of jobs and services, each run through a dry run, with what becomes of its pods.
 
 The files in ``idioms/`` hold them. An idiom is a kind of workload and its roles; of a role, ``run`` is a text for ``bash -c``, ``argv``
-a command without a shell, ``gpus`` their number, 8 unless given. ``pods`` says what becomes of each pod that the dry run shows:
+a command without a shell, ``gpus`` their number, 8 unless given; ``beside`` holds containers that stand in front. ``pods`` says what
+becomes of each pod that the dry run shows:
 
 - *is*: ``rank 0``; ``candidate``, the first pod of a role, which may be it; ``worker``; ``node``, injected without a rendezvous;
   ``alone``, left as it is; ``warned``, the same with a warning that names the label.
@@ -67,7 +68,8 @@ def container(name: str, role: Object) -> Object:
 
 
 def template(idiom: Object, role: str, *, name: str = "main") -> Object:
-    return {"spec": {"containers": [container(name, idiom["roles"][role])], **idiom.get("spec", {})}}
+    beside = [container(other, said) for other, said in idiom.get("beside", {}).items()]
+    return {"spec": {"containers": [*beside, container(name, idiom["roles"][role])], **idiom.get("spec", {})}}
 
 
 def templates(idiom: Object, name: str = "main") -> list[tuple[str, int, Object]]:
