@@ -33,6 +33,8 @@ TORCH = [
     "python -u -m torch.distributed.launch --use-env t.py",
     "cd /src && PYTHONPATH=. accelerate launch t.py",
     "deepspeed --hostfile h t.py",
+    "uv run torchrun t.py",
+    "conda run --no-capture-output -n base accelerate launch t.py",
     "srun bash -c 'torchrun t.py'",
     "if [ $RANK = 0 ]; then torchrun t.py; fi",
 ]
@@ -49,6 +51,7 @@ NONE = [
     "python torch.distributed.run",
     "echo 'torchrun t.py",
     "pip install transformers accelerate && python serve.py",
+    "uv pip install accelerate && uv run python serve.py",
     "cd /opt/accelerate; python serve.py",
     "python3 -m pip install deepspeed; exec python serve.py",
     "git clone https://example.com/accelerate; ls accelerate",

@@ -51,7 +51,10 @@ _STARTS_NOTHING = re.compile(
     r"|echo|printf|export|unset|which|type|test|\[|\[\[)\Z",
     re.DOTALL,
 )
-"""Programs whose words are packages, files or texts: ``pip install accelerate``, ``cd /opt/accelerate`` start no launcher."""
+"""Programs whose words are packages, files or texts: ``pip install accelerate``, ``cd /opt/accelerate`` start no launcher.
+
+``uv run torchrun`` does.
+"""
 _BEFORE = re.compile(
     r"exec\Z|time\Z|nohup\Z|(?:.*/)?(?:env|numactl|tini|dumb-init)\Z|if\Z|then\Z|else\Z|elif\Z|do\Z|while\Z|until\Z|[{}!]\Z|command\Z"
     r"|-|[A-Za-z_]\w*="
@@ -126,10 +129,14 @@ def runs_script(container: Object) -> bool:
 
 def _is_of_several(words: Words) -> bool:
     program = next((at for at, word in enumerate(words) if not _BEFORE.match(word)), 0)
-    if words and _STARTS_NOTHING.match(words[program]):
+    if words and _starts_nothing(words, program):
         return False
     starts_ray = words[program : program + 1] == ("ray",) and words[program + 1 : program + 2] == ("start",)
     return starts_ray or any(_OTHER.match(word) or _MARK.match(word) for word in words)
+
+
+def _starts_nothing(words: Words, program: int) -> bool:
+    return _STARTS_NOTHING.match(words[program]) is not None and words[program + 1 : program + 2] != ("run",)
 
 
 def _is_in_sight(words: Words) -> bool:
@@ -248,7 +255,7 @@ def _is_named_elsewhere(container: Object, name: str) -> bool:
 def _options_at(words: Words) -> int:
     """Return where the options of a torch launcher begin; 0 where the command is none."""
     program = next((at for at, word in enumerate(words) if not _BEFORE.match(word)), 0)
-    if words and (_STARTS_NOTHING.match(words[program]) or words[program + 1 : program + 3] == ("-m", "pip")):
+    if words and (_starts_nothing(words, program) or words[program + 1 : program + 3] == ("-m", "pip")):
         return 0
     for index, word in enumerate(words):
         if _TORCH.match(word):
