@@ -97,6 +97,9 @@ chaos: $(STAMP) ## kill controllers and the API server 50 times while jobs run (
 soak: $(STAMP) ## rotate, roll out and end replicas under load, and count failed admissions (needs Go; about 10 minutes)
 	@$(BIN)/python -m tests.bench.soak
 
+bench-nodes: $(STAMP) ## roll out on two nodes, let nodes die under load, and count failed admissions (needs Go; about 8 minutes)
+	@$(BIN)/python -m tests.bench.nodes
+
 CHART_FILES := $(addprefix manifests/base/,rbac-webhook.yaml admission-policy.yaml admission-policy-copies.yaml service.yaml priority-class.yaml) \
 	$(wildcard manifests/base/pod-disruption-budget-*.yaml) $(addprefix manifests/components/,cert-manager/issuers.yaml \
 	cert-manager/certificates.yaml prometheus/service-metrics.yaml prometheus/service-monitor.yaml \

@@ -98,7 +98,7 @@ class Node:
     ) -> None:
         """Remove the node, and its pods, as the garbage collector does some time later; its containers end."""
         self._stop()
-        for _, container in self._containers.values():
+        for _, container in list(self._containers.values()):
             container.end()
         for path in (f"{LEASES}/{self.name}", f"/api/v1/nodes/{self.name}", *map(_path, self._pods())):
             self._api.request("DELETE", f"{path}?gracePeriodSeconds=0")
@@ -106,7 +106,7 @@ class Node:
     def die(self) -> None:
         """Lose its power: nothing of it answers or writes any more."""
         self._ended.set()
-        for _, container in self._containers.values():
+        for _, container in list(self._containers.values()):
             container.freeze()
         self._stop()
 
@@ -143,16 +143,14 @@ class Node:
                 self._ready[uid] = ready
 
     def _pods(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self._api.expect("GET", f"/api/v1/pods?fieldSelector=spec.nodeName={self.name}")[
-            "items"
-        ]
-        return found
+        found = self._api.expect("GET", f"/api/v1/pods?fieldSelector=spec.nodeName={self.name}")
+        return list(found["items"])
 
     def _end(self, uid: str, path: str) -> None:
-        _, container = self._containers.get(uid, ("", Idle()))
+        _, container = self._containers.pop(uid, ("", Idle()))
         container.end()
         if not self._ended.is_set():
-            self._api.request("DELETE", f"{path}?gracePeriodSeconds=0", {"preconditions": {"uid": uid}})
+            self._api.request("DELETE", path, {"gracePeriodSeconds": 0, "preconditions": {"uid": uid}})
 
 
 def _path(pod: Mapping[str, Any]) -> str:

@@ -85,13 +85,18 @@ class Service:
 
     def start(self) -> Replica:
         """Add a replica, and wait until the balancer sends connections to it."""
+        replica = self.prepare()
+        replica.start()
+        self.balancer.add(replica.port, replica.is_ready)
+        wait_until(lambda: self.balancer.serves(replica.port), "the new replica's endpoint", 30)
+        return replica
+
+    def prepare(self) -> Replica:
+        """Give a new replica, which is stopped with the others; the caller starts it, and tells the balancer of it."""
         self._made += 1
         folder = self._folder / f"replica-{self._made}"
         replica = Replica(self.plane, folder, self._profiles, self._command, self.tls_dir)
         self.replicas.append(replica)
-        replica.start()
-        self.balancer.add(replica.port, replica.is_ready)
-        wait_until(lambda: self.balancer.serves(replica.port), "the new replica's endpoint", 30)
         return replica
 
     def terminate(self, replica: Replica) -> int | None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,28 @@ def test_values_do_what_components_do(helm: Path, tmp_path: Path, names: list[st
     assert rendered == objects(with_components(tmp_path / "overlay", *names))
 
 
+def test_the_port_is_closed_to_all_but_the_api_servers(helm: Path, cluster: ControlPlane, tmp_path: Path) -> None:
+    """By a value as by the patch that the manual prints, and the API server takes it."""
+    manual = (MANIFESTS / "README.md").read_text()
+    (printed,) = re.findall(r"^```yaml\n(patches:\n.*?)^```", manual, re.DOTALL | re.MULTILINE)
+    overlay = tmp_path / "overlay"
+    with_components(overlay, "network-policy")
+    kustomization = yaml.safe_load((overlay / "kustomization.yaml").read_text()) | yaml.safe_load(printed)
+    (overlay / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
+    patched = objects(render(overlay))
+    (first, *_) = patched["NetworkPolicy", "fabric-injector-webhook"]["spec"]["ingress"]
+    values = tmp_path / "values.yaml"
+    values.write_text(yaml.safe_dump({"networkPolicy": True, "apiServers": first["from"]}))
+    done = run(helm, "template", "x", str(CHART), f"--namespace={NAMESPACE}", f"--values={values}")
+    assert objects(done.stdout) == patched
+    assert [peer for peer in first["from"] if "ipBlock" in peer]
+    open_to_all = objects(template(helm, "networkPolicy=true"))["NetworkPolicy", "fabric-injector-webhook"]
+    assert "from" not in open_to_all["spec"]["ingress"][0], "an empty list, too, would let in everybody"
+    cluster.api.ensure({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+    policy = yaml.safe_dump(patched["NetworkPolicy", "fabric-injector-webhook"])
+    assert cluster.kubectl(*APPLY, "--dry-run=server", input=policy).stderr == ""
+
+
 def test_the_version_is_that_of_the_code() -> None:
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
     assert (chart["version"], chart["appVersion"]) == (__version__, __version__)
@@ -124,6 +147,9 @@ def test_lives_in_another_namespace_as_well(helm: Path) -> None:
         ("image.pullPolicy=never", "/image/pullPolicy"),
         ("profiles.networks=x", "profiles"),
         ("certManager=please", "/certManager"),
+        ("apiServers[0].ipBlock.cidr=192.0.2.10", "/apiServers/0/ipBlock/cidr"),
+        ("apiServers[0].address=192.0.2.10", "address"),
+        ("apiServers[0].ipBlock.cidr=192.0.2.10/32", "/networkPolicy"),
     ],
 )
 def test_refuses_values_that_mean_nothing(helm: Path, value: str, named: str) -> None:

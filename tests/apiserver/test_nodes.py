@@ -13,7 +13,7 @@ from .installation import INSTALL
 from .nodes import Deployed, Node
 
 ZONE = "topology.kubernetes.io/zone"
-ROLLOUTS = 3
+ROLLOUTS = 2
 NUMBERS = itertools.count()
 """No node gets the name of an earlier one."""
 Both = tuple[Deployed, Deployed]
@@ -54,8 +54,8 @@ def roll(both: Both) -> list[list[str]]:
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize(
     "labels",
-    [({}, {}), ({ZONE: "a"}, {ZONE: "b"}), ({ZONE: "a"}, {ZONE: "a"}), ({ZONE: "a"}, {})],
-    ids=["no-zones", "two-zones", "one-zone", "one-of-them-in-a-zone"],
+    [({}, {}), ({ZONE: "a"}, {ZONE: "b"}), ({ZONE: "a"}, {})],
+    ids=["no-zones", "two-zones", "one-of-them-in-a-zone"],
 )
 def test_replicas_stay_apart_through_rollouts(
     plane: ControlPlane, nodes: ExitStack, both: Both, labels: tuple[dict[str, str], dict[str, str]]
