@@ -103,6 +103,14 @@ def test_is_started_when_it_is_asked_for_the_first_time_and_not_by_a_silent_conn
     assert children(own) == [child]
 
 
+def test_no_process_that_lasts_loads_what_reads_profiles(own: Server, authority: Path, review: bytes) -> None:
+    child = started(own)
+    with closing(own.client(authority)) as client:
+        assert admit(client, review).status == 200
+    for number in (own.process.pid, child):
+        assert "pydantic_core" not in Path(f"/proc/{number}/maps").read_text()
+
+
 def test_answers_as_admission_does(own: Server, authority: Path) -> None:
     changed = 0
     with closing(own.client(authority)) as client:
