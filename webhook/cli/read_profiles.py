@@ -16,9 +16,12 @@ def command() -> None:
     from webhook.core.errors import ProfilesError
     from webhook.core.profiles import parse_profiles
     from webhook.serve.plain import to_plain
-    from webhook.serve.profiles_process import DATA_BYTES, TOO_LARGE
+    from webhook.serve.profiles_process import DATA_BYTES, SECONDS, TOO_LARGE
 
     resource.setrlimit(resource.RLIMIT_DATA, (DATA_BYTES, DATA_BYTES))
+    resource.setrlimit(
+        resource.RLIMIT_CPU, (int(SECONDS), int(SECONDS))
+    )  # it may outlive who started it, but not for long
     try:
         told = {"profiles": to_plain(parse_profiles(sys.stdin.buffer.read()))}
     except ProfilesError as error:
