@@ -17,10 +17,16 @@ pytestmark = pytest.mark.sockets
 MOST_MEGABYTES = 160.0
 LARGEST = 3 << 20
 AT_ONCE = 24
+
+
+def texts(size: int) -> str:
+    return ",".join(['"a"'] * (size // 4))
+
+
 SHAPES: dict[str, Callable[[int], str]] = {
     "a text": lambda size: '"' + "x" * (size - 2) + '"',
-    "lists": lambda size: "[" + "[]," * ((size - 4) // 3) + "[]]",
-    "objects": lambda size: "[" + '{"":0},' * ((size - 9) // 7) + '{"":0}]',
+    "texts": lambda size: "[" + texts(size - 2) + "]",
+    "objects and texts": lambda size: "[" + '{"":0},' * 50_000 + texts(size - 7 * 50_000) + "]",
     "keys": lambda size: "{" + ",".join(f'"{number:06}":0' for number in range((size - 2) // 11)) + "}",
 }
 
@@ -44,7 +50,7 @@ def test_many_at_once_need_no_more_memory_than_the_container_has_and_others_are_
     with admitting(own, authority, review) as statuses, ThreadPoolExecutor(AT_ONCE) as clients:
         answered = list(clients.map(ask, range(AT_ONCE)))
     assert set(statuses) == {200}
-    assert (
-        {200, 503} <= set(answered) <= {200, 408, 503}
-    )  # 408: sent more slowly than any API server does, by a busy machine
+    assert 503 in answered
+    assert set(answered) <= {200, 408, 503}  # 408: sent more slowly than any API server does, by a busy machine
+    assert [ask(number) for number in range(len(bodies))] == [200] * len(bodies)
     assert own.peak_megabytes() <= MOST_MEGABYTES
