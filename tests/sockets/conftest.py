@@ -38,6 +38,14 @@ def server(tmp_path_factory: pytest.TempPathFactory, tls_dir: Path) -> Iterator[
         yield running
 
 
+@pytest.fixture
+def own(tmp_path: Path, tls_dir: Path) -> Iterator[Server]:
+    """A server of the test's own."""
+    options = (f"--profiles={PROFILES}", f"--objects={OBJECTS}", f"--tls-dir={tls_dir}")
+    with Server(tmp_path / "log", *options) as server:
+        yield server
+
+
 @pytest.fixture(scope="session")
 def review() -> bytes:
     """The AdmissionReview of a TorchX pod in namespace default, as a real API server sent it."""

@@ -10,7 +10,10 @@ import socket
 import ssl
 import subprocess
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -84,6 +87,11 @@ class Server:
         found = [json.loads(line) for line in text[: text.rfind(b"\n") + 1].splitlines() if line.startswith(b"{")]
         return [line for line in found if line["message"].startswith(message)]
 
+    def peak_megabytes(self) -> float:
+        """Return the most memory that the process has had, those of its children not counted."""
+        lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) / 1000
+
     def connect(self, which: str = "admission", timeout: float = 10) -> socket.socket:
         """Open a TCP connection to one of the listeners."""
         parts = urlsplit(self.addresses[which])
@@ -140,6 +148,28 @@ def admit(connection: http.client.HTTPConnection, review: bytes) -> Reply:
     """Send an AdmissionReview as the API server does."""
     headers = {"Content-Type": "application/json", "Accept": "application/json, */*"}
     return ask(connection, "POST", "/mutate?timeout=5s", review, headers)
+
+
+@contextmanager
+def admitting(server: Server, authority: Path, review: bytes) -> Iterator[list[int]]:
+    """Ask for admissions all the while; give their statuses, of which there are some before and after what is done."""
+    enough, statuses = threading.Event(), list[int]()
+
+    def ask() -> None:
+        with closing(server.client(authority)) as client:
+            while not enough.is_set():
+                statuses.append(admit(client, review).status)
+
+    with ThreadPoolExecutor(1) as clients:
+        asking = clients.submit(ask)
+        try:
+            wait_until(lambda: len(statuses) > 3, "the first admissions")
+            yield statuses
+            before = len(statuses)
+            wait_until(lambda: asking.done() or len(statuses) > before + 3, "more admissions")
+        finally:
+            enough.set()
+        asking.result()
 
 
 def is_closed(connection: socket.socket) -> bool:

@@ -10,7 +10,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ import urllib3
 import uvloop
 
 from tests.sockets.conftest import HERE, OBJECTS, PROFILES
-from tests.sockets.server import Server, admit
+from tests.sockets.server import Server, admit, admitting
 from tests.waiting import wait_until
 from webhook.core.profiles import parse_profiles
 from webhook.http.listener import ListenAddress, bind
@@ -34,14 +34,6 @@ LIVE = sorted((HERE.parent / "fixtures/live").rglob("*.review.json"))
 POD = b"apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: default}\nspec: {containers: [{name: c, image: i}]}\n"
 LISTS = b'{"a": [' + b"[]," * 900_000 + b"[]]}"
 """A paste that is no larger than the page takes, and needs more memory than its process may have."""
-
-
-@pytest.fixture
-def own(tmp_path: Path, tls_dir: Path) -> Iterator[Server]:
-    """A server of the test's own."""
-    options = (f"--profiles={PROFILES}", f"--objects={OBJECTS}", f"--tls-dir={tls_dir}")
-    with Server(tmp_path / "log", *options) as server:
-        yield server
 
 
 def children(server: Server) -> list[int]:
@@ -60,38 +52,11 @@ def runs(number: int) -> bool:
         return False
 
 
-def peak_megabytes(number: int) -> float:
-    lines = Path(f"/proc/{number}/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) / 1000
-
-
 def started(server: Server) -> int:
     """Ask for the first dry run, and return the number of the process that answers."""
     assert server.plain("POST", "/dry-run", POD).status == 200
     [child] = children(server)
     return child
-
-
-@contextmanager
-def admitting(server: Server, authority: Path, review: bytes) -> Iterator[list[int]]:
-    """Ask for admissions all the while; give their statuses, of which there are some before and after what is done."""
-    enough, statuses = threading.Event(), list[int]()
-
-    def ask() -> None:
-        with closing(server.client(authority)) as client:
-            while not enough.is_set():
-                statuses.append(admit(client, review).status)
-
-    with ThreadPoolExecutor(1) as clients:
-        asking = clients.submit(ask)
-        try:
-            wait_until(lambda: len(statuses) > 3, "the first admissions")
-            yield statuses
-            before = len(statuses)
-            wait_until(lambda: asking.done() or len(statuses) > before + 3, "more admissions")
-        finally:
-            enough.set()
-        asking.result()
 
 
 def test_is_started_when_it_is_asked_for_the_first_time_and_not_by_a_silent_connection(own: Server) -> None:
@@ -101,6 +66,14 @@ def test_is_started_when_it_is_asked_for_the_first_time_and_not_by_a_silent_conn
     child = started(own)
     assert own.plain("GET", "/state").status == 200
     assert children(own) == [child]
+
+
+def test_no_process_that_lasts_loads_what_reads_profiles(own: Server, authority: Path, review: bytes) -> None:
+    child = started(own)
+    with closing(own.client(authority)) as client:
+        assert admit(client, review).status == 200
+    for number in (own.process.pid, child):
+        assert "pydantic_core" not in Path(f"/proc/{number}/maps").read_text()
 
 
 def test_answers_as_admission_does(own: Server, authority: Path) -> None:
@@ -140,15 +113,15 @@ def test_admits_and_says_what_happened_where_a_paste_needs_too_much(
         assert "fabric-injector dry-run -f FILE" in reply.json()["message"]
         assert own.plain("POST", "/dry-run", POD).status == 200
     assert set(statuses) == {200}
-    assert peak_megabytes(own.process.pid) < 80
+    assert own.peak_megabytes() < 80
 
 
 def test_takes_a_large_paste_without_holding_it_in_the_process_of_admission(own: Server) -> None:
     started(own)
-    before = peak_megabytes(own.process.pid)
+    before = own.peak_megabytes()
     large = POD.replace(b"namespace: default", b"namespace: default, annotations: {a: %s}" % (b"x" * (2 << 20)))
     assert own.plain("POST", "/dry-run?output=pod", large).body.count(b"x") == 2 << 20
-    assert peak_megabytes(own.process.pid) < before + 4
+    assert own.peak_megabytes() < before + 4
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=["killed", "ended"])

@@ -156,7 +156,7 @@ def test_outlives_a_fault_of_its_own(mount: Mount, monkeypatch: pytest.MonkeyPat
     watch = Watch(mount.path)
     try:
         with monkeypatch.context() as patched:
-            patched.setattr("webhook.world.profiles_file.parse_profiles", lambda _: 1 / 0)
+            patched.setattr("webhook.core.profiles.load.parse_profiles", lambda _: 1 / 0)
             mount.swap(TWO)
             wait_until(lambda: "ZeroDivisionError" in str(watch.file.error()), "the fault of its own")
         mount.swap(TWO + "# again\n")

@@ -18,8 +18,8 @@ _COMMANDS = {
     "schema": "Print the JSON Schema of profiles.yaml.",
     "demo": "Show on sample data what a TorchX job becomes, then serve.",
 }
-_UNLISTED = ("page", "wait")
-"""Run by ``serve`` and by the wait containers alone."""
+_UNLISTED = ("page", "read-profiles", "wait")
+"""Run by ``serve`` alone, and by the wait containers."""
 _ENVIRONMENT_PREFIX = "FABRIC_INJECTOR"
 
 

@@ -46,7 +46,7 @@ class Limits:
     body_bytes: int = 7 << 20
     body_seconds: float = 3.0
     small_bytes: int = 16 << 20
-    large_bytes: int = 16 << 20
+    large_bytes: int = 12 << 20
 
 
 class Bridge:

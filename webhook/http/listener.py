@@ -16,6 +16,10 @@ from webhook.http.acceptor import BACKLOG, Acceptor
 from webhook.http.bridge import Receive, Scope, Send
 from webhook.http.connection import KEEP_ALIVE_SECONDS, Connections, HttpConnection
 
+RECEIVE_BYTES = 32 << 10
+"""What the kernel keeps of a connection, and so the most that TLS takes at a time: else 200 large bodies that come at once, though
+nearly all of them are refused, need 160 MB of buffers."""
+
 
 @dataclass(frozen=True, slots=True)
 class ListenAddress:
@@ -43,7 +47,9 @@ def bind(address: ListenAddress) -> socket.socket:
         family, _, _, _, target = socket.getaddrinfo(
             address.host or None, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        return socket.create_server(target[:2], family=family, backlog=BACKLOG)
+        sock = socket.create_server(target[:2], family=family, backlog=BACKLOG)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BYTES)  # connections inherit it
+        return sock
     except OSError as error:
         reason = (error.strerror or str(error)).partition(" (while ")[0]  # create_server repeats the address there
         raise InputError(f"cannot listen on {address}: {reason}; choose another address") from None

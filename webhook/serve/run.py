@@ -26,6 +26,7 @@ from webhook.serve.certificate import CertificateWatch
 from webhook.serve.metrics import WebhookMetrics
 from webhook.serve.page_process import PageProcess
 from webhook.serve.process import Service, Sockets, serve
+from webhook.serve.profiles_process import parse_profiles_apart
 from webhook.serve.questions import Answers, CheckedWorld
 from webhook.serve.slot import Slot
 from webhook.world.profiles_file import ProfilesFile
@@ -128,7 +129,10 @@ def _profiles(path: Path, image: str, metrics: WebhookMetrics, slot: Slot) -> Pr
         for fault in faults:
             log.error("profiles not reloaded, the last good ones stay: %s: %s", path, fault)
 
-    return ProfilesFile(path, own_image=image, on_reload=reloaded, on_error=broken)
+    def parse(content: bytes) -> Profiles:
+        return parse_profiles_apart(content, slot)
+
+    return ProfilesFile(path, parse=parse, own_image=image, on_reload=reloaded, on_error=broken)
 
 
 def _problems(profiles: ProfilesFile, world: CheckedWorld) -> Mapping[str, str]:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from webhook.core.errors import InputError, WebhookError
-from webhook.core.profiles import Profiles, parse_profiles
+from webhook.core.profiles import Profiles
 
 _SETTLE_SECONDS = 0.1
 
@@ -22,13 +22,20 @@ def read_profiles(path: Path) -> Profiles:
 
     Raises ProfilesError with every fault of the content, InputError where the file cannot be read.
     """
-    return _parse(_read(path))
+    return _parse_here(_content(path))
+
+
+def _parse_here(content: bytes) -> Profiles:
+    from webhook.core.profiles import parse_profiles  # loads pydantic
+
+    return parse_profiles(content)
 
 
 class ProfilesFile:
     """Hold the profiles of a file; once started, follow its changes in a thread.
 
-    *own_image*: the image of this program, for profiles whose wait step runs it.
+    *parse* reads a content, and raises ProfilesError or InputError. *own_image*: the image of this program, for profiles whose wait
+    step runs it.
     *on_reload* gets each new set of profiles. *on_error* gets, once for each broken content, a ProfilesError with every fault, or
     an InputError where the file cannot be read; the last good profiles stay. Both are called in the thread, and must not raise.
 
@@ -39,20 +46,21 @@ class ProfilesFile:
         self,
         path: Path,
         *,
+        parse: Callable[[bytes], Profiles] = _parse_here,
         own_image: str = "",
         on_reload: Callable[[Profiles], None] = lambda _: None,
         on_error: Callable[[WebhookError], None] = lambda _: None,
         interval_seconds: float = 1.0,
     ) -> None:
-        self._path = path
+        self._path, self._parse = path, parse
         self._on_reload = on_reload
         self._on_error = on_error
         self._interval_seconds = interval_seconds
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
-        self._judged: bytes | str = _read(path)
+        self._judged: bytes | str = _content(path)
         self._own_image = own_image
-        self._profiles = _parse(self._judged, own_image)
+        self._profiles = self._read(self._judged)
         self._error: WebhookError | None = None
 
     def current(self) -> Profiles:
@@ -84,7 +92,7 @@ class ProfilesFile:
     def _look(self) -> bytes | str:
         """Return the file's bytes, or why it cannot be read."""
         try:
-            return _read(self._path)
+            return _content(self._path)
         except InputError as error:
             return str(error)
 
@@ -94,7 +102,7 @@ class ProfilesFile:
 
     def _judge(self, seen: bytes | str) -> None:
         try:
-            profiles = _parse(seen, self._own_image)
+            profiles = self._read(seen)
         except Exception as error:  # a fault of ours must not end the watch
             self._error = error if isinstance(error, WebhookError) else InputError(f"internal error: {error!r}")
             self._on_error(self._error)
@@ -103,15 +111,14 @@ class ProfilesFile:
             self._error = None
             self._on_reload(profiles)
 
+    def _read(self, seen: bytes | str) -> Profiles:
+        if isinstance(seen, str):
+            raise InputError(seen)
+        return replace(self._parse(seen), own_image=self._own_image)
 
-def _read(path: Path) -> bytes:
+
+def _content(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
         raise InputError(f"profiles file {path}: cannot be read: {error.strerror}") from error
-
-
-def _parse(content: bytes | str, own_image: str = "") -> Profiles:
-    if isinstance(content, str):
-        raise InputError(content)
-    return replace(parse_profiles(content), own_image=own_image)

@@ -1,8 +1,8 @@
 """Describe fabrics: what an admin writes in profiles.yaml. `profile` defines each field, `load` reads the file."""
 
-from webhook.core.profiles.field_types import INSTALLED
-from webhook.core.profiles.json_schema import profiles_schema
-from webhook.core.profiles.load import parse_profiles
+from typing import TYPE_CHECKING, Any
+
+from webhook.core.profiles.grammar import INSTALLED
 from webhook.core.profiles.profile import (
     Multus,
     PodInfo,
@@ -12,6 +12,10 @@ from webhook.core.profiles.profile import (
     RendezvousSettings,
     SharedMemory,
 )
+
+if TYPE_CHECKING:
+    from webhook.core.profiles.json_schema import profiles_schema
+    from webhook.core.profiles.load import parse_profiles
 
 __all__ = [
     "INSTALLED",
@@ -25,3 +29,16 @@ __all__ = [
     "parse_profiles",
     "profiles_schema",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load pydantic where a file is read or its schema written, and only there."""
+    if name == "parse_profiles":
+        from webhook.core.profiles.load import parse_profiles
+
+        return parse_profiles
+    if name == "profiles_schema":
+        from webhook.core.profiles.json_schema import profiles_schema
+
+        return profiles_schema
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -14,14 +14,18 @@ from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import PydanticCustomError
 
 from webhook.core import names, qualified_name
-from webhook.core.profiles.grammar import HUGE_PAGES, parse_duration, parse_page_size, parse_resources, refused
+from webhook.core.profiles.grammar import (
+    HUGE_PAGES,
+    parse_duration,
+    parse_page_size,
+    parse_resources,
+    refused,
+)
 from webhook.core.qualified_name import DNS_LABEL, ENV_NAME, LABEL_NAME
 from webhook.core.quantity import parse_quantity
 
 NONE = "none"
 """Written for "no value" where a field's table says so."""
-INSTALLED = "installed"
-"""Written as waitImage for the image of fabric-injector itself."""
 MAX_AMOUNT = (2**63 - 1) // 1000
 """The API server counts devices in thousandths. Source: k8s.io/kubernetes pkg/apis/core/validation ValidateResourceQuantityValue."""
 _MAX_SIZE = 2**63 - 1

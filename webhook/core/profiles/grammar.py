@@ -12,6 +12,8 @@ from webhook.core.printable import quoted
 from webhook.core.qualified_name import extended_resource_problem, is_dns_label, is_dns_subdomain, is_label_value
 from webhook.core.quantity import parse_quantity
 
+INSTALLED = "installed"
+"""Written as waitImage for the image of fabric-injector itself."""
 HUGE_PAGES = "hugepages-"
 _INTERFACES_OF_EVERY_POD = ("eth0", "lo")
 _SECONDS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from webhook.core.profiles.profile import plain_schema
+from webhook.core.profiles.adapter import plain_schema
 
 
 def profiles_schema() -> dict[str, Any]:

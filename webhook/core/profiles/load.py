@@ -5,10 +5,11 @@ from __future__ import annotations
 from pydantic import ValidationError
 
 from webhook.core.errors import ProfilesError
+from webhook.core.profiles.adapter import reader
 from webhook.core.profiles.consistency import find_contradictions
 from webhook.core.profiles.document import ProfilesDocument
 from webhook.core.profiles.messages import explain
-from webhook.core.profiles.profile import Profiles, reader
+from webhook.core.profiles.profile import Profiles
 
 
 def parse_profiles(content: str | bytes) -> Profiles:

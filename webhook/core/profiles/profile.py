@@ -1,100 +1,67 @@
 """Define a profile once: each field of profiles.yaml with its type, default and limits, and the sentence that editors show.
 
 pydantic checks the file against these dataclasses and makes the JSON Schema of them; the rest of the program sees plain, frozen
-objects, never YAML.
+objects, never YAML. The annotations are text until `adapter` reads them for pydantic, so that who only holds profiles loads none of it:
+with its classes of these it needs 14 MB.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from functools import cache
+from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Literal
-
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    GetPydanticSchema,
-    Strict,
-    TypeAdapter,
-    WithJsonSchema,
-    model_validator,
-)
-from pydantic.alias_generators import to_camel
-from pydantic_core import PydanticCustomError, core_schema
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from webhook.core import names
-from webhook.core.profiles.field_types import (
-    NETWORK_SCHEMA,
-    AnnotationKey,
-    AnnotationValue,
-    Count,
-    EnvName,
-    EnvValue,
-    Flag,
-    Image,
-    LabelKey,
-    LabelValue,
-    Name,
-    NamespaceList,
-    NotInFile,
-    ProfileName,
-    Quantity,
-    ResourceList,
-    ResourceName,
-    Seconds,
-    SelectingLabelKey,
-    SetAnnotationKey,
-    Size,
-    Table,
-)
-from webhook.core.profiles.grammar import parse_network
+
+if TYPE_CHECKING:
+    from pydantic import AfterValidator, BeforeValidator, Field, Strict
+
+    from webhook.core.profiles.adapter import (
+        ListedNetwork,
+        NetworkName,
+        NetworkText,
+        check_keys,
+        name_each,
+        null_as_empty,
+    )
+    from webhook.core.profiles.field_types import (
+        AnnotationKey,
+        AnnotationValue,
+        Count,
+        EnvName,
+        EnvValue,
+        Flag,
+        Image,
+        LabelKey,
+        LabelValue,
+        Name,
+        NamespaceList,
+        NotInFile,
+        ProfileName,
+        Quantity,
+        ResourceList,
+        ResourceName,
+        Seconds,
+        SelectingLabelKey,
+        SetAnnotationKey,
+        Size,
+        Table,
+    )
 
 
 def _nothing() -> Mapping[Any, Any]:
     return MappingProxyType({})
 
 
-def _check_network(text: str) -> str:
-    parse_network(text)
-    return text
-
-
-def _check_keys(keys: tuple[str, ...]) -> tuple[str, ...]:
-    if not keys:  # min_length would count the valid ones alone, and complain twice
-        raise PydanticCustomError("too_short", "no key")
-    return tuple(dict.fromkeys(keys))
-
-
-class _Section:
-    """Base of what an object of the file holds: names in camel case, unknown ones refused, null taken for absent."""
-
-    __slots__ = ()
-    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid", alias_generator=to_camel)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _take_null_for_absent(cls, value: Any) -> Any:
-        if not isinstance(value, dict):
-            return value
-        schema = plain_schema()
-        known = schema["$defs"].get(cls.__name__, schema)["properties"]
-        return {key: item for key, item in value.items() if item is not None or key not in known}
-
-
 @dataclass(frozen=True, slots=True)
-class ProfileNetwork(_Section):
+class ProfileNetwork:
     """A network that each pod gets."""
 
     namespace: NotInFile[str | None]
     """None: the pod's own."""
     name: Annotated[
-        str,
-        AfterValidator(_check_network),
-        WithJsonSchema(NETWORK_SCHEMA),
+        NetworkText,
         Field(
             alias="network",
             description="[namespace/]name[@interface] of a NetworkAttachmentDefinition; without namespace: the pod's own.",
@@ -114,29 +81,13 @@ class ProfileNetwork(_Section):
     ] = ()
     count: Annotated[Count, Field(description="How many of the resource one attachment takes.")] = 1
 
-    @model_validator(mode="after")
-    def _split_name(self) -> ProfileNetwork:
-        namespace, name, interface = parse_network(self.name)
-        return replace(self, namespace=namespace, name=name, interface=interface)
-
     def __str__(self) -> str:
         named = f"{self.namespace}/{self.name}" if self.namespace else self.name
         return f"{named}@{self.interface}" if self.interface else named
 
 
-NetworkName = Annotated[
-    ProfileNetwork | None,
-    GetPydanticSchema(
-        lambda *_: core_schema.no_info_after_validator_function(
-            lambda text: ProfileNetwork(*parse_network(text)), core_schema.str_schema()
-        )
-    ),
-    WithJsonSchema({"anyOf": [NETWORK_SCHEMA, {"type": "null"}]}),
-]
-
-
 @dataclass(frozen=True, slots=True)
-class SharedMemory(_Section):
+class SharedMemory:
     """The tmpfs at /dev/shm."""
 
     enabled: Annotated[
@@ -154,7 +105,7 @@ class SharedMemory(_Section):
 
 
 @dataclass(frozen=True, slots=True)
-class PodInfo(_Section):
+class PodInfo:
     """Facts of the pod as downward-API files, as network-resources-injector offers them."""
 
     hugepages: Annotated[Flag, Field(description="Requests and limits of huge pages.")] = False
@@ -163,7 +114,7 @@ class PodInfo(_Section):
 
 
 @dataclass(frozen=True, slots=True)
-class RendezvousSettings(_Section):
+class RendezvousSettings:
     """How the ranks meet on the secondary network."""
 
     enabled: Annotated[Flag, Field(description="Make the ranks meet on the secondary network.")] = True
@@ -206,7 +157,7 @@ class RendezvousSettings(_Section):
 
 
 @dataclass(frozen=True, slots=True)
-class Profile(_Section):
+class Profile:
     """What a fabric needs of a pod."""
 
     name: NotInFile[str]
@@ -225,7 +176,7 @@ class Profile(_Section):
         ),
     ] = field(default_factory=_nothing)
     networks: Annotated[
-        tuple[ProfileNetwork, ...],
+        tuple[ListedNetwork, ...],
         Field(description="Networks that each pod gets; none: those that it asks for itself."),
     ] = ()
     resources: Annotated[
@@ -298,7 +249,7 @@ class Profile(_Section):
 
 
 @dataclass(frozen=True, slots=True)
-class Multus(_Section):
+class Multus:
     """How this cluster's Multus is configured."""
 
     namespace_isolation: Annotated[
@@ -314,7 +265,7 @@ class Multus(_Section):
     ] = 0
     resource_name_keys: Annotated[
         tuple[AnnotationKey, ...],
-        AfterValidator(_check_keys),
+        AfterValidator(check_keys),
         Field(
             description="Annotations of a NetworkAttachmentDefinition that name its device resources; those of all keys count.",
             json_schema_extra={"minItems": 1},
@@ -322,24 +273,14 @@ class Multus(_Section):
     ] = (names.RESOURCE_NAME,)
 
 
-def _null_as_empty(value: Any) -> Any:
-    return {} if value is None else value
-
-
-def _name_each(profiles: Mapping[str, Profile]) -> Mapping[str, Profile]:
-    return MappingProxyType({name: replace(profile, name=name) for name, profile in profiles.items()})
-
-
 @dataclass(frozen=True, slots=True)
-class Profiles(_Section):
+class Profiles:
     """Profiles of fabric-injector: what each fabric of this cluster needs of a pod."""
 
     multus: Annotated[Multus, Field(description="How this cluster's Multus is configured.")] = Multus()
     profiles: Annotated[
-        Mapping[
-            ProfileName, Annotated[Profile, BeforeValidator(_null_as_empty, json_schema_input_type=Profile | None)]
-        ],
-        AfterValidator(_name_each),
+        Mapping[ProfileName, Annotated[Profile, BeforeValidator(null_as_empty, json_schema_input_type=Profile | None)]],
+        AfterValidator(name_each),
         Field(description="Profiles by name: the value of the namespace's label."),
     ] = field(default_factory=_nothing)
     own_image: NotInFile[str] = ""
@@ -350,15 +291,3 @@ class Profiles(_Section):
     def __post_init__(self) -> None:
         chosen = tuple(profile for profile in self.profiles.values() if profile.pod_labels)
         object.__setattr__(self, "with_pod_labels", chosen)
-
-
-@cache
-def reader() -> TypeAdapter[Profiles]:
-    """Return what reads Profiles of plain values."""
-    return TypeAdapter(Profiles)
-
-
-@cache
-def plain_schema() -> dict[str, Any]:
-    """Return the JSON Schema of the file as pydantic makes it."""
-    return reader().json_schema()
