@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
-from webhook.core import names, podspec
+from webhook.core import bounds, names, podspec
 from webhook.core.accelerators import find_pod_accelerator
 from webhook.core.errors import Denied
 from webhook.core.model import Decision, Namespace, Object, Outcome, Reason, World
@@ -41,9 +40,13 @@ def make_plan(
     profile = select_profile(pod, namespace, profiles, override)
     if isinstance(profile, Skip):
         return profile
-    recognised = recognise(pod)
-    if isinstance(recognised, NotTraining) and not _is_wanted(pod, profile, namespace, recognised):
-        return _leave(pod, profile, recognised)
+    excess = bounds.excess(pod)
+    seen = bounds.within(pod) if excess else pod  # a pod that is left alone is not denied for its size
+    recognised = recognise(seen)
+    if isinstance(recognised, NotTraining) and not _is_wanted(seen, profile, namespace, recognised):
+        return _leave(seen, profile, recognised)
+    if excess:
+        raise Denied(STEP, Reason.TOO_LARGE, _too_large(pod, excess))
     if not podspec.containers(pod):
         return _skip(Reason.INVALID_POD, "the pod has no containers", recognised.system, profile.name)
     training_pod = recognised if isinstance(recognised, TrainingPod) else None
@@ -72,6 +75,11 @@ def make_plan(
     )
 
 
+def _too_large(pod: Object, excess: str) -> str:
+    advice = f"make it smaller, or label it {names.PROFILE}={names.PROFILE_NONE} to leave it alone"
+    return f"pod {podspec.display_name(pod)}: {excess}; {advice}"
+
+
 def select_profile(pod: Object, namespace: Namespace, profiles: Profiles, override: str | None) -> Profile | Skip:
     """Choose the profile: *override*, else the pod's label, else a profile whose podLabels it carries, else the namespace's.
 
@@ -79,8 +87,8 @@ def select_profile(pod: Object, namespace: Namespace, profiles: Profiles, overri
     """
     of_pod, of_namespace = podspec.labels(pod).get(names.PROFILE), namespace.labels.get(names.PROFILE)
     chosen = None
-    if profiles.with_pod_labels and override is None and of_pod is None:
-        chosen = _chosen_by_labels(pod, profiles.with_pod_labels)
+    if profiles.by_pod_label and override is None and of_pod is None:
+        chosen = _chosen_by_labels(pod, profiles)
     if override is not None:
         name, where = override, "the dry run's profile"
     elif of_pod is not None:
@@ -99,7 +107,7 @@ def select_profile(pod: Object, namespace: Namespace, profiles: Profiles, overri
     if profile is None:
         known = ", ".join(sorted(profiles.profiles))
         advice = f"use one of: {known}" if known else "the profiles file holds none: write it there"
-        raise Denied(STEP, Reason.UNKNOWN_PROFILE, f"{where}: no profile is named {name!r}; {advice}")
+        raise Denied(STEP, Reason.UNKNOWN_PROFILE, f"{where}: no profile is named {name[:64]!r}; {advice}")
     if profile.allowed_namespaces is not None and namespace.name not in profile.allowed_namespaces:
         advice = "add it to the profile's allowedNamespaces or use another"
         message = f"{where}: profile {name} is not for namespace {namespace.name}; {advice}"
@@ -107,9 +115,9 @@ def select_profile(pod: Object, namespace: Namespace, profiles: Profiles, overri
     return profile
 
 
-def _chosen_by_labels(pod: Object, candidates: Iterable[Profile]) -> Profile | None:
+def _chosen_by_labels(pod: Object, profiles: Profiles) -> Profile | None:
     """Take the profile whose podLabels include those of all others that the pod chooses."""
-    found = [profile for profile in candidates if profile.is_chosen_by(podspec.labels(pod))]
+    found = profiles.chosen_by(podspec.labels(pod))
     if not found:
         return None
     best = max(found, key=lambda profile: len(profile.pod_labels))

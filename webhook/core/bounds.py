@@ -1,0 +1,273 @@
+"""Bound what is read of a pod, before it is read: whoever may create pods can send one of 3 MB, of any shape.
+
+Mutation comes before Kubernetes' own validation, so that none of its limits holds here. The bounds are far above what real pods hold:
+of a thousand public training manifests the largest has 6 containers, 42 variables, 9 volumes, 32 networks and 7,000 characters of text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from typing import Any
+
+from webhook.core import names
+from webhook.core.model import Object
+
+CONTAINERS = 200
+"""Containers and init containers together."""
+VARIABLES = 2_000
+"""Variables of all containers together; so are the next four."""
+WORDS = 5_000
+"""Words of command and args, also of probes and lifecycle hooks."""
+MOUNTS = 2_000
+QUANTITIES = 1_000
+"""Limits, requests, claims and capabilities."""
+CHARACTERS = 262_144
+"""Characters of command, args and the values of variables. Linux starts no program with one of 131,072. Source: execve(2)."""
+VOLUMES = 500
+OWNERS = 100
+LABELS = 1_000
+LONGEST_NAME = 4_096
+"""Characters of a name or a path. Kubernetes takes 253 of most names; Linux 4,096 of a path."""
+LONGEST_LABEL = 512
+"""Characters of a label, key and value, or of a field of an owner. Kubernetes takes 380 of a label."""
+ALL_ANNOTATIONS = 262_144
+"""Characters of all annotations. Source: apimachinery pkg/api/validation TotalAnnotationSizeLimitB."""
+LONGEST_ANNOTATION = 32_768
+"""Characters of an annotation that is read."""
+OPERATIONS = 1_000
+"""Operations of a patch; an ordinary one has about thirty."""
+PATCH_BYTES = 1 << 20
+PARSED_BYTES = 80 << 20
+_SMALL = 65_536
+_LARGE = 3 << 20
+_FEW = 1_000
+
+_READ_ANNOTATIONS = (
+    names.NETWORKS,
+    names.DEFAULT_NETWORK,
+    names.ISTIO_EXCLUDE_INTERFACES,
+    names.CONTAINER,
+    names.ADDED_DEVICES,
+    names.STATUS,
+)
+_RESOURCES = ("limits", "requests", "claims")
+_HOOKS = ("livenessProbe", "readinessProbe", "startupProbe")
+
+
+def parsed_bytes(body: bytes) -> int:
+    """Estimate how much memory the values of a JSON text take, from above; 0 for a text that is short.
+
+    Measured with Python 3.11 and orjson 3.13, which reads into a tree of its own first: a nested object takes 224 bytes, a nested
+    list 95, a number 88 for the four characters that it has at least. Signs within strings count too: a text of a megabyte that holds
+    nothing else is no pod's.
+    """
+    if len(body) <= _SMALL:
+        return 0
+    values = 0 if len(body) <= _LARGE else 90 * _occurrences(body, b",")
+    return 220 * _occurrences(body, b"{") + 95 * _occurrences(body, b"[") + values
+
+
+def _occurrences(body: bytes, sign: bytes) -> int:
+    """Count a sign: find leaps to the next one, as bytes.count does not, and so costs nothing where there are few."""
+    found = 0
+    position = body.find(sign)
+    while position >= 0:
+        found += 1
+        if found == _FEW:
+            return found + body.count(sign, position + 1)
+        position = body.find(sign, position + 1)
+    return found
+
+
+def excess(pod: Object) -> str:
+    """Say what of a pod is more than is read, with the number found and the bound; empty where nothing is.
+
+    The pod's structure was checked.
+    """
+    return _metadata_excess(pod.get("metadata") or {}) or _spec_excess(pod.get("spec") or {})
+
+
+def within(pod: Object) -> Object:
+    """Return the part of a pod with an excess that is within the bounds: by it the pod is recognised, or left alone."""
+    metadata, spec = pod.get("metadata") or {}, pod.get("spec") or {}
+    owners = (metadata.get("ownerReferences") or ())[:OWNERS]
+    kept: Object = {
+        "name": (metadata.get("name") or "")[:LONGEST_NAME],
+        "generateName": (metadata.get("generateName") or "")[:LONGEST_NAME],
+        "labels": _short(metadata.get("labels"), LONGEST_LABEL),
+        "annotations": _short(metadata.get("annotations"), LONGEST_NAME),
+        "ownerReferences": [owner for owner in owners if not _long_text(owner, LONGEST_LABEL)],
+    }
+    containers = (spec.get("containers") or ())[:CONTAINERS]
+    variables = VARIABLES // max(1, len(containers))
+    return {
+        "metadata": kept,
+        "spec": {
+            "hostname": (spec.get("hostname") or "")[:LONGEST_NAME],
+            "containers": [_cut(container, variables) for container in containers],
+            "volumes": (spec.get("volumes") or [])[:VOLUMES],
+        },
+    }
+
+
+def _metadata_excess(metadata: Object) -> str:
+    for key in ("name", "generateName"):
+        if len(metadata.get(key) or "") > LONGEST_NAME:
+            return _too_long(f"metadata.{key}", len(metadata[key]))
+    owners = metadata.get("ownerReferences") or ()
+    if len(owners) > OWNERS:
+        return _too_many("metadata.ownerReferences", "owners", len(owners), OWNERS)
+    for owner in owners:
+        if length := _long_text(owner, LONGEST_LABEL):
+            return _too_long("a field of metadata.ownerReferences", length, LONGEST_LABEL)
+    labels = metadata.get("labels") or {}
+    if len(labels) > LABELS:
+        return _too_many("metadata.labels", "labels", len(labels), LABELS)
+    for key, value in labels.items():
+        if len(key) + len(value) > LONGEST_LABEL:
+            return _too_long("a label", len(key) + len(value), LONGEST_LABEL)
+    annotations = metadata.get("annotations") or {}
+    found = 0
+    for key, value in annotations.items():
+        found += len(key) + len(value)
+    if found <= LONGEST_ANNOTATION:
+        return ""
+    for key in _READ_ANNOTATIONS:
+        if len(annotations.get(key) or "") > LONGEST_ANNOTATION:
+            return _too_many(f"annotation {key}", "characters", len(annotations[key]), LONGEST_ANNOTATION)
+    if found > ALL_ANNOTATIONS:
+        return _too_many("metadata.annotations", "characters", found, ALL_ANNOTATIONS)
+    return ""
+
+
+def _spec_excess(spec: Object) -> str:
+    for key in ("hostname", "subdomain"):
+        if len(spec.get(key) or "") > LONGEST_NAME:
+            return _too_long(f"spec.{key}", len(spec[key]))
+    volumes = spec.get("volumes") or ()
+    if len(volumes) > VOLUMES:
+        return _too_many("spec.volumes", "volumes", len(volumes), VOLUMES)
+    for volume in volumes:
+        if len(volume.get("name") or "") > LONGEST_NAME:
+            return _too_long("the name of a volume", len(volume["name"]))
+    claims = spec.get("resourceClaims") or ()
+    if len(claims) > QUANTITIES:
+        return _too_many("spec.resourceClaims", "claims", len(claims), QUANTITIES)
+    if longest := _longest_claim(claims):
+        return _too_long("a name in spec.resourceClaims", longest)
+    containers: list[Object] = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
+    if len(containers) > CONTAINERS:
+        return _too_many("spec.containers and spec.initContainers", "containers", len(containers), CONTAINERS)
+    variables = words = mounts = quantities = 0
+    if (whole := spec.get("resources")) is not None:
+        quantities = sum([len(whole.get(key) or ()) for key in _RESOURCES])
+    for container in containers:
+        variables += len(container.get("env") or ())
+        words += len(container.get("command") or ()) + len(container.get("args") or ())
+        mounts += len(container.get("volumeMounts") or ())
+        for key in _HOOKS:
+            if key in container:
+                words += _hook_words(container[key])
+        if (hooks := container.get("lifecycle")) is not None:
+            words += sum(map(_hook_words, hooks.values())) + len(hooks)
+        if (resources := container.get("resources")) is not None:
+            for key in _RESOURCES:
+                quantities += len(resources.get(key) or ())
+        capabilities = (container.get("securityContext") or {}).get("capabilities")
+        if capabilities:
+            quantities += len(capabilities.get("add") or ()) + len(capabilities.get("drop") or ())
+    if variables > VARIABLES:
+        return _too_many("its containers", "variables", variables, VARIABLES)
+    if words > WORDS:
+        return _too_many("its containers", "words of command and args", words, WORDS)
+    if mounts > MOUNTS:
+        return _too_many("its containers", "volumeMounts", mounts, MOUNTS)
+    if quantities > QUANTITIES:
+        return _too_many("its containers", "resources, claims and capabilities", quantities, QUANTITIES)
+    return _text_excess(containers)
+
+
+def _text_excess(containers: Iterable[Object]) -> str:
+    """Look at each text once, in plain loops: every ordinary pod comes this way."""
+    characters = 0
+    for container in containers:
+        for key in ("name", "image"):
+            if len(container.get(key) or "") > LONGEST_NAME:
+                return _too_long(f"the {key} of a container", len(container[key]))
+        for key in ("command", "args"):
+            for word in container.get(key) or ():
+                characters += len(word)
+        for entry in container.get("env") or ():
+            if len(entry["name"]) > LONGEST_NAME:
+                return _too_long("the name of a variable", len(entry["name"]))
+            value = entry.get("value")
+            if value is not None:
+                characters += len(value)
+        for mount in container.get("volumeMounts") or ():
+            if (length := len(mount["name"]) + len(mount["mountPath"])) > LONGEST_NAME:
+                return _too_long("a volumeMount", length)
+        if (resources := container.get("resources")) is not None:
+            if (claims := resources.get("claims")) and (length := _longest_claim(claims)):
+                return _too_long("the claim of a container", length)
+            for key in ("limits", "requests"):
+                for resource, amount in (resources.get(key) or {}).items():
+                    length = len(resource) + (len(amount) if amount.__class__ is str else 0)
+                    if length > LONGEST_NAME:
+                        return _too_long(f"one of the {key} of a container", length)
+        if capabilities := (container.get("securityContext") or {}).get("capabilities"):
+            for key in ("add", "drop"):
+                for capability in capabilities.get(key) or ():
+                    if len(capability) > LONGEST_NAME:
+                        return _too_long("a capability of a container", len(capability))
+    if characters > CHARACTERS:
+        return _too_many("its containers", "characters of command, args and env", characters, CHARACTERS)
+    return ""
+
+
+def _longest_claim(claims: Iterable[Object]) -> int:
+    """Return the length of the longest text of the claims if it is too long, else 0."""
+    return max([_long_text(claim, LONGEST_NAME) for claim in claims], default=0)
+
+
+def _hook_words(hook: Object | None) -> int:
+    return len(((hook or {}).get("exec") or {}).get("command") or ())
+
+
+def _long_text(item: Mapping[str, Any], most: int) -> int:
+    """Return the length of the longest text of an owner or a claim if it is too long, else 0."""
+    longest = max([len(text) for text in item.values() if isinstance(text, str)], default=0)
+    return longest if longest > most else 0
+
+
+def _short(texts: Mapping[str, str] | None, longest: int) -> dict[str, str]:
+    return {key: text for key, text in islice((texts or {}).items(), LABELS) if len(key) + len(text) <= longest}
+
+
+def _cut(container: Object, variables: int) -> Object:
+    kept: Object = {
+        "name": (container.get("name") or "")[:LONGEST_NAME],
+        "env": [
+            entry
+            for entry in (container.get("env") or ())[:variables]
+            if len(entry["name"]) + len(entry.get("value") or "") <= LONGEST_NAME
+        ],
+    }
+    for key in ("command", "args"):
+        words = (container.get(key) or ())[:WORDS]
+        if sum(map(len, words)) <= LONGEST_NAME:
+            kept[key] = words
+    resources = container.get("resources") or {}
+    kept["resources"] = {
+        key: dict(islice((resources.get(key) or {}).items(), QUANTITIES)) for key in ("limits", "requests")
+    }
+    return kept
+
+
+def _too_many(where: str, what: str, found: int, most: int) -> str:
+    verb = "hold" if where == "its containers" else "holds"
+    return f"{where} {verb} {found} {what}, and at most {most} are read"
+
+
+def _too_long(where: str, found: int, most: int = LONGEST_NAME) -> str:
+    return f"{where} is {found} characters long, and at most {most} are read"
