@@ -88,6 +88,8 @@ bench: $(COMPILED)/.built ## measure the webhook, compiled as in the image, besi
 	@cd $(COMPILED) && $(CURDIR)/$(BIN)/python -m tests.bench.admission
 bench-scale: $(STAMP) ## measure the controller on 1,024 workers beside bare patches, and its memory (needs Go)
 	@$(BIN)/python -m tests.bench.scale
+bench-starve: $(STAMP) ## measure what hostile pods cost a job of another namespace, and what their list costs webhook and controller (needs Go)
+	@$(BIN)/python -m tests.bench.starve
 bench-simulation: $(STAMP) ## model 100,000 pods in 1,000 jobs, and say what saturates first
 	@$(BIN)/python -m tests.bench.simulation
 

@@ -138,7 +138,9 @@ def test_a_rank_zero_that_was_created_before_its_namespace_was_labelled_is_told_
 def test_the_metrics_tell_who_waits_what_was_published_and_who_leads(world: World) -> None:
     metric = world.controller.metric
     listed = world.silent.api.expect("GET", f"/api/v1/pods?labelSelector={names.JOB}")["items"]
-    waiting = [pod for pod in listed if _waits(pod)]
+    spaces = world.silent.api.expect("GET", f"/api/v1/namespaces?labelSelector={names.PROFILE}")["items"]
+    labelled = {space["metadata"]["name"] for space in spaces}
+    waiting = [pod for pod in listed if pod["metadata"]["namespace"] in labelled and _waits(pod)]
     assert len(waiting) >= 7
     wait_until(lambda: metric("fabric_injector_pods_waiting") == len(waiting), "the count of waiting pods", 30)
     assert metric("fabric_injector_oldest_wait_seconds") >= 60

@@ -1,0 +1,91 @@
+"""Pods of every shape that are made to hold up the controller, beside a job of another namespace."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.waiting import wait_until
+from webhook.core import names
+
+from .client import Client
+from .conftest import NamespaceFactory
+from .controller import Controller, own_token
+from .controlplane import ControlPlane
+from .hostile import SHAPES, create
+from .jobs import LABELLED, Job
+
+EXCESSIVE = ("annotations", "labels", "finalizers", "owners")
+
+
+@pytest.fixture
+def hostile(api: Client, namespace: NamespaceFactory) -> Iterator[str]:
+    """Give a labelled namespace for hostile pods, which are deleted at the end: other tests share the API server."""
+    name = namespace(LABELLED)
+    yield name
+    path = f"/api/v1/namespaces/{name}/pods"
+    api.expect("DELETE", f"{path}?gracePeriodSeconds=0")
+    for pod in api.expect("GET", path)["items"]:
+        api.expect("PATCH", f"{path}/{pod['metadata']['name']}", {"metadata": {"finalizers": None}})
+
+
+@pytest.fixture
+def controller(
+    control_plane: ControlPlane, webhook_command: list[str], namespace: NamespaceFactory, tmp_path: Path
+) -> Iterator[Controller]:
+    """A controller that has not started yet."""
+    controller = Controller(control_plane, tmp_path, webhook_command, namespace())
+    yield controller
+    controller.stop()
+    assert "Traceback" not in controller.output()
+
+
+def test_hostile_pods_in_both_kinds_of_namespaces_hold_up_nobody(
+    control_plane: ControlPlane, api: Client, namespace: NamespaceFactory, hostile: str, controller: Controller
+) -> None:
+    own_token(control_plane)
+    unlabelled = namespace()
+    victim = Job(api, namespace(LABELLED))
+    made = create(api, hostile, SHAPES.values(), of_each=2)
+    assert made == 2 * len(SHAPES)
+    create(api, unlabelled, [SHAPES["annotations"], SHAPES["one value"]], of_each=4)
+    members = victim.create(64)
+    with controller:
+        controller.wait_until_leading()
+        victim.attach(victim.master, "10.1.0.1")
+        victim.wait_until_told("10.1.0.1", members, 30)
+        assert controller.leads()
+        assert controller.metric("fabric_injector_pods_excessive") == 2 * len(EXCESSIVE)
+        assert controller.metric("fabric_injector_namespaces_passed_over") >= 1
+        path = f"/api/v1/namespaces/{hostile}/events"
+
+        def told() -> list[str]:
+            reasons = [event["reason"] for event in api.expect("GET", path)["items"]]
+            return [reason for reason in reasons if reason == "ExcessiveMetadata"]
+
+        wait_until(told, "the Event", 30)
+        victim.attach(victim.master, "10.1.0.2")
+        victim.wait_until_told("10.1.0.2", members, 30)
+        assert told() == ["ExcessiveMetadata"]
+        listed = api.expect("GET", f"/api/v1/namespaces/{unlabelled}/pods")["items"]
+        assert "10.66.6.6" not in [pod["metadata"]["annotations"].get(names.MASTER_ADDR) for pod in listed]
+
+
+def test_a_namespace_that_is_labelled_later_is_served_then(
+    control_plane: ControlPlane, api: Client, namespace: NamespaceFactory, controller: Controller
+) -> None:
+    late, beside = Job(api, namespace()), Job(api, namespace(LABELLED))
+    late.create(3)
+    late.attach(late.master, "10.1.0.1")
+    with controller:
+        controller.wait_until_leading()
+        beside.create(1)
+        beside.attach(beside.master, "10.2.0.1")
+        beside.wait_until_told("10.2.0.1")
+        assert {told.master for told in late.told().values()} == {None}
+        late.label_namespace()
+        late.wait_until_told("10.1.0.1", seconds=30)
+        api.expect("PATCH", f"/api/v1/namespaces/{late.namespace}", {"metadata": {"labels": dict.fromkeys(LABELLED)}})
+        late.create_pod("train-after")
+        late.attach(late.master, "10.1.0.9")
+        late.wait_until_told("10.1.0.9", ["train-0", "train-1", "train-2"], seconds=30)
