@@ -14,7 +14,7 @@ core="core check coverage mutation compiled"
 node="test-node operators"
 image="test-image test-node"
 compiled="compiled bench"
-go="apiserver peer bench bench-scale chaos soak manifests $node"
+go="apiserver peer bench bench-scale bench-starve chaos soak manifests $node"
 
 requirements() {
   need_python 3.11

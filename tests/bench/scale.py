@@ -26,7 +26,7 @@ from tests.apiserver.controlplane import ControlPlane
 from tests.apiserver.processes import Server, free_port
 from tests.bench.minimal import patch_all
 from tests.bench.witness import Witness
-from webhook.control.publisher import THREADS
+from webhook.control.shares import MOST_AT_ONCE
 from webhook.core import names
 
 LEASE_NAMESPACE = "fabric-injector"
@@ -125,7 +125,7 @@ def measure_job(plane: ControlPlane, controller: Controller, title: str, sizes: 
         cpu = controller.cpu_seconds() - cpu
         controller.freeze(frozen=True)
         try:
-            floor = patch_all(plane.url, plane.ca, plane.token, namespace, pods, f"turn-{turn}", THREADS)
+            floor = patch_all(plane.url, plane.ca, plane.token, namespace, pods, f"turn-{turn}", MOST_AT_ONCE)
         finally:
             controller.freeze(frozen=False)
         time.sleep(1)  # it catches up with what the floor wrote
@@ -140,7 +140,7 @@ def measure_job(plane: ControlPlane, controller: Controller, title: str, sizes: 
     if wrong:
         sys.exit(f"{len(wrong)} pods have another address: {wrong[:3]}")
     median = {key: statistics.median(found) for key, found in values.items()}
-    print(f"\n{title}: {len(pods)} pods, {THREADS} connections, medians of {rounds} rounds")
+    print(f"\n{title}: {len(pods)} pods, {MOST_AT_ONCE} connections, medians of {rounds} rounds")
     print(f"  rank 0's status to the last member's address  {median['seconds']:.2f} s")
     print(f"  patches a second                              {len(pods) / median['seconds']:.0f}")
     print(f"  floor: bare patches a second                  {len(pods) / median['floor']:.0f}")

@@ -71,6 +71,7 @@ _NEEDED: Mapping[Role, tuple[tuple[str, str, str, str, str], ...]] = {
         (_ADMISSION, "mutatingwebhookconfigurations", "", "*", "get"),
     ),
     "controller": (
+        ("", "namespaces", "", "", "list watch"),
         ("", "pods", "", "", "get list watch"),
         ("", "pods/status", "", "", "patch"),
         ("", "events", "", "", "create patch"),
