@@ -69,7 +69,7 @@ def test_begins_anew_in_one_piece_that_is_bounded_too_where_a_page_expired(
 
 def heavy(server: FakeApiServer, count: int, size: int) -> None:
     for number in range(count):
-        server.put(catalogue.PODS.path, f"p{number}", "ml", annotations={"filler": "x" * size})
+        server.put(catalogue.PODS.path, f"p{number}", "ml", labels={"app": "x"}, annotations={"filler": "x" * size})
 
 
 def limits(server: FakeApiServer) -> list[int]:
@@ -87,7 +87,7 @@ def test_asks_for_fewer_objects_where_a_page_weighs_too_much_and_for_more_where_
     assert max(limits(server)[3:]) < 10
     server.requests.clear()
     for number in range(40):
-        server.put(catalogue.PODS.path, f"p{number}", "ml")
+        server.put(catalogue.PODS.path, f"p{number}", "ml", labels={"app": "x"})
     assert sum(len(one.objects) for one in pages(reader, size=64)) == 40
     assert limits(server) == [64]
 
