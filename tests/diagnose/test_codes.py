@@ -16,7 +16,7 @@ lease: lease-held lease-missing lease-free lease-stale lease-ahead
 profiles: profiles-valid profile-invalid profiles-missing
 certificates: certificate-valid certificate-missing certificate-unusable certificate-untrusted ca-bundle-unusable
 configuration: configuration-as-shipped configuration-missing webhook-never-called unlabelled-called opted-out-called
-  system-called failure-policy-changed reinvocation-policy-changed match-policy-changed side-effects-changed
+  opted-in-not-served system-called failure-policy-changed reinvocation-policy-changed match-policy-changed side-effects-changed
   timeout-long review-version-missing mirror-pods-called webhook-by-url webhook-elsewhere service-missing
   webhook-path-wrong
 installation: not-installed

@@ -65,6 +65,8 @@ class Code(Enum):
         "let namespaceSelector ask that label fabric-injector.io/profile exists")
     OPTED_OUT_CALLED = ("configuration", "The webhook is called for pods that opted out.",
         "apply the shipped objectSelector again")
+    OPTED_IN_NOT_SERVED = ("configuration", "Pods that opted in themselves are injected, and told no addresses.",
+        "add component pod-opt-in, or --pod-opt-in to the arguments of the controller")
     SYSTEM_CALLED = ("configuration", "If kube-system or its own namespace were labelled, the webhook could stop itself.",
         "exclude these namespaces in namespaceSelector")
     FAILURE_POLICY_CHANGED = ("configuration",

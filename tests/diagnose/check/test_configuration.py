@@ -9,7 +9,7 @@ import yaml
 from tests import ROOT
 from tests.diagnose.check.findings import brief
 from webhook.core.model import Object
-from webhook.diagnose.check.configuration import check_configuration, selects
+from webhook.diagnose.check.configuration import check_configuration, is_called_for_opted_in_pods, selects
 
 SUBJECT = "MutatingWebhookConfiguration zz-fabric-injector"
 ENTRY = f"{SUBJECT}, webhook pods.fabric-injector.io"
@@ -101,7 +101,9 @@ def test_takes_a_second_webhook_for_labelled_pods_elsewhere(shipped: Object) -> 
     second["name"] = "labelled-pods.fabric-injector.io"
     second["namespaceSelector"]["matchExpressions"][0]["operator"] = "DoesNotExist"
     second["objectSelector"]["matchExpressions"].append({**NAMESPACES})
+    assert not is_called_for_opted_in_pods(shipped)
     shipped["webhooks"].append(second)
+    assert is_called_for_opted_in_pods(shipped)
     assert look(shipped) == [f"ok {SUBJECT}: selects and behaves as shipped"]
 
 

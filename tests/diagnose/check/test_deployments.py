@@ -7,7 +7,14 @@ import yaml
 
 from tests import ROOT
 from tests.diagnose.check.findings import brief
-from webhook.diagnose.check.deployments import ConfigMapKey, Deployment, check_deployments, read_deployment
+from webhook.diagnose.check.deployments import (
+    ConfigMapKey,
+    Deployment,
+    check_deployments,
+    check_opt_in,
+    read_deployment,
+)
+from webhook.diagnose.codes import Code
 
 BASE = ROOT / "manifests/base"
 
@@ -82,6 +89,21 @@ def test_knows_who_keeps_the_certificates() -> None:
     assert not keeps("--certificates=none")
     assert not keeps("--certificates", "none")
     assert not keeps(env=[{"name": "FABRIC_INJECTOR_CONTROL_CERTIFICATES", "value": "none"}])
+
+
+def test_a_controller_that_leaves_opted_in_pods_alone_is_told_where_the_webhook_is_called_for_them() -> None:
+    flag = read_deployment(deployment("control", "--pod-opt-in"))
+    variable = read_deployment(
+        deployment("control", env=[{"name": "FABRIC_INJECTOR_CONTROL_POD_OPT_IN", "value": "1"}])
+    )
+    without = read_deployment(deployment("control"))
+    assert flag is not None
+    assert variable is not None
+    assert without is not None
+    assert list(check_opt_in([flag, variable, WEBHOOK])) == []
+    [finding] = check_opt_in([flag, without])
+    assert (finding.level, finding.code) == ("fail", Code.OPTED_IN_NOT_SERVED)
+    assert "lacks --pod-opt-in" in finding.message
 
 
 def test_follows_the_items_of_a_volume() -> None:

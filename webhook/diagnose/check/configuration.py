@@ -59,6 +59,11 @@ def check_configuration(configuration: Object, own_namespace: str, services: Seq
     yield from found or [Finding("ok", Code.CONFIGURATION_AS_SHIPPED, subject, "selects and behaves as shipped")]
 
 
+def is_called_for_opted_in_pods(configuration: Object) -> bool:
+    """Tell whether a webhook of it is called for pods that carry the label themselves in namespaces that do not."""
+    return any(reaches(entry, {NAME_LABEL: "training"}, {names.PROFILE: "a"}) for entry in entries_of(configuration))
+
+
 def _reach(configuration: Object, subject: str, own_namespace: str) -> Iterator[Finding]:
     labelled = {names.PROFILE: "a", NAME_LABEL: "training"}
     entries = entries_of(configuration)

@@ -37,7 +37,7 @@ class Deployment:
     """Hold what is kept of a Deployment of ours; *profiles*: where its ``--profiles`` file comes from, None if no ConfigMap.
 
     *waiting*: its pods that are not available.
-    *keeps_certificates*: it does not leave them to somebody else, such as cert-manager.
+    *keeps_certificates*: it does not leave them to somebody else, such as cert-manager. *pod_opt_in*: it was given ``--pod-opt-in``.
     """
 
     name: str
@@ -49,6 +49,7 @@ class Deployment:
     account: str = "default"
     profiles: ConfigMapKey | None = None
     keeps_certificates: bool = True
+    pod_opt_in: bool = False
 
 
 class OwnPod(NamedTuple):
@@ -80,6 +81,9 @@ def read_deployment(obj: Object) -> Deployment | None:
             pod.get("serviceAccountName") or "default",
             _profiles(pod, container, arguments),
             _option(container, arguments, "--certificates", "FABRIC_INJECTOR_CONTROL_CERTIFICATES") != "none",
+            "--pod-opt-in" in arguments
+            or _option(container, arguments, "--pod-opt-in", "FABRIC_INJECTOR_CONTROL_POD_OPT_IN").lower()
+            in ("1", "true"),
         )
     return None
 
@@ -108,6 +112,14 @@ def check_deployments(
     if len({each.image for each in deployments}) > 1:
         images = ", ".join(f"{each.name}: {each.image}" for each in deployments)
         yield Finding("warn", Code.IMAGES_DIFFER, "Deployments", f"run different images ({images})")
+
+
+def check_opt_in(deployments: Sequence[Deployment]) -> Iterator[Finding]:
+    """Warn of a controller that leaves pods alone which the webhook is called for, since they opted in themselves."""
+    for each in deployments:
+        if each.role == "controller" and not each.pod_opt_in:
+            message = f"lacks --pod-opt-in: pods with label {names.PROFILE} in unlabelled namespaces are injected, and wait in vain"
+            yield Finding("fail", Code.OPTED_IN_NOT_SERVED, f"Deployment {each.name}", message)
 
 
 def _look(deployment: Deployment, pods: Sequence[OwnPod], namespace: str, nodes: Sequence[NodeOffer]) -> Finding:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.diagnose.check import certificates, multus, reachability
-from webhook.diagnose.check.configuration import check_configuration, entries_of
+from webhook.diagnose.check.configuration import check_configuration, entries_of, is_called_for_opted_in_pods
 from webhook.diagnose.check.demand import Demand, find_demands, profile_users
-from webhook.diagnose.check.deployments import check_deployments
+from webhook.diagnose.check.deployments import check_deployments, check_opt_in
 from webhook.diagnose.check.devices import check_devices
 from webhook.diagnose.check.earlier_pods import check_earlier_pods, is_unreached
 from webhook.diagnose.check.injectors import check_injectors
@@ -95,6 +95,8 @@ def _installation(inventory: Inventory) -> Iterator[Finding]:
     configuration = ours.configuration(subject.configuration)
     if configuration is not None:
         yield from check_configuration(configuration, subject.namespace, ours.services.known)
+        if is_called_for_opted_in_pods(configuration):
+            yield from check_opt_in(ours.deployments.items)
         yield from _certificates(inventory, configuration)
         webhooks = [str(entry.get("name")) for entry in entries_of(configuration)]
         yield from reachability.check_reachability(
