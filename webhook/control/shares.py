@@ -12,7 +12,7 @@ FIRST_AT_ONCE = 2
 MOST_FAILING = 4
 """Requests under way of all namespaces together whose writes have failed lately."""
 SLOW_SECONDS = 1.0
-"""A namespace whose last write took as long has no more than it began with while others wait. It is no failure: the API server may be
+"""A namespace whose last write took as long has one request at a time while others wait. It is no failure: the API server may be
 slow for all, and then nobody gains by fewer requests of the only one that has any."""
 LEAST_REST_SECONDS, MOST_REST_SECONDS = 0.25, 15.0
 """How long a namespace rests after a write that failed: at first as long as the pod that it was for."""
@@ -46,7 +46,7 @@ class Shares:
         share = self._shares.get(namespace)
         if share is None:
             return 0.0
-        most = share.at_once if is_alone or not share.is_slow else min(share.at_once, FIRST_AT_ONCE)
+        most = share.at_once if is_alone or not share.is_slow else 1
         if share.under_way >= most or (share.failures and self._failing_under_way >= MOST_FAILING):
             return float("inf")
         return max(0.0, share.rests_until - now)
