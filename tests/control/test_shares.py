@@ -34,15 +34,15 @@ def test_a_namespace_begins_with_little_and_gets_more_while_its_writes_go_well()
     assert begun(found, "other") == FIRST_AT_ONCE
 
 
-def test_slow_writes_halve_a_share_and_let_nobody_rest() -> None:
+def test_a_namespace_of_slow_writes_has_little_while_others_wait_and_rests_for_nobody() -> None:
     found = shares()
     for _ in range(20):
         turn(found, "ml", 0.0, failed=False)
     turn(found, "ml", 0.0, failed=False, seconds=SLOW_SECONDS)
-    assert begun(found, "ml") == MOST_AT_ONCE // 2
-    for _ in range(MOST_AT_ONCE // 2):
-        found.end("ml", 0.0, failed=False, seconds=SLOW_SECONDS)
-    assert begun(found, "ml") == FIRST_AT_ONCE
+    assert begun(found, "ml") == 1
+    assert found.rest_seconds("ml", 0.0, is_alone=True) == 0.0
+    found.end("ml", 0.0, failed=False)
+    assert begun(found, "ml") == MOST_AT_ONCE, "the last write was quick again"
 
 
 def test_a_namespace_rests_ever_longer_while_its_writes_fail_and_has_one_at_a_time_then() -> None:

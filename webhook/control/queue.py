@@ -98,7 +98,7 @@ class FairQueue:
         """Return the namespace whose turn it is, None where each has its share or rests; then for how long the first one rests."""
         least = float("inf")
         for namespace in self._namespaces:
-            rest_seconds = self._shares.rest_seconds(namespace, now)
+            rest_seconds = self._shares.rest_seconds(namespace, now, is_alone=len(self._namespaces) == 1)
             if not rest_seconds:
                 return namespace, 0.0
             least = min(least, rest_seconds)

@@ -12,7 +12,8 @@ FIRST_AT_ONCE = 2
 MOST_FAILING = 4
 """Requests under way of all namespaces together whose writes have failed lately."""
 SLOW_SECONDS = 1.0
-"""A write that takes as long halves the namespace's share. It is no failure: the API server may be slow for all."""
+"""A namespace whose last write took as long has one request at a time while others wait. It is no failure: the API server may be
+slow for all, and then nobody gains by fewer requests of the only one that has any."""
 LEAST_REST_SECONDS, MOST_REST_SECONDS = 0.25, 15.0
 """How long a namespace rests after a write that failed: at first as long as the pod that it was for."""
 _STEP, _MOST_FAILURES = 2, 12
@@ -25,6 +26,7 @@ class _Share:
     at_once: int = FIRST_AT_ONCE
     under_way: int = 0
     failures: int = 0
+    is_slow: bool = False
     rests_until: float = 0.0
 
 
@@ -36,12 +38,16 @@ class Shares:
         self._shares: dict[str, _Share] = {}
         self._failing_under_way = 0
 
-    def rest_seconds(self, namespace: str, now: float) -> float:
-        """Return for how long the namespace rests, infinity while it has its share; 0 where a request may begin."""
+    def rest_seconds(self, namespace: str, now: float, *, is_alone: bool = False) -> float:
+        """Return for how long the namespace rests, infinity while it has its share; 0 where a request may begin.
+
+        *is_alone*: no other namespace waits.
+        """
         share = self._shares.get(namespace)
         if share is None:
             return 0.0
-        if share.under_way >= share.at_once or (share.failures and self._failing_under_way >= MOST_FAILING):
+        most = share.at_once if is_alone or not share.is_slow else 1
+        if share.under_way >= most or (share.failures and self._failing_under_way >= MOST_FAILING):
             return float("inf")
         return max(0.0, share.rests_until - now)
 
@@ -69,7 +75,7 @@ class Shares:
             share.rests_until = now + self._uniform(most / 2, most)
         elif failed is not None:
             share.failures = max(0, share.failures - 1)
-            slower, faster = max(FIRST_AT_ONCE, share.at_once // 2), min(MOST_AT_ONCE, share.at_once + 1)
-            share.at_once = slower if seconds >= SLOW_SECONDS else faster
+            share.at_once = min(MOST_AT_ONCE, share.at_once + 1)
+            share.is_slow = seconds >= SLOW_SECONDS
         # those that are still under way are counted as what the namespace is now
         self._failing_under_way += share.under_way * (bool(share.failures) - before)
