@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from webhook.core import names, podspec
@@ -79,8 +78,8 @@ def select_profile(pod: Object, namespace: Namespace, profiles: Profiles, overri
     """
     of_pod, of_namespace = podspec.labels(pod).get(names.PROFILE), namespace.labels.get(names.PROFILE)
     chosen = None
-    if profiles.with_pod_labels and override is None and of_pod is None:
-        chosen = _chosen_by_labels(pod, profiles.with_pod_labels)
+    if profiles.by_pod_label and override is None and of_pod is None:
+        chosen = _chosen_by_labels(pod, profiles)
     if override is not None:
         name, where = override, "the dry run's profile"
     elif of_pod is not None:
@@ -107,9 +106,9 @@ def select_profile(pod: Object, namespace: Namespace, profiles: Profiles, overri
     return profile
 
 
-def _chosen_by_labels(pod: Object, candidates: Iterable[Profile]) -> Profile | None:
+def _chosen_by_labels(pod: Object, profiles: Profiles) -> Profile | None:
     """Take the profile whose podLabels include those of all others that the pod chooses."""
-    found = [profile for profile in candidates if profile.is_chosen_by(podspec.labels(pod))]
+    found = profiles.chosen_by(podspec.labels(pod))
     if not found:
         return None
     best = max(found, key=lambda profile: len(profile.pod_labels))

@@ -6,6 +6,7 @@ objects, never YAML.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -344,12 +345,24 @@ class Profiles(_Section):
     ] = field(default_factory=_nothing)
     own_image: NotInFile[str] = ""
     """Image of fabric-injector itself, for ``waitImage: installed``; known to the webhook alone."""
-    with_pod_labels: tuple[Profile, ...] = field(init=False, compare=False, repr=False)
-    """The profiles that pods choose by other labels than our own; most files have none."""
+    by_pod_label: Mapping[tuple[str, str], tuple[Profile, ...]] = field(init=False, compare=False, repr=False)
+    """The profiles with podLabels, each under the one of its labels that the fewest others have; most files have none."""
 
     def __post_init__(self) -> None:
-        chosen = tuple(profile for profile in self.profiles.values() if profile.pod_labels)
-        object.__setattr__(self, "with_pod_labels", chosen)
+        chosen = [profile for profile in self.profiles.values() if profile.pod_labels]
+        frequency = Counter([label for profile in chosen for label in profile.pod_labels.items()])
+        found: dict[tuple[str, str], list[Profile]] = {}
+        for profile in chosen:
+            rarest = min(profile.pod_labels.items(), key=lambda label: (frequency[label], label))
+            found.setdefault(rarest, []).append(profile)
+        object.__setattr__(self, "by_pod_label", {label: tuple(profiles) for label, profiles in found.items()})
+
+    def chosen_by(self, labels: Mapping[str, str]) -> list[Profile]:
+        """Return the profiles whose podLabels a pod with *labels* carries."""
+        if not self.by_pod_label:
+            return []
+        listed = [self.by_pod_label.get(label, ()) for label in labels.items()]
+        return [profile for profiles in listed for profile in profiles if profile.is_chosen_by(labels)]
 
 
 @cache
