@@ -7,6 +7,8 @@ from typing import Any
 from webhook.core.model import Object
 
 _NOTHING: Mapping[str, Any] = {}
+_LONGEST_NAME = 253
+"""Source: k8s.io/apimachinery pkg/util/validation DNS1123SubdomainMaxLength."""
 
 
 def labels(pod: Object) -> Mapping[str, str]:
@@ -31,13 +33,13 @@ def own_names(pod: Object) -> frozenset[str]:
 
 
 def display_name(pod: Object) -> str:
-    """Return a name for messages and logs: the pod's name, else ``generateName`` with a star, ``train-*``."""
+    """Return a name for messages and logs: the pod's name, else ``generateName`` with a star, ``train-*``; cut where long."""
     metadata = pod.get("metadata") or _NOTHING
     name: str = metadata.get("name") or ""
     if name:
-        return name
+        return name[:_LONGEST_NAME]
     generate: str = metadata.get("generateName") or ""
-    return generate + "*"
+    return generate[:_LONGEST_NAME] + "*"
 
 
 def controller(pod: Object) -> Mapping[str, Any]:

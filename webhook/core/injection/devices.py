@@ -67,7 +67,9 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
         elif held is None or _is_written(own, resource):
             continue
         else:
-            text = limits(own).get(resource) or requests(own)[resource]
+            text = limits(own).get(resource)
+            if text is None:
+                text = requests(own)[resource]
         for key in _keys_of(resource, own):
             written[key][resource] = text
         changed.append(f"{resource}: {text}")

@@ -35,6 +35,7 @@ from webhook.core.workloads.training_pod import Rendezvous
 STEP = "rendezvous"
 _TORCHS_OWN = ("MASTER_ADDR", "PET_MASTER_ADDR")
 """Variables that torch reads as an address, whatever a command says."""
+_NONE: frozenset[str] = frozenset()
 
 
 def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
@@ -93,21 +94,35 @@ def _field_entry(variable: str, annotation: str) -> Object:
 
 
 def _move(draft: Draft, index: int, rendezvous: Rendezvous, kept: list[str], *, is_training: bool) -> bool:
-    """Move the variables of one container; True where one holds rank 0's address then. *kept* takes why others stay."""
+    """Move the variables of one container; True where one holds rank 0's address then. *kept* takes why others stay.
+
+    A variable that another one refers to stays, but for one that has moved itself: what is left is then asked again.
+    """
+    while True:
+        why: list[str] = []
+        before = len(draft.operations)
+        moved = _move_what_may(draft, index, rendezvous, why, is_training=is_training)
+        if not why or len(draft.operations) == before:
+            kept += why
+            return moved
+
+
+def _move_what_may(draft: Draft, index: int, rendezvous: Rendezvous, kept: list[str], *, is_training: bool) -> bool:
     path = ("spec", "containers", index, "env")
     container = draft.pod["spec"]["containers"][index]
-    variables = Variables(draft.pod, container)
     moved = False
-    present = set()
+    has_own = False
     wanted: list[tuple[int, Object]] = []
-    asked = {*_TORCHS_OWN, *given_variables(container)} if rendezvous.hosts else ()  # none names rank 0 then
+    # Without hosts no variable names rank 0.
+    asked = frozenset((*_TORCHS_OWN, *given_variables(container))) if rendezvous.hosts else _NONE
+    variables = Variables(draft.pod, container) if asked else None
     uses: dict[str, Use] = {}
     for position, entry in enumerate(podspec.env(container)):
         name = entry["name"]
-        present.add(name)
-        if wait.is_published(entry):
+        has_own = has_own or name == "MASTER_ADDR"
+        if "valueFrom" in entry and wait.is_published(entry):
             moved = moved or name != "PET_LOCAL_ADDR"
-        elif name in asked and _names_rank_zero(variables, entry, rendezvous):
+        elif variables is not None and name in asked and _names_rank_zero(variables, entry, rendezvous):
             use = uses.get(name) or uses.setdefault(name, use_of(container, name))
             if why := _why_it_stays(container, name, use, rendezvous):
                 kept.append(why)
@@ -115,7 +130,7 @@ def _move(draft: Draft, index: int, rendezvous: Rendezvous, kept: list[str], *, 
                 wanted.append((position, _address_entry(name, use)))
     for position, replacement in wanted:
         draft.replace(path, position, replacement)
-    if is_training and rendezvous.by_operator and "MASTER_ADDR" not in present:
+    if is_training and rendezvous.by_operator and not has_own:
         use = use_of(container, "MASTER_ADDR")
         if use is not Use.OTHER:  # in front, since $(NAME) reaches only variables that stand before it
             draft.insert(path, 0, _address_entry("MASTER_ADDR", use))
@@ -163,7 +178,7 @@ def _remember_name(draft: Draft, plan: Plan, rendezvous: Rendezvous, *, moved: b
     It stands last, behind every variable that it may refer to: ``ddp-0.ddp.$(DOMAIN)``.
     """
     container = draft.pod["spec"]["containers"][plan.container]
-    if moved and rendezvous.hosts and not podspec.has_env(container, names.ENV_MASTER_NAME):
+    if moved and rendezvous.hosts and not podspec.env_value(container, names.ENV_MASTER_NAME):
         entry = {"name": names.ENV_MASTER_NAME, "value": min(rendezvous.hosts, key=lambda host: (is_local(host), host))}
         draft.append(("spec", "containers", plan.container, "env"), entry)
 

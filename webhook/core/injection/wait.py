@@ -11,7 +11,8 @@ from importlib.resources import files
 from webhook import __version__
 from webhook.core import names, podspec
 from webhook.core.draft import Draft
-from webhook.core.model import Object
+from webhook.core.errors import Denied
+from webhook.core.model import Object, Reason
 from webhook.core.plan import Plan
 from webhook.core.profiles import INSTALLED
 from webhook.core.workloads.training_pod import Rendezvous
@@ -32,6 +33,7 @@ _DEFAULT_MODE = 420
 _TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105  # a mount path
 """Where the ServiceAccount plugin mounts a token in every container that mounts nothing at exactly this path."""
 _COPIED = ("cpu", "memory", "ephemeral-storage")
+_NOTHING: Object = {}
 _OWN_PROGRAM = ("fabric-injector", "wait")
 """What our own image runs in place of the script, ``fabric-injector wait NEED…``; it needs no shell."""
 _NEEDS_AT = 4
@@ -51,7 +53,13 @@ def ensure(
     """Make the pod wait for the files in *needs*, ``("master-addr", "local-addr:own")``; a container that is there is not moved.
 
     *nccl_conf*: the lines of /etc/nccl.conf that the container writes; None leaves them as they are, for the step that knows.
+    Raises Denied where an app container has the wait container's name: Kubernetes takes a name once in a pod.
     """
+    if any(container.get("name") == names.WAIT_CONTAINER for container in podspec.containers(draft.pod)):
+        message = (
+            f"pod {plan.pod_name}: container {names.WAIT_CONTAINER} has the name of the wait step; give it another name"
+        )
+        raise Denied("rendezvous" if needs else "nccl-conf", Reason.INVALID_POD, message)
     index = _find(draft.pod)
     existing = podspec.init_containers(draft.pod)[index] if index is not None else {}
     if nccl_conf is None:
@@ -103,7 +111,8 @@ def needs(pod: Object) -> list[str]:
 
 def is_published(entry: Object) -> bool:
     """Tell whether fabric-injector publishes the value of an environment entry."""
-    path = ((entry.get("valueFrom") or {}).get("fieldRef") or {}).get("fieldPath") or ""
+    reference = (entry.get("valueFrom") or _NOTHING).get("fieldRef")
+    path: str = reference.get("fieldPath") or "" if reference else ""
     return path.startswith(_PUBLISHED)
 
 
@@ -165,8 +174,8 @@ def _container(
 
 
 def _command(needs: tuple[str, ...], nccl_conf: str) -> list[str]:
-    scripts = (script("nccl_conf.sh") if nccl_conf else "", script() if needs else "")
-    return ["sh", "-c", "".join(scripts), names.WAIT_CONTAINER, *needs]
+    text = (script("nccl_conf.sh") if nccl_conf else "") + (script() if needs else "")
+    return ["sh", "-c", text, names.WAIT_CONTAINER, *needs]
 
 
 def _resources(training: Object) -> Object:

@@ -37,6 +37,8 @@ _VALUE = re.compile(
 )
 _SCRIPT = re.compile(r"(?:sh|bash|dash|ash|ksh|zsh|\.|source|eval)\Z|[^$]*/|.*\.sh\Z", re.DOTALL)
 _SUBSTITUTED = re.compile(r"(?:\$\(|`)\s*(?:(?:sh|bash|source|\.)\s|[^\s()`]*(?:/|\.sh\b))")
+_REMEMBERED = 8192
+"""Characters of a command that is remembered with many others."""
 _MOST_GIVEN = 16
 """Variables that a container may give to launchers: of more, nothing is certain."""
 _WORD = re.compile(r"\w+")
@@ -79,19 +81,83 @@ class Use(Enum):
     OTHER = "something else: compared, cut, looked up, handed to another program, or not understood"
 
 
+class Script:
+    """Hold the commands of a container and what was found out about them: the pods of a job ask the same of the same texts."""
+
+    def __init__(self, commands: tuple[Command, ...]) -> None:
+        self.commands = commands
+        self.starts_torch = False
+        self.sets_backend = False
+        for command in commands:
+            if command.options is not None:
+                self.starts_torch = True
+            for word in command.words:
+                if word.startswith("PET_RDZV_BACKEND="):
+                    self.sets_backend = True
+        self._runs_file: bool | None = None
+        self._runs_again: bool | None = None
+        self._taken: dict[bool, list[list[tuple[str, bool]]]] = {}
+        self._uses: dict[tuple[str, bool], Use] = {}
+
+    def runs_file(self) -> bool:
+        """Tell whether a file that is not written in the pod runs beside the launchers."""
+        if self._runs_file is None:
+            self._runs_file = any(map(_runs_file, self.commands))
+        return self._runs_file
+
+    def runs_again(self) -> bool:
+        """Tell whether a loop starts what trains."""
+        if self._runs_again is None:
+            self._runs_again = _runs_again(self.commands)
+        return self._runs_again
+
+    def taken(self, *, is_static: bool) -> list[list[tuple[str, bool]]]:
+        """Return for each command the variables that its launcher's address options take, and whether a port follows."""
+        found = self._taken.get(is_static)
+        if found is None:
+            found = self._taken[is_static] = [_taken(command, is_static=is_static) for command in self.commands]
+        return found
+
+    def use(self, name: str, *, is_static: bool) -> Use:
+        """Say what the commands do with a variable."""
+        found = self._uses.get((name, is_static))
+        if found is None:
+            found = self._use(name, self.taken(is_static=is_static))
+            if len(self._uses) < _MOST_GIVEN:
+                self._uses[name, is_static] = found
+        return found
+
+    def _use(self, name: str, taken: list[list[tuple[str, bool]]]) -> Use:
+        before_port: set[bool] = set()
+        for command, of_command in zip(self.commands, taken, strict=True):
+            if named := sum([_WORD.findall(word).count(name) for word in command.words if name in word]):
+                ports = [has_port for variable, has_port in of_command if variable == name]
+                if len(ports) != named:
+                    return Use.OTHER
+                before_port.update(ports)
+        if not before_port:
+            return Use.NONE
+        return Use.ENDPOINT if True in before_port else Use.LAUNCHER
+
+
 def shows_torch_launcher(container: Object) -> bool:
     """Tell whether the command starts torchrun, ``python -m torch.distributed.run``, accelerate or deepspeed."""
-    return any(command.options is not None for command in _commands(container) or ())
+    script = _script(container)
+    return script is not None and script.starts_torch
 
 
 def shows_launcher(container: Object) -> bool:
     """Tell whether the command starts, or looks like, one of several nodes: any launcher, or an option that numbers nodes."""
-    return shows_torch_launcher(container) or any(_is_of_several(each.words) for each in _commands(container) or ())
+    script = _script(container)
+    if script is None:
+        return False
+    return script.starts_torch or any(_is_of_several(each.words) for each in script.commands)
 
 
 def serves_ssh(container: Object) -> bool:
     """Tell whether the command starts an ssh daemon: the workers of mpirun do, which comes to them from another pod."""
-    for command in _commands(container) or ():
+    script = _script(container)
+    for command in script.commands if script is not None else ():
         started = [word for word in command.words if not _BEFORE.match(word)][:2]
         if started and (_SSHD.match(started[0]) or started in (["service", "ssh"], ["service", "sshd"])):
             return True
@@ -100,28 +166,34 @@ def serves_ssh(container: Object) -> bool:
 
 def run_on_one_node(containers: Iterable[Object]) -> bool:
     """Tell whether torch launchers are started, and every one of them says that it runs on one node."""
-    found: list[bool] = []
+    found = False
     for container in containers:
-        commands = _commands(container)
-        if commands is None:
+        script = _script(container)
+        if script is None:
             return False
-        found += [_says_one_node(each.options) for each in commands if each.options is not None]
-    return bool(found) and all(found)
+        for command in script.commands:
+            if command.options is not None:
+                if not _says_one_node(command.options):
+                    return False
+                found = True
+    return found
 
 
 def is_in_sight(container: Object) -> bool:
     """Tell whether all that a container runs is written in the pod: torch launchers and python programs, no shell's script file."""
-    commands = _commands(container) if container.get("command") else None
-    return bool(commands) and not runs_script(container) and all(_is_in_sight(each.words) for each in commands or ())
+    script = _script(container) if container.get("command") else None
+    return (
+        script is not None
+        and bool(script.commands)
+        and not script.runs_file()
+        and all(_IN_SIGHT.match(_program(each.words)) for each in script.commands)
+    )
 
 
 def runs_script(container: Object) -> bool:
     """Tell whether a file that is not written in the pod runs beside the launchers: it may look up or compare what they are given."""
-    return any(
-        (_SCRIPT.match(program) and not _IN_SIGHT.match(program)) or any(map(_SUBSTITUTED.search, each.words))
-        for each in _commands(container) or ()
-        if (program := next((word for word in each.words if not _BEFORE.match(word)), "true"))
-    )
+    script = _script(container)
+    return script is not None and script.runs_file()
 
 
 def _is_of_several(words: Words) -> bool:
@@ -132,9 +204,18 @@ def _is_of_several(words: Words) -> bool:
     return starts_ray or any(_OTHER.match(word) or _MARK.match(word) for word in words)
 
 
-def _is_in_sight(words: Words) -> bool:
-    program = next((word for word in words if not _BEFORE.match(word)), "true")
-    return _IN_SIGHT.match(program) is not None
+def _runs_file(command: Command) -> bool:
+    program = _program(command.words)
+    if _SCRIPT.match(program) and not _IN_SIGHT.match(program):
+        return True
+    return any(map(_SUBSTITUTED.search, command.words))
+
+
+def _program(words: Words) -> str:
+    for word in words:
+        if not _BEFORE.match(word):
+            return word
+    return "true"
 
 
 def runs_again(container: Object) -> bool:
@@ -142,7 +223,11 @@ def runs_again(container: Object) -> bool:
 
     A variable never changes in a running container, though rank 0 may have another address by the next turn.
     """
-    commands = _commands(container) or ()
+    script = _script(container)
+    return script is not None and script.runs_again()
+
+
+def _runs_again(commands: tuple[Command, ...]) -> bool:
     has_launcher = any(each.options is not None for each in commands)
     loops, name = 0, ""
     braces: list[str] = []  # the function that each { begins; the name before a mere group is none's
@@ -185,34 +270,25 @@ def use_of(container: Object, name: str) -> Use:
         return Use.OTHER
     if not any(name in text for text in podspec.argv(container)):
         return Use.NONE
-    commands = _commands(container)
-    if commands is None:
-        return Use.OTHER
-    before_port: set[bool] = set()
-    backend = _backend(container, commands)
-    for command in commands:
-        if named := sum(_WORD.findall(word).count(name) for word in command.words if name in word):
-            taken = [has_port for variable, has_port in _taken(backend, command) if variable == name]
-            if len(taken) != named:
-                return Use.OTHER
-            before_port.update(taken)
-    if not before_port:
-        return Use.NONE
-    return Use.ENDPOINT if True in before_port else Use.LAUNCHER
+    script = _script(container)
+    return Use.OTHER if script is None else script.use(name, is_static=_backend(container, script) == "static")
 
 
 def given_variables(container: Object) -> frozenset[str]:
     """Return the variables, of any name, that an address option of a torch launcher takes."""
-    commands = _commands(container) or ()
-    backend = _backend(container, commands)
-    found = frozenset(name for command in commands for name, _ in _taken(backend, command))
+    script = _script(container)
+    if script is None or not script.starts_torch:
+        return frozenset()
+    taken = script.taken(is_static=_backend(container, script) == "static")
+    found = frozenset([name for of_command in taken for name, _ in of_command])
     return found if len(found) <= _MOST_GIVEN else frozenset()
 
 
 def given_addresses(container: Object) -> list[str]:
     """Return what the address options of torch launchers take, and what a command's text sets MASTER_ADDR to."""
-    found = []
-    for words, known in _commands(container) or ():
+    script = _script(container)
+    found: list[str] = []
+    for words, known in script.commands if script is not None else ():
         options = known or {}
         found += [
             options[name] for name in ("--master-addr", "--main-process-ip", "--rdzv-endpoint") if name in options
@@ -221,28 +297,42 @@ def given_addresses(container: Object) -> list[str]:
     return found
 
 
-def _commands(container: Object) -> tuple[Command, ...] | None:
+def _script(container: Object) -> Script | None:
+    """Return what a container runs; None for what is not understood, or too long to be read."""
     argv = tuple(podspec.argv(container))
-    return _read(argv) if is_short(argv) else None  # what is too long is not to be remembered either
+    characters = sum(map(len, argv))
+    if characters <= _REMEMBERED:
+        return _read(argv)
+    return _read_long(argv) if is_short(argv) else None
 
 
-@lru_cache(32)
-def _read(argv: Words) -> tuple[Command, ...] | None:
-    """Read once what the pods of a job share."""
+def _parse(argv: Words) -> Script | None:
     commands = read_commands(argv)
-    return None if commands is None else tuple(Command(words, _options(words)) for words in commands)
+    return None if commands is None else Script(tuple([Command(words, _options(words)) for words in commands]))
+
+
+_read = lru_cache(64)(_parse)
+"""Read once what the pods of a job share."""
+_read_long = lru_cache(4)(_parse)
+"""Few of the long ones: the words of one may take a megabyte."""
 
 
 def _is_named_elsewhere(container: Object, name: str) -> bool:
-    word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
-    if any(name in (value := entry.get("value") or "") and word.search(value) for entry in podspec.env(container)):
-        return True  # as $(NAME), or as $NAME in a text that a shell evaluates
-    if any(name in str(mount.get("subPathExpr") or "") for mount in podspec.mounts(container)):
-        return True
-    hooks = [container.get(key) for key in ("livenessProbe", "readinessProbe", "startupProbe")]
-    hooks += (container.get("lifecycle") or {}).values()
-    commands = (((hook or {}).get("exec") or {}).get("command") or () for hook in hooks)
+    for entry in podspec.env(container):
+        if (value := entry.get("value")) and name in value and _is_word_of(name, value):
+            return True  # as $(NAME), or as $NAME in a text that a shell evaluates
+    for mount in podspec.mounts(container):
+        if "subPathExpr" in mount and name in str(mount["subPathExpr"]):
+            return True
+    hooks = [container[key] for key in ("livenessProbe", "readinessProbe", "startupProbe") if key in container]
+    if "lifecycle" in container:
+        hooks += (container["lifecycle"] or {}).values()
+    commands = [((hook or {}).get("exec") or {}).get("command") or () for hook in hooks]
     return any(name in text for command in commands for text in command)
+
+
+def _is_word_of(name: str, text: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
 
 
 def _options_at(words: Words) -> int:
@@ -281,25 +371,28 @@ def _says_one_node(options: dict[str, str]) -> bool:
     return "--standalone" in options or nodes in ("1", "1:1") or options.get("--rdzv-endpoint") == "localhost:0"
 
 
-def _backend(container: Object, commands: Iterable[Command]) -> str:
+def _backend(container: Object, script: Script) -> str:
     """Return the backend where no option names one; empty where it cannot be known."""
-    if any(word.startswith("PET_RDZV_BACKEND=") for command in commands for word in command.words):
+    if script.sets_backend:
         return ""
     if not podspec.has_env(container, "PET_RDZV_BACKEND"):
         return "" if container.get("envFrom") else "static"
     return podspec.env_value(container, "PET_RDZV_BACKEND") or ""
 
 
-def _taken(backend: str, command: Command) -> list[tuple[str, bool]]:
+def _taken(command: Command, *, is_static: bool) -> list[tuple[str, bool]]:
     """Return the variables whose value a torch launcher's address option takes, and whether a port follows.
 
     What stands behind the script is the script's own. A c10d endpoint takes none: its name must stay the name of the pod that hosts it.
+    *is_static*: the backend where no option names one.
     """
     options = command.options
     if not options:
         return []
-    backend = options.get("--rdzv-backend") or backend
-    endpoint = options.get("--rdzv-endpoint", "") if backend == "static" else ""
+    backend = options.get("--rdzv-backend")
+    if backend:
+        is_static = backend == "static"
+    endpoint = options.get("--rdzv-endpoint", "") if is_static else ""
     values = (options.get("--master-addr", ""), options.get("--main-process-ip", ""), endpoint)
     matches = [match for value in values if (match := _VALUE.match(value))]
     return [(each["bare"] or each["braced"] or each["kubernetes"], each["port"] is not None) for each in matches]

@@ -109,15 +109,17 @@ def _why_not_training(
 
 def is_single_node(pod: Object) -> bool:
     """Tell a job of one node by what all its members are told: PET_NNODES, then WORLD_SIZE, then PET_STANDALONE."""
+    told: dict[str, list[str]] = {"PET_NNODES": [], "WORLD_SIZE": [], "PET_STANDALONE": []}
+    for container in podspec.containers(pod):
+        # Of entries of one name the last counts.
+        values = {entry["name"]: entry for entry in podspec.env(container) if entry["name"] in told}
+        for name, entry in values.items():
+            if not entry.get("valueFrom") and (value := entry.get("value")):
+                told[name].append(value)
     for name, single in (("PET_NNODES", ("1", "1:1")), ("WORLD_SIZE", ("1",))):
-        if values := _values(pod, name):
-            return all(value in single for value in values)
-    return any(value.lower() not in ("0", "false") for value in _values(pod, "PET_STANDALONE"))
-
-
-def _values(pod: Object, name: str) -> list[str]:
-    """Return what the containers' variables of one name say, if anything."""
-    return [value for container in podspec.containers(pod) if (value := podspec.env_value(container, name))]
+        if told[name]:
+            return all(value in single for value in told[name])
+    return any(value.lower() not in ("0", "false") for value in told["PET_STANDALONE"])
 
 
 def numbered(prefix: str, between: str = "") -> Callable[[str], bool]:
