@@ -6,6 +6,8 @@ import copy
 from random import Random
 from typing import Any
 
+from webhook.core import names
+
 ODD: list[Any] = [
     None,
     True,
@@ -32,6 +34,24 @@ ODD: list[Any] = [
     {"": None},
     {"name": {}},
     ["x"],
+    2**63,
+    -(2**63),
+    1e300,
+    -0.0,
+    "9" * 4300,
+    "1e999999",
+    "-1",
+    "1.5Gi",
+    "\u2028\u202e",
+    "localhost",
+    "$$(MASTER_ADDR)",
+    "$(MASTER_ADDR).svc:29500",
+    *sorted(value for key, value in vars(names).items() if key.isupper() and isinstance(value, str)),
+    [{"name": names.WAIT_CONTAINER, "image": "a"}],
+    [{"name": names.WAIT_VOLUME, "emptyDir": {}}],
+    [{"name": names.ENV_MASTER_NAME, "value": ""}],
+    [{"name": "MASTER_ADDR", "value": "$$(MASTER_ADDR)"}, {"name": names.ENV_MASTER_NAME, "value": "$(MASTER_ADDR)"}],
+    [{"name": "MASTER_ADDR", "valueFrom": {"fieldRef": {"fieldPath": f"metadata.annotations['{names.MASTER_ADDR}']"}}}],
 ]
 
 

@@ -90,6 +90,20 @@ REFUSED: list[tuple[Any, str]] = [
         {"spec": {"containers": [{"securityContext": {"seLinuxOptions": "s0"}}]}},
         "securityContext.seLinuxOptions: expected an object, found a string",
     ),
+    (
+        {"spec": {"containers": [{"securityContext": {"seLinuxOptions": {"level": {"a": 1}}}}]}},
+        "seLinuxOptions['level']: expected a string, found an object",
+    ),
+    (
+        pod(volumes=[{"name": "v", "downwardAPI": {"items": [{"path": ["a"]}]}}]),
+        "pod.spec.volumes[0].downwardAPI.items[0].path: expected a string, found a list",
+    ),
+    (
+        {"spec": {"containers": [{"resources": {"limits": {"cpu": 10**4300}}}]}},
+        "limits['cpu']: expected a quantity of at most 64 bits, found a number",
+    ),
+    ({"spec": {"containers": [{"securityContext": {"runAsUser": 2**63}}]}}, "runAsUser: expected an integer"),
+    ({"metadata": {"labels": {"a" * 3_000_000: 1}}}, f"pod.metadata.labels['{'a' * 253}']: expected a string"),
     (pod(nodeSelector={"a": None}), "pod.spec.nodeSelector['a']: expected a string, found nothing"),
 ]
 

@@ -124,6 +124,12 @@ def test_refuses_digits_without_end_quickly() -> None:
         parse_quantity("9" * 100_000)
 
 
+def test_reads_no_text_that_is_long_with_spaces_so_that_none_is_remembered() -> None:
+    assert parse_quantity("  8 ") == 8
+    with pytest.raises(ValueError, match="is not a quantity"):
+        parse_quantity("8" + " " * 100_000)
+
+
 def test_takes_an_absurd_exponent_for_a_very_large_number() -> None:
     assert parse_quantity("1e1000000000") == parse_quantity("1e100") > parse_quantity("9E")
 

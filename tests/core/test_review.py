@@ -500,6 +500,43 @@ def test_what_is_no_review_is_refused_by_name(body: bytes, message: str) -> None
     assert message in str(refused.value)
 
 
+OWN_VARIABLE: list[Object] = [
+    {"value": ""},
+    {"value": "bert-worker-0"},
+    {"value": "localhost"},
+    {"value": "$$(MASTER_ADDR)"},
+    {"value": "$(MASTER_ADDR)"},
+    {"valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+    {},
+]
+
+
+@pytest.mark.parametrize("value", OWN_VARIABLE, ids=str)
+@pytest.mark.parametrize(
+    "name", ["pods/kubeflow-pytorchjob-1.yaml", "pods/kubeflow-pytorchjob-0.yaml", "pods/jobset-1.yaml"]
+)
+@pytest.mark.parametrize("variable", [names.ENV_MASTER_NAME, "PET_MASTER_ADDR", "MY_MASTER_ADDR"])
+def test_a_second_pass_agrees_whatever_the_user_writes_into_variables(name: str, variable: str, value: Object) -> None:
+    for place in (0, -1):
+        pod = pods.load(name)
+        entries = pod["spec"]["containers"][0].setdefault("env", [])
+        entries.insert(place % (len(entries) + 1), {"name": variable, **copy.deepcopy(value)})
+        judge(pod)
+
+
+def test_an_app_container_with_the_name_of_the_wait_step_is_denied_where_there_is_one() -> None:
+    container = {"name": names.WAIT_CONTAINER, "image": "registry.example.com/a"}
+    pod = pods.load("pods/kubeflow-pytorchjob-1.yaml")
+    pod["spec"]["containers"].append(container)
+    told = f"container {names.WAIT_CONTAINER} has the name of the wait step; give it another name"
+    assert denied(judge(pod), Reason.INVALID_POD) == f"pod bert-worker-0: {told}"
+    both = profiles("profiles: {shared: {networks: [{network: default/rdma-net}], ncclConf: true}}")
+    assert denied(judge(pod, using=both), Reason.INVALID_POD).count(told) == 1
+    waitless = plain({names.PROFILE: "shared"})
+    waitless["spec"]["containers"].append(container)
+    assert judge(waitless).allowed
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_no_broken_review_breaks_the_answer(seed: int) -> None:
     random = Random(seed)
@@ -507,9 +544,9 @@ def test_no_broken_review_breaks_the_answer(seed: int) -> None:
     samples = [json.loads(review(pods.load(name))) for name in pods.all_names()]
     outcomes = {"answered": 0, "malformed": 0}
     for _ in range(400):
-        value = broken(random.choice(samples), random, random.randint(1, 4))
+        value, cluster = broken(random.choice(samples), random, random.randint(1, 4)), random.choice(clusters)
         try:
-            answer = answer_review(json.dumps(value).encode(), PROFILES, random.choice(clusters))
+            answer = answer_review(json.dumps(value).encode(), PROFILES, cluster)
         except (MalformedReview, Unavailable):
             outcomes["malformed"] += 1
             continue
@@ -517,6 +554,15 @@ def test_no_broken_review_breaks_the_answer(seed: int) -> None:
         response = json.loads(answer.body)["response"]
         if "patch" in response:
             jsonpatch.apply_patch(value["request"]["object"], json.loads(base64.b64decode(response["patch"])))
+        if answer.verdict is not None and answer.verdict.allowed:
+            again = answer_review(
+                json.dumps({**value, "request": {**value["request"], "object": answer.verdict.pod}}).encode(),
+                PROFILES,
+                cluster,
+            )
+            assert again.verdict is not None
+            assert (again.verdict.message, again.verdict.operations) == ("", [])
+            assert (again.verdict.job, again.verdict.role) == (answer.verdict.job, answer.verdict.role)
     assert min(outcomes.values()) > 20, outcomes
 
 

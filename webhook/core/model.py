@@ -31,6 +31,7 @@ class Reason(StrEnum):
     USER_VALUE = "user-value"
     DISAGREES = "disagrees"
     INVALID_POD = "invalid-pod"
+    TOO_LARGE = "too-large"
 
     NO_PROFILE = "no-profile"
     UNKNOWN_PROFILE = "unknown-profile"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from webhook.core import names, podspec
+from webhook.core import bounds, names, podspec
 from webhook.core.accelerators import find_pod_accelerator
 from webhook.core.errors import Denied
 from webhook.core.model import Decision, Namespace, Object, Outcome, Reason, World
@@ -40,9 +40,13 @@ def make_plan(
     profile = select_profile(pod, namespace, profiles, override)
     if isinstance(profile, Skip):
         return profile
-    recognised = recognise(pod)
-    if isinstance(recognised, NotTraining) and not _is_wanted(pod, profile, namespace, recognised):
-        return _leave(pod, profile, recognised)
+    excess = bounds.excess(pod)
+    seen = bounds.within(pod) if excess else pod  # a pod that is left alone is not denied for its size
+    recognised = recognise(seen)
+    if isinstance(recognised, NotTraining) and not _is_wanted(seen, profile, namespace, recognised):
+        return _leave(seen, profile, recognised)
+    if excess:
+        raise Denied(STEP, Reason.TOO_LARGE, _too_large(pod, excess))
     if not podspec.containers(pod):
         return _skip(Reason.INVALID_POD, "the pod has no containers", recognised.system, profile.name)
     training_pod = recognised if isinstance(recognised, TrainingPod) else None
@@ -69,6 +73,11 @@ def make_plan(
         master=world.master(namespace.name, rendezvous.job) if rendezvous is not None and is_worker else None,
         own_image=profiles.own_image,
     )
+
+
+def _too_large(pod: Object, excess: str) -> str:
+    advice = f"make it smaller, or label it {names.PROFILE}={names.PROFILE_NONE} to leave it alone"
+    return f"pod {podspec.display_name(pod)}: {excess}; {advice}"
 
 
 def select_profile(pod: Object, namespace: Namespace, profiles: Profiles, override: str | None) -> Profile | Skip:
@@ -98,7 +107,7 @@ def select_profile(pod: Object, namespace: Namespace, profiles: Profiles, overri
     if profile is None:
         known = ", ".join(sorted(profiles.profiles))
         advice = f"use one of: {known}" if known else "the profiles file holds none: write it there"
-        raise Denied(STEP, Reason.UNKNOWN_PROFILE, f"{where}: no profile is named {name!r}; {advice}")
+        raise Denied(STEP, Reason.UNKNOWN_PROFILE, f"{where}: no profile is named {name[:64]!r}; {advice}")
     if profile.allowed_namespaces is not None and namespace.name not in profile.allowed_namespaces:
         advice = "add it to the profile's allowedNamespaces or use another"
         message = f"{where}: profile {name} is not for namespace {namespace.name}; {advice}"

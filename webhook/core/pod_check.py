@@ -5,11 +5,38 @@ The API server sends well-formed pods only; a manifest typed into the dry run, o
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 from webhook.core.errors import MalformedReview
 from webhook.core.model import Object
 from webhook.core.value_types import BOOLEAN, INTEGER, LIST, OBJECT, STRING, type_name
+
+_LONGEST_KEY = 253
+_OWNER = frozenset(("apiVersion", "kind", "name", "uid", "controller"))
+_CONTAINER_TEXTS = frozenset(("name", "image", "imagePullPolicy", "restartPolicy"))
+_CONTAINER = _CONTAINER_TEXTS | {
+    "command",
+    "args",
+    "env",
+    "volumeMounts",
+    "resources",
+    "securityContext",
+    "livenessProbe",
+    "readinessProbe",
+    "startupProbe",
+    "lifecycle",
+}
+_REFERENCES = frozenset(("fieldRef", "configMapKeyRef", "secretKeyRef", "resourceFieldRef"))
+
+
+class _Key(NamedTuple):
+    """Mark a key of a map that a user chooses, which a path shows in brackets."""
+
+    text: str
+
+
+_Path: TypeAlias = tuple[str | int | _Key, ...]
+"""Where a value stands; written out only for a message."""
 
 
 def check_pod(pod: object, where: str = "pod") -> Object:
@@ -19,86 +46,120 @@ def check_pod(pod: object, where: str = "pod") -> Object:
 
     Raises MalformedReview naming the first field of a wrong type, ``request.object.spec.containers[0].env``.
     """
+    root = (where,)
     if not isinstance(pod, dict):
-        _fail(where, OBJECT, pod)
+        _fail(root, OBJECT, pod)
     metadata = pod.get("metadata")
     if metadata is not None:
-        _check_metadata(metadata, f"{where}.metadata")
+        _check_metadata(metadata, (*root, "metadata"))
     spec = pod.get("spec")
     if spec is not None:
-        _check_spec(spec, f"{where}.spec")
+        _check_spec(spec, (*root, "spec"))
     return pod
 
 
-def _check_metadata(metadata: Any, where: str) -> None:
+def _check_metadata(metadata: Any, where: _Path) -> None:
     if not isinstance(metadata, dict):
         _fail(where, OBJECT, metadata)
     _strings(metadata, ("name", "generateName", "namespace"), where)
     for key in ("labels", "annotations"):
         _string_map(metadata.get(key), where, key)
     for index, owner in enumerate(_objects(metadata.get("ownerReferences"), where, "ownerReferences")):
-        at = f"{where}.ownerReferences[{index}]"
-        _strings(owner, ("apiVersion", "kind", "name", "uid"), at)
-        _booleans(owner, ("controller",), at)
+        for key, value in owner.items():
+            if value is None or key not in _OWNER:
+                continue
+            if key == "controller":
+                if value.__class__ is not bool:
+                    _fail((*where, "ownerReferences", index, key), BOOLEAN, value)
+            elif value.__class__ is not str:
+                _fail((*where, "ownerReferences", index, key), STRING, value)
 
 
-def _check_spec(spec: Any, where: str) -> None:
+def _check_spec(spec: Any, where: _Path) -> None:
     if not isinstance(spec, dict):
         _fail(where, OBJECT, spec)
     _strings(spec, ("hostname", "subdomain", "restartPolicy"), where)
     _booleans(spec, ("hostNetwork", "hostUsers", "hostIPC"), where)
     _string_map(spec.get("nodeSelector"), where, "nodeSelector")
-    _security_context(spec.get("securityContext"), f"{where}.securityContext")
+    if (context := spec.get("securityContext")) is not None:
+        _security_context(context, (*where, "securityContext"))
     _objects(spec.get("resourceClaims"), where, "resourceClaims")
     if (resources := spec.get("resources")) is not None:
-        _check_resources(resources, f"{where}.resources")
+        _check_resources(resources, (*where, "resources"))
     if (system := spec.get("os")) is not None:
         if not isinstance(system, dict):
-            _fail(f"{where}.os", OBJECT, system)
-        _strings(system, ("name",), f"{where}.os")
+            _fail((*where, "os"), OBJECT, system)
+        _strings(system, ("name",), (*where, "os"))
     for index, volume in enumerate(_objects(spec.get("volumes"), where, "volumes")):
-        at = f"{where}.volumes[{index}]"
-        _strings(volume, ("name",), at)
-        if (empty := volume.get("emptyDir")) is not None:
-            if not isinstance(empty, dict):
-                _fail(f"{at}.emptyDir", OBJECT, empty)
-            _strings(empty, ("medium",), f"{at}.emptyDir")
-        if (downward := volume.get("downwardAPI")) is not None:
-            if not isinstance(downward, dict):
-                _fail(f"{at}.downwardAPI", OBJECT, downward)
-            _objects(downward.get("items"), f"{at}.downwardAPI", "items")
-    for key in ("containers", "initContainers"):
-        for index, container in enumerate(_objects(spec.get(key), where, key)):
-            _check_container(container, f"{where}.{key}[{index}]")
+        name = volume.get("name")
+        if name.__class__ is not str and name is not None:
+            _fail((*where, "volumes", index, "name"), STRING, name)
+        if len(volume) > 1:
+            _check_volume(volume, where, index)
+    for kind in ("containers", "initContainers"):
+        for index, container in enumerate(_objects(spec.get(kind), where, kind)):
+            _check_container(container, where, kind, index)
 
 
-def _check_container(container: Object, where: str) -> None:
-    _strings(container, ("name", "image", "imagePullPolicy", "restartPolicy"), where)
-    for key in ("command", "args"):
-        _string_list(container.get(key), where, key)
-    for index, entry in enumerate(_objects(container.get("env"), where, "env")):
-        name, value, source = entry.get("name"), entry.get("value"), entry.get("valueFrom")
-        if name.__class__ is str and (value is None or value.__class__ is str) and source is None:
+def _check_volume(volume: Object, where: _Path, index: int) -> None:
+    if (empty := volume.get("emptyDir")) is not None:
+        at = (*where, "volumes", index, "emptyDir")
+        if not isinstance(empty, dict):
+            _fail(at, OBJECT, empty)
+        _strings(empty, ("medium",), at)
+    if (downward := volume.get("downwardAPI")) is not None:
+        at = (*where, "volumes", index, "downwardAPI")
+        if not isinstance(downward, dict):
+            _fail(at, OBJECT, downward)
+        for position, item in enumerate(_objects(downward.get("items"), at, "items")):
+            _strings(item, ("path",), (*at, "items", position))
+
+
+def _check_container(container: Object, where: _Path, kind: str, index: int) -> None:
+    """Check the fields that are there; the path of one is written only where it is wrong or has fields of its own."""
+    for key, value in container.items():
+        if value is None or key not in _CONTAINER:
             continue
-        _check_variable(entry, f"{where}.env[{index}]")
-    for index, mount in enumerate(_objects(container.get("volumeMounts"), where, "volumeMounts")):
-        if mount.get("name").__class__ is not str or mount.get("mountPath").__class__ is not str:
-            _strings(mount, ("name", "mountPath"), f"{where}.volumeMounts[{index}]", required=True)
-    if (resources := container.get("resources")) is not None:
-        _check_resources(resources, f"{where}.resources")
-    _security_context(container.get("securityContext"), f"{where}.securityContext")
-    for key in ("livenessProbe", "readinessProbe", "startupProbe"):
-        if (hook := container.get(key)) is not None:
-            _check_hook(hook, f"{where}.{key}")
-    if (hooks := container.get("lifecycle")) is not None:
-        if not isinstance(hooks, dict):
-            _fail(f"{where}.lifecycle", OBJECT, hooks)
-        for key, hook in hooks.items():
-            if hook is not None:
-                _check_hook(hook, f"{where}.lifecycle.{key}")
+        if key in _CONTAINER_TEXTS:
+            if value.__class__ is not str:
+                _fail((*where, kind, index, key), STRING, value)
+            continue
+        at = (*where, kind, index)
+        if key == "env":
+            for position, entry in enumerate(_objects(value, at, key)):
+                text = entry.get("value")
+                if (
+                    entry.get("name").__class__ is not str
+                    or (text is not None and text.__class__ is not str)
+                    or "valueFrom" in entry
+                ):
+                    _check_variable(entry, (*at, key, position))
+        elif key in ("command", "args"):
+            _string_list(value, at, key)
+        elif key == "volumeMounts":
+            for position, mount in enumerate(_objects(value, at, key)):
+                if mount.get("name").__class__ is not str or mount.get("mountPath").__class__ is not str:
+                    _strings(mount, ("name", "mountPath"), (*at, key, position), required=True)
+        elif key == "resources":
+            _check_resources(value, (*at, key))
+        elif key == "securityContext":
+            _security_context(value, (*at, key))
+        elif key == "lifecycle":
+            if not isinstance(value, dict):
+                _fail((*at, key), OBJECT, value)
+            for event, hook in value.items():
+                if hook is not None:
+                    _check_hook(hook, (*at, key, event))
+        else:
+            _check_hook(value, (*at, key))
 
 
-def _check_resources(resources: object, where: str) -> None:
+def _is_int64(number: Any) -> bool:
+    """Tell whether a whole number is one that Go and orjson can hold; a manifest of the dry run may have others."""
+    return bool(-(2**63) <= number < 2**63)
+
+
+def _check_resources(resources: object, where: _Path) -> None:
     """Check the resources of a container, or of the whole pod."""
     if not isinstance(resources, dict):
         _fail(where, OBJECT, resources)
@@ -107,106 +168,115 @@ def _check_resources(resources: object, where: str) -> None:
     _objects(resources.get("claims"), where, "claims")
 
 
-def _check_hook(hook: object, where: str) -> None:
+def _check_hook(hook: object, where: _Path) -> None:
     """Check what a probe or a lifecycle hook runs."""
     if not isinstance(hook, dict):
         _fail(where, OBJECT, hook)
     if (run := hook.get("exec")) is not None:
         if not isinstance(run, dict):
-            _fail(f"{where}.exec", OBJECT, run)
-        _string_list(run.get("command"), f"{where}.exec", "command")
+            _fail((*where, "exec"), OBJECT, run)
+        _string_list(run.get("command"), (*where, "exec"), "command")
 
 
-def _check_variable(entry: Object, where: str) -> None:
+def _check_variable(entry: Object, where: _Path) -> None:
     _strings(entry, ("name",), where, required=True)
     _strings(entry, ("value",), where)
-    source = entry["valueFrom"]  # else the variable would not have come here
+    source = entry.get("valueFrom")
+    if source is None:
+        return
     if not isinstance(source, dict):
-        _fail(f"{where}.valueFrom", OBJECT, source)
-    for kind in ("fieldRef", "configMapKeyRef", "secretKeyRef", "resourceFieldRef"):
-        if (reference := source.get(kind)) is None:
+        _fail((*where, "valueFrom"), OBJECT, source)
+    for kind, reference in source.items():
+        if reference is None or kind not in _REFERENCES:
             continue
+        at = (*where, "valueFrom", kind)
         if not isinstance(reference, dict):
-            _fail(f"{where}.valueFrom.{kind}", OBJECT, reference)
-        _strings(reference, ("fieldPath", "name", "key"), f"{where}.valueFrom.{kind}")
+            _fail(at, OBJECT, reference)
+        _strings(reference, ("fieldPath", "name", "key"), at)
 
 
-def _security_context(value: Any, where: str) -> None:
-    if not value:
-        if value is None or isinstance(value, dict):
-            return
-        _fail(where, OBJECT, value)
+def _security_context(value: Any, where: _Path) -> None:
     if not isinstance(value, dict):
         _fail(where, OBJECT, value)
+    if not value:
+        return
     _booleans(value, ("privileged", "runAsNonRoot", "allowPrivilegeEscalation"), where)
     for key in ("runAsUser", "runAsGroup"):
         number = value.get(key)
-        if number is not None and (not isinstance(number, int) or isinstance(number, bool)):
-            _fail(f"{where}.{key}", INTEGER, number)
+        if number is not None and (number.__class__ is not int or not _is_int64(number)):
+            _fail((*where, key), INTEGER, number)
     for key in ("seLinuxOptions", "seccompProfile", "appArmorProfile"):
-        if (profile := value.get(key)) is not None and not isinstance(profile, dict):
-            _fail(f"{where}.{key}", OBJECT, profile)
+        _string_map(value.get(key), where, key)
     if (capabilities := value.get("capabilities")) is not None:
         if not isinstance(capabilities, dict):
-            _fail(f"{where}.capabilities", OBJECT, capabilities)
+            _fail((*where, "capabilities"), OBJECT, capabilities)
         for key in ("add", "drop"):
-            _string_list(capabilities.get(key), f"{where}.capabilities", key)
+            _string_list(capabilities.get(key), (*where, "capabilities"), key)
 
 
-def _strings(holder: Object, keys: tuple[str, ...], where: str, *, required: bool = False) -> None:
+def _strings(holder: Object, keys: tuple[str, ...], where: _Path, *, required: bool = False) -> None:
     for key in keys:
         value = holder.get(key)
         if value.__class__ is not str and (required or value is not None):
-            _fail(f"{where}.{key}", STRING, value)
+            _fail((*where, key), STRING, value)
 
 
-def _booleans(holder: Object, keys: tuple[str, ...], where: str) -> None:
+def _booleans(holder: Object, keys: tuple[str, ...], where: _Path) -> None:
     for key in keys:
         value = holder.get(key)
         if value is not None and value.__class__ is not bool:
-            _fail(f"{where}.{key}", BOOLEAN, value)
+            _fail((*where, key), BOOLEAN, value)
 
 
-def _string_map(value: Any, where: str, key: str) -> None:
+def _string_map(value: Any, where: _Path, key: str) -> None:
     if value is None:
         return
     if not isinstance(value, dict):
-        _fail(f"{where}.{key}", OBJECT, value)
+        _fail((*where, key), OBJECT, value)
     for name, text in value.items():
         if text.__class__ is not str:
-            _fail(f"{where}.{key}[{name!r}]", STRING, text)
+            _fail((*where, key, _Key(name)), STRING, text)
 
 
-def _string_list(value: Any, where: str, key: str) -> None:
+def _string_list(value: Any, where: _Path, key: str) -> None:
     if value is None:
         return
     if not isinstance(value, list):
-        _fail(f"{where}.{key}", LIST, value)
+        _fail((*where, key), LIST, value)
     for index, text in enumerate(value):
         if text.__class__ is not str:
-            _fail(f"{where}.{key}[{index}]", STRING, text)
+            _fail((*where, key, index), STRING, text)
 
 
-def _quantities(value: Any, where: str, key: str) -> None:
+def _quantities(value: Any, where: _Path, key: str) -> None:
     if value is None:
         return
     if not isinstance(value, dict):
-        _fail(f"{where}.{key}", OBJECT, value)
+        _fail((*where, key), OBJECT, value)
     for name, quantity in value.items():
         if quantity.__class__ not in (str, int, float):
-            _fail(f"{where}.{key}[{name!r}]", "a quantity", quantity)
+            _fail((*where, key, _Key(name)), "a quantity", quantity)
+        if quantity.__class__ is int and not _is_int64(quantity):
+            _fail((*where, key, _Key(name)), "a quantity of at most 64 bits", quantity)
 
 
-def _objects(value: Any, where: str, key: str) -> list[Object]:
+def _objects(value: Any, where: _Path, key: str) -> list[Object]:
     if value is None:
         return []
     if not isinstance(value, list):
-        _fail(f"{where}.{key}", LIST, value)
+        _fail((*where, key), LIST, value)
     for index, item in enumerate(value):
         if item.__class__ is not dict:
-            _fail(f"{where}.{key}[{index}]", OBJECT, item)
+            _fail((*where, key, index), OBJECT, item)
     return value
 
 
-def _fail(where: str, expected: str, found: object) -> NoReturn:
-    raise MalformedReview(f"{where}: expected {expected}, found {type_name(found)}")
+def _fail(where: _Path, expected: str, found: object) -> NoReturn:
+    path = "".join([_written(part) for part in where]).removeprefix(".")
+    raise MalformedReview(f"{path}: expected {expected}, found {type_name(found)}")
+
+
+def _written(part: str | int | _Key) -> str:
+    if isinstance(part, _Key):
+        return f"[{part.text[:_LONGEST_KEY]!r}]"
+    return f"[{part}]" if isinstance(part, int) else f".{part[:_LONGEST_KEY]}"

@@ -30,6 +30,8 @@ def parse_quantity(value: str | int | float) -> Fraction:
     Source: k8s.io/apimachinery pkg/api/resource/quantity.go, ParseQuantity.
     """
     if isinstance(value, str):
+        if len(value) > _LENGTH_MAX:  # nor is it to be remembered
+            raise _not_a_quantity(value)
         return _parse_text(value)
     if isinstance(value, bool):
         raise ValueError(f"{str(value).lower()} is not a quantity; write a number such as 1, 500m or 16Gi")
@@ -57,8 +59,7 @@ def format_quantity(value: Fraction) -> str:
 
 @lru_cache(maxsize=1024)
 def _parse_text(value: str) -> Fraction:
-    text = value.strip()
-    match = _GRAMMAR.fullmatch(text) if 0 < len(text) <= _LENGTH_MAX else None
+    match = _GRAMMAR.fullmatch(value.strip())
     if match is None:
         raise _not_a_quantity(value)
     sign, whole, part, suffix = match.groups()

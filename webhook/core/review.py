@@ -8,17 +8,21 @@ from typing import Any, NamedTuple
 import orjson
 
 from webhook import __version__
-from webhook.core import names, podspec
+from webhook.core import bounds, names, podspec
 from webhook.core.draft import Draft
 from webhook.core.errors import Denied, MalformedReview, Unavailable
 from webhook.core.injection import copies, own_keys, steps
-from webhook.core.model import Decision, Namespace, Object, Outcome, World
+from webhook.core.model import Decision, Namespace, Object, Outcome, Reason, World
 from webhook.core.planning import Skip, make_plan
 from webhook.core.pod_check import check_pod
 from webhook.core.printable import printable
 from webhook.core.profiles import Profiles
 
 _UNPROCESSABLE = 422
+_STEP = "profile"
+_LONGEST_MESSAGE = 16_384
+_LONGEST_NAMESPACE = 63
+_LONGEST_UID = 256
 _HIDING = {"container": (names.CONTAINER,), "networks": (names.NETWORKS, names.DEFAULT_NETWORK)}
 """The annotations of the pod that a step reads before all others can be asked."""
 _POD = {"group": "", "version": "v1", "resource": "pods"}
@@ -81,8 +85,10 @@ def decide(pod: Object, namespace: str, profiles: Profiles, world: World, *, pro
                 system=plan.system,
                 profile=plan.profile,
             )
+            _check_operations(draft)
         else:
             decisions = tuple(steps.apply(draft, plan, __version__))
+            _check_operations(draft)
             verdict = Verdict(
                 True,
                 draft.pod,
@@ -96,11 +102,25 @@ def decide(pod: Object, namespace: str, profiles: Profiles, world: World, *, pro
                 profile=plan.profile.name,
             )
     except Denied as denied:
-        faults = _all_faults(denied, pod, space, profiles, world, profile)
-        denials = tuple([Decision(each.step, Outcome.DENIED, each.reason, each.message) for each in faults])
-        message = printable(_join(faults, f"pod {podspec.display_name(pod)}: "), limit=None)
-        verdict = Verdict(False, pod, [], denials, denied.reason, _UNPROCESSABLE, message)
+        verdict = _denial(_all_faults(denied, pod, space, profiles, world, profile), pod)
     return _observe(verdict, pod) if observed else verdict
+
+
+def _denial(faults: list[Denied], pod: Object) -> Verdict:
+    denials = tuple([Decision(each.step, Outcome.DENIED, each.reason, each.message) for each in faults])
+    message = printable(_join(faults, f"pod {podspec.display_name(pod)}: "), limit=_LONGEST_MESSAGE)
+    return Verdict(False, pod, [], denials, faults[0].reason, _UNPROCESSABLE, message)
+
+
+def _check_operations(draft: Draft) -> None:
+    if len(draft.operations) > bounds.OPERATIONS:
+        raise _too_large(draft.pod, f"would take {len(draft.operations)} changes", bounds.OPERATIONS)
+
+
+def _too_large(pod: Object, found: str, most: int) -> Denied:
+    advice = f"make it smaller, or label it {names.PROFILE}={names.PROFILE_NONE} to leave it alone"
+    message = f"pod {podspec.display_name(pod)}: its injection {found}, and at most {most} are made; {advice}"
+    return Denied(_STEP, Reason.TOO_LARGE, message)
 
 
 def _all_faults(
@@ -129,7 +149,8 @@ def _all_faults(
 
 def _join(faults: list[Denied], prefix: str) -> str:
     """Write one message, in which only the first fault names the pod."""
-    return ". Also: ".join([faults[0].message, *(fault.message.removeprefix(prefix) for fault in faults[1:])])
+    further = dict.fromkeys([fault.message for fault in faults[1:] if fault.message != faults[0].message])
+    return ". Also: ".join([faults[0].message, *(message.removeprefix(prefix) for message in further)])
 
 
 def answer_review(body: bytes, profiles: Profiles, world: World) -> Answer:
@@ -142,8 +163,12 @@ def answer_review(body: bytes, profiles: Profiles, world: World) -> Answer:
     subject = request["object"]
     if not _is_new_pod(request):
         name = request.get("name") or ""
-        return Answer(_respond(uid, {"allowed": True}, []), None, uid, namespace, name, dry_run)
+        return Answer(_respond(uid, {"allowed": True}, b""), None, uid, namespace, name, dry_run)
     verdict = decide(subject, namespace, profiles, world)
+    patch = orjson.dumps(verdict.operations) if verdict.operations else b""
+    if len(patch) > bounds.PATCH_BYTES:
+        denied = _too_large(subject, f"would take {len(patch)} bytes of changes", bounds.PATCH_BYTES)
+        verdict, patch = _denial([denied], subject), b""
     response: Object = {"allowed": verdict.allowed}
     if not verdict.allowed:
         failure = {"status": "Failure", "reason": "Invalid"}
@@ -152,7 +177,8 @@ def answer_review(body: bytes, profiles: Profiles, world: World) -> Answer:
         response["warnings"] = list(verdict.warnings)
     metadata = subject.get("metadata") or {}
     name = request.get("name") or metadata.get("name") or metadata.get("generateName") or ""
-    return Answer(_respond(uid, response, verdict.operations), verdict, uid, namespace, name, dry_run)
+    name = name[: bounds.LONGEST_NAME]
+    return Answer(_respond(uid, response, patch), verdict, uid, namespace, name, dry_run)
 
 
 def parse_review(body: bytes) -> Object:
@@ -160,6 +186,11 @@ def parse_review(body: bytes) -> Object:
 
     Raises MalformedReview naming what is wrong, never anything else.
     """
+    if (needed := bounds.parsed_bytes(body)) > bounds.PARSED_BYTES:
+        raise MalformedReview(
+            f"the body has so many objects, lists and values that they take about {needed >> 20} MB of memory, "
+            f"and at most {bounds.PARSED_BYTES >> 20} are given to one"
+        )
     review = _parse_json(body)
     if not isinstance(review, dict):
         raise MalformedReview("expected an AdmissionReview object")
@@ -174,6 +205,9 @@ def parse_review(body: bytes) -> Object:
             raise MalformedReview(f"request.{key}: expected a string")
     if not request["uid"]:
         raise MalformedReview("request.uid: expected a string that is not empty")
+    for key, most in (("uid", _LONGEST_UID), ("namespace", _LONGEST_NAMESPACE), ("name", bounds.LONGEST_NAME)):
+        if len(request.get(key) or "") > most:
+            raise MalformedReview(f"request.{key}: expected at most {most} characters, found {len(request[key])}")
     if _is_new_pod(request):
         if not request.get("namespace"):
             raise MalformedReview("request.namespace: expected the pod's namespace")
@@ -212,11 +246,11 @@ def _observe(verdict: Verdict, pod: Object) -> Verdict:
     )
 
 
-def _respond(uid: str, response: Object, operations: list[Object]) -> bytes:
+def _respond(uid: str, response: Object, patch: bytes) -> bytes:
     """Write the answer; base64 needs no escaping, so that the patch is put in as it is."""
     head = b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":' + orjson.dumps(uid)
-    if operations:
-        head += b',"patchType":"JSONPatch","patch":"' + b64encode(orjson.dumps(operations)) + b'"'
+    if patch:
+        head += b',"patchType":"JSONPatch","patch":"' + b64encode(patch) + b'"'
     return head + b"," + orjson.dumps(response)[1:] + b"}"
 
 

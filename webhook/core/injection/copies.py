@@ -1,14 +1,15 @@
 """Undo in a copy of an injected pod what would wait in vain: a saved manifest, or what ``kubectl debug --copy-to`` makes.
 
 A copy has the wait container and variables that take published addresses. Where no rendezvous is planned for it, for instance because
-its labels are gone, nobody would publish them, and it would never start.
+its labels are gone, nobody would publish them, and it would never start. A pod that is larger than what is read is not looked at: no
+injected one is.
 """
 
 from __future__ import annotations
 
 import re
 
-from webhook.core import names, podspec
+from webhook.core import bounds, names, podspec
 from webhook.core.draft import Draft
 from webhook.core.errors import Denied
 from webhook.core.injection import nccl_conf, wait
@@ -27,8 +28,10 @@ def undo(draft: Draft, why: str) -> tuple[Decision, ...]:
     """
     restored, removed = [], []
     waits = bool(wait.needs(draft.pod))
-    for index, container in enumerate(podspec.containers(draft.pod)):
-        published = [each for each in enumerate(podspec.env(container)) if wait.is_published(each[1])]
+    found = [_published(container) for container in podspec.containers(draft.pod)]
+    if not (waits or any(found)) or bounds.excess(draft.pod):
+        return ()
+    for index, (container, published) in enumerate(zip(podspec.containers(draft.pod), found, strict=True)):
         name = _rank_zero(draft.pod, container) if published else ""
         referred = _referred_to(container) if published else frozenset()
         path = ("spec", "containers", index, "env")
@@ -41,8 +44,6 @@ def undo(draft: Draft, why: str) -> tuple[Decision, ...]:
             else:
                 draft.remove(path, position)
                 removed.append(entry["name"])
-    if not (waits or restored or removed):
-        return ()
     if waits:
         nccl_conf.remove(draft)
         wait.remove(draft)
@@ -54,6 +55,13 @@ def undo(draft: Draft, why: str) -> tuple[Decision, ...]:
         f"{', '.join(told)}"
     )
     return (Decision(STEP, Outcome.WARNED, Reason.STALE_MANIFEST, message),)
+
+
+def _published(container: Object) -> list[tuple[int, Object]]:
+    """Return the variables that take a published address, each with its place."""
+    return [
+        each for each in enumerate(podspec.env(container)) if each[1].get("valueFrom") and wait.is_published(each[1])
+    ]
 
 
 def _rank_zero(pod: Object, container: Object) -> str:

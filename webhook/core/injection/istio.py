@@ -26,7 +26,8 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
         return [Decision(STEP, Outcome.SKIPPED, Reason.NOT_ASKED, "the pod has no secondary interface")]
     text = podspec.annotations(draft.pod).get(names.ISTIO_EXCLUDE_INTERFACES) or ""
     there = [part for part in map(str.strip, text.split(",")) if part]
-    missing = [interface for interface in dict.fromkeys(interfaces) if interface not in there]
+    excluded = frozenset(there)
+    missing = [interface for interface in dict.fromkeys(interfaces) if interface not in excluded]
     if not missing:
         message = f"annotation {names.ISTIO_EXCLUDE_INTERFACES} has {', '.join(interfaces)} already"
         return [Decision(STEP, Outcome.KEPT, Reason.ALREADY_THERE, message)]

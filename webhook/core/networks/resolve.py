@@ -11,7 +11,7 @@ from webhook.core.model import NetworkDefinition, Object, Reason
 from webhook.core.networks.annotation import NetworksAnnotation, parse_networks
 from webhook.core.networks.finder import STEP, Finder, Lookup
 from webhook.core.networks.merge import merge_networks
-from webhook.core.networks.selection import NetworkElement
+from webhook.core.networks.selection import NetworkElement, TooManyNetworks
 from webhook.core.profiles import Multus, Profile, ProfileNetwork
 
 _MULTUS_NAMESPACE = "kube-system"
@@ -103,6 +103,9 @@ def resolve_networks(
 def _read(annotation: str, text: str, namespace: str, finder: Finder) -> NetworksAnnotation:
     try:
         return parse_networks(text, namespace)
+    except TooManyNetworks as error:
+        message = f"pod {finder.pod_name}: annotation {annotation} {error}; name fewer"
+        raise Denied(STEP, Reason.TOO_LARGE, message) from None
     except ValueError as error:
         message = f"pod {finder.pod_name}: annotation {annotation}: {error}; Multus refuses it: correct or remove it"
         raise Denied(STEP, Reason.BAD_NETWORKS, message) from None

@@ -12,8 +12,17 @@ from webhook.core.networks import go_json
 from webhook.core.networks.go_net import is_cidr, is_mac, parse_ip
 from webhook.core.value_types import INTEGER, LIST, NUMBER, OBJECT, STRING, type_name
 
+MOST_ELEMENTS = 256
+"""Networks of one pod; the largest public manifest names 32."""
 _SURROGATE = re.compile(f"[{chr(0xD800)}-{chr(0xDFFF)}]")
 _INTEGER = re.compile(r"-?[0-9]{1,19}")
+
+
+class TooManyNetworks(ValueError):
+    """Refuse a value that names more networks than are read."""
+
+    def __init__(self, found: int) -> None:
+        super().__init__(f"names {found} networks, and at most {MOST_ELEMENTS} are read")
 
 
 class NetworkElement(NamedTuple):
@@ -32,15 +41,18 @@ def parse_selection(text: str, default_namespace: str) -> tuple[NetworkElement, 
     """Read a list of network selection elements, ``[{"name": "rail-0", "namespace": "rails"}]``.
 
     Keys match without regard to case, the last of a repeated key wins, unknown keys are ignored.
-    Raises ValueError naming the element that Multus refuses.
+    Raises ValueError naming the element that Multus refuses, TooManyNetworks for more than are read.
     Source: multus-cni pkg/k8sclient parsePodNetworkAnnotation, pkg/types NetworkSelectionElement; Go encoding/json.
     """
     if not text.lstrip(" \t\n\r").startswith("["):
         raise ValueError(
             "holds '[', '{' or '\"' and is not a JSON list; write [{\"name\": ...}], or names and commas alone"
         )
+    elements = go_json.parse(text)
+    if len(elements) > MOST_ELEMENTS:
+        raise TooManyNetworks(len(elements))
     found = []
-    for index, element in enumerate(go_json.parse(text), 1):
+    for index, element in enumerate(elements, 1):
         try:
             found.append(_read_element(element, default_namespace))
         except ValueError as error:

@@ -13,6 +13,7 @@ from webhook.core.workloads.launchers import given_variables
 _REFERENCE = re.compile(r"\$\(([-._a-zA-Z][-._a-zA-Z0-9]*)\)")
 _FIELD = re.compile(r"metadata\.(labels|annotations)\['([^']+)'\]\Z")
 _DEEPEST = 20
+_MOST_REFERENCES = 16
 _PRIORITY = {"PET_RDZV_ENDPOINT": 0, names.ENV_MASTER_NAME: 1, "PET_MASTER_ADDR": 2, "MASTER_ADDR": 3}
 _ORDINARY = 4
 
@@ -46,11 +47,17 @@ class Variables:
         """
         source = entry.get("valueFrom")
         if source:
-            return _field(self._pod, (source.get("fieldRef") or {}).get("fieldPath") or "")
+            shown = _field(self._pod, (source.get("fieldRef") or {}).get("fieldPath") or "")
+            return shown if shown is None or len(shown) <= LONGEST else None
         value: str = entry.get("value") or ""
+        if len(value) > LONGEST:
+            return None
         if "$(" not in value:
             return value
-        for name in dict.fromkeys(references_in(value)):
+        references = dict.fromkeys(references_in(value))
+        if len(references) > _MOST_REFERENCES:
+            return None
+        for name in references:
             inner = self._referred(name)
             if inner is None:
                 continue
@@ -106,7 +113,7 @@ def find_addresses(pod: Object) -> list[RendezvousAddress]:
         for entry in podspec.env(container):
             name = entry["name"]
             if name == names.ENV_MASTER_NAME:
-                if value := entry.get("value"):
+                if value := podspec.env_value(container, name):
                     found.append((_PRIORITY[name], RendezvousAddress(name, value)))
             elif name in given or is_rendezvous_variable(name):
                 variables = variables or Variables(pod, container)

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 Words: TypeAlias = tuple[str, ...]
 
-MOST_CHARACTERS = 65536
+MOST_CHARACTERS = 32_768
 """Characters of a command that is read: a longer one is a program of its own."""
 MOST_WORDS = 8192
 _DEEPEST = 4

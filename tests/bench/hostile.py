@@ -1,0 +1,123 @@
+"""Print what hostile pods cost beside reading them: ``python -m tests.bench.hostile``.
+
+Each place of a training pod is repeated or made long until the review holds about 2.8 MB. Ratio: processor time of the whole answer to
+that of ``orjson.loads`` of the same body, both the best of three in one process. Memory: the most that one answer held at a time, above
+what the process held before. Nothing is asserted; ``--worst`` lists the worst alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import os
+import re
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from tests.core import hostile
+from webhook.core.errors import WebhookError
+from webhook.core.profiles import Profiles
+from webhook.core.review import answer_review
+from webhook.serve.process import YOUNG_OBJECTS
+from webhook.world.objects import ObjectsWorld
+
+BYTES = 2_800_000
+ROUNDS = 3
+
+
+def main() -> None:
+    """Measure, and print a line for each shape."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pod", default="pods/kubeflow-pytorchjob-1.yaml", help="fixture to start from")
+    parser.add_argument("--profile", default="full", choices=("full", "plain"))
+    parser.add_argument("--only", default="", help="regular expression of the shapes to measure")
+    parser.add_argument("--bytes", type=int, default=BYTES, help="size of a review")
+    parser.add_argument("--worst", type=int, default=0, help="print so many of the worst alone")
+    options = parser.parse_args()
+    profiles, world = hostile.profiles(), hostile.world(options.profile)
+    shapes = [each for each in hostile.shapes(hostile.rich(options.pod)) if re.search(options.only, each[0])]
+    gc.collect()
+    gc.freeze()  # as the server does
+    gc.set_threshold(YOUNG_OBJECTS)
+    found: list[tuple[float, float, str]] = []
+    print(f"{'ratio':>7} {'answer':>9} {'read':>9} {'memory':>9} {'answered':>9}  outcome, shape")
+    for name, build in shapes:
+        body = apart(partial(sized, build, options.bytes))
+        figures = json.loads(apart(partial(measure, body, profiles, world)))
+        ratio = figures["answer"] / figures["read"]
+        line = f"{ratio:6.1f}x {figures['answer']:6.1f} ms {figures['read']:6.1f} ms {figures['memory']:6.1f} MB"
+        line += f" {figures['bytes']:7d} B  {figures['outcome']}, {name}"
+        found.append((ratio, figures["memory"], line))
+        if not options.worst:
+            print(line, flush=True)
+    for _, _, line in sorted(found, reverse=True)[: options.worst]:
+        print(line)
+    print(f"{len(found)} shapes; worst ratio {max(found)[0]:.1f}, most memory {max(each[1] for each in found):.0f} MB")
+
+
+def sized(build: hostile.Build, size: int) -> bytes:
+    """Return the review of a pod of about *size* bytes."""
+    one, many = (len(hostile.review(build(times))) for times in (1000, 3000))
+    return hostile.review(build(max(1, int((size - one) / max((many - one) / 2000, 0.01)) + 1000)))
+
+
+def apart(work: Callable[[], bytes]) -> bytes:
+    """Return what *work* returns, done in a child process, whose memory goes with it."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(reader)
+        with os.fdopen(writer, "wb") as out:
+            out.write(work())
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as answer:
+        found = answer.read()
+    if os.waitpid(child, 0)[1]:
+        raise SystemExit("a child process failed")
+    return found
+
+
+def measure(body: bytes, profiles: Profiles, world: ObjectsWorld) -> bytes:
+    """Return the figures of one body, as JSON: milliseconds, megabytes, bytes of the answer."""
+    Path("/proc/self/clear_refs").write_text("5")  # forget the most memory so far
+    before = _memory("VmRSS")
+    answers, reads = [], []
+    figures: dict[str, Any] = {"bytes": 0}
+    started = time.process_time()
+    try:
+        answer = answer_review(body, profiles, world)
+        figures["outcome"] = answer.verdict.reason if answer.verdict else "allowed"
+        figures["bytes"] = len(answer.body)
+        del answer
+    except WebhookError as error:
+        figures["outcome"] = type(error).__name__
+    answers.append(time.process_time() - started)
+    figures["memory"] = (_memory("VmHWM") - before) / 1024
+    for turn in range(ROUNDS):
+        if turn:
+            started = time.process_time()
+            with suppress(WebhookError):
+                answer_review(body, profiles, world)
+            answers.append(time.process_time() - started)
+        started = time.process_time()
+        orjson.loads(body)
+        reads.append(time.process_time() - started)
+    return orjson.dumps({**figures, "answer": 1000 * min(answers), "read": 1000 * min(reads)})
+
+
+def _memory(field: str) -> int:
+    """Return a field of this process's status, in kB."""
+    text = Path("/proc/self/status").read_text()
+    return int(text.partition(f"{field}:")[2].split()[0])
+
+
+if __name__ == "__main__":
+    main()

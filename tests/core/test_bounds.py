@@ -1,0 +1,303 @@
+"""What a tenant may send is bounded before it is read: a denial names the number found and the bound; other pods are left alone."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import orjson
+import pytest
+
+from tests import pods
+from tests.core import hostile
+from webhook.core import bounds, names
+from webhook.core.errors import MalformedReview
+from webhook.core.model import Object, Outcome, Reason
+from webhook.core.networks.selection import MOST_ELEMENTS
+from webhook.core.review import answer_review, decide
+
+PROFILES = hostile.profiles()
+WORLD = hostile.world("plain")
+OURS = "pods/kubeflow-pytorchjob-1.yaml"
+
+
+def first(pod: Object) -> Object:
+    container: Object = pod["spec"]["containers"][0]
+    return container
+
+
+def _containers(pod: Object, number: int) -> None:
+    pod["spec"]["containers"] += [
+        {"name": f"c{index}"} for index in range(number - 1 - len(pod["spec"].get("initContainers") or []))
+    ]
+
+
+def _variables(pod: Object, number: int) -> None:
+    there = first(pod).setdefault("env", [])
+    there += [{"name": f"V{index}", "value": "x"} for index in range(number - len(there))]
+
+
+def _words(pod: Object, number: int) -> None:
+    pod["spec"].pop("initContainers", None)
+    first(pod).update(command=["train"], args=["a"] * (number - 3), readinessProbe={"exec": {"command": ["a", "b"]}})
+
+
+def _mounts(pod: Object, number: int) -> None:
+    pod["spec"].pop("initContainers", None)
+    first(pod)["volumeMounts"] = [{"name": "data", "mountPath": f"/data/{index}"} for index in range(number)]
+
+
+def _quantities(pod: Object, number: int) -> None:
+    pod["spec"].pop("initContainers", None)
+    half = number // 2
+    first(pod)["resources"] = {"limits": {f"example.com/r{index}": "1" for index in range(half)}}
+    first(pod)["securityContext"] = {"capabilities": {"add": ["A"] * (number - half)}}
+
+
+def _characters(pod: Object, number: int) -> None:
+    first(pod).update(command=["train"], args=["a" * (number - 5)], env=[])
+    pod["spec"].pop("initContainers", None)
+
+
+def _volumes(pod: Object, number: int) -> None:
+    pod["spec"]["volumes"] = [{"name": f"v{index}", "emptyDir": {}} for index in range(number)]
+
+
+def _owners(pod: Object, number: int) -> None:
+    own = pod["metadata"]["ownerReferences"]
+    own += [{"apiVersion": "v1", "kind": "Job", "name": f"o{index}"} for index in range(number - len(own))]
+
+
+def _labels(pod: Object, number: int) -> None:
+    own = pod["metadata"]["labels"]
+    own |= {f"example.com/l{index}": "a" for index in range(number - len(own))}
+
+
+def _claims(pod: Object, number: int) -> None:
+    pod["spec"]["resourceClaims"] = [{"name": f"c{index}"} for index in range(number)]
+
+
+def _annotations(pod: Object, number: int) -> None:
+    pod["metadata"]["annotations"] = {"example.com/a": "a" * (number - 13)}
+
+
+def _networks(pod: Object, number: int) -> None:
+    pod["metadata"].setdefault("annotations", {})[names.NETWORKS] = ",".join(["rails/rail-0"] * number)
+
+
+def _json_networks(pod: Object, number: int) -> None:
+    entry = {"name": "rail-0", "namespace": "rails"}
+    pod["metadata"].setdefault("annotations", {})[names.NETWORKS] = json.dumps([entry] * number)
+
+
+def _interfaces(pod: Object, number: int) -> None:
+    pod["metadata"].setdefault("annotations", {})[names.ISTIO_EXCLUDE_INTERFACES] = ("a," * number)[:number]
+
+
+def _name(pod: Object, number: int) -> None:
+    first(pod)["name"] = "c" * number
+
+
+def _image(pod: Object, number: int) -> None:
+    first(pod)["image"] = "i" * number
+
+
+def _variable(pod: Object, number: int) -> None:
+    pods.add_env(pod, "V" * number, "x")
+
+
+def _path(pod: Object, number: int) -> None:
+    first(pod)["volumeMounts"] = [{"name": "data", "mountPath": "/" * number}]
+
+
+def _resource(pod: Object, number: int) -> None:
+    first(pod).setdefault("resources", {})["limits"] = {"r" * number: "1"}
+
+
+def _hostname(pod: Object, number: int) -> None:
+    pod["spec"]["hostname"] = "h" * number
+
+
+def _pod_name(pod: Object, number: int) -> None:
+    pod["metadata"]["name"] = "n" * number
+
+
+def _owner_name(pod: Object, number: int) -> None:
+    pod["metadata"]["ownerReferences"].append({"name": "n" * number})
+
+
+def _label(pod: Object, number: int) -> None:
+    pod["metadata"]["labels"]["a"] = "v" * (number - 1)
+
+
+def _volume_name(pod: Object, number: int) -> None:
+    pod["spec"]["volumes"] = [{"name": "v" * number}]
+
+
+BOUNDS: list[tuple[Callable[[Object, int], None], int, str]] = [
+    (_containers, bounds.CONTAINERS, "spec.containers and spec.initContainers holds {} containers, and at most 200"),
+    (_variables, bounds.VARIABLES, "hold {} variables, and at most 2000"),
+    (_words, bounds.WORDS, "hold {} words of command and args, and at most 5000"),
+    (_mounts, bounds.MOUNTS, "hold {} volumeMounts, and at most 2000"),
+    (_quantities, bounds.QUANTITIES, "hold {} resources, claims and capabilities, and at most 1000"),
+    (_characters, bounds.CHARACTERS, "hold {} characters of command, args and env, and at most 262144"),
+    (_volumes, bounds.VOLUMES, "spec.volumes holds {} volumes, and at most 500"),
+    (_owners, bounds.OWNERS, "metadata.ownerReferences holds {} owners, and at most 100"),
+    (_labels, bounds.LABELS, "metadata.labels holds {} labels, and at most 1000"),
+    (_claims, bounds.QUANTITIES, "spec.resourceClaims holds {} claims, and at most 1000"),
+    (_annotations, bounds.ALL_ANNOTATIONS, "metadata.annotations holds {} characters, and at most 262144"),
+    (_interfaces, bounds.LONGEST_ANNOTATION, "excludeInterfaces holds {} characters, and at most 32768"),
+    *((make, bounds.LONGEST_NAME, "is {} characters long, and at most 4096") for make in (
+        _name, _image, _variable, _path, _resource, _hostname, _pod_name, _owner_name, _label, _volume_name
+    )),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("make", "most", "told"), BOUNDS, ids=lambda value: getattr(value, "__name__", None))
+def test_a_training_pod_beyond_a_bound_is_denied_with_both_numbers(
+    make: Callable[[Object, int], None], most: int, told: str
+) -> None:
+    pod = pods.load(OURS)
+    make(pod, most)
+    assert decide(pod, "train", PROFILES, WORLD).reason != Reason.TOO_LARGE
+    pod = pods.load(OURS)
+    make(pod, most + 1)
+    verdict = decide(pod, "train", PROFILES, WORLD)
+    assert (verdict.allowed, verdict.reason, verdict.operations) == (False, Reason.TOO_LARGE, [])
+    assert told.format(most + 1) in verdict.message
+    assert verdict.message.endswith("make it smaller, or label it fabric-injector.io/profile=none to leave it alone")
+    assert len(verdict.message) < 1000
+
+
+@pytest.mark.parametrize(
+    ("make", "most"), [each[:2] for each in BOUNDS], ids=lambda value: getattr(value, "__name__", None)
+)
+def test_a_pod_that_is_not_ours_is_never_denied_for_its_size(make: Callable[[Object, int], None], most: int) -> None:
+    for number in (most + 1, 10 * most):
+        pod = pods.load(OURS)
+        pod["metadata"].update(labels={"app": "web"}, ownerReferences=[])
+        make(pod, number)
+        verdict = decide(pod, "train", PROFILES, WORLD)
+        assert (verdict.allowed, verdict.reason, verdict.operations) == (True, Reason.UNKNOWN_SYSTEM, [])
+        assert sum(len(each.message) for each in verdict.decisions) < 1000
+        pod["metadata"]["labels"][names.PROFILE] = names.PROFILE_NONE
+        assert decide(pod, "train", PROFILES, WORLD).reason == Reason.OPTED_OUT
+
+
+@pytest.mark.parametrize("make", [_networks, _json_networks])
+def test_networks_are_counted_before_they_are_looked_up(make: Callable[[Object, int], None]) -> None:
+    pod = pods.load(OURS)
+    make(pod, MOST_ELEMENTS)
+    assert decide(pod, "train", PROFILES, WORLD).allowed
+    make(pod, MOST_ELEMENTS + 1)
+    verdict = decide(pod, "train", PROFILES, WORLD)
+    assert verdict.reason == Reason.TOO_LARGE
+    assert "networks names 257 networks, and at most 256 are read; name fewer" in verdict.message
+
+
+def test_a_pod_beyond_a_bound_is_denied_where_its_owner_asks_for_it_by_label() -> None:
+    pod = pods.plain({names.PROFILE: "plain"})
+    _variables(pod, bounds.VARIABLES + 1)
+    assert decide(pod, "train", PROFILES, WORLD).reason == Reason.TOO_LARGE
+
+
+def test_an_observed_namespace_denies_no_size() -> None:
+    pod = pods.load(OURS)
+    _variables(pod, bounds.VARIABLES + 1)
+    verdict = decide(pod, "train", PROFILES, hostile.world("plain", mode="observe"))
+    assert verdict.allowed
+    assert "2001 variables" in verdict.warnings[0]
+
+
+def test_a_patch_of_too_many_operations_is_denied() -> None:
+    pod = pods.load(OURS)
+    container = first(pod)
+    container["env"] = [{"name": "MASTER_ADDR", "value": "bert-master-0"}] * (bounds.OPERATIONS + 1)
+    verdict = decide(pod, "train", PROFILES, WORLD)
+    if verdict.allowed:  # of entries of one name the last alone need move
+        assert len(verdict.operations) <= bounds.OPERATIONS
+    else:
+        assert verdict.reason == Reason.TOO_LARGE
+        assert f"at most {bounds.OPERATIONS} are made" in verdict.message
+
+
+def test_a_patch_of_too_many_bytes_is_denied() -> None:
+    pod = pods.load(OURS)
+    first(pod)["securityContext"] = {"seLinuxOptions": {f"k{index}": "v" * 1000 for index in range(1100)}}
+    answer = answer_review(hostile.review(pod), PROFILES, WORLD)
+    assert answer.verdict is not None
+    assert (answer.verdict.reason, answer.verdict.operations) == (Reason.TOO_LARGE, [])
+    response = json.loads(answer.body)["response"]
+    assert response["allowed"] is False
+    assert f"bytes of changes, and at most {bounds.PATCH_BYTES} are made" in response["status"]["message"]
+    assert len(answer.body) < 2000
+
+
+@pytest.mark.parametrize("part", [b"[", b'{"":', b"1,", b"{},"], ids=["lists", "objects", "numbers", "empty objects"])
+def test_a_body_that_would_fill_the_memory_is_refused_before_it_is_parsed(part: bytes) -> None:
+    with pytest.raises(MalformedReview, match="MB of memory, and at most 100 are given to one"):
+        answer_review(b"[" + part * 1_300_000, PROFILES, WORLD)
+
+
+def test_a_long_text_is_no_reason_to_refuse_a_body() -> None:
+    pod = pods.plain()
+    pod["spec"]["containers"][0]["args"] = ["[{,a}" * 100_000]
+    assert bounds.parsed_bytes(hostile.review(pod)) < bounds.PARSED_BYTES
+    answer = answer_review(hostile.review(pod), PROFILES, WORLD)
+    assert answer.verdict is not None
+    assert answer.verdict.allowed
+
+
+@pytest.mark.parametrize(("key", "most"), [("uid", 256), ("namespace", 63), ("name", 4096)])
+def test_a_long_name_of_the_request_is_refused(key: str, most: int) -> None:
+    value = orjson.loads(hostile.review(pods.plain()))
+    value["request"][key] = "a" * (most + 1)
+    with pytest.raises(MalformedReview, match=f"request.{key}: expected at most {most} characters, found {most + 1}"):
+        answer_review(orjson.dumps(value), PROFILES, WORLD)
+
+
+def _shapes() -> Iterator[Any]:
+    """Yield every list and map of a pod in which everything stands that is read, to be repeated."""
+    for name, build in hostile.shapes(hostile.rich()):
+        if name.endswith(("distinct", "alike", "empty", "keys")) and not name.startswith(("status", "spec/affinity")):
+            yield pytest.param(build, id=name)
+
+
+def _work(pod: Object, profile: str) -> int:
+    """Count the calls of functions, ours and built-in, in a decision about *pod*."""
+    body, world = hostile.review(pod), hostile.world(profile)
+    calls = 0
+
+    def count(_frame: object, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        answer_review(body, PROFILES, world)
+    except MalformedReview:
+        pass
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+@pytest.mark.parametrize("build", list(_shapes()))
+def test_the_work_grows_no_faster_than_the_pod(build: Callable[[int], Object]) -> None:
+    """Within the bounds, and far beyond them; the smaller one goes first, and fills what is remembered."""
+    some = _work(build(60), "full")
+    assert _work(build(180), "full") <= 3 * some + 200
+    many = _work(build(10_000), "full")
+    assert _work(build(20_000), "full") <= 2 * many + 200
+
+
+def test_every_text_that_is_told_is_short() -> None:
+    for name, build in hostile.shapes(hostile.rich()):
+        if not name.endswith(" letters"):
+            continue
+        verdict = answer_review(hostile.review(build(300_000)), PROFILES, WORLD).verdict
+        assert verdict is not None
+        assert len(verdict.message) < 20_000, name
+        assert all(each.outcome is not Outcome.DENIED or len(each.message) < 20_000 for each in verdict.decisions), name
