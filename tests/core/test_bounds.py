@@ -109,11 +109,23 @@ def _variable(pod: Object, number: int) -> None:
 
 
 def _path(pod: Object, number: int) -> None:
-    first(pod)["volumeMounts"] = [{"name": "data", "mountPath": "/" * number}]
+    first(pod)["volumeMounts"] = [{"name": "data", "mountPath": "/" * (number - 4)}]
 
 
 def _resource(pod: Object, number: int) -> None:
-    first(pod).setdefault("resources", {})["limits"] = {"r" * number: "1"}
+    first(pod).setdefault("resources", {})["limits"] = {"r" * (number - 1): "1"}
+
+
+def _claim(pod: Object, number: int) -> None:
+    pod["spec"]["resourceClaims"] = [{"name": "c" * number}]
+
+
+def _own_claim(pod: Object, number: int) -> None:
+    first(pod).setdefault("resources", {})["claims"] = [{"name": "c" * number}]
+
+
+def _capability(pod: Object, number: int) -> None:
+    first(pod)["securityContext"] = {"capabilities": {"drop": ["C" * number]}}
 
 
 def _hostname(pod: Object, number: int) -> None:
@@ -150,7 +162,8 @@ BOUNDS: list[tuple[Callable[[Object, int], None], int, str]] = [
     (_annotations, bounds.ALL_ANNOTATIONS, "metadata.annotations holds {} characters, and at most 262144"),
     (_interfaces, bounds.LONGEST_ANNOTATION, "excludeInterfaces holds {} characters, and at most 32768"),
     *((make, bounds.LONGEST_NAME, "is {} characters long, and at most 4096") for make in (
-        _name, _image, _variable, _path, _resource, _hostname, _pod_name, _owner_name, _label, _volume_name
+        _name, _image, _variable, _path, _resource, _hostname, _pod_name, _owner_name, _label, _volume_name,
+        _claim, _own_claim, _capability
     )),
 ]  # fmt: skip
 
@@ -235,9 +248,11 @@ def test_a_patch_of_too_many_bytes_is_denied() -> None:
     assert len(answer.body) < 2000
 
 
-@pytest.mark.parametrize("part", [b"[", b'{"":', b"1,", b"{},"], ids=["lists", "objects", "numbers", "empty objects"])
+@pytest.mark.parametrize(
+    "part", [b"[", b'{"":', b"1,1,1,", b"{},"], ids=["lists", "objects", "very many numbers", "empty objects"]
+)
 def test_a_body_that_would_fill_the_memory_is_refused_before_it_is_parsed(part: bytes) -> None:
-    with pytest.raises(MalformedReview, match="MB of memory, and at most 100 are given to one"):
+    with pytest.raises(MalformedReview, match="MB of memory, and at most 80 are given to one"):
         answer_review(b"[" + part * 1_300_000, PROFILES, WORLD)
 
 

@@ -98,6 +98,13 @@ REFUSED: list[tuple[Any, str]] = [
         pod(volumes=[{"name": "v", "downwardAPI": {"items": [{"path": ["a"]}]}}]),
         "pod.spec.volumes[0].downwardAPI.items[0].path: expected a string, found a list",
     ),
+    (pod(resourceClaims=[{"name": ["a"]}]), "pod.spec.resourceClaims[0].name: expected a string, found a list"),
+    (
+        {"spec": {"containers": [{"resources": {"claims": [{"name": 1}]}}]}},
+        "containers[0].resources.claims[0].name: expected a string, found a number",
+    ),
+    (pod(volumes=[{"name": "v", "hostPath": []}]), "pod.spec.volumes[0].hostPath: expected an object, found a list"),
+    (pod(volumes=[{"hostPath": {"path": []}}]), "pod.spec.volumes[0].hostPath.path: expected a string, found a list"),
     (
         {"spec": {"containers": [{"resources": {"limits": {"cpu": 10**4300}}}]}},
         "limits['cpu']: expected a quantity of at most 64 bits, found a number",

@@ -524,6 +524,13 @@ def test_a_second_pass_agrees_whatever_the_user_writes_into_variables(name: str,
         judge(pod)
 
 
+def test_a_second_pass_knows_the_plugin_by_which_a_job_meets() -> None:
+    """Volcano's pytorch plugin, and a program that no launcher starts: the first pass has taken the address from its variable."""
+    pod = pods.load("pods/volcano-pytorch-0.yaml")
+    pods.set_command(pod, "python3", "train.py")
+    assert "local-addr" in judge(pod).pod["metadata"]["annotations"][names.WAITS_FOR]
+
+
 def test_an_app_container_with_the_name_of_the_wait_step_is_denied_where_there_is_one() -> None:
     container = {"name": names.WAIT_CONTAINER, "image": "registry.example.com/a"}
     pod = pods.load("pods/kubeflow-pytorchjob-1.yaml")

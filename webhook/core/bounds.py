@@ -36,8 +36,10 @@ LONGEST_ANNOTATION = 32_768
 OPERATIONS = 1_000
 """Operations of a patch; an ordinary one has about thirty."""
 PATCH_BYTES = 1 << 20
-PARSED_BYTES = 100 << 20
+PARSED_BYTES = 80 << 20
 _SMALL = 65_536
+_LARGE = 3 << 20
+_FEW = 1_000
 
 _READ_ANNOTATIONS = (
     names.NETWORKS,
@@ -55,11 +57,25 @@ def parsed_bytes(body: bytes) -> int:
     """Estimate how much memory the values of a JSON text take, from above; 0 for a text that is short.
 
     Measured with Python 3.11 and orjson 3.13, which reads into a tree of its own first: a nested object takes 224 bytes, a nested
-    list 95, a number 88. Signs within strings count too: a text of a megabyte that holds nothing else is no pod's.
+    list 95, a number 88 for the four characters that it has at least. Signs within strings count too: a text of a megabyte that holds
+    nothing else is no pod's.
     """
     if len(body) <= _SMALL:
         return 0
-    return 220 * body.count(b"{") + 95 * body.count(b"[") + 90 * body.count(b",")
+    values = 0 if len(body) <= _LARGE else 90 * _occurrences(body, b",")
+    return 220 * _occurrences(body, b"{") + 95 * _occurrences(body, b"[") + values
+
+
+def _occurrences(body: bytes, sign: bytes) -> int:
+    """Count a sign: find leaps to the next one, as bytes.count does not, and so costs nothing where there are few."""
+    found = 0
+    position = body.find(sign)
+    while position >= 0:
+        found += 1
+        if found == _FEW:
+            return found + body.count(sign, position + 1)
+        position = body.find(sign, position + 1)
+    return found
 
 
 def excess(pod: Object) -> str:
@@ -136,10 +152,14 @@ def _spec_excess(spec: Object) -> str:
     claims = spec.get("resourceClaims") or ()
     if len(claims) > QUANTITIES:
         return _too_many("spec.resourceClaims", "claims", len(claims), QUANTITIES)
+    if longest := _longest_claim(claims):
+        return _too_long("a name in spec.resourceClaims", longest)
     containers: list[Object] = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
     if len(containers) > CONTAINERS:
         return _too_many("spec.containers and spec.initContainers", "containers", len(containers), CONTAINERS)
     variables = words = mounts = quantities = 0
+    if (whole := spec.get("resources")) is not None:
+        quantities = sum([len(whole.get(key) or ()) for key in _RESOURCES])
     for container in containers:
         variables += len(container.get("env") or ())
         words += len(container.get("command") or ()) + len(container.get("args") or ())
@@ -155,50 +175,66 @@ def _spec_excess(spec: Object) -> str:
         capabilities = (container.get("securityContext") or {}).get("capabilities")
         if capabilities:
             quantities += len(capabilities.get("add") or ()) + len(capabilities.get("drop") or ())
-    for found, most, what in (
-        (variables, VARIABLES, "variables"),
-        (words, WORDS, "words of command and args"),
-        (mounts, MOUNTS, "volumeMounts"),
-        (quantities, QUANTITIES, "resources, claims and capabilities"),
-    ):
-        if found > most:
-            return _too_many("its containers", what, found, most)
+    if variables > VARIABLES:
+        return _too_many("its containers", "variables", variables, VARIABLES)
+    if words > WORDS:
+        return _too_many("its containers", "words of command and args", words, WORDS)
+    if mounts > MOUNTS:
+        return _too_many("its containers", "volumeMounts", mounts, MOUNTS)
+    if quantities > QUANTITIES:
+        return _too_many("its containers", "resources, claims and capabilities", quantities, QUANTITIES)
     return _text_excess(containers)
 
 
 def _text_excess(containers: Iterable[Object]) -> str:
-    characters = longest = 0
+    """Look at each text once, in plain loops: every ordinary pod comes this way."""
+    characters = 0
     for container in containers:
-        longest = max(longest, len(container.get("name") or ""), len(container.get("image") or ""))
+        for key in ("name", "image"):
+            if len(container.get(key) or "") > LONGEST_NAME:
+                return _too_long(f"the {key} of a container", len(container[key]))
         for key in ("command", "args"):
             for word in container.get(key) or ():
                 characters += len(word)
         for entry in container.get("env") or ():
-            longest = max(longest, len(entry["name"]))
+            if len(entry["name"]) > LONGEST_NAME:
+                return _too_long("the name of a variable", len(entry["name"]))
             value = entry.get("value")
             if value is not None:
                 characters += len(value)
         for mount in container.get("volumeMounts") or ():
-            longest = max(longest, len(mount["name"]), len(mount["mountPath"]))
+            if (length := len(mount["name"]) + len(mount["mountPath"])) > LONGEST_NAME:
+                return _too_long("a volumeMount", length)
         if (resources := container.get("resources")) is not None:
+            if (claims := resources.get("claims")) and (length := _longest_claim(claims)):
+                return _too_long("the claim of a container", length)
             for key in ("limits", "requests"):
                 for resource, amount in (resources.get(key) or {}).items():
-                    if len(resource) > LONGEST_NAME or (amount.__class__ is str and len(amount) > LONGEST_NAME):
-                        return _too_long("the name or quantity of a resource", max(len(resource), len(str(amount))))
-    if longest > LONGEST_NAME:
-        return _too_long("a name, image or path of its containers", longest)
+                    length = len(resource) + (len(amount) if amount.__class__ is str else 0)
+                    if length > LONGEST_NAME:
+                        return _too_long(f"one of the {key} of a container", length)
+        if capabilities := (container.get("securityContext") or {}).get("capabilities"):
+            for key in ("add", "drop"):
+                for capability in capabilities.get(key) or ():
+                    if len(capability) > LONGEST_NAME:
+                        return _too_long("a capability of a container", len(capability))
     if characters > CHARACTERS:
         return _too_many("its containers", "characters of command, args and env", characters, CHARACTERS)
     return ""
+
+
+def _longest_claim(claims: Iterable[Object]) -> int:
+    """Return the length of the longest text of the claims if it is too long, else 0."""
+    return max([_long_text(claim) for claim in claims], default=0)
 
 
 def _hook_words(hook: Object | None) -> int:
     return len(((hook or {}).get("exec") or {}).get("command") or ())
 
 
-def _long_text(owner: Mapping[str, Any]) -> int:
-    """Return the length of an owner's longest text if it is too long, else 0."""
-    longest = max([len(text) for text in owner.values() if isinstance(text, str)], default=0)
+def _long_text(item: Mapping[str, Any]) -> int:
+    """Return the length of the longest text of an owner or a claim if it is too long, else 0."""
+    longest = max([len(text) for text in item.values() if isinstance(text, str)], default=0)
     return longest if longest > LONGEST_NAME else 0
 
 

@@ -13,6 +13,7 @@ from webhook.core.value_types import BOOLEAN, INTEGER, LIST, OBJECT, STRING, typ
 
 _LONGEST_KEY = 253
 _OWNER = frozenset(("apiVersion", "kind", "name", "uid", "controller"))
+_CLAIM = frozenset(("name", "resourceClaimTemplateName"))
 _CONTAINER_TEXTS = frozenset(("name", "image", "imagePullPolicy", "restartPolicy"))
 _CONTAINER = _CONTAINER_TEXTS | {
     "command",
@@ -83,7 +84,7 @@ def _check_spec(spec: Any, where: _Path) -> None:
     _string_map(spec.get("nodeSelector"), where, "nodeSelector")
     if (context := spec.get("securityContext")) is not None:
         _security_context(context, (*where, "securityContext"))
-    _objects(spec.get("resourceClaims"), where, "resourceClaims")
+    _claims(spec.get("resourceClaims"), where, "resourceClaims")
     if (resources := spec.get("resources")) is not None:
         _check_resources(resources, (*where, "resources"))
     if (system := spec.get("os")) is not None:
@@ -94,7 +95,7 @@ def _check_spec(spec: Any, where: _Path) -> None:
         name = volume.get("name")
         if name.__class__ is not str and name is not None:
             _fail((*where, "volumes", index, "name"), STRING, name)
-        if len(volume) > 1:
+        if len(volume) > 1 or name is None:
             _check_volume(volume, where, index)
     for kind in ("containers", "initContainers"):
         for index, container in enumerate(_objects(spec.get(kind), where, kind)):
@@ -107,6 +108,11 @@ def _check_volume(volume: Object, where: _Path, index: int) -> None:
         if not isinstance(empty, dict):
             _fail(at, OBJECT, empty)
         _strings(empty, ("medium",), at)
+    if (host := volume.get("hostPath")) is not None:
+        at = (*where, "volumes", index, "hostPath")
+        if not isinstance(host, dict):
+            _fail(at, OBJECT, host)
+        _strings(host, ("path",), at)
     if (downward := volume.get("downwardAPI")) is not None:
         at = (*where, "volumes", index, "downwardAPI")
         if not isinstance(downward, dict):
@@ -154,6 +160,13 @@ def _check_container(container: Object, where: _Path, kind: str, index: int) -> 
             _check_hook(value, (*at, key))
 
 
+def _claims(value: Any, where: _Path, key: str) -> None:
+    for index, claim in enumerate(_objects(value, where, key)):
+        for field, text in claim.items():
+            if text.__class__ is not str and text is not None and field in _CLAIM:
+                _fail((*where, key, index, field), STRING, text)
+
+
 def _is_int64(number: Any) -> bool:
     """Tell whether a whole number is one that Go and orjson can hold; a manifest of the dry run may have others."""
     return bool(-(2**63) <= number < 2**63)
@@ -165,7 +178,7 @@ def _check_resources(resources: object, where: _Path) -> None:
         _fail(where, OBJECT, resources)
     for key in ("limits", "requests"):
         _quantities(resources.get(key), where, key)
-    _objects(resources.get("claims"), where, "claims")
+    _claims(resources.get("claims"), where, "claims")
 
 
 def _check_hook(hook: object, where: _Path) -> None:
