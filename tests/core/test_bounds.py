@@ -56,6 +56,12 @@ def _quantities(pod: Object, number: int) -> None:
     first(pod)["securityContext"] = {"capabilities": {"add": ["A"] * (number - half)}}
 
 
+def _pod_quantities(pod: Object, number: int) -> None:
+    pod["spec"].pop("initContainers", None)
+    first(pod).pop("resources", None)
+    pod["spec"]["resources"] = {"limits": {f"example.com/r{index}": "1" for index in range(number)}}
+
+
 def _characters(pod: Object, number: int) -> None:
     first(pod).update(command=["train"], args=["a" * (number - 5)], env=[])
     pod["spec"].pop("initContainers", None)
@@ -154,6 +160,7 @@ BOUNDS: list[tuple[Callable[[Object, int], None], int, str]] = [
     (_words, bounds.WORDS, "hold {} words of command and args, and at most 5000"),
     (_mounts, bounds.MOUNTS, "hold {} volumeMounts, and at most 2000"),
     (_quantities, bounds.QUANTITIES, "hold {} resources, claims and capabilities, and at most 1000"),
+    (_pod_quantities, bounds.QUANTITIES, "hold {} resources, claims and capabilities, and at most 1000"),
     (_characters, bounds.CHARACTERS, "hold {} characters of command, args and env, and at most 262144"),
     (_volumes, bounds.VOLUMES, "spec.volumes holds {} volumes, and at most 500"),
     (_owners, bounds.OWNERS, "metadata.ownerReferences holds {} owners, and at most 100"),
@@ -162,9 +169,9 @@ BOUNDS: list[tuple[Callable[[Object, int], None], int, str]] = [
     (_annotations, bounds.ALL_ANNOTATIONS, "metadata.annotations holds {} characters, and at most 262144"),
     (_interfaces, bounds.LONGEST_ANNOTATION, "excludeInterfaces holds {} characters, and at most 32768"),
     *((make, bounds.LONGEST_NAME, "is {} characters long, and at most 4096") for make in (
-        _name, _image, _variable, _path, _resource, _hostname, _pod_name, _owner_name, _label, _volume_name,
-        _claim, _own_claim, _capability
+        _name, _image, _variable, _path, _resource, _hostname, _pod_name, _volume_name, _claim, _own_claim, _capability
     )),
+    *((make, bounds.LONGEST_LABEL, "is {} characters long, and at most 512") for make in (_owner_name, _label)),
 ]  # fmt: skip
 
 

@@ -28,7 +28,9 @@ VOLUMES = 500
 OWNERS = 100
 LABELS = 1_000
 LONGEST_NAME = 4_096
-"""Characters of a name, a path or a label's value. Kubernetes takes 253 of most names; Linux 4,096 of a path."""
+"""Characters of a name or a path. Kubernetes takes 253 of most names; Linux 4,096 of a path."""
+LONGEST_LABEL = 512
+"""Characters of a label, key and value, or of a field of an owner. Kubernetes takes 380 of a label."""
 ALL_ANNOTATIONS = 262_144
 """Characters of all annotations. Source: apimachinery pkg/api/validation TotalAnnotationSizeLimitB."""
 LONGEST_ANNOTATION = 32_768
@@ -89,13 +91,13 @@ def excess(pod: Object) -> str:
 def within(pod: Object) -> Object:
     """Return the part of a pod with an excess that is within the bounds: by it the pod is recognised, or left alone."""
     metadata, spec = pod.get("metadata") or {}, pod.get("spec") or {}
-    owners = [owner for owner in (metadata.get("ownerReferences") or ())[:OWNERS] if not _long_text(owner)]
+    owners = (metadata.get("ownerReferences") or ())[:OWNERS]
     kept: Object = {
         "name": (metadata.get("name") or "")[:LONGEST_NAME],
         "generateName": (metadata.get("generateName") or "")[:LONGEST_NAME],
-        "labels": _short(metadata.get("labels"), LONGEST_NAME),
+        "labels": _short(metadata.get("labels"), LONGEST_LABEL),
         "annotations": _short(metadata.get("annotations"), LONGEST_NAME),
-        "ownerReferences": owners,
+        "ownerReferences": [owner for owner in owners if not _long_text(owner, LONGEST_LABEL)],
     }
     containers = (spec.get("containers") or ())[:CONTAINERS]
     variables = VARIABLES // max(1, len(containers))
@@ -117,14 +119,14 @@ def _metadata_excess(metadata: Object) -> str:
     if len(owners) > OWNERS:
         return _too_many("metadata.ownerReferences", "owners", len(owners), OWNERS)
     for owner in owners:
-        if length := _long_text(owner):
-            return _too_long("a field of metadata.ownerReferences", length)
+        if length := _long_text(owner, LONGEST_LABEL):
+            return _too_long("a field of metadata.ownerReferences", length, LONGEST_LABEL)
     labels = metadata.get("labels") or {}
     if len(labels) > LABELS:
         return _too_many("metadata.labels", "labels", len(labels), LABELS)
     for key, value in labels.items():
-        if len(key) + len(value) > LONGEST_NAME:
-            return _too_long("a label", len(key) + len(value))
+        if len(key) + len(value) > LONGEST_LABEL:
+            return _too_long("a label", len(key) + len(value), LONGEST_LABEL)
     annotations = metadata.get("annotations") or {}
     found = 0
     for key, value in annotations.items():
@@ -225,17 +227,17 @@ def _text_excess(containers: Iterable[Object]) -> str:
 
 def _longest_claim(claims: Iterable[Object]) -> int:
     """Return the length of the longest text of the claims if it is too long, else 0."""
-    return max([_long_text(claim) for claim in claims], default=0)
+    return max([_long_text(claim, LONGEST_NAME) for claim in claims], default=0)
 
 
 def _hook_words(hook: Object | None) -> int:
     return len(((hook or {}).get("exec") or {}).get("command") or ())
 
 
-def _long_text(item: Mapping[str, Any]) -> int:
+def _long_text(item: Mapping[str, Any], most: int) -> int:
     """Return the length of the longest text of an owner or a claim if it is too long, else 0."""
     longest = max([len(text) for text in item.values() if isinstance(text, str)], default=0)
-    return longest if longest > LONGEST_NAME else 0
+    return longest if longest > most else 0
 
 
 def _short(texts: Mapping[str, str] | None, longest: int) -> dict[str, str]:
@@ -267,5 +269,5 @@ def _too_many(where: str, what: str, found: int, most: int) -> str:
     return f"{where} {verb} {found} {what}, and at most {most} are read"
 
 
-def _too_long(where: str, found: int) -> str:
-    return f"{where} is {found} characters long, and at most {LONGEST_NAME} are read"
+def _too_long(where: str, found: int, most: int = LONGEST_NAME) -> str:
+    return f"{where} is {found} characters long, and at most {most} are read"

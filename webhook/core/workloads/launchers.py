@@ -37,8 +37,10 @@ _VALUE = re.compile(
 )
 _SCRIPT = re.compile(r"(?:sh|bash|dash|ash|ksh|zsh|\.|source|eval)\Z|[^$]*/|.*\.sh\Z", re.DOTALL)
 _SUBSTITUTED = re.compile(r"(?:\$\(|`)\s*(?:(?:sh|bash|source|\.)\s|[^\s()`]*(?:/|\.sh\b))")
-_REMEMBERED = 8192
+_REMEMBERED = 4096
 """Characters of a command that is remembered with many others."""
+_NOTHING_TAKEN: list[tuple[str, bool]] = []
+"""One for all commands that start no launcher: thousands may be remembered."""
 _MOST_GIVEN = 16
 """Variables that a container may give to launchers: of more, nothing is certain."""
 _WORD = re.compile(r"\w+")
@@ -311,7 +313,7 @@ def _parse(argv: Words) -> Script | None:
     return None if commands is None else Script(tuple([Command(words, _options(words)) for words in commands]))
 
 
-_read = lru_cache(64)(_parse)
+_read = lru_cache(32)(_parse)
 """Read once what the pods of a job share."""
 _read_long = lru_cache(4)(_parse)
 """Few of the long ones: the words of one may take a megabyte."""
@@ -388,7 +390,7 @@ def _taken(command: Command, *, is_static: bool) -> list[tuple[str, bool]]:
     """
     options = command.options
     if not options:
-        return []
+        return _NOTHING_TAKEN
     backend = options.get("--rdzv-backend")
     if backend:
         is_static = backend == "static"

@@ -13,7 +13,7 @@ Words: TypeAlias = tuple[str, ...]
 
 MOST_CHARACTERS = 32_768
 """Characters of a command that is read: a longer one is a program of its own."""
-MOST_WORDS = 8192
+MOST_WORDS = 4096
 _DEEPEST = 4
 """Shells within shells: ``bash -c "srun sh -c '…'"``."""
 _SHELLS = frozenset(("sh", "bash", "dash", "ash", "ksh", "zsh"))
