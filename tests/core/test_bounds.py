@@ -311,8 +311,8 @@ def test_the_work_grows_no_faster_than_the_pod(build: Callable[[int], Object]) -
     """Within the bounds, and far beyond them; the smaller one goes first, and fills what is remembered."""
     some = _work(build(60), "full")
     assert _work(build(180), "full") <= 3 * some + 200
-    many = _work(build(10_000), "full")
-    assert _work(build(20_000), "full") <= 2 * many + 200
+    many = _work(build(6_000), "full")
+    assert _work(build(12_000), "full") <= 2 * many + 200
 
 
 def test_every_text_that_is_told_is_short() -> None:

@@ -103,6 +103,10 @@ REFUSED: list[tuple[Any, str]] = [
         {"spec": {"containers": [{"resources": {"claims": [{"name": 1}]}}]}},
         "containers[0].resources.claims[0].name: expected a string, found a number",
     ),
+    (
+        {"spec": {"containers": [{"volumeMounts": [{"name": "a", "mountPath": "/a", "subPathExpr": []}]}]}},
+        "volumeMounts[0].subPathExpr: expected a string, found a list",
+    ),
     (pod(volumes=[{"name": "v", "hostPath": []}]), "pod.spec.volumes[0].hostPath: expected an object, found a list"),
     (pod(volumes=[{"hostPath": {"path": []}}]), "pod.spec.volumes[0].hostPath.path: expected a string, found a list"),
     (

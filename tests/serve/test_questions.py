@@ -64,6 +64,7 @@ def test_profiles_come_back_as_they_were(text: str) -> None:
         found = world.profiles()
     assert found == known
     assert repr(found) == repr(known)
+    assert found.by_pod_label == known.by_pod_label
 
 
 def test_answers_are_those_of_the_world() -> None:

@@ -205,7 +205,8 @@ def _text_excess(containers: Iterable[Object]) -> str:
             if value is not None:
                 characters += len(value)
         for mount in container.get("volumeMounts") or ():
-            if (length := len(mount["name"]) + len(mount["mountPath"])) > LONGEST_NAME:
+            length = len(mount["name"]) + len(mount["mountPath"]) + len(mount.get("subPathExpr") or "")
+            if length > LONGEST_NAME:
                 return _too_long("a volumeMount", length)
         if (resources := container.get("resources")) is not None:
             if (claims := resources.get("claims")) and (length := _longest_claim(claims)):

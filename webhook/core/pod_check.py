@@ -146,6 +146,8 @@ def _check_container(container: Object, where: _Path, kind: str, index: int) -> 
             for position, mount in enumerate(_objects(value, at, key)):
                 if mount.get("name").__class__ is not str or mount.get("mountPath").__class__ is not str:
                     _strings(mount, ("name", "mountPath"), (*at, key, position), required=True)
+                if "subPathExpr" in mount:
+                    _strings(mount, ("subPathExpr",), (*at, key, position))
         elif key == "resources":
             _check_resources(value, (*at, key))
         elif key == "securityContext":

@@ -331,7 +331,7 @@ def _is_named_elsewhere(container: Object, name: str) -> bool:
         if (value := entry.get("value")) and name in value and _is_word_of(name, value):
             return True  # as $(NAME), or as $NAME in a text that a shell evaluates
     for mount in podspec.mounts(container):
-        if name in str(mount.get("subPathExpr") or ""):
+        if name in (mount.get("subPathExpr") or ""):
             return True
     hooks = [container[key] for key in ("livenessProbe", "readinessProbe", "startupProbe") if key in container]
     if "lifecycle" in container:
