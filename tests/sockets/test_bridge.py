@@ -178,7 +178,8 @@ def test_room_for_a_body_that_stalls_is_taken_and_given_back(head: bytes) -> Non
         with closing(server.client()) as client:
             client.connect()
             client.sock.sendall(b"POST / HTTP/1.1\r\nHost: x\r\n" + head)
-            wait_until(lambda: server.post(b"x" * 150_000).status == 503, "the room to be taken")
+            wait_until(lambda: server.bridge._budgets[1]._left <= 120_000, "the room to be taken")
+            assert server.post(b"x" * 150_000).status == 503
             assert server.post(b"x" * 60_000).status == 200
         wait_until(lambda: server.post(b"x" * 400_000).status == 200, "the room to be given back")
 

@@ -77,7 +77,7 @@ class HttpConnection(HttpToolsProtocol):
         super().__init__(config, connections, {})
         self._handshaking, self._silent = connections.handshaking, connections.silent
         self._unread, self._idle = connections.unread, connections.idle
-        self._in_head = self._in_body = self._large_read = False
+        self._in_head = self._in_body = self._may_be_long = False
         self._head_bytes = 0
         self._head_timer: asyncio.TimerHandle | None = None
         self._read_timer: asyncio.TimerHandle | None = None
@@ -102,7 +102,7 @@ class HttpConnection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Feed the parser; end the connection where a head grows too long or takes too long."""
-        self._large_read = len(data) > HEAD_BYTES
+        self._may_be_long = self._head_bytes + len(data) > HEAD_BYTES
         super().data_received(data)
         if (self._is_answering() and not self._in_head) or self.transport.is_closing():
             return
@@ -126,8 +126,8 @@ class HttpConnection(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Start on the request, unless it breaks a bound."""
-        # in one large read data_received cannot tell the head from what follows it: here it is known
-        if self._large_read and sum(len(name) + len(value) for name, value in self.headers) > HEAD_BYTES:
+        # data_received cannot tell the last of a head from what follows it: here it is known
+        if self._may_be_long and sum(len(name) + len(value) for name, value in self.headers) > HEAD_BYTES:
             raise ValueError("head too long")
         if len(self.pipeline) >= PIPELINED:
             raise ValueError("too many requests at a time")
