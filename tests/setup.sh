@@ -43,6 +43,7 @@ requirements() {
   need util-linux unshare "$node" "make the node's namespaces"
   need libc-bin ldd "$node" 'make images of the programs that are here'
   need git git "$compiled operators image" 'copy the tracked files, name the commit'
+  need etcd-server etcd operators "run torch's etcd rendezvous, whose API newer servers lack"
   need gcc gcc "$compiled operators" 'compile the admission path, or stand-ins for CUDA'
   need libc6-dev '/usr/include/stdlib.h' "$compiled operators" 'compile'
   need python3-dev 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' "$compiled" 'compile for Python'

@@ -13,6 +13,7 @@ import pytest
 from tests.apiserver.assets import AssetsUnavailable
 from tests.apiserver.client import RequestFailed
 from tests.apiserver.webhook import Webhook, installed_command
+from tests.node.containerd import Containerd
 from tests.node.node import Node
 from tests.node.pods import Pod, Report
 from tests.waiting import NotReady, wait_until
@@ -23,7 +24,7 @@ from .builds import built
 from .install import Installer
 from .programs import Operator
 from .recorder import Reviews
-from .torch_image import NoWheel, torch_archive, torch_installed
+from .torch_image import NoWheel, servers_installed, torch_archive, torch_installed
 
 SECONDS = 240
 NEWEST = "2.15.0"
@@ -63,11 +64,15 @@ class Cluster:
         """Give the image with this version of torch, on the node; skip where it cannot be had."""
         name = f"fabric-injector.test/torch:{version}"
         if name not in self._images:
-            with self._told(), self._or_skip():
-                folder = torch_installed(version)
-            self.node.containerd.import_images(torch_archive(name, folder))
+            self.bring_torch(self.node.containerd, version)
             self._images.add(name)
         return name
+
+    def bring_torch(self, containerd: Containerd, version: str) -> None:
+        """Bring the image with this version of torch to a node; skip where it cannot be had."""
+        with self._told(), self._or_skip():
+            folders = torch_installed(version), servers_installed()
+        containerd.import_images(torch_archive(f"fabric-injector.test/torch:{version}", *folders))
 
     def submit(self, manifest: Object, namespace: str) -> str:
         """Create the object of an operator; give its path."""

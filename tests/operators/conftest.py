@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 
 from tests.apiserver.controller import Controller
-from tests.apiserver.webhook import Webhook
+from tests.apiserver.webhook import Webhook, installed_command
 from tests.node.conftest import (  # noqa: F401 these fixtures use this folder's node
     NamespaceFactory,
     api,
@@ -20,7 +20,6 @@ from tests.node.conftest import (  # noqa: F401 these fixtures use this folder's
     controller_process,
     start_node,
     unavailable,
-    webhook,
 )
 from tests.node.node import Node
 from webhook.core.names import PROFILE
@@ -49,10 +48,20 @@ def node(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) 
 
 
 @pytest.fixture(scope="session")
+def webhook(node: Node, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Webhook]:
+    """Run the real server for all tests with the profiles of this folder, with the privileges of its own account."""
+    command = installed_command()
+    if command is None:
+        unavailable("fabric-injector is not installed in this Python environment")
+    with Webhook(node.control_plane, tmp_path_factory.mktemp("webhook"), FOLDER / "profiles.yaml", command) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
 def cluster(
     pytestconfig: pytest.Config,
     node: Node,
-    webhook: Webhook,  # noqa: F811
+    webhook: Webhook,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Cluster]:
     """Give the cluster with our webhook and a recorder before it."""

@@ -31,7 +31,7 @@ def main() -> None:
         "world": world,
         "sum": numbers[0].item(),
         "torch": torch.__version__,
-        "host": socket.gethostname(),
+        "host": socket.getfqdn(),
         "environment": dict(os.environ),
         "before": before,
         "after": _counters(),

@@ -1,0 +1,74 @@
+"""The jobs of rows.py, run: all members meet as before or at rank 0's address, none of them waits in vain, all train on the fabric."""
+
+import json
+
+import pytest
+
+from tests.node.conftest import NamespaceFactory
+from tests.node.pods import Report
+from webhook.core import podspec
+from webhook.core.injection import wait
+from webhook.core.model import Object
+
+from . import manifests, programs
+from .cluster import Cluster
+from .expectations import assert_trained_on_the_fabric
+from .figures import Figures
+from .rows import ADDRESS, C10D, LEADER, LOCAL_ADDR, POD_IP, ROWS
+
+CASES = [(name, version) for name, row in ROWS.items() for version in row.versions]
+OPERATORS = {
+    "kubeflow.org/v1": programs.TRAINING_OPERATOR,
+    "jobset.x-k8s.io/v1alpha2": programs.JOBSET,
+    "batch.volcano.sh/v1alpha1": programs.VOLCANO,
+    "leaderworkerset.x-k8s.io/v1": programs.LWS,
+}
+
+
+@pytest.mark.parametrize(("name", "version"), CASES, ids=[f"{name}, torch {version}" for name, version in CASES])
+def test_a_job_meets_and_trains_on_the_fabric(
+    cluster: Cluster, namespace: NamespaceFactory, figures: Figures, name: str, version: str
+) -> None:
+    row = ROWS[name]
+    for manifest in row.manifests:
+        if operator := OPERATORS.get(manifest["apiVersion"]):
+            cluster.install(operator)
+    where = namespace("rdma-shared")
+    image = cluster.torch(version)
+    for manifest in row.manifests:
+        cluster.submit(with_image(manifest, image), where)
+    reports = cluster.reports(where, len(row.master_addr))
+    assert_trained_on_the_fabric(reports)
+    assert reports[0].pod.name.startswith(row.rank_zero), [report.pod.name for report in reports]
+    expected = [address(each, reports[0], version) for each in row.master_addr]
+    found = [report.train["environment"]["MASTER_ADDR"] for report in reports]
+    figures.append(f"{name}, torch {version}: rank 0 is {reports[0].pod.name}, MASTER_ADDR {', '.join(found)}")
+    assert found == expected
+    ordered = reports if row.rank_zero else sorted(reports, key=lambda report: report.pod.name)
+    for report, needs in zip(ordered, row.waits, strict=True):
+        assert set(wait.needs(report.pod.get())) == needs
+        assert texts(report.pod.get()) == texts(cluster.reviews.pod(report.pod.get())), "no text is ever changed"
+
+
+def with_image(manifest: Object, image: str) -> Object:
+    """Give the manifest with this image in all containers."""
+    found: Object = json.loads(json.dumps(manifest).replace(json.dumps(manifests.IMAGE), json.dumps(image)))
+    return found
+
+
+def address(expected: str, zero: Report, version: str) -> str:
+    """Give what MASTER_ADDR must be, for the symbols of a row."""
+    if expected == C10D:  # 2.4 tells its own host's name, whatever address it was given
+        return str(zero.train["host"]) if version.startswith("2.4.") else zero.pod.fabric_address()
+    symbols = {
+        ADDRESS: zero.pod.fabric_address(),
+        LOCAL_ADDR: zero.environment.get("PET_LOCAL_ADDR") or zero.train["host"],
+        LEADER: f"{zero.pod.name}.ddp.{zero.pod.namespace}",
+        POD_IP: zero.pod.get()["status"]["podIP"],
+    }
+    return str(symbols.get(expected, expected))
+
+
+def texts(pod: Object) -> list[list[str]]:
+    """Give command and arguments of each container."""
+    return [podspec.argv(container) for container in podspec.containers(pod)]
