@@ -2,7 +2,9 @@
 
 import base64
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from socket import create_connection
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -57,6 +59,8 @@ class Installer:
         self._apply([self._runnable(one, operator) for one in manifests if one not in first])
         for deployment in operator.programs:
             self._wait_until_ready(operator.namespace, deployment)
+        for service in _webhook_services(manifests):
+            self._wait_until_served(operator.namespace, service)
         self._installed[operator.name] = operator
 
     def describe(self) -> list[str]:
@@ -112,6 +116,27 @@ class Installer:
         except NotReady as problem:
             raise NotReady(f"{problem}\n{self.logs(namespace)}") from None
 
+    def _wait_until_served(self, namespace: str, service: str) -> None:
+        """Wait until a Service's endpoint accepts connections: a pod may be ready before its webhooks have a certificate."""
+        wait_until(lambda: self._is_served(namespace, service), f"webhooks at {service}", SECONDS, interval=1)
+
+    def _is_served(self, namespace: str, service: str) -> bool:
+        path = f"/apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices"
+        found = self._node.api.expect("GET", f"{path}?labelSelector=kubernetes.io/service-name={service}")["items"]
+        self._touch_pods(namespace, service)
+        places = [
+            (address, port["port"])
+            for one in found
+            for endpoint in one["endpoints"] or ()
+            for address in endpoint["addresses"]
+            for port in one["ports"]
+        ]
+        with suppress(OSError):
+            for place in places:
+                create_connection(place, timeout=1).close()
+            return bool(places)
+        return False
+
     def _touch_pods(self, namespace: str, value: str) -> None:
         """Let the kubelet look at the pods again: it brings a changed Secret, such as a new certificate, only then."""
         path = f"/api/v1/namespaces/{namespace}/pods"
@@ -131,6 +156,13 @@ class Installer:
         except RequestFailed as problem:
             lines.append(str(problem))
         return "\n".join(lines)
+
+
+def _webhook_services(manifests: list[Object]) -> list[str]:
+    """Give the Services that webhooks are called at."""
+    found = [one for one in manifests if one["kind"].endswith("WebhookConfiguration")]
+    services = (webhook["clientConfig"]["service"]["name"] for one in found for webhook in one["webhooks"])
+    return [*dict.fromkeys(services)]
 
 
 def _image(deployment: str, program: Path) -> Image:
