@@ -26,7 +26,7 @@ from .programs import Operator
 from .recorder import Reviews
 from .torch_image import NoWheel, servers_installed, torch_archive, torch_installed
 
-SECONDS = 240
+SECONDS = 480
 NEWEST = "2.15.0"
 
 

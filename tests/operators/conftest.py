@@ -37,7 +37,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(FOLDER):
             item.add_marker(pytest.mark.operators)
-            item.add_marker(pytest.mark.timeout(600, func_only=True))
+            item.add_marker(pytest.mark.timeout(1200, func_only=True))
 
 
 @pytest.fixture(scope="session")

@@ -24,6 +24,7 @@ from .programs import VOLCANO, Operator
 SECONDS = 180
 API_NAME = "kubernetes.default.svc"
 ADMISSION_OF_VOLCANO = "volcano-admission-service.volcano-system.svc"
+QUEUE = "/apis/scheduling.volcano.sh/v1beta1/queues/default"
 LEFT_OUT = ("Job",)
 """Volcano's Job that makes a certificate by a script of its image."""
 
@@ -61,6 +62,8 @@ class Installer:
             self._wait_until_ready(operator.namespace, deployment)
         for service in _webhook_services(manifests):
             self._wait_until_served(operator.namespace, service)
+        if operator is VOLCANO:
+            wait_until(lambda: self._node.api.answers(QUEUE), "the queue that Volcano's scheduler makes", SECONDS)
         self._installed[operator.name] = operator
 
     def describe(self) -> list[str]:

@@ -5,7 +5,7 @@ from typing import Any
 from tests import pods as fixtures
 from webhook.core.model import Object
 
-IMAGE = "torch"
+IMAGE = "torch:any"
 """Stands for the image that the row runs."""
 GPU = {"nvidia.com/gpu": "1"}
 
