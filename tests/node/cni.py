@@ -22,8 +22,13 @@ class PluginConfiguration(NamedTuple):
     configurations: Path
 
 
-def configure(control_plane: ControlPlane, links: Links, folder: Path, multus: Path) -> PluginConfiguration:
-    """Write plugins and configuration into the folder, and Multus' account and the networks into the cluster."""
+def configure(
+    control_plane: ControlPlane, links: Links, folder: Path, multus: Path, addresses: Path
+) -> PluginConfiguration:
+    """Write plugins and configuration into the folder, and Multus' account and the networks into the cluster.
+
+    *addresses*: the folder in which all nodes write which addresses are in use.
+    """
     configuration = PluginConfiguration(folder / "bin", folder / "net.d")
     for part in configuration:
         part.mkdir(parents=True)
@@ -34,24 +39,27 @@ def configure(control_plane: ControlPlane, links: Links, folder: Path, multus: P
     for manifest in yaml.safe_load_all((MANIFESTS / "multus-access.yaml").read_text()):
         control_plane.api.ensure(manifest)
     for name, subnet in (("rdma-net", links.fabric), ("rdma-net-v6", links.fabric_v6)):
-        control_plane.api.ensure(_network(name, subnet, links.macvlan_parent))
+        control_plane.api.ensure(_network(name, subnet, links.macvlan_parent, addresses))
     account = "/api/v1/namespaces/kube-system/serviceaccounts/multus"
     wait_until(lambda: control_plane.api.answers(account), "the account of Multus", 30)
     token = control_plane.service_account_token("kube-system", "multus")
     kubeconfig = control_plane.kubeconfig(folder / "multus.kubeconfig", token)
     (configuration.configurations / "00-multus.conf").write_text(
-        json.dumps(_multus(configuration, links, kubeconfig, folder.with_name("multus.log")))
+        json.dumps(_multus(configuration, links, kubeconfig, folder.with_name("multus.log"), addresses))
     )
     return configuration
 
 
-def _multus(configuration: PluginConfiguration, links: Links, kubeconfig: Path, log: Path) -> dict[str, Any]:
+def _multus(
+    configuration: PluginConfiguration, links: Links, kubeconfig: Path, log: Path, addresses: Path
+) -> dict[str, Any]:
     bridge = {
         "type": "bridge",
         "bridge": links.bridge,
         "hairpinMode": True,
         "ipam": {
             "type": "host-local",
+            "dataDir": str(addresses),
             "ranges": [
                 [{"subnet": links.pods, "rangeStart": links.first_pod, "rangeEnd": links.last_pod}],
             ],
@@ -72,14 +80,14 @@ def _multus(configuration: PluginConfiguration, links: Links, kubeconfig: Path, 
     }
 
 
-def _network(name: str, subnet: str, parent: str) -> dict[str, Any]:
+def _network(name: str, subnet: str, parent: str, addresses: Path) -> dict[str, Any]:
     config = {
         "cniVersion": "0.3.1",
         "name": name,
         "type": "macvlan",
         "master": parent,
         "mode": "bridge",
-        "ipam": {"type": "host-local", "ranges": [[{"subnet": subnet}]]},
+        "ipam": {"type": "host-local", "dataDir": str(addresses), "ranges": [[{"subnet": subnet}]]},
     }
     return {
         "apiVersion": "k8s.cni.cncf.io/v1",

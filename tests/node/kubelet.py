@@ -15,7 +15,6 @@ from .links import Links
 from .namespaces import Namespaces
 
 NAME = "node1"
-NODE = f"/api/v1/nodes/{NAME}"
 DEVICES = {"rdma/rdma_shared_device_a": "100", "nvidia.com/gpu": "800"}
 """What no device plugin owns: a kubelet keeps such names of its node's status as they are."""
 
@@ -31,8 +30,10 @@ class Kubelet:
         links: Links,
         containerd: Containerd,
         folder: Path,
+        name: str = NAME,
     ) -> None:
-        """Prepare one that runs pods by the containerd and answers on the address of the pods' bridge."""
+        """Prepare one that runs pods by the containerd and answers on the address of the pods' bridge; *name*: its node's."""
+        self._name, self._path = name, f"/api/v1/nodes/{name}"
         self._program = program
         self._control_plane = control_plane
         self._namespaces = namespaces
@@ -71,7 +72,7 @@ class Kubelet:
             f"--config={configuration}",
             f"--kubeconfig={self._control_plane.kubeconfig(self._folder / 'kubeconfig')}",
             f"--cert-dir={self._folder}",
-            f"--hostname-override={NAME}",
+            f"--hostname-override={self._name}",
             f"--node-ip={self._address}",
         ]
         self._server = self._namespaces.start(command, self._folder.with_name("kubelet.log"))
@@ -95,16 +96,16 @@ class Kubelet:
         return self._server
 
     def _is_ready(self) -> bool:
-        found = self._control_plane.api.request("GET", NODE)
+        found = self._control_plane.api.request("GET", self._path)
         conditions = found.json["status"].get("conditions", []) if found.status == 200 else []
         return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
 
     def _give_devices(self) -> None:
         status = {"capacity": DEVICES, "allocatable": DEVICES}
-        self._control_plane.api.expect("PATCH", f"{NODE}/status", {"status": status})
+        self._control_plane.api.expect("PATCH", f"{self._path}/status", {"status": status})
 
         def kept() -> bool:
-            node = self._control_plane.api.expect("GET", NODE)
+            node = self._control_plane.api.expect("GET", self._path)
             tainted = any(taint["key"] == "node.kubernetes.io/not-ready" for taint in node["spec"].get("taints", []))
             return DEVICES.items() <= node["status"]["allocatable"].items() and not tainted
 

@@ -1,6 +1,7 @@
 """A one-node cluster: control plane with scheduler and controller manager, and a node that runs pods with Multus."""
 
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -13,7 +14,7 @@ from tests.apiserver.relay import Relay
 from .cni import configure
 from .containerd import Containerd
 from .images import archive
-from .kubelet import Kubelet
+from .kubelet import NAME, Kubelet
 from .links import Links
 from .names import Names
 from .namespaces import Namespaces
@@ -48,7 +49,6 @@ class Node:
 
     def __enter__(self) -> Self:
         """Start everything; return once the node is Ready and knows the images."""
-        programs = node_assets()
         (self.folder / "control-plane").mkdir(parents=True)
         with self._stack as stack:
             stack.enter_context(self.control_plane)
@@ -57,22 +57,31 @@ class Node:
             stack.enter_context(self.links)
             stack.enter_context(Names(self.api, self.links.gateway))
             stack.callback(Relay(self.control_plane.port, (self.links.api_service, 443)).close)
-            stack.enter_context(self._namespaces)
-            cni = configure(self.control_plane, self.links, self.folder / "cni", programs["multus"])
-            self.containerd = stack.enter_context(Containerd(self._namespaces, self.folder / "containerd", cni))
-            self.containerd.import_images(archive())
-            kubelet = Kubelet(
-                programs["kubelet"],
-                self.control_plane,
-                self._namespaces,
-                self.links,
-                self.containerd,
-                self.folder / "kubelet",
-            )
-            stack.enter_context(kubelet)
+            self.containerd = self._start_worker(stack, self._namespaces, self.folder, NAME)
             stack.callback(self._end_all)
             self._stack = stack.pop_all()
         return self
+
+    @contextmanager
+    def another(self, name: str) -> Iterator[Containerd]:
+        """Run one more node of this name in the cluster; when the block is left, the machine under it is gone, as its power is."""
+        folder = self.folder / name
+        folder.mkdir()
+        with ExitStack() as stack:
+            yield self._start_worker(stack, Namespaces(folder / "private"), folder, name)
+
+    def _start_worker(self, stack: ExitStack, namespaces: Namespaces, folder: Path, name: str) -> Containerd:
+        """Start what runs pods, whose state lies in the folder, and return once the node is Ready and knows the images."""
+        programs = node_assets()
+        stack.enter_context(namespaces)
+        cni = configure(self.control_plane, self.links, folder / "cni", programs["multus"], self.folder / "addresses")
+        containerd = stack.enter_context(Containerd(namespaces, folder / "containerd", cni))
+        containerd.import_images(archive())
+        plane, links = self.control_plane, self.links
+        stack.enter_context(
+            Kubelet(programs["kubelet"], plane, namespaces, links, containerd, folder / "kubelet", name)
+        )
+        return containerd
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None

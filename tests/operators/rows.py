@@ -35,6 +35,9 @@ STAYS = (LOCAL, NOTHING)
 EVERY = ("2.3.1", "2.4.1", "2.6.0", NEWEST)
 """Versions of torch between which the meeting changed: 2.4 tells ranks its host's name, 2.6 and 2.3 the address it was given."""
 
+FROM_2_4 = EVERY[1:]
+"""Up to 2.3, torchrun gives all ranks the MASTER_ADDR that rank 0's node was given: a leader that says localhost is met by nobody."""
+
 
 class Row(NamedTuple):
     """The objects of a job, and for each of its ranks what MASTER_ADDR must be in the training process, and what its pod waits for.
@@ -102,7 +105,7 @@ ROWS = {
         "ddp-driver-0-0",
         ("localhost", HEAD),
         (NOTHING, NOTHING),
-        EVERY,
+        FROM_2_4,
     ),
     "JobSet whose leader main takes its own address, named in text": Row(
         (
@@ -125,14 +128,14 @@ ROWS = {
         "ddp-node-0-0",
         ("localhost", ADDRESS),
         (NOTHING, ZERO),
-        EVERY,
+        FROM_2_4,
     ),
     "JobSet in order, the driver last": Row(
         (in_order(jobset(workers=WORKER, driver=DRIVER)),),
         "ddp-driver-0-0",
         ("localhost", HEAD),
         (NOTHING, ZERO),
-        EVERY,
+        FROM_2_4,
     ),
     "JobSet whose driver depends on the workers": Row(
         (last_after_first(jobset(workers=WORKER, driver=DRIVER)),),
@@ -155,7 +158,7 @@ ROWS = {
         "ddp-master-0",
         ("localhost", "ddp-master-0.ddp"),
         (NOTHING, NOTHING),
-        EVERY,
+        FROM_2_4,
     ),
     "Volcano master that says localhost, named by the hosts' variable": Row(
         (
