@@ -63,7 +63,7 @@ class Installer:
         for service in _webhook_services(manifests):
             self._wait_until_served(operator.namespace, service)
         if operator is VOLCANO:
-            wait_until(lambda: self._node.api.answers(QUEUE), "the queue that Volcano's scheduler makes", SECONDS)
+            wait_until(self._is_queue_open, "the queue that Volcano makes to be open for jobs", SECONDS)
         self._installed[operator.name] = operator
 
     def describe(self) -> list[str]:
@@ -118,6 +118,10 @@ class Installer:
             wait_until(ready, f"{deployment} to be ready", SECONDS, interval=3)
         except NotReady as problem:
             raise NotReady(f"{problem}\n{self.logs(namespace)}") from None
+
+    def _is_queue_open(self) -> bool:
+        found = self._node.api.request("GET", QUEUE)
+        return found.status == 200 and found.json.get("status", {}).get("state") == "Open"
 
     def _wait_until_served(self, namespace: str, service: str) -> None:
         """Wait until a Service's endpoint accepts connections: a pod may be ready before its webhooks have a certificate."""
