@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, TypeAlias
 
+from webhook.core import bounds
+from webhook.core.errors import WebhookError
 from webhook.core.model import Object
 
 Path: TypeAlias = tuple[str | int, ...]
@@ -13,14 +15,20 @@ _STABLE = 2
 """Longest path of a list whose items are remembered, ``("spec", "containers")``; an insert into one forgets all that is remembered."""
 
 
+class TooManyEdits(WebhookError):
+    """Stop a step that would edit a pod without end, before what it adds fills the memory."""
+
+
 class Draft:
     """Hold a pod being changed: ``pod`` is the result so far, ``operations`` lead from the input to it.
 
     Only the nodes on the way to an edit are copied. A value that the draft itself added is edited in place, inside the operation
     that added it, so that a new map or list costs one operation however many entries it gets: values must be new objects.
+
+    Any edit beyond ``bounds.OPERATIONS`` raises TooManyEdits, whether it would be an operation of its own or not.
     """
 
-    __slots__ = ("_copied", "_fresh", "_nodes", "operations", "pod")
+    __slots__ = ("_copied", "_edits", "_fresh", "_nodes", "operations", "pod")
 
     def __init__(self, pod: Object) -> None:
         self.pod = dict(pod)
@@ -28,6 +36,7 @@ class Draft:
         self._copied: dict[int, Any] = {id(self.pod): self.pod}
         self._fresh: dict[int, Any] = {}
         self._nodes: dict[Path, tuple[Any, bool]] = {}
+        self._edits = 0
 
     def get(self, *path: str | int) -> Any:
         """Read the value at *path*; ``None`` where a key on the way is missing or null."""
@@ -148,6 +157,9 @@ class Draft:
         A node is copied once, with its ancestors: the input stays as it is, for a denied or observed pod is answered with it, and what
         no edit touches is shared with it rather than copied.
         """
+        self._edits += 1
+        if self._edits > bounds.OPERATIONS:
+            raise TooManyEdits
         known = self._nodes.get(path)  # the steps edit the same few nodes again and again, as containers[0].env
         if known is not None:
             return known

@@ -9,7 +9,7 @@ import orjson
 
 from webhook import __version__
 from webhook.core import bounds, names, podspec
-from webhook.core.draft import Draft
+from webhook.core.draft import Draft, TooManyEdits
 from webhook.core.errors import Denied, MalformedReview, Unavailable
 from webhook.core.injection import copies, own_keys, steps
 from webhook.core.model import Decision, Namespace, Object, Outcome, Reason, World
@@ -103,6 +103,10 @@ def decide(pod: Object, namespace: str, profiles: Profiles, world: World, *, pro
             )
     except Denied as denied:
         verdict = _denial(_all_faults(denied, pod, space, profiles, world, profile), pod)
+    except TooManyEdits:
+        verdict = _denial(
+            [_too_large(pod, f"would take more than {bounds.OPERATIONS} changes", bounds.OPERATIONS)], pod
+        )
     return _observe(verdict, pod) if observed else verdict
 
 
@@ -141,7 +145,7 @@ def _all_faults(
                 steps.apply(Draft(pod), plan, __version__)
         except Denied as denied:
             found += [denied, *denied.further]
-        except Unavailable:  # the denial stands, whatever else cannot be known
+        except (Unavailable, TooManyEdits):  # the denial stands, whatever else cannot be known
             return found
         else:
             return found

@@ -92,6 +92,7 @@ def _mount(draft: Draft, plan: Plan, items: list[Object]) -> list[Decision]:
     for index, volume in enumerate(volumes(draft.pod)):
         volume_indexes.setdefault(volume.get("name"), index)
     ours = None
+    completed: set[int] = set()
     for index, container in enumerate(containers(draft.pod)):
         name = next((mount.get("name") for mount in mounts(container) if _is_pod_info(mount)), None)
         if name is None:
@@ -101,7 +102,9 @@ def _mount(draft: Draft, plan: Plan, items: list[Object]) -> list[Decision]:
         elif name in volume_indexes:
             volume_index = volume_indexes[name]
             if draft.get("spec", "volumes", volume_index, "downwardAPI") is not None:
-                _complete(draft, volume_index, items)
+                if volume_index not in completed:
+                    completed.add(volume_index)
+                    _complete(draft, volume_index, items)
                 continue
             message = (
                 f"pod {plan.pod_name}: container {container.get('name')} has volume {name} at {names.POD_INFO_MOUNT_PATH}, "
