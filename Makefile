@@ -86,7 +86,7 @@ compiled: $(COMPILED)/.built ## compile the admission path as the image does, an
 bench: $(COMPILED)/.built ## measure the webhook, compiled as in the image, beside a floor (needs Go and gcc)
 	@cp -r tests $(COMPILED)
 	@cd $(COMPILED) && $(CURDIR)/$(BIN)/python -m tests.bench.admission
-bench-hostile: $(COMPILED)/.built ## measure what hostile pods cost beside reading them, compiled as in the image (about 20 minutes)
+bench-hostile: $(COMPILED)/.built ## measure what hostile pods cost beside reading them, compiled as in the image (needs gcc; about 20 minutes)
 	@cp -r tests $(COMPILED)
 	@cd $(COMPILED) && $(CURDIR)/$(BIN)/python -m tests.bench.hostile $(ARGUMENTS)
 bench-scale: $(STAMP) ## measure the controller on 1,024 workers beside bare patches, and its memory (needs Go)

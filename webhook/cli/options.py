@@ -53,7 +53,7 @@ system_namespace_option = option(
 
 def namespace_option(text: str) -> Callable[[F], F]:
     """Make ``--system-namespace`` for commands that look at the installation alone, with ``-n`` for it; *text* says what is in it."""
-    help_text = f"{text} -n and --namespace mean the same here, and a workload's namespace in explain and dry-run."
+    help_text = f"{text} Here -n and --namespace mean the same; in explain and dry-run, the workload's namespace."
     return option(
         "--system-namespace", "-n", "--namespace", "namespace", metavar="NS", default="fabric-injector", help=help_text
     )

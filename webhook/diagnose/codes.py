@@ -84,7 +84,7 @@ class Code(Enum):
     WEBHOOK_BY_URL = ("configuration", "The configuration calls a URL in place of a Service.",
         "apply the shipped clientConfig again, unless that was chosen")
     WEBHOOK_ELSEWHERE = ("configuration", "The configuration calls a Service of another namespace than the one that was looked at.",
-        "give its namespace by --namespace")
+        "give its namespace by --system-namespace")
     SERVICE_MISSING = ("configuration", "The configuration calls a Service that does not exist.",
         "apply the manifests again")
     WEBHOOK_PATH_WRONG = ("configuration", "The configuration calls a path that the webhook does not serve.",
@@ -94,7 +94,7 @@ class Code(Enum):
 
     DEPLOYMENT_READY = "deployments", "All replicas of the Deployment are ready."
     DEPLOYMENT_MISSING = ("deployments", "The Deployment does not exist in this namespace.",
-        "apply the manifests again, or give --namespace")
+        "apply the manifests again, or give --system-namespace")
     DEPLOYMENT_DOWN = ("deployments", "No replica of the Deployment is ready.",
         "look at its pods with kubectl describe, and at their logs")
     DEPLOYMENT_DEGRADED = "deployments", "Some replicas of the Deployment are not ready.", "look at its pods"

@@ -117,7 +117,7 @@ def _client(entry: Object, subject: str, own_namespace: str, services: Sequence[
     named = f"{service.get('namespace')}/{service.get('name')}"
     if service.get("namespace") != own_namespace:
         message = f"calls Service {named}, and what was looked at is in namespace {own_namespace}"
-        action = f"give --namespace {service.get('namespace')}"
+        action = f"give --system-namespace {service.get('namespace')}"
         yield Finding("warn", Code.WEBHOOK_ELSEWHERE, subject, message, action)
     elif services is not None and service.get("name") not in services:
         yield Finding("fail", Code.SERVICE_MISSING, subject, f"calls Service {named}, which does not exist")
