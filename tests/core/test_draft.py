@@ -67,6 +67,24 @@ def test_a_new_map_costs_one_operation() -> None:
     ]
 
 
+def test_every_change_counts_as_an_edit_whether_it_is_an_operation_of_its_own_or_not() -> None:
+    """A step tells by it whether it did something: what goes into a list of an earlier step makes no operation."""
+    draft = Draft({"spec": {}})
+    draft.append(("spec", "volumes"), {"name": "a"})
+    assert (draft.edits, len(draft.operations)) == (1, 1)
+    draft.append(("spec", "volumes"), {"name": "b"})
+    draft.set_key(("spec", "volumes", 0), "emptyDir", {})
+    draft.set_keys(("metadata", "labels"), {"x": "y", "z": "w"})
+    draft.replace(("spec", "volumes"), 1, {"name": "c"})
+    draft.insert(("spec", "volumes"), 0, {"name": "d"})
+    draft.remove(("spec", "volumes"), 0)
+    draft.remove_key(("metadata", "labels"), "x")
+    assert (draft.edits, len(draft.operations)) == (9, 2)
+    draft.set_key(("metadata", "labels"), "z", "w")
+    draft.set_keys(("metadata", "labels"), {"z": "w"})
+    assert draft.edits == 9
+
+
 def test_setting_what_is_there_changes_nothing() -> None:
     draft = Draft({"a": {"b": "c"}, "l": [1]})
     assert not draft.set_key(("a",), "b", "c")

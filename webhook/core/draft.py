@@ -25,10 +25,10 @@ class Draft:
     Only the nodes on the way to an edit are copied. A value that the draft itself added is edited in place, inside the operation
     that added it, so that a new map or list costs one operation however many entries it gets: values must be new objects.
 
-    Any edit beyond ``bounds.OPERATIONS`` raises TooManyEdits, whether it would be an operation of its own or not.
+    ``edits`` counts every one, also those inside an operation: beyond ``bounds.OPERATIONS`` it raises TooManyEdits.
     """
 
-    __slots__ = ("_copied", "_edits", "_fresh", "_nodes", "operations", "pod")
+    __slots__ = ("_copied", "_fresh", "_nodes", "edits", "operations", "pod")
 
     def __init__(self, pod: Object) -> None:
         self.pod = dict(pod)
@@ -36,7 +36,7 @@ class Draft:
         self._copied: dict[int, Any] = {id(self.pod): self.pod}
         self._fresh: dict[int, Any] = {}
         self._nodes: dict[Path, tuple[Any, bool]] = {}
-        self._edits = 0
+        self.edits = 0
 
     def get(self, *path: str | int) -> Any:
         """Read the value at *path*; ``None`` where a key on the way is missing or null."""
@@ -60,6 +60,7 @@ class Draft:
                 return False
             if old.__class__ is dict or old.__class__ is list:
                 self._nodes.clear()
+        self._count()
         node[key] = value
         if not fresh:
             self._record("replace" if present else "add", (*path, key), value)
@@ -76,6 +77,7 @@ class Draft:
                 op = "replace"
             else:
                 continue
+            self._count()
             node[key] = value
             if not fresh:
                 self._record(op, (*path, key), value)
@@ -85,6 +87,7 @@ class Draft:
         current = self.get(*path)
         if not isinstance(current, dict) or key not in current:
             return False
+        self._count()
         node, fresh = self._own(path, dict)
         del node[key]
         self._nodes.clear()
@@ -94,6 +97,7 @@ class Draft:
 
     def append(self, path: Path, value: Any) -> None:
         """Append *value* to the list at *path*, making the list where it is missing."""
+        self._count()
         node, fresh = self._own(path, list)
         node.append(value)
         if not fresh:
@@ -104,6 +108,7 @@ class Draft:
         """Append several *values* to the list at *path*, making the list where it is missing."""
         node, fresh = self._own(path, list)
         for value in values:
+            self._count()
             node.append(value)
             if not fresh:
                 self._record("add", (*path, "-"), value)
@@ -115,6 +120,7 @@ class Draft:
         if index >= len(node):
             self.append(path, value)
             return
+        self._count()
         node.insert(index, value)
         if len(path) <= _STABLE:
             self._nodes.clear()
@@ -127,6 +133,7 @@ class Draft:
         current = self.get(*path)
         if current[index] == value:
             return False
+        self._count()
         node, fresh = self._own(path, list)
         node[index] = value
         if len(path) <= _STABLE:
@@ -138,11 +145,17 @@ class Draft:
 
     def remove(self, path: Path, index: int) -> None:
         """Remove item *index* of the list at *path*."""
+        self._count()
         node, fresh = self._own(path, list)
         del node[index]
         self._nodes.clear()
         if not fresh:
             self.operations.append({"op": "remove", "path": pointer((*path, index))})
+
+    def _count(self) -> None:
+        self.edits += 1
+        if self.edits > bounds.OPERATIONS:
+            raise TooManyEdits
 
     def _record(self, op: str, path: Path, value: Any) -> None:
         self.operations.append({"op": op, "path": pointer(path), "value": value})
@@ -157,9 +170,6 @@ class Draft:
         A node is copied once, with its ancestors: the input stays as it is, for a denied or observed pod is answered with it, and what
         no edit touches is shared with it rather than copied.
         """
-        self._edits += 1
-        if self._edits > bounds.OPERATIONS:
-            raise TooManyEdits
         known = self._nodes.get(path)  # the steps edit the same few nodes again and again, as containers[0].env
         if known is not None:
             return known

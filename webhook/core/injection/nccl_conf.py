@@ -29,7 +29,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
         remove(draft, plan)
         nothing = "no interface is known to NCCL, and the profile sets none of its variables"
         return [why or Decision(STEP, Outcome.SKIPPED, Reason.NOT_ASKED, nothing)]
-    before = len(draft.operations)
+    before = draft.edits
     if podspec.volume_named(draft.pod, names.NCCL_CONF_VOLUME) is None:
         draft.append(("spec", "volumes"), {"name": names.NCCL_CONF_VOLUME, "emptyDir": {"sizeLimit": "1Mi"}})
     wait.ensure(draft, plan, plan.rendezvous, tuple(wait.needs(draft.pod)), "\n".join(lines))
@@ -42,7 +42,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
         }
         draft.append(("spec", "containers", plan.container, "volumeMounts"), mount)
     told = f"{names.NCCL_CONF_PATH} of container {plan.container_name} gets {', '.join(line.partition('=')[0] for line in lines)}"
-    if len(draft.operations) == before:
+    if draft.edits == before:
         return [Decision(STEP, Outcome.KEPT, Reason.ALREADY_THERE, f"{told}: it is there already")]
     return [Decision(STEP, Outcome.INJECTED, Reason.ADDED, f"{told}, before the image's own lines")]
 

@@ -42,12 +42,12 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     items = list(_items(draft, plan))
     if not items:
         return [Decision(STEP, Outcome.SKIPPED, Reason.NOT_ASKED, "no container asks for hugepages")]
-    before = len(draft.operations)
+    before = draft.edits
     decisions = _mount(draft, plan, items)
     if settings.hugepages:
         _name_containers(draft)
     files = ", ".join(item["path"] for item in items)
-    if len(draft.operations) > before:
+    if draft.edits > before:
         message = f"{names.POD_INFO_MOUNT_PATH} holds {files}"
         return [Decision(STEP, Outcome.INJECTED, Reason.ADDED, message), *decisions]
     message = f"{names.POD_INFO_MOUNT_PATH} is in use already"

@@ -47,7 +47,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     if rendezvous is None or plan.rendezvous_network is None:
         undone = copies.undo(draft, why_none.message if why_none is not None else "no rendezvous")
         return (*((why_none,) if why_none is not None else ()), *undone)
-    before = len(draft.operations)
+    before = draft.edits
     is_master = rendezvous.role == "master"
     kept: list[str] = []
     uses_master = False
@@ -64,7 +64,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     needs = ((f"master-addr{own}",) if uses_master else ()) + (("local-addr:own",) if uses_local else ())
     if needs:
         wait.ensure(draft, plan, rendezvous, needs)
-    return tuple(_decisions(plan, rendezvous, needs, kept, changed=len(draft.operations) > before))
+    return tuple(_decisions(plan, rendezvous, needs, kept, changed=draft.edits > before))
 
 
 def _decisions(
@@ -100,9 +100,9 @@ def _move(draft: Draft, index: int, rendezvous: Rendezvous, kept: list[str], *, 
     """
     while True:
         why: list[str] = []
-        before = len(draft.operations)
+        before = draft.edits
         moved = _move_what_may(draft, index, rendezvous, why, is_training=is_training)
-        if not why or len(draft.operations) == before:
+        if not why or draft.edits == before:
             kept += why
             return moved
 
