@@ -159,6 +159,26 @@ def test_tells_a_job_that_meets_on_the_pod_network_and_trains_on_the_fabric() ->
     assert other.text == f"2 pods: 2 candidates for rank 0; meets on the pod network, trains on {NET1}"
 
 
+def test_an_address_of_rank_zeros_own_moves_no_meeting() -> None:
+    """Rank 0 waits for what torchrun is told as its own address; all find it by a name all the same."""
+    command = [
+        "torchrun",
+        "--nnodes=2",
+        "--master_addr=$(LWS_LEADER_ADDRESS)",
+        "--node_rank=$(LWS_WORKER_INDEX)",
+        "t.py",
+    ]
+    again = ["bash", "-c", "while true; do torchrun --nnodes=2 --master_addr=$LWS_LEADER_ADDRESS t.py; done"]
+    moved, kept = (
+        summaries(
+            lws(leaderWorkerTemplate={"size": 2, "workerTemplate": template({**container("c"), "command": each})})
+        )
+        for each in (command, again)
+    )
+    assert (moved[0].meets, moved[0].trains) == (NET1, NET1)
+    assert (kept[0].meets, kept[0].trains) == ("the pod network", NET1)
+
+
 def test_tells_pods_that_are_injected_or_left_alone() -> None:
     ray_cluster, web = summaries(ray("RayCluster", None), COUNTED["Deployment"][0])
     assert ray_cluster.text == "5 pods, all injected; trains on net1"

@@ -126,9 +126,10 @@ def _role(pod: PodResult, *, has_first: bool, several: bool) -> str:
 
 
 def _meets(pods: Iterable[PodResult]) -> str:
+    """Say where the members meet: at rank 0's secondary address where one waits for it; an address of its own moves no meeting."""
     members = [pod for pod in pods if pod.allowed and pod.rendezvous]
     for pod in members:
-        if needs(pod.after):
+        if any(need.startswith("master-addr") for need in needs(pod.after)):
             network, interface = _network(pod.after)
             return f"{interface} of {network}" if interface else network
     return "the pod network" if members else ""
