@@ -94,6 +94,15 @@ USES = {
     # the name of the pod that hosts the store, or another program's
     "torchrun --rdzv_backend=c10d --rdzv_endpoint=$M:29500 t.py": Use.OTHER,
     "torchrun --rdzv-backend etcd-v2 --rdzv_endpoint $M:2379 t.py": Use.OTHER,
+    "accelerate launch --rdzv_backend c10d --main_process_ip $M t.py": Use.OTHER,
+    "accelerate launch --main_process_ip=$M --same_network --rdzv_backend=c10d t.py": Use.OTHER,
+    # options that are not in sight may name another backend
+    "torchrun --rdzv_endpoint=$M:29500 $OPTIONS t.py": Use.OTHER,
+    'A=(--rdzv_backend c10d); torchrun --rdzv_endpoint $M:29500 "${A[@]}" t.py': Use.OTHER,
+    "torchrun --rdzv_endpoint=$M:29500 `cat options` t.py": Use.OTHER,
+    "accelerate launch --main_process_ip $M $OPTIONS t.py": Use.OTHER,
+    "torchrun --rdzv_backend=static --rdzv_endpoint=$M:29500 $SCRIPT": Use.ENDPOINT,
+    "torchrun --master_addr=$M $OPTIONS t.py": Use.LAUNCHER,
     "torchrun t.py --master_addr=$M": Use.OTHER,
     "torchrun --rdzv_id=$M t.py": Use.OTHER,
     "torchrun --master_addr=$M.svc t.py": Use.OTHER,

@@ -372,6 +372,8 @@ def _options(words: Words) -> dict[str, str] | None:
             value = words[index]
         options[option] = value
         index += 1
+    if index < len(words) and words[index].startswith(("$", "`")):  # what it holds may be options, and name a backend
+        options.setdefault("--rdzv-backend", words[index])
     return options
 
 
@@ -401,7 +403,8 @@ def _taken(command: Command, *, is_static: bool) -> list[tuple[str, bool]]:
     backend = options.get("--rdzv-backend")
     if backend:
         is_static = backend == "static"
-    endpoint = options.get("--rdzv-endpoint", "") if is_static else ""
-    values = (options.get("--master-addr", ""), options.get("--main-process-ip", ""), endpoint)
+    # accelerate composes the endpoint from --main_process_ip
+    endpoints = [options.get(name, "") for name in ("--main-process-ip", "--rdzv-endpoint")] if is_static else []
+    values = (options.get("--master-addr", ""), *endpoints)
     matches = [match for value in values if (match := _VALUE.match(value))]
     return [(each["bare"] or each["braced"] or each["kubernetes"], each["port"] is not None) for each in matches]
