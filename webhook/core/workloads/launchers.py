@@ -66,6 +66,8 @@ _BEFORE = re.compile(
 """Words before a command that do not change what it is."""
 
 
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=")
+_ASSIGNS = frozenset(("export", "declare", "typeset", "readonly", "local"))
 _LOOP = frozenset(("while", "until", "for", "select"))
 _PYTHON = re.compile(r"(?:.*/)?python[0-9.]*\Z", re.DOTALL)
 
@@ -159,6 +161,19 @@ def shows_launcher(container: Object) -> bool:
     return script.starts_torch or any(_is_of_several(each.words) for each in script.commands)
 
 
+def assigned_variables(container: Object) -> list[str]:
+    """Return the variables that the text sets for what it starts: ``MASTER_ADDR=$HEAD python t.py``, ``export RANK=0``."""
+    script = _script(container)
+    found = []
+    for command in script.commands if script is not None else ():
+        for word in command.words:
+            if match := _ASSIGNMENT.match(word):
+                found.append(match[1])
+            elif not (_BEFORE.match(word) or word in _ASSIGNS):
+                break
+    return found
+
+
 def serves_ssh(container: Object) -> bool:
     """Tell whether the command starts an ssh daemon: the workers of mpirun do, which comes to them from another pod."""
     script = _script(container)
@@ -206,7 +221,12 @@ def _is_of_several(words: Words) -> bool:
     if words and _starts_nothing(words, program):
         return False
     starts_ray = words[program : program + 1] == ("ray",) and words[program + 1 : program + 2] == ("start",)
-    return starts_ray or any(_OTHER.match(word) or _MARK.match(word) for word in words)
+    return starts_ray or any(_OTHER.match(word) or _shows_option(word) for word in words)
+
+
+def _shows_option(word: str) -> bool:
+    """Tell an option that numbers nodes, also within a text that is run later: ``CMD="torchrun --nnodes=2 t.py"``."""
+    return "--" in word and any(map(_MARK.match, word.split()))
 
 
 def _starts_nothing(words: Words, program: int) -> bool:
