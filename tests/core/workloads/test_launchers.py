@@ -166,6 +166,8 @@ def test_null_probes_and_hooks_name_nothing() -> None:
         ("torchrun t.py --master_addr=$HEAD", set()),
         ("torchrun --virtual-local-rank t.py --master_addr $HEAD", set()),
         ("accelerate launch --multi_gpu t.py --master_addr $HEAD", set()),
+        ("accelerate launch --an_option_without_value t.py --master_addr $HEAD", set()),
+        ("torchrun --log_dir /x.py/y --master_addr $HEAD t.py", {"HEAD"}),
         ("export PET_RDZV_BACKEND=c10d; torchrun --rdzv_endpoint $B:1 t.py", set()),
         ("; ".join(f"torchrun --master_addr $A{number} t.py" for number in range(20)), set()),
         ("torchrun --master_addr=head t.py", set()),
@@ -237,6 +239,9 @@ def test_tells_whether_all_that_runs_is_written_in_the_pod(container: Object, ex
 
 
 AGAIN = [
+    'retry() { for i in 1 2 3; do "$@" && return; done; }; retry torchrun --master_addr=$M t.py',
+    "CMD='torchrun t.py'; until $CMD; do sleep 5; done",
+    "run() { torchrun t.py || { sleep 5; run; }; }; run",
     "until torchrun --master_addr $M t.py; do sleep 5; done",
     "while ! torchrun t.py; do sleep 5; done",
     "while true; do torchrun t.py && break; sleep 5; done",

@@ -31,7 +31,7 @@ _SWITCH = re.compile(
     r"--(?:standalone|no-python|module|run-path|use-env|virtual-local-rank|multi-gpu|use-fsdp|use-deepspeed|cpu|quiet|same-network"
     r"|no-ssh|force-multi)\Z|-m\Z"
 )
-"""Options of launchers that take no value; the script follows an option's value or one of these."""
+"""Options of launchers that take no value; the script follows an option's value or one of these. One ending in .py follows any."""
 _VALUE = re.compile(
     r"\$(?:(?P<bare>\w+)|\{(?P<braced>\w+)\}|\((?P<kubernetes>[-._\w]+)\))(?P<port>:[^$`]*(?:\$\{?\w+\}?)?)?\Z"
 )
@@ -281,7 +281,9 @@ def _runs_again(commands: tuple[Command, ...]) -> bool:
             at += 1
         program = "".join(words[at : at + 1])
         name = program if len(words) == 1 else ""
-        if loops:
+        if loops and program.startswith("$"):
+            return True  # "$@" in a function that is given the launcher, or $CMD
+        if loops or program in braces:  # a function may call itself
             repeated.add(program)
         if options is not None or (not has_launcher and _PYTHON.match(program)):
             if loops:
@@ -387,9 +389,10 @@ def _options(words: Words) -> dict[str, str] | None:
     while index < len(words) and words[index].startswith("-"):
         option, equals, value = words[index].partition("=")
         option = option.replace("_", "-")
-        if not equals and not _SWITCH.match(option) and index + 1 < len(words) and words[index + 1][:1] != "-":
+        following = words[index + 1] if index + 1 < len(words) else "-"
+        if not (equals or _SWITCH.match(option) or following.startswith("-") or following.endswith(".py")):
             index += 1
-            value = words[index]
+            value = following
         options[option] = value
         index += 1
     if index < len(words) and words[index].startswith(("$", "`")):  # what it holds may be options, and name a backend
