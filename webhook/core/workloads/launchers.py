@@ -99,7 +99,7 @@ class Script:
             if command.options is not None:
                 self.starts_torch = True
             for word in command.words:
-                if word.startswith("PET_RDZV_BACKEND="):
+                if "PET_RDZV_BACKEND" in word:
                     self.sets_backend = True
         self._runs_file: bool | None = None
         self._runs_again: bool | None = None
