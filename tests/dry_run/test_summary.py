@@ -258,6 +258,37 @@ def test_warns_of_members_whose_rank_zero_is_denied() -> None:
     assert warning.endswith("which no admitted pod of this input is: a denied pod may be it")
 
 
+def half(leader: Object, **labels: str) -> Object:
+    """Return a Volcano Job whose master runs a script out of sight, and whose workers show that they are of several nodes."""
+    env = [{"name": "HEAD", "value": "bert-master-0.bert"}]
+    worker = container("w", command=["torchrun", "--nnodes=3", "--master_addr=$(HEAD)", "t.py"], env=env)
+    master = {"metadata": {"labels": labels}, **template(container("m", **leader))}
+    tasks = [{"name": "master", "replicas": 1, "template": master}]
+    tasks.append({"name": "worker", "replicas": 2, "template": template(worker)})
+    return volcano_job(tasks=tasks)
+
+
+def test_warns_of_pods_that_are_left_alone_beside_injected_ones() -> None:
+    [summary] = summaries(half({"command": ["/scripts/start.sh"]}))
+    assert summary.roles == {"left alone": 1, "worker": 2}
+    lonely, alone = summary.warnings
+    assert lonely.endswith("which no admitted pod of this input is: it is left alone")
+    assert alone == (
+        "1 pod that asks for an accelerator is left alone while others are injected (bert-master-0): if they train together, give all "
+        "of them the label fabric-injector.io/profile, or all of them fabric-injector.io/profile=none"
+    )
+
+
+def test_does_not_warn_of_a_job_that_is_injected_as_one_or_of_a_pod_that_says_none() -> None:
+    assert summaries(half({"command": ["torchrun", "--nnodes=3", "t.py"]}))[0].warnings == ()
+    job = half({"command": ["/scripts/start.sh"]}, **{names.PROFILE: names.PROFILE_NONE})
+    job["metadata"]["namespace"] = "research"
+    [summary] = summaries(job, profile=None)
+    assert summary.roles == {"left alone": 1, "worker": 2}
+    [lonely] = summary.warnings
+    assert lonely.endswith("it is left alone")
+
+
 def test_does_not_warn_where_a_pod_that_is_not_shown_may_be_rank_zero() -> None:
     env = [{"name": "MASTER_ADDR", "value": "ddp-3.ddp"}]
     own = template(container("m", env=env))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from webhook.core import names, podspec
+from webhook.core.accelerators import find_pod_accelerator
 from webhook.core.injection.wait import needs
 from webhook.core.model import Object, Outcome
 from webhook.core.printable import printable
@@ -108,7 +109,7 @@ def _summary(namespace: str, source: str, pods: list[PodResult], published: set[
         jobs,
         _meets(pods),
         _trains(pods),
-        tuple(_lonely(pods, published)),
+        (*_lonely(pods, published), *_half_injected(pods)),
     )
 
 
@@ -172,9 +173,31 @@ def _lonely(pods: list[PodResult], published: set[tuple[str, str]]) -> Iterator[
     denied = any(not pod.allowed for pod in pods)
     for (zero, job), number in waiting.items():
         who = f"{number} pods wait" if number > 1 else "1 pod waits"
-        why = "a denied pod may be it" if denied else "another manifest must make it"
+        is_left = any(podspec.own_name(pod.before) == zero and _is_left_alone(pod) for pod in pods)
+        why = "it is left alone" if is_left else "a denied pod may be it" if denied else "another manifest must make it"
         yield printable(
             f"{who} for the address of {zero or 'rank 0'}, rank 0 of job {job}, which no admitted pod of this input is: {why}"
+        )
+
+
+def _is_left_alone(pod: PodResult) -> bool:
+    return _role(pod, has_first=False, several=False) == _ALONE
+
+
+def _half_injected(pods: list[PodResult]) -> Iterator[str]:
+    """Warn of pods that ask for an accelerator and are left alone beside injected ones: they lack the interface that those use."""
+    able = [pod for pod in pods if pod.allowed and find_pod_accelerator(pod.before)]
+    left = [pod for pod in able if _is_left_alone(pod)]
+    alone = [pod for pod in left if podspec.labels(pod.before).get(names.PROFILE) != names.PROFILE_NONE]
+    if alone and len(left) < len(able):
+        number = sum(pod.replicas for pod in alone)
+        who = (
+            f"{number} pods that ask for an accelerator are" if number > 1 else "1 pod that asks for an accelerator is"
+        )
+        shown = f"{alone[0].name} first" if number > 1 else alone[0].name
+        yield printable(
+            f"{who} left alone while others are injected ({shown}): if they train together, give all of them the label "
+            f"{names.PROFILE}, or all of them {names.PROFILE}={names.PROFILE_NONE}"
         )
 
 

@@ -94,6 +94,15 @@ USES = {
     # the name of the pod that hosts the store, or another program's
     "torchrun --rdzv_backend=c10d --rdzv_endpoint=$M:29500 t.py": Use.OTHER,
     "torchrun --rdzv-backend etcd-v2 --rdzv_endpoint $M:2379 t.py": Use.OTHER,
+    "accelerate launch --rdzv_backend c10d --main_process_ip $M t.py": Use.OTHER,
+    "accelerate launch --main_process_ip=$M --same_network --rdzv_backend=c10d t.py": Use.OTHER,
+    # options that are not in sight may name another backend
+    "torchrun --rdzv_endpoint=$M:29500 $OPTIONS t.py": Use.OTHER,
+    'A=(--rdzv_backend c10d); torchrun --rdzv_endpoint $M:29500 "${A[@]}" t.py': Use.OTHER,
+    "torchrun --rdzv_endpoint=$M:29500 `cat options` t.py": Use.OTHER,
+    "accelerate launch --main_process_ip $M $OPTIONS t.py": Use.OTHER,
+    "torchrun --rdzv_backend=static --rdzv_endpoint=$M:29500 $SCRIPT": Use.ENDPOINT,
+    "torchrun --master_addr=$M $OPTIONS t.py": Use.LAUNCHER,
     "torchrun t.py --master_addr=$M": Use.OTHER,
     "torchrun --rdzv_id=$M t.py": Use.OTHER,
     "torchrun --master_addr=$M.svc t.py": Use.OTHER,
@@ -157,7 +166,12 @@ def test_null_probes_and_hooks_name_nothing() -> None:
         ("torchrun t.py --master_addr=$HEAD", set()),
         ("torchrun --virtual-local-rank t.py --master_addr $HEAD", set()),
         ("accelerate launch --multi_gpu t.py --master_addr $HEAD", set()),
+        ("accelerate launch --an_option_without_value t.py --master_addr $HEAD", set()),
+        ("torchrun --log_dir /x.py/y --master_addr $HEAD t.py", {"HEAD"}),
         ("export PET_RDZV_BACKEND=c10d; torchrun --rdzv_endpoint $B:1 t.py", set()),
+        ("export ${PET_RDZV_BACKEND:=c10d}; torchrun --rdzv_endpoint $B:1 t.py", set()),
+        ("printf -v PET_RDZV_BACKEND c10d; torchrun --rdzv_endpoint $B:1 t.py", set()),
+        ("eval 'export PET_RDZV_BACKEND=c10d'; torchrun --rdzv_endpoint $B:1 t.py", set()),
         ("; ".join(f"torchrun --master_addr $A{number} t.py" for number in range(20)), set()),
         ("torchrun --master_addr=head t.py", set()),
         ("echo '$HEAD", set()),
@@ -228,6 +242,9 @@ def test_tells_whether_all_that_runs_is_written_in_the_pod(container: Object, ex
 
 
 AGAIN = [
+    'retry() { for i in 1 2 3; do "$@" && return; done; }; retry torchrun --master_addr=$M t.py',
+    "CMD='torchrun t.py'; until $CMD; do sleep 5; done",
+    "run() { torchrun t.py || { sleep 5; run; }; }; run",
     "until torchrun --master_addr $M t.py; do sleep 5; done",
     "while ! torchrun t.py; do sleep 5; done",
     "while true; do torchrun t.py && break; sleep 5; done",

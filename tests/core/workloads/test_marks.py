@@ -30,6 +30,9 @@ def running(text: str, **fields: Any) -> Object:
         "python t.py --coordinator-address=$A",
         "python -m trainer --master_addr $A",
         "vllm serve m --data-parallel-address $A",
+        'CMD="torchrun --nnodes=4 --node_rank=$I t.py"; echo $CMD; eval $CMD',
+        "ARGS='--nproc_per_node 8 --num_machines 2'; $LAUNCH $ARGS t.py",
+        'su trainer -c "torchrun --nnodes 4 t.py"',
     ],
 )
 def test_knows_launchers_and_options_of_several_nodes(text: str) -> None:
@@ -45,6 +48,10 @@ def test_knows_launchers_and_options_of_several_nodes(text: str) -> None:
         "pip install ray start mpirun",
         "which mpirun",
         "echo --nnodes=2",
+        'echo "run me with torchrun --nnodes=2"',
+        "MASTER_PORT=29500 RANK=0 python t.py",
+        "python t.py NNODES=2",
+        "echo WORLD_SIZE=$WORLD_SIZE",
         "python t.py --no-nodes",
         "cd /opt/mpirun",
         "",
@@ -64,6 +71,21 @@ def test_knows_variables_of_several_nodes_wherever_their_value_comes_from(name: 
         {"name": name, "valueFrom": {"configMapKeyRef": {"name": "c", "key": "k"}}},
     ):
         assert find_mark(running("./run.sh", env=[{"name": "A", "value": "b"}, entry])) == f"sets {name}"
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("MASTER_ADDR=$VC_MASTER_HOSTS python t.py", "MASTER_ADDR"),
+        ("set -e; export MASTER_PORT=1 MASTER_ADDR=${J}-0.$S; exec python t.py", "MASTER_ADDR"),
+        ("if true; then env RANK=1 WORLD_SIZE=4 python t.py; fi", "WORLD_SIZE"),
+        ("declare -x NNODES=2\npython t.py", "NNODES"),
+        ("export MASTER_ADDR=localhost; python t.py --rank 0", "MASTER_ADDR"),
+    ],
+)
+def test_knows_variables_of_several_nodes_that_a_text_sets(text: str, name: str) -> None:
+    """A leader whose text says localhost counts as one whose variable does: the others, which name it, must not be injected alone."""
+    assert find_mark(running(text)) == f"sets {name}"
 
 
 @pytest.mark.parametrize("name", ["REDIS_MASTER_ADDR", "RANK", "NODE_NAME", "POD_IP", "NNODES_MAX", "VLLM_HOST_IP"])

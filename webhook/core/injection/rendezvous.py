@@ -38,6 +38,9 @@ _TORCHS_OWN = ("MASTER_ADDR", "PET_MASTER_ADDR")
 _NONE: frozenset[str] = frozenset()
 
 
+_CONF = "PET_RDZV_CONF"
+
+
 def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     """Point the pod's address variables at rank 0's secondary address, and make the pod wait for it.
 
@@ -57,6 +60,8 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
         for index in range(len(draft.pod["spec"]["containers"])):
             uses_master |= _move(draft, index, rendezvous, kept, is_training=index == plan.container)
     _remember_name(draft, plan, rendezvous, moved=uses_master)
+    if uses_master and is_master and rendezvous.by_operator:
+        _host_the_store(draft, plan)
     uses_local = _wants_local_address(draft, plan, rendezvous) and _set_local_address(draft, plan)
     # A restarted sandbox has another address, while the annotation may still hold the former one: an address of the pod's own counts
     # once an interface has it. For a worker, master-addr is another pod's.
@@ -181,6 +186,27 @@ def _remember_name(draft: Draft, plan: Plan, rendezvous: Rendezvous, *, moved: b
     if moved and rendezvous.hosts and not podspec.env_value(container, names.ENV_MASTER_NAME):
         entry = {"name": names.ENV_MASTER_NAME, "value": min(rendezvous.hosts, key=lambda host: (is_local(host), host))}
         draft.append(("spec", "containers", plan.container, "env"), entry)
+
+
+def _host_the_store(draft: Draft, plan: Plan) -> None:
+    """Tell torchrun on rank 0 to host the store of c10d, where a script out of sight may make MASTER_ADDR its endpoint.
+
+    torchrun knows its own host by names and by the address of eth0 alone, so that nobody would host it. Static rendezvous ignores this.
+    Source: torch distributed/elastic/rendezvous/c10d_rendezvous_backend.py, _matches_machine_hostname.
+    """
+    container = draft.pod["spec"]["containers"][plan.container]
+    if is_in_sight(container) and not runs_script(container):
+        return
+    path = ("spec", "containers", plan.container, "env")
+    for position, entry in enumerate(podspec.env(container)):
+        if entry.get("name") == _CONF:
+            value = entry.get("value") or ""
+            if not entry.get("valueFrom") and "is_host" not in value:
+                draft.replace(path, position, {"name": _CONF, "value": f"{value},is_host=1".lstrip(",")})
+            return
+    value = plan.profile.env.get(_CONF, "")  # which the step of the environment would not add to what is there
+    if "is_host" not in value:
+        draft.append(path, {"name": _CONF, "value": f"{value},is_host=1".lstrip(",")})
 
 
 def _wants_local_address(draft: Draft, plan: Plan, rendezvous: Rendezvous) -> bool:

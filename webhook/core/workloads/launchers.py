@@ -31,7 +31,7 @@ _SWITCH = re.compile(
     r"--(?:standalone|no-python|module|run-path|use-env|virtual-local-rank|multi-gpu|use-fsdp|use-deepspeed|cpu|quiet|same-network"
     r"|no-ssh|force-multi)\Z|-m\Z"
 )
-"""Options of launchers that take no value; the script follows an option's value or one of these."""
+"""Options of launchers that take no value; the script follows an option's value or one of these. One ending in .py follows any."""
 _VALUE = re.compile(
     r"\$(?:(?P<bare>\w+)|\{(?P<braced>\w+)\}|\((?P<kubernetes>[-._\w]+)\))(?P<port>:[^$`]*(?:\$\{?\w+\}?)?)?\Z"
 )
@@ -66,6 +66,8 @@ _BEFORE = re.compile(
 """Words before a command that do not change what it is."""
 
 
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=")
+_ASSIGNS = frozenset(("export", "declare", "typeset", "readonly", "local"))
 _LOOP = frozenset(("while", "until", "for", "select"))
 _PYTHON = re.compile(r"(?:.*/)?python[0-9.]*\Z", re.DOTALL)
 
@@ -97,7 +99,7 @@ class Script:
             if command.options is not None:
                 self.starts_torch = True
             for word in command.words:
-                if word.startswith("PET_RDZV_BACKEND="):
+                if "PET_RDZV_BACKEND" in word:
                     self.sets_backend = True
         self._runs_file: bool | None = None
         self._runs_again: bool | None = None
@@ -159,6 +161,19 @@ def shows_launcher(container: Object) -> bool:
     return script.starts_torch or any(_is_of_several(each.words) for each in script.commands)
 
 
+def assigned_variables(container: Object) -> list[str]:
+    """Return the variables that the text sets for what it starts: ``MASTER_ADDR=$HEAD python t.py``, ``export RANK=0``."""
+    script = _script(container)
+    found = []
+    for command in script.commands if script is not None else ():
+        for word in command.words:
+            if match := _ASSIGNMENT.match(word):
+                found.append(match[1])
+            elif not (_BEFORE.match(word) or word in _ASSIGNS):
+                break
+    return found
+
+
 def serves_ssh(container: Object) -> bool:
     """Tell whether the command starts an ssh daemon: the workers of mpirun do, which comes to them from another pod."""
     script = _script(container)
@@ -206,7 +221,12 @@ def _is_of_several(words: Words) -> bool:
     if words and _starts_nothing(words, program):
         return False
     starts_ray = words[program : program + 1] == ("ray",) and words[program + 1 : program + 2] == ("start",)
-    return starts_ray or any(_OTHER.match(word) or _MARK.match(word) for word in words)
+    return starts_ray or any(_OTHER.match(word) or _shows_option(word) for word in words)
+
+
+def _shows_option(word: str) -> bool:
+    """Tell an option that numbers nodes, also within a text that is run later: ``CMD="torchrun --nnodes=2 t.py"``."""
+    return "--" in word and any(map(_MARK.match, word.split()))
 
 
 def _starts_nothing(words: Words, program: int) -> bool:
@@ -261,7 +281,9 @@ def _runs_again(commands: tuple[Command, ...]) -> bool:
             at += 1
         program = "".join(words[at : at + 1])
         name = program if len(words) == 1 else ""
-        if loops:
+        if loops and program.startswith("$"):
+            return True  # "$@" in a function that is given the launcher, or $CMD
+        if loops or program in braces:  # a function may call itself
             repeated.add(program)
         if options is not None or (not has_launcher and _PYTHON.match(program)):
             if loops:
@@ -367,11 +389,14 @@ def _options(words: Words) -> dict[str, str] | None:
     while index < len(words) and words[index].startswith("-"):
         option, equals, value = words[index].partition("=")
         option = option.replace("_", "-")
-        if not equals and not _SWITCH.match(option) and index + 1 < len(words) and words[index + 1][:1] != "-":
+        following = words[index + 1] if index + 1 < len(words) else "-"
+        if not (equals or _SWITCH.match(option) or following.startswith("-") or following.endswith(".py")):
             index += 1
-            value = words[index]
+            value = following
         options[option] = value
         index += 1
+    if index < len(words) and words[index].startswith(("$", "`")):  # what it holds may be options, and name a backend
+        options.setdefault("--rdzv-backend", words[index])
     return options
 
 
@@ -401,7 +426,8 @@ def _taken(command: Command, *, is_static: bool) -> list[tuple[str, bool]]:
     backend = options.get("--rdzv-backend")
     if backend:
         is_static = backend == "static"
-    endpoint = options.get("--rdzv-endpoint", "") if is_static else ""
-    values = (options.get("--master-addr", ""), options.get("--main-process-ip", ""), endpoint)
+    # accelerate composes the endpoint from --main_process_ip
+    endpoints = [options.get(name, "") for name in ("--main-process-ip", "--rdzv-endpoint")] if is_static else []
+    values = (options.get("--master-addr", ""), *endpoints)
     matches = [match for value in values if (match := _VALUE.match(value))]
     return [(each["bare"] or each["braced"] or each["kubernetes"], each["port"] is not None) for each in matches]

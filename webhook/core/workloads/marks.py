@@ -11,7 +11,7 @@ from collections.abc import Callable
 from webhook.core import podspec
 from webhook.core.model import Object
 from webhook.core.workloads.endpoint import is_torch_variable, split_endpoint
-from webhook.core.workloads.launchers import shows_launcher
+from webhook.core.workloads.launchers import assigned_variables, shows_launcher
 from webhook.core.workloads.shell import is_short
 
 _VARIABLE = re.compile(
@@ -25,11 +25,12 @@ _HOST = re.compile(r"(?<![-.\w])([a-z0-9][-a-z0-9]{0,62})(?=[.:]\w)")
 def find_mark(container: Object) -> str:
     """Say what shows a container to be one of several nodes: ``starts a launcher``, ``sets NNODES``; empty where nothing does.
 
-    Marks: a launcher, and options and variables that say where nodes meet, how many there are or which one this is.
+    Marks: a launcher, and options and variables that say where nodes meet, how many there are or which one this is. The variables are
+    the container's, or set in its text.
     """
     if shows_launcher(container):
         return "starts a launcher"
-    names = (entry["name"] for entry in podspec.env(container))
+    names = [*(entry["name"] for entry in podspec.env(container)), *assigned_variables(container)]
     found = next((name for name in names if is_torch_variable(name) or _VARIABLE.match(name)), "")
     return found and f"sets {found}"
 
