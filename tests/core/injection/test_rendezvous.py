@@ -202,6 +202,33 @@ def test_what_cannot_be_seen_keeps_the_name_where_no_operator_wrote_the_variable
     )
 
 
+@pytest.mark.parametrize(
+    ("given", "of_profile", "expected"),
+    [
+        (None, "", "is_host=1"),
+        (None, "join_timeout=1800", "join_timeout=1800,is_host=1"),
+        ("timeout=60", "join_timeout=1800", "timeout=60,is_host=1"),
+        ("is_host=0", "", "is_host=0"),
+    ],
+)
+def test_rank_zero_hosts_the_store_that_a_script_out_of_sight_may_put_at_its_address(
+    given: str | None, of_profile: str, expected: str
+) -> None:
+    """No torchrun takes a secondary address for its own: with c10d at MASTER_ADDR nobody would host the store."""
+    using = profile(env={"PET_RDZV_CONF": of_profile} if of_profile else {})
+    before = set_command(pods.load("pods/kubeflow-pytorchjob-0.yaml"), "bash", "/opt/train.sh")
+    if given is not None:
+        add_env(before, "PET_RDZV_CONF", given)
+    pod, _ = meet(before, profile=using)
+    assert environment(pod)["MASTER_ADDR"] == "@master-addr"
+    assert environment(pod)["PET_RDZV_CONF"] == expected
+    assert meet(pod, profile=using)[0] == pod
+    worker = set_command(pods.load("pods/kubeflow-pytorchjob-1.yaml"), "bash", "/opt/train.sh")
+    assert "PET_RDZV_CONF" not in environment(meet(worker)[0])
+    in_sight = set_command(pods.load("pods/kubeflow-pytorchjob-0.yaml"), "torchrun", "t.py")
+    assert "PET_RDZV_CONF" not in environment(meet(in_sight)[0])
+
+
 IN_LOOPS = [
     "until torchrun --nnodes=2 --master_addr $MASTER_ADDR t.py; do sleep 5; done",
     "while true; do torchrun --nnodes=2 t.py && break; sleep 5; done",

@@ -35,10 +35,8 @@ from webhook.core.workloads.training_pod import Rendezvous
 STEP = "rendezvous"
 _TORCHS_OWN = ("MASTER_ADDR", "PET_MASTER_ADDR")
 """Variables that torch reads as an address, whatever a command says."""
-_NONE: frozenset[str] = frozenset()
-
-
 _CONF = "PET_RDZV_CONF"
+_NONE: frozenset[str] = frozenset()
 
 
 def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
