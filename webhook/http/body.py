@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+
 SMALL_BYTES = 64 << 10
 """Largest body that counts as small. A pod's review has a few KiB; one that is larger is rare, and costs as much more."""
 
@@ -31,7 +33,9 @@ class Body:
         self._large = large
         self._budget = large if declared > SMALL_BYTES else small
         self.declared, self._length, self._counted = declared, 0, 0
-        self._parts: list[bytes] = []
+        self._bytes = (
+            io.BytesIO()
+        )  # not a list of parts: each of two bytes, as chunks may be, needs twenty times its length
 
     @property
     def is_large(self) -> bool:
@@ -47,18 +51,18 @@ class Body:
         self._length += len(part)
         if self._length > self._counted and not self._count(self._length):
             return False
-        self._parts.append(part)
+        self._bytes.write(part)
         return True
 
     def take(self) -> bytes:
         """Return all that was added, and keep no copy; it counts until `free`."""
-        whole = b"".join(self._parts)
-        self._parts.clear()
+        whole = self._bytes.getvalue()
+        self._bytes = io.BytesIO()
         return whole
 
     def free(self) -> None:
         """Keep and count it no longer."""
-        self._parts.clear()
+        self._bytes = io.BytesIO()
         self._budget.give_back(self._counted)
         self._counted = 0
 
