@@ -20,7 +20,7 @@ AT_ONCE = 24
 
 
 def texts(size: int) -> str:
-    return ",".join(['"a"'] * (size // 4))
+    return ",".join(['"aa"'] * (size // 5))
 
 
 SHAPES: dict[str, Callable[[int], str]] = {

@@ -38,9 +38,8 @@ LONGEST_ANNOTATION = 32_768
 OPERATIONS = 1_000
 """Operations of a patch; an ordinary one has about thirty."""
 PATCH_BYTES = 1 << 20
-PARSED_BYTES = 80 << 20
+PARSED_BYTES = 64 << 20
 _SMALL = 65_536
-_LARGE = 3 << 20
 _FEW = 1_000
 
 _READ_ANNOTATIONS = (
@@ -64,8 +63,7 @@ def parsed_bytes(body: bytes) -> int:
     """
     if len(body) <= _SMALL:
         return 0
-    values = 0 if len(body) <= _LARGE else 90 * _occurrences(body, b",")
-    return 220 * _occurrences(body, b"{") + 95 * _occurrences(body, b"[") + values
+    return 220 * _occurrences(body, b"{") + 95 * _occurrences(body, b"[") + 90 * _occurrences(body, b",")
 
 
 def _occurrences(body: bytes, sign: bytes) -> int:
