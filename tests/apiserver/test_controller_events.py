@@ -10,6 +10,7 @@ import pytest
 from tests import pods
 from tests.waiting import wait_until
 from webhook.core import names
+from webhook.core.reconcile.member import read_member
 
 from .client import Client
 from .conftest import NamespaceFactory
@@ -154,11 +155,11 @@ def test_the_metrics_tell_who_waits_what_was_published_and_who_leads(world: Worl
 
 
 def _waits(pod: dict[str, Any]) -> bool:
-    annotations = pod["metadata"]["annotations"]
-    needs_own = pod["metadata"]["labels"][names.RENDEZVOUS] == "master"
-    told = annotations.get(names.MASTER_ADDR) and (annotations.get(names.LOCAL_ADDR) or not needs_own)
-    live = not pod["metadata"].get("deletionTimestamp") and pod["status"]["phase"] not in ("Succeeded", "Failed")
-    return live and names.RENDEZVOUS_NETWORK in annotations and not told
+    """Tell of a pod of any test of this cluster whether the controller is to count it."""
+    member = read_member(pod)
+    is_finished = pod["status"]["phase"] in ("Succeeded", "Failed")
+    leaves = pod["metadata"]["labels"].get(names.PROFILE) == names.PROFILE_NONE
+    return member is not None and member.waits and not is_finished and not leaves
 
 
 def test_no_log_line_holds_what_a_pod_runs(world: World) -> None:
