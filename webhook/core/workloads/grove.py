@@ -18,7 +18,7 @@ SYSTEM = "grove"
 PREFIX = "grove.io/"
 PODCLIQUE = PREFIX + "podclique"
 POD_INDEX = PREFIX + "podclique-pod-index"
-PODGANG = PREFIX + "podgang"
+PODGANG = "grove.io/podgang"
 REPLICA_INDEX = PREFIX + "podcliqueset-replica-index"
 PODCLIQUESET = "app.kubernetes.io/part-of"
 

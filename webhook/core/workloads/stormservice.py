@@ -20,7 +20,7 @@ NAME = "storm-service-name"
 ROLESET = "roleset-name"
 ROLE = "role-name"
 REPLICA_INDEX = PREFIX + "role-replica-index"
-PODSET = PREFIX + "podset-name"
+PODSET = "stormservice.orchestration.aibrix.ai/podset-name"
 POD_INDEX = PREFIX + "pod-group-index"
 
 
