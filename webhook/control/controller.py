@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Protocol
 
 from webhook.control.inspector import EventSink, Inspector
 from webhook.control.publisher import THREADS, Publisher, Result
@@ -60,7 +60,6 @@ class Controller:
         self._lock = threading.Lock()
         self._jobs = Jobs()
         self._leadership = leadership
-        self._monotonic = monotonic
         self._stopped = threading.Event()
         self._queue = FairQueue(monotonic)
         self._begun = False
@@ -71,6 +70,7 @@ class Controller:
             on_change=self._namespace_changed,
             on_listed=self._begin,
             on_restart=on_restart,
+            monotonic=monotonic,
         )
         self._pods = Reflector(
             connection,
@@ -79,6 +79,7 @@ class Controller:
             on_change=self._changed,
             on_listed=self._publish_all,
             on_restart=on_restart,
+            monotonic=monotonic,
         )
         self._publisher = Publisher(
             connection,
@@ -117,7 +118,7 @@ class Controller:
 
     def checks(self) -> Mapping[str, str]:
         """Return for each watch why it cannot be trusted; an empty text if it can."""
-        return {"namespaces": self._problem(self._namespaces), "pods": self._problem(self._pods)}
+        return {"namespaces": self._namespaces.doubt(STALE_SECONDS), "pods": self._pods.doubt(STALE_SECONDS)}
 
     def pods_waiting(self) -> int:
         """Count the live members that still wait for an address."""
@@ -139,13 +140,6 @@ class Controller:
             oldest = min((one.created for one in self._jobs.members() if one.waits and one.created), default="")
         return max(0.0, (datetime.now(UTC) - datetime.fromisoformat(oldest)).total_seconds()) if oldest else 0.0
 
-    def _problem(self, watch: Reflector[Any]) -> str:
-        problem = f" ({watch.problem})" if watch.problem else ""
-        if not watch.synced:
-            return f"not listed yet{problem}"
-        silent = self._monotonic() - watch.last_contact
-        return f"no contact with the API server for {silent:.0f} s{problem}" if silent > STALE_SECONDS else ""
-
     def _begin(self) -> None:
         if not self._begun and not self._stopped.is_set():
             self._begun = True
@@ -153,9 +147,8 @@ class Controller:
 
     def _namespace_changed(self, namespace: Key, labelled: bool | None) -> None:
         if self._scope.set_labelled(namespace[1], bool(labelled)):
-            self._pods.refresh(
-                namespace[1]
-            )  # the watch of pods was ahead of that of namespaces, or the label came later
+            # The watch of pods was ahead of that of namespaces, or the label came later.
+            self._pods.refresh(namespace[1])
 
     def _read(self, pod: Object) -> Member | None:
         if not self._scope.counts(pod["metadata"]):

@@ -138,6 +138,10 @@ class Inspector:
                 return
             self._inspect_namespace(name, namespaces[name], begin)
 
+    def _server_time(self) -> datetime:
+        """Return the time by the clock that wrote what pods carry, where an answer has told it."""
+        return self._reader.answered or self._now()
+
     def _first_look(self, suspect: Suspect, now: float) -> float:
         """Choose when to look at a pod that is new here; no pod has been bound for longer than it has existed."""
         if suspect.is_stuck:
@@ -145,9 +149,7 @@ class Inspector:
         if about_status(suspect.member):
             return now
         try:
-            age = (
-                (self._reader.answered or self._now()) - datetime.fromisoformat(suspect.member.created)
-            ).total_seconds()
+            age = (self._server_time() - datetime.fromisoformat(suspect.member.created)).total_seconds()
         except (ValueError, TypeError):
             age = 0.0
         return now + min(BOUND_SECONDS, max(0.0, BOUND_SECONDS - age))
@@ -160,7 +162,7 @@ class Inspector:
         survey = None
         judged = [case for case in cases if case.due <= begin]
         if any(_needs_list(case.suspect) for case in judged):
-            survey = Survey((case.suspect for case in cases), lambda: self._reader.answered or self._now())
+            survey = Survey((case.suspect for case in cases), self._server_time)
             try:
                 if namespace not in self._large_until:
                     self._list(namespace, survey)
@@ -263,9 +265,8 @@ class Inspector:
             return True
         if selector:
             others = PODS.select(labels=f"{selector},!{names.JOB}", fields=UNFINISHED)
-            self._show(
-                others, namespace, survey.add, MOST_SIBLING_PAGES
-            )  # none of these publishes: the first ones are enough
+            # None of these publishes: the first ones are enough.
+            self._show(others, namespace, survey.add, MOST_SIBLING_PAGES)
         if suspect.name:
             named = PODS.select(fields=f"metadata.name={first_label(suspect.name)},{UNFINISHED}")
             self._show(named, namespace, survey.add, 1)

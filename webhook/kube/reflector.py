@@ -98,6 +98,14 @@ class Reflector(Generic[T]):
         self._is_interrupted.set()
         self._source.interrupt()
 
+    def doubt(self, stale_seconds: float) -> str:
+        """Say why ``items`` cannot be trusted, empty where they can: nothing listed yet, or *stale_seconds* without an answer."""
+        problem = f" ({self.problem})" if self.problem else ""
+        if not self.synced:
+            return f"not listed yet{problem}"
+        silent = self._monotonic() - self.last_contact
+        return f"no contact with the API server for {silent:.0f} s{problem}" if silent > stale_seconds else ""
+
     def run(self) -> None:
         """List and watch until stopped, with a growing pause after each turn that failed or was short."""
         failures = 0

@@ -6,7 +6,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from webhook.core import names
 from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, Object
@@ -95,7 +95,7 @@ class Cluster:
 
     def checks(self) -> Mapping[str, str]:
         """Say for each watch, by resource, what keeps it from being trusted; empty where nothing does."""
-        return {reflector.resource.name: self._problem(reflector) for reflector in self._reflectors()}
+        return {reflector.resource.name: reflector.doubt(STALE_SECONDS) for reflector in self._reflectors()}
 
     def namespace(self, name: str) -> Namespace | None:
         """Look a namespace up; raise Unavailable where it is neither held nor can be asked for."""
@@ -125,13 +125,6 @@ class Cluster:
 
     def _reflectors(self) -> tuple[Reflector[Namespace], Reflector[NetworkDefinition], Reflector[Master]]:
         return self._namespaces, self._networks, self._pods
-
-    def _problem(self, reflector: Reflector[Any]) -> str:
-        silent = self._monotonic() - reflector.last_contact
-        problem = f" ({reflector.problem})" if reflector.problem else ""
-        if not reflector.synced:
-            return f"not listed yet{problem}"
-        return f"no contact with the API server for {silent:.0f} s{problem}" if silent > STALE_SECONDS else ""
 
     def _lookup(self, watched: Reflector[T], read: Callable[[Object], T], slots: threading.Semaphore) -> Lookup[T]:
         def ask(key: Key) -> T | None:
