@@ -85,10 +85,8 @@ def decide(pod: Object, namespace: str, profiles: Profiles, world: World, *, pro
                 system=plan.system,
                 profile=plan.profile,
             )
-            _check_operations(draft)
         else:
             decisions = tuple(steps.apply(draft, plan, __version__))
-            _check_operations(draft)
             verdict = Verdict(
                 True,
                 draft.pod,
@@ -114,11 +112,6 @@ def _denial(faults: list[Denied], pod: Object) -> Verdict:
     denials = tuple([Decision(each.step, Outcome.DENIED, each.reason, each.message) for each in faults])
     message = printable(_join(faults, f"pod {podspec.display_name(pod)}: "), limit=_LONGEST_MESSAGE)
     return Verdict(False, pod, [], denials, faults[0].reason, _UNPROCESSABLE, message)
-
-
-def _check_operations(draft: Draft) -> None:
-    if len(draft.operations) > bounds.OPERATIONS:
-        raise _too_large(draft.pod, f"would take {len(draft.operations)} changes", bounds.OPERATIONS)
 
 
 def _too_large(pod: Object, found: str, most: int) -> Denied:
