@@ -220,6 +220,7 @@ def test_another_process_may_take_its_place(run: Any) -> None:
     with ThreadPoolExecutor(1) as clients:
         with page.slot.evicting():
             assert not runs(child)
+            wait_until(lambda: not page.page._exchanges, "the end of the connection that the client keeps alive")
             asked = clients.submit(page.ask)
             assert wait([asked], timeout=0.3).not_done
         assert asked.result().status == 200
