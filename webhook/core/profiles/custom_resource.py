@@ -1,0 +1,200 @@
+"""Write the CustomResourceDefinition of FabricProfile from the definition of a profile.
+
+The API server takes a structural schema: no references, no choice between types, no patterns for keys. Keys, and what must hold between
+fields, are CEL rules; every list, map and text has a bound, so that the API server can bound what a rule costs.
+Source: kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webhook.core import names
+from webhook.core.profiles.json_schema import profiles_schema
+
+GROUP = names.PREFIX.rstrip("/")
+VERSION = "v1alpha1"
+KIND = "FabricProfile"
+PLURAL = "fabricprofiles"
+_MOST_KEYS = 64
+_MOST_ITEMS = 64
+_MOST_NAMESPACES = 1024
+_MOST_CHARACTERS = 1024
+_KEY = 317
+"""A qualified name: prefix, slash, name. Source: k8s.io/apimachinery pkg/util/validation IsQualifiedName."""
+_NAMES_A_NETWORK = (
+    "!has(self.rendezvous) || !has(self.rendezvous.network) || !has(self.networks) || self.networks.size() == 0 || "
+    "self.networks.exists(n, n.network == self.rendezvous.network || n.network.startsWith(self.rendezvous.network + '@'))"
+)
+_INTERFACES_DIFFER = (
+    "self.all(n, !n.network.contains('@') || "
+    "self.exists_one(m, m.network.endsWith(n.network.substring(n.network.indexOf('@')))))"
+)
+_WHOLE = "self.all(k, type(self[k]) == int || quantity(self[k]).isInteger())"
+_PAGES = (
+    "self.all(k, !k.startsWith('hugepages-') || type(self[k]) == int ? true : "
+    "quantity(self[k]).asInteger() % quantity(k.substring(10)).asInteger() == 0)"
+)
+
+
+def custom_resource_definition() -> dict[str, Any]:
+    """Return the CustomResourceDefinition as the object that is created."""
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{PLURAL}.{GROUP}"},
+        "spec": {
+            "group": GROUP,
+            "scope": "Cluster",
+            "names": {"kind": KIND, "plural": PLURAL, "singular": KIND.lower(), "shortNames": ["fp"]},
+            "versions": [
+                {
+                    "name": VERSION,
+                    "served": True,
+                    "storage": True,
+                    "subresources": {"status": {}},
+                    "additionalPrinterColumns": _COLUMNS,
+                    "schema": {"openAPIV3Schema": _object_schema()},
+                }
+            ],
+        },
+    }
+
+
+_COLUMNS = [
+    {"name": "Networks", "type": "string", "jsonPath": ".spec.networks[*].network"},
+    {"name": "Namespaces", "type": "integer", "jsonPath": ".status.namespaces"},
+    {"name": "Ready", "type": "string", "jsonPath": '.status.conditions[?(@.type=="Ready")].status'},
+    {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
+]
+
+
+def _object_schema() -> dict[str, Any]:
+    return {
+        "type": "object",
+        "description": "What a fabric needs of the pods of the namespaces whose label names it.",
+        "required": ["spec"],
+        "properties": {"spec": spec_schema(), "status": _STATUS},
+        "x-kubernetes-validations": [
+            {
+                "rule": "self.metadata.name.size() <= 63",
+                "message": "a profile's name is a label's value: at most 63 characters",
+            },
+            {
+                "rule": f"self.metadata.name != '{names.PROFILE_NONE}'",
+                "message": f"{names.PROFILE_NONE} as a label leaves a pod alone; choose another name",
+            },
+        ],
+    }
+
+
+def spec_schema() -> dict[str, Any]:
+    """Return the structural schema of a profile."""
+    whole = profiles_schema()
+    spec = _structural(whole["$defs"]["Profile"], whole["$defs"])
+    fields = spec["properties"]
+    fields["networks"]["x-kubernetes-validations"] = [
+        {"rule": _INTERFACES_DIFFER, "message": "two networks have the same interface; write another after one's @"}
+    ]
+    fields["resources"].setdefault("x-kubernetes-validations", []).extend(
+        [
+            {"rule": _WHOLE, "message": "an amount is not a whole number"},
+            {"rule": _PAGES, "message": "an amount of huge pages is not a multiple of the page's size"},
+        ]
+    )
+    spec["x-kubernetes-validations"] = [
+        {
+            "rule": _NAMES_A_NETWORK,
+            "message": "rendezvous.network is none of this profile's networks",
+            "fieldPath": ".rendezvous.network",
+        }
+    ]
+    return spec
+
+
+def _structural(node: dict[str, Any], sections: dict[str, Any]) -> dict[str, Any]:
+    if "$ref" in node:
+        inner = sections[node["$ref"].rpartition("/")[2]]
+        return _structural({**inner, **{key: value for key, value in node.items() if key != "$ref"}}, sections)
+    if "anyOf" in node:
+        described = {key: value for key, value in node.items() if key != "anyOf"}
+        return _structural({**described, **_one_type(node["anyOf"])}, sections)
+    made = {key: node[key] for key in ("type", "description", "enum", "pattern", "nullable", "required") if key in node}
+    match node["type"]:
+        case ["string", "number"]:
+            del made["type"]
+            made |= {"x-kubernetes-int-or-string": True, "maxLength": 64}
+        case "string":
+            if "enum" not in node:
+                made["maxLength"] = node.get("maxLength", _MOST_CHARACTERS)
+        case "integer":
+            made |= {"format": "int64", "minimum": node["minimum"], "maximum": node["maximum"]}
+        case "array":
+            made |= {"items": _structural(node["items"], sections), "maxItems": node.get("maxItems", _MOST_ITEMS)}
+        case "object" if "properties" in node:
+            made["properties"] = {name: _structural(field, sections) for name, field in node["properties"].items()}
+        case "object":
+            made |= _map(node, sections)
+    return made
+
+
+def _one_type(choices: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the choice that an object has; a null, and the word that means absent, are left to the file."""
+    first = next(choice for choice in choices if choice.get("type") not in (None, "null"))
+    return {**first, "nullable": True}
+
+
+def _map(node: dict[str, Any], sections: dict[str, Any]) -> dict[str, Any]:
+    keys = node["propertyNames"]
+    rules = [
+        {
+            "rule": f"self.all(k, size(k) <= {_KEY} && k.matches({_quoted(keys['pattern'])}))",
+            "message": f"a key does not match {keys['pattern']}",
+        }
+    ]
+    if "not" in keys:
+        prefix = keys["not"]["pattern"].removeprefix("^")
+        rules.append(
+            {
+                "rule": f"self.all(k, !k.startsWith({_quoted(prefix)}))",
+                "message": f"keys that start with {prefix} are the injector's own",
+            }
+        )
+    return {
+        "additionalProperties": _structural(node["additionalProperties"], sections),
+        "maxProperties": _MOST_KEYS,
+        "x-kubernetes-validations": rules,
+    }
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+_CONDITION = {
+    "type": "object",
+    "required": ["type", "status", "lastTransitionTime", "reason", "message"],
+    "properties": {
+        "type": {"type": "string", "maxLength": 63},
+        "status": {"type": "string", "enum": ["True", "False", "Unknown"]},
+        "observedGeneration": {"type": "integer", "format": "int64", "minimum": 0},
+        "lastTransitionTime": {"type": "string", "format": "date-time"},
+        "reason": {"type": "string", "maxLength": 63},
+        "message": {"type": "string", "maxLength": 4096},
+    },
+}
+_STATUS = {
+    "type": "object",
+    "description": "What the controller found.",
+    "properties": {
+        "observedGeneration": {"type": "integer", "format": "int64", "minimum": 0},
+        "namespaces": {"type": "integer", "format": "int32", "minimum": 0},
+        "conditions": {
+            "type": "array",
+            "maxItems": 8,
+            "items": _CONDITION,
+            "x-kubernetes-list-type": "map",
+            "x-kubernetes-list-map-keys": ["type"],
+        },
+    },
+}
