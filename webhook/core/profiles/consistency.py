@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 
 from webhook.core.profiles.field_types import check_amount, check_quantity, check_resource_name
 from webhook.core.profiles.grammar import parse_network, refused
-from webhook.core.profiles.messages import did_you_mean
 from webhook.core.profiles.profile import ProfileNetwork
+from webhook.core.profiles.slips import did_you_mean
 from webhook.core.yaml_reader import Location
 
 _Contradiction: TypeAlias = tuple[Location, str]

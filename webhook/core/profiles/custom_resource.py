@@ -11,10 +11,8 @@ from typing import Any
 
 from webhook.core import names
 from webhook.core.profiles.json_schema import profiles_schema
+from webhook.core.profiles.objects import PROFILE_API_VERSION, PROFILE_KIND
 
-GROUP = names.PREFIX.rstrip("/")
-VERSION = "v1alpha1"
-KIND = "FabricProfile"
 PLURAL = "fabricprofiles"
 _MOST_KEYS = 64
 _MOST_ITEMS = 64
@@ -39,17 +37,18 @@ _PAGES = (
 
 def custom_resource_definition() -> dict[str, Any]:
     """Return the CustomResourceDefinition as the object that is created."""
+    group, version = PROFILE_API_VERSION.split("/")
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{PLURAL}.{GROUP}"},
+        "metadata": {"name": f"{PLURAL}.{group}"},
         "spec": {
-            "group": GROUP,
+            "group": group,
             "scope": "Cluster",
-            "names": {"kind": KIND, "plural": PLURAL, "singular": KIND.lower(), "shortNames": ["fp"]},
+            "names": {"kind": PROFILE_KIND, "plural": PLURAL, "singular": PROFILE_KIND.lower(), "shortNames": ["fp"]},
             "versions": [
                 {
-                    "name": VERSION,
+                    "name": version,
                     "served": True,
                     "storage": True,
                     "subresources": {"status": {}},
@@ -119,7 +118,9 @@ def _structural(node: dict[str, Any], sections: dict[str, Any]) -> dict[str, Any
     if "anyOf" in node:
         described = {key: value for key, value in node.items() if key != "anyOf"}
         return _structural({**described, **_one_type(node["anyOf"])}, sections)
-    made = {key: node[key] for key in ("type", "description", "enum", "pattern", "nullable", "required") if key in node}
+    made: dict[str, Any] = {
+        key: node[key] for key in ("type", "description", "enum", "pattern", "nullable", "required") if key in node
+    }
     match node["type"]:
         case ["string", "number"]:
             del made["type"]

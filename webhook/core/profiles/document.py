@@ -6,6 +6,7 @@ from typing import Any
 
 from webhook.core.errors import Problem, ProfilesError
 from webhook.core.printable import quoted
+from webhook.core.profiles.objects import ObjectsOfFile, are_objects, path_in_object
 from webhook.core.value_types import NOTHING, type_name
 from webhook.core.yaml_reader import Location, Mark, Marks, YamlFault, decode, format_path, read_documents
 
@@ -24,17 +25,24 @@ class ProfilesDocument:
             raise ProfilesError((_problem(fault),)) from None
         if not documents:
             raise ProfilesError((Problem(format_path(()), 1, "is empty; write at least `profiles: {}`"),))
+        self.problems = [_problem(fault) for fault in self._marks.faults]
+        self._line = documents[0].line
+        self._path = format_path
+        if are_objects(documents) and documents[0].value.get("kind") != "ConfigMap":
+            objects = ObjectsOfFile(documents, self._marks)
+            self.value: Any = objects.value
+            self.problems += objects.problems
+            self._path = path_in_object
+            return
         if len(documents) > 1:
             message = "holds more than one document; write one, without a second ---"
             raise ProfilesError((Problem(format_path(()), documents[1].line, message),))
         self.value = documents[0].value
-        self.problems = [_problem(fault) for fault in self._marks.faults]
-        self._line = documents[0].line
 
     def problem(self, location: Location, message: str, *, at_key: bool = False) -> Problem:
         """Make a Problem whose line is that of the value (or its key), or of the nearest one above that is there."""
         _, mark, is_there = self._find(location)
-        return Problem(format_path(location), mark.key_line if at_key and is_there else mark.line, message)
+        return Problem(self._path(location), mark.key_line if at_key and is_there else mark.line, message)
 
     def text(self, location: Location) -> str | None:
         """Return the scalar at *location* as it is written; None for nothing, a list or an object."""

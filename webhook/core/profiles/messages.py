@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from difflib import get_close_matches
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from webhook.core.errors import Problem
 from webhook.core.profiles.document import ProfilesDocument
 from webhook.core.profiles.json_schema import profiles_schema
+from webhook.core.profiles.slips import did_you_mean, unknown_field
 from webhook.core.value_types import NOTHING
 from webhook.core.yaml_reader import Location
 
@@ -38,7 +37,7 @@ def explain(error: ErrorDetails, document: ProfilesDocument) -> Problem:
     context: dict[str, Any] = error.get("ctx", {})
     match error["type"]:
         case "extra_forbidden" | "unexpected_keyword_argument":
-            message = _unknown_field(str(location[-1]), _fields_at(location[:-1]))
+            message = unknown_field(str(location[-1]), _fields_at(location[:-1]))
             return document.problem(location, message, at_key=True)
         case "missing":
             message = f"is missing; write {location[-1]}: and its value"
@@ -55,24 +54,6 @@ def explain(error: ErrorDetails, document: ProfilesDocument) -> Problem:
         case kind:
             message = f"found {document.found(location)}; {_ALLOWED.get(kind, error['msg'])}"
     return document.problem(location, message, at_key=at_key)
-
-
-def did_you_mean(found: str, known: Iterable[str]) -> str:
-    """Return the one of *known* that *found* may be a slip of, whatever its case and dashes; else empty."""
-    by_letters = {_letters(name): name for name in known}
-    close = get_close_matches(_letters(found), by_letters, n=1, cutoff=0.7)
-    return by_letters[close[0]] if close else ""
-
-
-def _letters(name: str) -> str:
-    return name.lower().replace("_", "").replace("-", "")
-
-
-def _unknown_field(found: str, known: tuple[str, ...]) -> str:
-    meant = did_you_mean(found, known)
-    return (
-        f"is not a field; did you mean {meant}?" if meant else f"is not a field; the fields here are {', '.join(known)}"
-    )
 
 
 def _choice(found: str | None, expected: str) -> str:

@@ -1,0 +1,25 @@
+"""Guess what a misspelt name was meant to be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def did_you_mean(found: str, known: Iterable[str]) -> str:
+    """Return the one of *known* that *found* may be a slip of, whatever its case and dashes; else empty."""
+    by_letters = {_letters(name): name for name in known}
+    close = get_close_matches(_letters(found), by_letters, n=1, cutoff=0.7)
+    return by_letters[close[0]] if close else ""
+
+
+def _letters(name: str) -> str:
+    return name.lower().replace("_", "").replace("-", "")
+
+
+def unknown_field(found: str, known: tuple[str, ...]) -> str:
+    """Say that *found* is none of the fields *known*, and which one may be meant."""
+    meant = did_you_mean(found, known)
+    return (
+        f"is not a field; did you mean {meant}?" if meant else f"is not a field; the fields here are {', '.join(known)}"
+    )
