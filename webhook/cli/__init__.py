@@ -15,6 +15,7 @@ _COMMANDS = {
     "check": "Look at the cluster and the installation, and say what to do.",
     "explain": "Say why a job trains slowly or does not start.",
     "certs": "Show, issue or rotate the webhook's certificates.",
+    "profiles": "Turn profiles into objects of the cluster, and back.",
     "schema": "Print the JSON Schema of profiles.yaml.",
     "demo": "Show on sample data what a TorchX job becomes, then serve.",
 }

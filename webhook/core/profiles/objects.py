@@ -75,7 +75,7 @@ class ObjectsOfFile:
         metadata = found.get("metadata")
         name = metadata.get("name") if isinstance(metadata, dict) else None
         at = ("metadata", "name")
-        if not isinstance(name, str) or not is_dns_subdomain(name) or len(name) > _LONGEST_NAME:
+        if not isinstance(name, str) or not is_dns_subdomain(name) or len(name) > LONGEST_NAME:
             place = self._marks.of(metadata).get("name") or here.get("metadata")
             self._complain(
                 place.line if place else line,
@@ -99,7 +99,7 @@ class ObjectsOfFile:
         self.problems.append(Problem(format_path(location), line, message))
 
 
-_LONGEST_NAME = 63
+LONGEST_NAME = 63
 """A namespace's label names the profile. Source: k8s.io/apimachinery pkg/util/validation LabelValueMaxLength."""
 
 
