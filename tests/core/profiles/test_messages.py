@@ -158,6 +158,19 @@ FIELD_FAULTS = {
         "the profile's networks are merged into it; write them under networks",
     ),
     "annotation-key": ("profiles: {a: {annotations: {a b: x}}}", "write an annotation's key"),
+    "networks-many": (
+        f"profiles: {{a: {{networks: [{'{network: a}, ' * 65}]}}}}",
+        "profiles.a.networks: found 65 items; write at most 64",
+    ),
+    "namespaces-many": (
+        f"profiles: {{a: {{allowedNamespaces: [{', '.join(f'n{n}' for n in range(1025))}]}}}}",
+        "found 1025 namespaces; write at most 1024, or the word all",
+    ),
+    "env-many": (
+        f"profiles: {{a: {{env: {{{', '.join(f'V{n}: x' for n in range(257))}}}}}}}",
+        "profiles.a.env: found 257 items; write at most 256",
+    ),
+    "env-long": (f"profiles: {{a: {{env: {{X: {'y' * 32_769}}}}}}}", "write at most 32768 characters"),
     "annotation-long": (f"profiles: {{a: {{annotations: {{x: {'y' * 262_145}}}}}}}", "write at most 262144 bytes"),
 }
 

@@ -48,7 +48,10 @@ def test_settings_alone_hold_no_profile() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (PROFILE + "  netwroks: []\n", "6 FabricProfile hostdev: spec.netwroks: is not a field; did you mean networks?"),
+        (
+            PROFILE + "  netwroks: []\n",
+            "6 FabricProfile hostdev: spec.netwroks: is not a field; did you mean networks?",
+        ),
         (
             PROFILE + "  rendezvous: {network: other}\n",
             '6 FabricProfile hostdev: spec.rendezvous.network: found "other"; write one of this profile\'s networks, '

@@ -7,19 +7,20 @@ Source: kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resou
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from typing import Any
 
 from webhook.core import names
-from webhook.core.profiles.json_schema import profiles_schema
-from webhook.core.profiles.objects import PROFILE_API_VERSION, PROFILE_KIND
+from webhook.core.profiles.field_types import RULES, rule
+from webhook.core.profiles.json_schema import tidy_schema
+from webhook.core.profiles.objects import LONGEST_NAME, PROFILE_API_VERSION, PROFILE_KIND
 
 PLURAL = "fabricprofiles"
-_MOST_KEYS = 64
-_MOST_ITEMS = 64
-_MOST_NAMESPACES = 1024
-_MOST_CHARACTERS = 1024
-_KEY = 317
-"""A qualified name: prefix, slash, name. Source: k8s.io/apimachinery pkg/util/validation IsQualifiedName."""
+_KEPT = (
+    "type", "description", "enum", "pattern", "nullable", "required", "maxLength", "maxItems", "maxProperties", RULES,
+)  # fmt: skip
+_SELF = re.compile(r"\bself\b")
 _NAMES_A_NETWORK = (
     "!has(self.rendezvous) || !has(self.rendezvous.network) || !has(self.networks) || self.networks.size() == 0 || "
     "self.networks.exists(n, n.network == self.rendezvous.network || n.network.startsWith(self.rendezvous.network + '@'))"
@@ -28,10 +29,11 @@ _INTERFACES_DIFFER = (
     "self.all(n, !n.network.contains('@') || "
     "self.exists_one(m, m.network.endsWith(n.network.substring(n.network.indexOf('@')))))"
 )
-_WHOLE = "self.all(k, type(self[k]) == int || quantity(self[k]).isInteger())"
+_WHOLE = "self.all(k, type(self[k]) == int ? self[k] >= 0 : quantity(self[k]).isInteger())"
+_PAGE = "quantity(k.substring(10))"
 _PAGES = (
-    "self.all(k, !k.startsWith('hugepages-') || type(self[k]) == int ? true : "
-    "quantity(self[k]).asInteger() % quantity(k.substring(10)).asInteger() == 0)"
+    f"self.all(k, !k.startsWith('hugepages-') || !isQuantity(k.substring(10)) || !{_PAGE}.isGreaterThan(quantity('0')) || "
+    f"(type(self[k]) == int ? self[k] : quantity(self[k]).asInteger()) % {_PAGE}.asInteger() == 0)"
 )
 
 
@@ -76,7 +78,7 @@ def _object_schema() -> dict[str, Any]:
         "properties": {"spec": spec_schema(), "status": _STATUS},
         "x-kubernetes-validations": [
             {
-                "rule": "self.metadata.name.size() <= 63",
+                "rule": f"self.metadata.name.size() <= {LONGEST_NAME}",
                 "message": "a profile's name is a label's value: at most 63 characters",
             },
             {
@@ -89,22 +91,19 @@ def _object_schema() -> dict[str, Any]:
 
 def spec_schema() -> dict[str, Any]:
     """Return the structural schema of a profile."""
-    whole = profiles_schema()
+    whole = tidy_schema()
     spec = _structural(whole["$defs"]["Profile"], whole["$defs"])
     fields = spec["properties"]
-    fields["networks"]["x-kubernetes-validations"] = [
-        {"rule": _INTERFACES_DIFFER, "message": "two networks have the same interface; write another after one's @"}
+    fields["networks"][RULES] = [
+        rule(_INTERFACES_DIFFER, "two networks have the same interface; write another after one's @")
     ]
-    fields["resources"].setdefault("x-kubernetes-validations", []).extend(
-        [
-            {"rule": _WHOLE, "message": "an amount is not a whole number"},
-            {"rule": _PAGES, "message": "an amount of huge pages is not a multiple of the page's size"},
-        ]
-    )
-    spec["x-kubernetes-validations"] = [
+    fields["resources"][RULES] += [
+        rule(_WHOLE, "write whole numbers, 0 or more"),
+        rule(_PAGES, "write a multiple of the page size"),
+    ]
+    spec[RULES] = [
         {
-            "rule": _NAMES_A_NETWORK,
-            "message": "rendezvous.network is none of this profile's networks",
+            **rule(_NAMES_A_NETWORK, "rendezvous.network is none of this profile's networks"),
             "fieldPath": ".rendezvous.network",
         }
     ]
@@ -118,24 +117,20 @@ def _structural(node: dict[str, Any], sections: dict[str, Any]) -> dict[str, Any
     if "anyOf" in node:
         described = {key: value for key, value in node.items() if key != "anyOf"}
         return _structural({**described, **_one_type(node["anyOf"])}, sections)
-    made: dict[str, Any] = {
-        key: node[key] for key in ("type", "description", "enum", "pattern", "nullable", "required") if key in node
-    }
+    made: dict[str, Any] = {key: node[key] for key in _KEPT if key in node}
     match node["type"]:
         case ["string", "number"]:
             del made["type"]
-            made |= {"x-kubernetes-int-or-string": True, "maxLength": 64}
-        case "string":
-            if "enum" not in node:
-                made["maxLength"] = node.get("maxLength", _MOST_CHARACTERS)
+            made["x-kubernetes-int-or-string"] = True
         case "integer":
             made |= {"format": "int64", "minimum": node["minimum"], "maximum": node["maximum"]}
         case "array":
-            made |= {"items": _structural(node["items"], sections), "maxItems": node.get("maxItems", _MOST_ITEMS)}
+            made["items"] = _structural(node["items"], sections)
         case "object" if "properties" in node:
             made["properties"] = {name: _structural(field, sections) for name, field in node["properties"].items()}
         case "object":
-            made |= _map(node, sections)
+            made["additionalProperties"] = _structural(node["additionalProperties"], sections)
+            made[RULES] = list(_key_rules(node["propertyNames"]))
     return made
 
 
@@ -145,27 +140,20 @@ def _one_type(choices: list[dict[str, Any]]) -> dict[str, Any]:
     return {**first, "nullable": True}
 
 
-def _map(node: dict[str, Any], sections: dict[str, Any]) -> dict[str, Any]:
-    keys = node["propertyNames"]
-    rules = [
-        {
-            "rule": f"self.all(k, size(k) <= {_KEY} && k.matches({_quoted(keys['pattern'])}))",
-            "message": f"a key does not match {keys['pattern']}",
-        }
-    ]
+def _key_rules(keys: dict[str, Any]) -> Iterator[dict[str, str]]:
+    """Yield what holds for each key of a map, for which a structural schema has no place."""
+    pattern, most = keys["pattern"], keys["maxLength"]
+    yield rule(
+        f"self.all(k, size(k) <= {most} && k.matches({_quoted(pattern)}))",
+        f"a key is longer than {most} characters, or does not match {pattern}",
+    )
     if "not" in keys:
         prefix = keys["not"]["pattern"].removeprefix("^")
-        rules.append(
-            {
-                "rule": f"self.all(k, !k.startsWith({_quoted(prefix)}))",
-                "message": f"keys that start with {prefix} are the injector's own",
-            }
+        yield rule(
+            f"self.all(k, !k.startsWith({_quoted(prefix)}))", f"keys that start with {prefix} are the injector's own"
         )
-    return {
-        "additionalProperties": _structural(node["additionalProperties"], sections),
-        "maxProperties": _MOST_KEYS,
-        "x-kubernetes-validations": rules,
-    }
+    for each in keys.get(RULES, ()):
+        yield rule(f"self.all(k, {_SELF.sub('k', each['rule'])})", each["message"])
 
 
 def _quoted(text: str) -> str:

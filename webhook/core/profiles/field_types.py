@@ -38,13 +38,33 @@ _WRITTEN_ELSEWHERE = {
     names.NETWORK_STATUS: "Multus alone writes it; leave it out",
     names.NETWORKS_STATUS: "Multus alone writes it; leave it out",
 }
+RULES = "x-kubernetes-validations"
+"""Rules in CEL, by which the API server checks what a pattern cannot say. Source: kubernetes.io/docs/reference/using-api/cel."""
+
+
+def rule(expression: str, message: str) -> dict[str, str]:
+    """Return a rule in CEL about ``self``, a value or a key."""
+    return {"rule": expression, "message": message}
+
+
 _LABEL = {"type": "string", "pattern": f"^({LABEL_NAME})?$", "maxLength": 63}
-_LABEL_KEY = {"type": "string", "pattern": f"^([-.a-z0-9]+/)?{LABEL_NAME}$"}
+_LABEL_KEY = {"type": "string", "pattern": f"^([-.a-z0-9]+/)?{LABEL_NAME}$", "maxLength": 317}
 _NOT_OURS = {"not": {"pattern": f"^{names.PREFIX}"}}
 _DNS_LABEL = {"type": "string", "pattern": f"^{DNS_LABEL}$", "maxLength": 63}
 _SIGNLESS = r"[+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][-+]?[0-9]+)?"
-NETWORK_SCHEMA = {"type": "string", "pattern": "^([-a-z0-9]+/)?[-.a-z0-9]+(@[-a-z0-9]{1,15})?$"}
-_RESOURCES_SCHEMA = {"type": "string", "pattern": "^ *[^/, ]+/[^/, ]+ *(, *[^/, ]+/[^/, ]+ *)*$"}
+NETWORK_SCHEMA = {
+    "type": "string",
+    "pattern": "^([-a-z0-9]+/)?[-.a-z0-9]+(@[-a-z0-9]{1,15})?$",
+    "maxLength": 333,
+    RULES: [rule("!self.endsWith('@eth0') && !self.endsWith('@lo')", "every pod already has this interface")],
+}
+_RESOURCES_SCHEMA = {
+    "type": "string",
+    "pattern": "^ *[^/, ]+/[^/, ]+ *(, *[^/, ]+/[^/, ]+ *)*$",
+    "maxLength": 1024,
+}
+_MAX_ENV_VALUE = 32_768
+_MAX_NAMESPACES = 1024
 
 
 def _refuse_in_file(_: Any) -> None:
@@ -75,6 +95,12 @@ def _all_as_none(value: Any) -> Any:
         example = value if value.isprintable() else "research"
         raise refused(value, f"write a list of namespaces, such as [{example}], or the word all")
     return value
+
+
+def _check_many(namespaces: frozenset[str] | None) -> frozenset[str] | None:
+    if namespaces and len(namespaces) > _MAX_NAMESPACES:
+        raise ValueError(f"found {len(namespaces)} namespaces; write at most {_MAX_NAMESPACES}, or the word all")
+    return namespaces
 
 
 def _resources_of(value: Any) -> Any:
@@ -168,6 +194,8 @@ def _check_env_name(text: str) -> str:
 def _check_env_value(text: str) -> str:
     if "\0" in text:
         raise refused(text, "a variable does not hold NUL; write other text")
+    if len(text) > _MAX_ENV_VALUE:
+        raise refused(text, f"write at most {_MAX_ENV_VALUE} characters")
     return text
 
 
@@ -227,7 +255,8 @@ Name = Annotated[str, AfterValidator(_check_dns_label), WithJsonSchema(_DNS_LABE
 NamespaceList = Annotated[
     frozenset[Name] | None,
     BeforeValidator(_all_as_none),
-    WithJsonSchema({"anyOf": [{"const": "all"}, {"type": "array", "items": _DNS_LABEL}]}),
+    AfterValidator(_check_many),
+    WithJsonSchema({"anyOf": [{"const": "all"}, {"type": "array", "items": _DNS_LABEL, "maxItems": _MAX_NAMESPACES}]}),
     Field(json_schema_extra={"default": "all"}),
 ]
 ResourceList = Annotated[
@@ -239,39 +268,92 @@ ResourceList = Annotated[
 ResourceName = Annotated[
     str,
     AfterValidator(check_resource_name),
-    WithJsonSchema({"type": "string", "pattern": "^([^/]+/[^/]+|hugepages-[^/]+)$"}),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "pattern": "^([^/]+/[^/]+|hugepages-[^/]+)$",
+            "maxLength": 317,
+            RULES: [
+                rule(
+                    "!self.contains('kubernetes.io/')", "kubernetes.io/ is Kubernetes' own; write a device's resource"
+                ),
+                rule(
+                    "!self.startsWith('hugepages-') || isQuantity(self.substring(10)) && "
+                    "quantity(self.substring(10)).isInteger() && quantity(self.substring(10)).isGreaterThan(quantity('0'))",
+                    "write hugepages- and the size of a page, such as hugepages-2Mi",
+                ),
+            ],
+        }
+    ),
 ]
 Quantity = Annotated[
     str,
     BeforeValidator(check_quantity),
-    WithJsonSchema({"type": ["string", "number"], "minimum": 0, "pattern": f"^{_SIGNLESS}$"}),
+    WithJsonSchema({"type": ["string", "number"], "minimum": 0, "maxLength": 64, "pattern": f"^{_SIGNLESS}$"}),
 ]
 Size = Annotated[
     str | None,
     BeforeValidator(_check_size),
-    WithJsonSchema({"type": ["string", "number"], "minimum": 1, "pattern": f"^(none|{_SIGNLESS})$"}),
+    WithJsonSchema(
+        {
+            "type": ["string", "number"],
+            "minimum": 1,
+            "maxLength": 64,
+            "pattern": f"^(none|{_SIGNLESS})$",
+            RULES: [
+                rule(
+                    "type(self) == int ? self > 0 : self == 'none' || "
+                    "isQuantity(self) && quantity(self).isInteger() && quantity(self).isGreaterThan(quantity('0'))",
+                    "write a whole number of bytes above 0, such as 16Gi, or none (the suffix m means thousandths)",
+                )
+            ],
+        }
+    ),
     Field(json_schema_extra={"default": NONE}),
 ]
 Seconds = Annotated[
     int,
     BeforeValidator(_check_duration),
-    WithJsonSchema({"type": "string", "pattern": "^[+]?([0-9.]+(h|m|s|ms|us|µs|ns))+$"}),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "pattern": "^[+]?([0-9.]+(h|m|s|ms|us|µs|ns))+$",
+            "maxLength": 40,
+            RULES: [
+                rule(
+                    "duration(self) >= duration('1s') && duration(self).getMilliseconds() % 1000 == 0",
+                    "write a duration of whole seconds, 1s or more, such as 90s, 30m or 1h30m",
+                )
+            ],
+        }
+    ),
 ]
 Image = Annotated[
     str | None,
     BeforeValidator(_check_image),
-    WithJsonSchema({"type": "string", "pattern": r"^\S+$"}),
+    WithJsonSchema({"type": "string", "pattern": r"^\S+$", "maxLength": 1024}),
     Field(json_schema_extra={"default": NONE}),
 ]
 EnvName = Annotated[
     str,
     AfterValidator(_check_env_name),
-    WithJsonSchema({"type": "string", "pattern": f"^{ENV_NAME}$", "not": {"pattern": "^FABRIC_INJECTOR_"}}),
+    WithJsonSchema(
+        {"type": "string", "maxLength": 253, "pattern": f"^{ENV_NAME}$", "not": {"pattern": "^FABRIC_INJECTOR_"}}
+    ),
 ]
-EnvValue = Annotated[str, AfterValidator(_check_env_value)]
+EnvValue = Annotated[
+    str,
+    AfterValidator(_check_env_value),
+    WithJsonSchema({"type": "string", "maxLength": _MAX_ENV_VALUE, "pattern": r"^[^\x00]*$"}),
+]
 LabelKey = Annotated[str, AfterValidator(_check_label_key), WithJsonSchema(_LABEL_KEY)]
 SelectingLabelKey = Annotated[str, AfterValidator(_check_selecting_label), WithJsonSchema({**_LABEL_KEY, **_NOT_OURS})]
 LabelValue = Annotated[str, AfterValidator(_check_label_value), WithJsonSchema(_LABEL)]
 AnnotationKey = Annotated[str, AfterValidator(_check_annotation_key), WithJsonSchema(_LABEL_KEY)]
-SetAnnotationKey = Annotated[str, AfterValidator(_check_set_annotation), WithJsonSchema({**_LABEL_KEY, **_NOT_OURS})]
-AnnotationValue = Annotated[str, AfterValidator(_check_annotation_value)]
+_NOT_MULTUS = {RULES: [rule(f"!(self in {sorted(_WRITTEN_ELSEWHERE)})", "networks are written under networks")]}
+SetAnnotationKey = Annotated[
+    str, AfterValidator(_check_set_annotation), WithJsonSchema({**_LABEL_KEY, **_NOT_OURS, **_NOT_MULTUS})
+]
+AnnotationValue = Annotated[
+    str, AfterValidator(_check_annotation_value), WithJsonSchema({"type": "string", "maxLength": _MAX_ANNOTATIONS})
+]

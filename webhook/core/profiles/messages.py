@@ -47,6 +47,8 @@ def explain(error: ErrorDetails, document: ProfilesDocument) -> Problem:
             message = f"found {_number(document, location)}; write {context['ge']} or more"
         case "less_than_equal":
             message = f"found {_number(document, location)}; write {context['le']} or less"
+        case "too_long":
+            message = f"found {context['actual_length']} items; write at most {context['max_length']}"
         case "literal_error":
             message = f"found {document.found(location)}; {_choice(document.text(location), context['expected'])}"
         case "string_type":

@@ -171,6 +171,7 @@ class Profile:
     pod_labels: Annotated[
         Table[SelectingLabelKey, LabelValue],
         Field(
+            max_length=16,
             description="Pods that carry all of these labels take this profile in place of their namespace's, as if they named it; "
             "of several, the one whose labels include the others'.",
             examples=[{"feature.pod.kubernetes.io/sriov-network": "true"}],
@@ -178,11 +179,12 @@ class Profile:
     ] = field(default_factory=_nothing)
     networks: Annotated[
         tuple[ListedNetwork, ...],
-        Field(description="Networks that each pod gets; none: those that it asks for itself."),
+        Field(max_length=64, description="Networks that each pod gets; none: those that it asks for itself."),
     ] = ()
     resources: Annotated[
         Table[ResourceName, Quantity],
         Field(
+            max_length=64,
             description="Extended resources and huge pages of the training container, once, however many networks.",
             examples=[{"nvidia.com/hostdev": 8}],
         ),
@@ -206,6 +208,7 @@ class Profile:
     env: Annotated[
         Table[EnvName, EnvValue],
         Field(
+            max_length=256,
             description="Variables of the training container; the user's own value wins.",
             examples=[{"NCCL_IB_HCA": "mlx5"}],
         ),
@@ -213,6 +216,7 @@ class Profile:
     annotations: Annotated[
         Table[SetAnnotationKey, AnnotationValue],
         Field(
+            max_length=64,
             description="Annotations of the pod; the user's own value wins.",
             examples=[{"v1.multus-cni.io/default-network": "fabric/primary"}],
         ),
@@ -231,7 +235,7 @@ class Profile:
         ),
     ] = None
     node_selector: Annotated[
-        Table[LabelKey, LabelValue], Field(description="Merged with the networks' own node selectors.")
+        Table[LabelKey, LabelValue], Field(max_length=64, description="Merged with the networks' own node selectors.")
     ] = field(default_factory=_nothing)
     pod_info: Annotated[
         PodInfo, Field(description="Facts of the pod as downward-API files, where it gets a network or a device.")
@@ -257,7 +261,8 @@ class Multus:
         Flag, Field(description="Multus' namespaceIsolation: networks of another namespace are forbidden.")
     ] = False
     global_namespaces: Annotated[
-        tuple[Name, ...], Field(description="Multus' globalNamespaces: their networks are for every namespace.")
+        tuple[Name, ...],
+        Field(max_length=64, description="Multus' globalNamespaces: their networks are for every namespace."),
     ] = ("default",)
     default_networks: Annotated[
         int,
@@ -268,6 +273,7 @@ class Multus:
         tuple[AnnotationKey, ...],
         AfterValidator(check_keys),
         Field(
+            max_length=16,
             description="Annotations of a NetworkAttachmentDefinition that name its device resources; those of all keys count.",
             json_schema_extra={"minItems": 1},
         ),

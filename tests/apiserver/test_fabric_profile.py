@@ -1,0 +1,85 @@
+"""The API server takes and refuses the profiles that the loader takes and refuses, by schema and rules alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.core.profiles.test_grammar import GRAMMAR_FAULTS
+from tests.core.profiles.test_messages import FIELD_FAULTS
+from tests.core.profiles.test_profiles import OTHER_WAYS
+from tests.core.profiles.texts import DESIGN_SAMPLE
+from tests.waiting import wait_until
+from webhook.core.profiles.convert import to_objects
+from webhook.core.profiles.custom_resource import PLURAL, custom_resource_definition
+from webhook.core.profiles.objects import PROFILE_API_VERSION, PROFILE_KIND
+
+from .client import Response
+from .controlplane import ControlPlane
+
+PATH = f"/apis/{PROFILE_API_VERSION}/{PLURAL}"
+BETWEEN_PROFILES = {"pod-labels-twice"}
+"""What a rule about one object cannot see."""
+NO_FAULT_OF_AN_OBJECT = {"profile-empty", "env-null", "resources-null", "env-key", "profile-key"}
+"""Faults of YAML, and of what the API server takes out before it looks: null, and an empty name."""
+NOT_BY_THE_SCHEMA = {"resource-twice", "count-beyond", "amount-beyond"}
+"""What no rule within the cost that the API server allows, or no number as it holds them, can tell."""
+FAULTS = {
+    name: text
+    for name, (text, _) in {**FIELD_FAULTS, **GRAMMAR_FAULTS}.items()
+    if name not in BETWEEN_PROFILES | NO_FAULT_OF_AN_OBJECT | NOT_BY_THE_SCHEMA
+}
+
+
+@pytest.fixture(scope="module")
+def definition(control_plane: ControlPlane) -> ControlPlane:
+    """Install the CRD, and wait until it is served."""
+    plane = control_plane
+    plane.api.ensure(custom_resource_definition())
+    wait_until(lambda: create(plane, {}).status == 201, "the CRD to be served", 30)
+    return plane
+
+
+def create(plane: ControlPlane, spec: Any, name: str = "a") -> Response:
+    """Ask the API server what it would do, as `kubectl apply` with its default validation does."""
+    body = {"apiVersion": PROFILE_API_VERSION, "kind": PROFILE_KIND, "metadata": {"name": name}, "spec": spec}
+    return plane.api.request("POST", f"{PATH}?dryRun=All&fieldValidation=Strict", body)
+
+
+def test_takes_what_the_loader_takes(definition: ControlPlane) -> None:
+    texts = [DESIGN_SAMPLE, *(f"profiles: {{a: {{{fields}}}}}" for fields, _ in OTHER_WAYS if "1000m" not in fields)]
+    specs = [obj["spec"] for text in texts for obj in to_objects(text) if obj["kind"] == PROFILE_KIND]
+    assert {str(spec): answer.message for spec in specs if (answer := create(definition, spec)).status != 201} == {}
+
+
+def test_refuses_what_the_loader_refuses(definition: ControlPlane) -> None:
+    taken = []
+    refused = 0
+    for fault, text in FAULTS.items():
+        profiles = yaml.load(text, Loader=yaml.CSafeLoader).get("profiles")
+        for name, spec in (profiles or {}).items() if isinstance(profiles, dict) else ():
+            refused += 1
+            if create(definition, spec or {}, name).status == 201:
+                taken.append(fault)
+    assert not taken
+    assert refused > 80
+
+
+def test_says_where_and_why(definition: ControlPlane) -> None:
+    answers = {
+        "a typo": create(definition, {"netwroks": []}),
+        "a choice": create(definition, {"podSecurity": "Deny"}),
+        "a key": create(definition, {"env": {"9A": "x"}}),
+        "between fields": create(definition, {"networks": [{"network": "a/b"}], "rendezvous": {"network": "a/c"}}),
+        "a name": create(definition, {}, "none"),
+    }
+    told = {
+        "a typo": 'unknown field "spec.netwroks"',
+        "a choice": 'spec.podSecurity: Unsupported value: "Deny": supported values: "deny", "skip", "ignore"',
+        "a key": "spec.env: Invalid value: a key is longer than 253 characters, or does not match ",
+        "between fields": "spec.rendezvous.network: Invalid value: rendezvous.network is none of this profile's networks",
+        "a name": "none as a label leaves a pod alone; choose another name",
+    }
+    assert {what: told[what] in answer.message for what, answer in answers.items()} == dict.fromkeys(told, True)
