@@ -18,6 +18,8 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 NAMESPACES = "/api/v1/namespaces"
 PODS = "/api/v1/pods"
 NETWORKS = "/apis/k8s.cni.cncf.io/v1/network-attachment-definitions"
+FABRIC_PROFILES = "/apis/fabric-injector.io/v1alpha1/fabricprofiles"
+LISTED = (NAMESPACES, PODS, NETWORKS, FABRIC_PROFILES)
 NOT_INSTALLED = "404 page not found\n"
 
 
@@ -35,7 +37,7 @@ class Request:
     def kind(self) -> str:
         if self.method != "GET":
             return self.method
-        return "watch" if "watch" in self.query else "list" if self.path in (NAMESPACES, PODS, NETWORKS) else "get"
+        return "watch" if "watch" in self.query else "list" if self.path in LISTED else "get"
 
 
 class Exchange:

@@ -130,6 +130,9 @@ NETWORKS = Resource(
 )
 """Whole objects, since the CNI configuration says whether a network gives addresses. Not there without Multus."""
 
+FABRIC_PROFILES = Resource("fabricprofiles", "/apis/fabric-injector.io/v1alpha1", optional=True)
+"""Their content is checked by whom reads it. Not there until the CustomResourceDefinition is installed."""
+
 KUEUE = "/apis/kueue.x-k8s.io"
 """The groups of queues are asked for their version, which `Resource.at` puts behind them."""
 LOCAL_QUEUES = Resource("localqueues", KUEUE, namespaced=True, shape={"spec": {"clusterQueue": str}})
