@@ -77,7 +77,7 @@ def test_the_objects_are_the_profiles_that_a_file_holds(
     )
     assert objects.current().profiles == wanted.profiles
     assert list(objects.current().profiles) == ["a", "b"]
-    assert [profile.name for profile in objects.current().with_pod_labels] == ["a"]
+    assert [profile.name for profile in objects.current().chosen_by({"x": "y"})] == ["a"]
     assert objects.current().multus == Multus(default_networks=1)
     assert objects.current().own_image == "example.com/fabric-injector:1"
     assert len(told.reloads) == 1

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 from pydantic import ValidationError
 
 from webhook.core.errors import ProfilesError
@@ -9,7 +12,16 @@ from webhook.core.profiles.adapter import reader
 from webhook.core.profiles.consistency import find_contradictions
 from webhook.core.profiles.document import ProfilesDocument
 from webhook.core.profiles.messages import explain
-from webhook.core.profiles.profile import Profiles
+from webhook.core.profiles.objects import PROFILE_API_VERSION, PROFILE_KIND
+from webhook.core.profiles.profile import Profile, Profiles
+
+
+def read_profile(name: str, spec: Any) -> Profile:
+    """Read the content of a FabricProfile as plain values. Raises ProfilesError with every fault, in the paths of the object."""
+    text = json.dumps(
+        {"apiVersion": PROFILE_API_VERSION, "kind": PROFILE_KIND, "metadata": {"name": name}, "spec": spec}
+    )
+    return parse_profiles(text).profiles[name]
 
 
 def parse_profiles(content: str | bytes) -> Profiles:
