@@ -210,7 +210,7 @@ def test_says_at_once_which_tests_the_machine_cannot_run(machine: Machine, tmp_p
 
 def test_a_tier_that_starts_without_make_is_told_the_same(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert not_installed("test-image").endswith("install them: apt-get install buildah mmdebstrap runc")
+    assert not_installed("test-image").endswith(" buildah mmdebstrap runc")  # without .venv, Python is missing too
     (tmp_path / "buildah").touch(0o755)
     assert packages("--missing", "test-image")[-2:] == ["mmdebstrap", "runc"]
 

@@ -49,7 +49,11 @@ class Refusal:
 
 
 TOO_SLOW = Refusal(408, "too-slow", "the request body did not arrive in time")
-TOO_LARGE = Refusal(413, "too-large", "the request body is too large")
+TOO_LARGE = Refusal(
+    413,
+    "too-large",
+    "the request body is too large: send fewer objects at once; fabric-injector dry-run -f FILE takes more",
+)
 TOO_DEEP = Refusal(400, "too-deep", "the request body is nested too deeply")
 STRANGER = Refusal(
     403,

@@ -8,7 +8,7 @@ const PADDING = 10;
 const LARGE = 10_000; // characters that are pasted at once
 const EDITABLE = 300_000; // characters: of more a part is shown, for each key would make the browser lay all of it out again
 const PART = 2000; // lines
-const MOST_BYTES = 64 << 20; // more would freeze the tab long before the server refuses it
+const MOST_BYTES = 3 << 20; // more the server refuses: run.py, LIMITS
 
 export class Editor {
   constructor(onChange) {
@@ -121,7 +121,7 @@ export class Editor {
     if (!chosen.length) return;
     const bytes = chosen.reduce((sum, file) => sum + file.size, 0);
     if (bytes > MOST_BYTES) {
-      this.tell(`${count(Math.round(bytes / 1e6), "megabyte")} are no manifest: nothing was read.`);
+      this.tell(`The page takes 3 MiB, and the files have ${(bytes / (1 << 20)).toFixed(1)}: nothing was read. Choose fewer, or run fabric-injector dry-run -f FILE.`);
       return;
     }
     try {
