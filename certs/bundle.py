@@ -108,7 +108,7 @@ def read_bundle(data: Mapping[str, bytes], published: bytes = b"") -> Bundle:
     ends, left = _ends(record), record.get("left")
     authorities = tuple(
         Authority(each, _leaves_end(each, ends, issuer, serving, is_signer=each == signer))
-        for key, each in known.items()
+        for key, each in sorted(known.items())  # what is read is the same, in whatever order it was written
         if key in kept
     )
     return Bundle(

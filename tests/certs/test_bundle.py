@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
+from itertools import permutations
 
 import pytest
 from cryptography.hazmat.primitives import serialization
@@ -74,6 +75,13 @@ def test_assumes_to_the_safe_side_what_is_not_recorded() -> None:
     ends = {each.certificate.serial_number: each.leaves_end for each in bundle.authorities}
     (own,), (other,) = read_certificates(AUTHORITY.certificate), read_certificates(OTHER.certificate)
     assert ends == {own.serial_number: NOW + 30 * DAY, other.serial_number: NOW + 365 * DAY}
+
+
+def test_reads_the_same_whatever_the_order_of_the_authorities() -> None:
+    one, other = (
+        {"ca.crt": first + second} for first, second in permutations((AUTHORITY.certificate, OTHER.certificate))
+    )
+    assert read_bundle(one) == read_bundle(other)
 
 
 @given(
