@@ -7,7 +7,8 @@ import pytest
 from tests.serve.test_questions import EVERYTHING
 from webhook.core.errors import InputError, ProfilesError
 from webhook.core.profiles import parse_profiles
-from webhook.serve.profiles_process import parse_profiles_apart
+from webhook.core.profiles.load import read_profile
+from webhook.serve.profiles_process import parse_objects_apart, parse_profiles_apart
 from webhook.serve.slot import Slot
 
 pytestmark = pytest.mark.sockets
@@ -29,6 +30,15 @@ def test_tells_the_same_faults(content: bytes) -> None:
         parse_profiles_apart(content, Slot())
     assert apart.value.problems == here.value.problems
     assert str(apart.value) == str(here.value)
+
+
+def test_reads_objects_each_for_itself() -> None:
+    found = parse_objects_apart({"good": b'{"pods": "all"}', "bad": b'{"pods": 1, "colour": "red"}'}, Slot())
+    assert found["good"] == read_profile("good", {"pods": "all"})
+    with pytest.raises(ProfilesError) as here:
+        read_profile("bad", {"pods": 1, "colour": "red"})
+    assert isinstance(found["bad"], ProfilesError)
+    assert found["bad"].problems == here.value.problems
 
 
 def test_says_that_they_need_too_much_memory() -> None:

@@ -7,8 +7,7 @@ is read again and again, and compared.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from webhook.core.errors import InputError, WebhookError
@@ -34,8 +33,7 @@ def _parse_here(content: bytes) -> Profiles:
 class ProfilesFile:
     """Hold the profiles of a file; once started, follow its changes in a thread.
 
-    *parse* reads a content, and raises ProfilesError or InputError. *own_image*: the image of this program, for profiles whose wait
-    step runs it.
+    *parse* reads a content, and raises ProfilesError or InputError.
     *on_reload* gets each new set of profiles. *on_error* gets, once for each broken content, a ProfilesError with every fault, or
     an InputError where the file cannot be read; the last good profiles stay. Both are called in the thread, and must not raise.
 
@@ -47,7 +45,6 @@ class ProfilesFile:
         path: Path,
         *,
         parse: Callable[[bytes], Profiles] = _parse_here,
-        own_image: str = "",
         on_reload: Callable[[Profiles], None] = lambda _: None,
         on_error: Callable[[WebhookError], None] = lambda _: None,
         interval_seconds: float = 1.0,
@@ -59,7 +56,6 @@ class ProfilesFile:
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._judged: bytes | str = _content(path)
-        self._own_image = own_image
         self._profiles = self._read(self._judged)
         self._error: WebhookError | None = None
 
@@ -70,6 +66,18 @@ class ProfilesFile:
     def error(self) -> WebhookError | None:
         """Say why the file as it stands is not in use; None where it is."""
         return self._error
+
+    def faulty(self) -> int:
+        """Return 1 where the file as it stands is not in use."""
+        return int(self._error is not None)
+
+    def problems(self) -> list[str]:
+        """Say that the file as it stands is not in use, and why."""
+        return [f"the last good ones are in use: {self._error}"] if self._error else []
+
+    def checks(self) -> Mapping[str, str]:
+        """Say what keeps the profiles from being known: nothing, once they were read."""
+        return {"profiles": ""}
 
     def start(self) -> None:
         """Begin to follow the file."""
@@ -114,7 +122,7 @@ class ProfilesFile:
     def _read(self, seen: bytes | str) -> Profiles:
         if isinstance(seen, str):
             raise InputError(seen)
-        return replace(self._parse(seen), own_image=self._own_image)
+        return self._parse(seen)
 
 
 def _content(path: Path) -> bytes:
