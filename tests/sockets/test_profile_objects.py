@@ -82,7 +82,7 @@ def test_a_change_is_in_force_at_once_and_no_fault_touches_another(
     cluster.put(FABRIC_PROFILES, "broken", spec={"netwroks": []})
     put(cluster, "shared", "two")
     wait_until(lambda: injected(server, authority, review) == ("fabric/two", ""), "the change to be in force")
-    wait_until(lambda: metric(server, "fabric_injector_profiles_faulty") == 1, "the fault")
+    wait_until(lambda: metric(server, 'fabric_injector_faulty{source="profiles"}') == 1, "the fault")
     [told] = server.lines("profiles not reloaded")
     assert "FabricProfile broken: spec.netwroks: is not a field; did you mean networks?; it is not in use" in str(told)
     assert b"spec.netwroks" in server.get("/state", "dryRun").body, "the page says so too"

@@ -13,13 +13,14 @@ import click
 
 
 @click.command("read-profiles")
-@click.argument("what", type=click.Choice(["file", "objects"]))
+@click.argument("what", type=click.Choice(["file", "configuration", "objects"]))
 def command(what: str) -> None:
     """Read profiles from standard input, and write plain data: the value, or all problems.
 
-    file: the content of profiles.yaml. objects: the contents of FabricProfiles by name, as JSON; what is written is by name too.
+    file: the content of profiles.yaml. configuration: that of a configuration file. objects: the contents of FabricProfiles by name,
+    as JSON; what is written is by name too.
     """
-    from webhook.core.profiles.load import parse_profiles, read_profile
+    from webhook.core.profiles.load import parse_configuration, parse_profiles, read_profile
     from webhook.serve.profiles_process import DATA_BYTES, SECONDS, TOO_LARGE
 
     resource.setrlimit(resource.RLIMIT_DATA, (DATA_BYTES, DATA_BYTES))
@@ -30,6 +31,8 @@ def command(what: str) -> None:
         content = sys.stdin.buffer.read()
         if what == "file":
             told = _tell(parse_profiles, content)
+        elif what == "configuration":
+            told = _tell(parse_configuration, content)
         else:
             told = {name: _tell(read_profile, name, spec) for name, spec in json.loads(content).items()}
     except MemoryError:

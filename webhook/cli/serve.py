@@ -34,6 +34,12 @@ QUIET_SECONDS_IN_CLUSTER = 5.0
     type=FILE,
     help="YAML file of the profiles, in place of the cluster's FabricProfile objects; read again when it changes.",
 )
+@option(
+    "--config",
+    type=FILE,
+    help="YAML file of the Configuration: how this cluster's Multus is configured; read again when it changes. Where there is no "
+    "such file in its folder, the defaults hold until there is.",
+)
 @objects_option(FILE)
 @option(
     "--tls-dir",
@@ -78,6 +84,7 @@ QUIET_SECONDS_IN_CLUSTER = 5.0
 @webhook_configuration_option
 def command(
     profiles: Path | None,
+    config: Path | None,
     objects: tuple[Path, ...],
     tls_dir: Path | None,
     client_ca: Path | None,
@@ -112,6 +119,7 @@ def command(
     in_cluster = not objects and "KUBERNETES_SERVICE_HOST" in os.environ
     settings = WebhookSettings(
         profiles=profiles,
+        configuration=config,
         objects=objects,
         tls_dir=tls_dir,
         handshake=handshake,

@@ -35,9 +35,10 @@ class WebhookMetrics(Metrics):
         self._profiles_reloads = self.counter(
             "fabric_injector_profiles_reloads", "Reads of changed profiles, of a file or of objects.", "result"
         )
-        self._profiles_faulty = self.gauge(
-            "fabric_injector_profiles_faulty",
-            "Objects, or 1 for the file, whose content is not in force as it stands now.",
+        self._faulty = self.gauge(
+            "fabric_injector_faulty",
+            "FabricProfiles, or files, whose content is not in force as it stands now.",
+            "source",
         )
         self._certificate_reloads = self.counter(
             "fabric_injector_certificate_reloads", "Reads of changed certificate files.", "result"
@@ -76,9 +77,9 @@ class WebhookMetrics(Metrics):
         """Count a read of changed profiles: ``success`` or ``error``."""
         self._profiles_reloads.labels(result).inc()
 
-    def profiles_faulty(self, count: Callable[[], float]) -> None:
-        """Export how many objects are not in force as they stand, or whether the file is not; *count* is called at each scrape."""
-        self._profiles_faulty.set_function(count)
+    def faulty(self, source: str, count: Callable[[], float]) -> None:
+        """Export how much of *source*, ``profiles`` or ``configuration``, is not in force; *count* is called at each scrape."""
+        self._faulty.labels(source).set_function(count)
 
     def certificate_reloaded(self, result: str) -> None:
         """Count a read of changed certificate files: ``success`` or ``error``."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from webhook.core.errors import InputError, ProfilesError
-from webhook.core.profiles import Profile, Profiles
+from webhook.core.profiles import Multus, Profile, Profiles
 from webhook.serve.plain import from_plain
 from webhook.serve.slot import Slot
 
@@ -28,6 +28,12 @@ def parse_profiles_apart(content: bytes, slot: Slot) -> Profiles:
     """
     profiles: Profiles = _value(_run("file", content, slot))
     return profiles
+
+
+def parse_configuration_apart(content: bytes, slot: Slot) -> Multus:
+    """Read the content of a configuration file as ``parse_configuration`` does, otherwise as above."""
+    multus: Multus = _value(_run("configuration", content, slot))
+    return multus
 
 
 def parse_objects_apart(contents: Mapping[str, bytes], slot: Slot) -> Mapping[str, Profile | ProfilesError]:
@@ -55,18 +61,19 @@ def _value(found: Any) -> Any:
 
 def _run(what: str, content: bytes, slot: Slot) -> Any:
     command = [sys.executable, "-m", "webhook", "read-profiles", what]
+    noun = "configuration" if what == "configuration" else "profiles"
     try:
         with slot.evicting():
             done = subprocess.run(
                 command, input=content, stdout=subprocess.PIPE, timeout=SECONDS, check=False, start_new_session=True
             )
     except subprocess.TimeoutExpired:
-        raise InputError(f"the profiles cannot be read in {SECONDS:g} s; make them smaller") from None
+        raise InputError(f"the {noun} cannot be read in {SECONDS:g} s; write less") from None
     except OSError as error:
-        raise InputError(f"the process that reads the profiles cannot be started: {error.strerror}") from None
+        raise InputError(f"the process that reads the {noun} cannot be started: {error.strerror}") from None
     if done.returncode == TOO_LARGE:
-        raise InputError(f"the profiles need more than {DATA_BYTES >> 20} MiB to be read; make them smaller")
+        raise InputError(f"the {noun} cannot be read with {DATA_BYTES >> 20} MiB of memory; write less")
     if done.returncode:
         how = signal.strsignal(-done.returncode) if done.returncode < 0 else f"status {done.returncode}"
-        raise InputError(f"the process that reads the profiles has ended ({how}); the log may say more")
+        raise InputError(f"the process that reads the {noun} has ended ({how}); the log may say more")
     return json.loads(done.stdout)

@@ -24,7 +24,7 @@ from webhook.serve.certificate import CertificateWatch
 from webhook.serve.metrics import WebhookMetrics
 from webhook.serve.page_process import PageProcess
 from webhook.serve.process import Service, Sockets, serve
-from webhook.serve.profiles import ProfilesSource, follow_file, follow_objects
+from webhook.serve.profiles import ProfilesSource, follow_configuration, follow_file, follow_objects
 from webhook.serve.questions import Answers, CheckedWorld
 from webhook.serve.slot import Slot
 from webhook.world.profiles_in_force import ProfilesInForce
@@ -38,12 +38,13 @@ if TYPE_CHECKING:
 class WebhookSettings:
     """Hold the settings of ``fabric-injector serve``.
 
-    *profiles* None: the objects of the cluster. *objects*: files in place of a cluster, which need *profiles*. *tls_dir* None: a
-    throw-away certificate, for tests and demos. *image*: this program's, as nodes pull it. *quiet_seconds* and *client_names*: as in
-    ``process.Service``.
+    *profiles* None: the objects of the cluster. *configuration* None: the defaults, or what the profiles file says. *objects*: files in
+    place of a cluster, which need *profiles*. *tls_dir* None: a throw-away certificate, for tests and demos. *image*: this program's,
+    as nodes pull it. *quiet_seconds* and *client_names*: as in ``process.Service``.
     """
 
     profiles: Path | None
+    configuration: Path | None
     listen: ListenAddress
     dry_run_listen: ListenAddress
     metrics_listen: ListenAddress
@@ -77,7 +78,14 @@ def run(settings: WebhookSettings) -> None:
     in_force = ProfilesInForce(
         own_image=settings.image, on_change=lambda _: slot.evict()
     )  # the page's process has old ones
-    file = follow_file(settings.profiles, in_force, slot, metrics) if settings.profiles else None
+    configuration = (
+        follow_configuration(settings.configuration, in_force, slot, metrics) if settings.configuration else None
+    )
+    file = (
+        follow_file(settings.profiles, in_force, slot, metrics, configured=configuration is not None)
+        if settings.profiles
+        else None
+    )
     with ExitStack() as stack:
         admission, page, metrics_socket = (
             stack.enter_context(contextlib.closing(bind(address)))
@@ -88,10 +96,15 @@ def run(settings: WebhookSettings) -> None:
         cluster = None if settings.objects else _cluster(metrics)
         world = stack.enter_context(_world(settings, cluster))
         profiles = file or _objects(cluster, in_force, slot, metrics)
-        metrics.profiles_faulty(profiles.faulty)
+        metrics.faulty("profiles", profiles.faulty)
         certificate_watch = CertificateWatch(certificate, metrics)
         trust = _trust(cluster, settings.webhook_configuration, certificate) if cluster else None
-        followers: list[_Follower] = [certificate_watch, profiles, *([trust] if trust else [])]
+        followers: list[_Follower] = [
+            certificate_watch,
+            profiles,
+            *([configuration] if configuration else []),
+            *([trust] if trust else []),
+        ]
         for follower in followers:
             follower.start()
             stack.callback(follower.stop)
@@ -100,7 +113,8 @@ def run(settings: WebhookSettings) -> None:
             return answer_review(body, in_force.current(), world)
 
         def problems() -> Mapping[str, str]:
-            return {"profiles": "\n".join(profiles.problems()), **world.checks()}
+            settings = {"configuration": "\n".join(configuration.problems())} if configuration else {}
+            return {"profiles": "\n".join(profiles.problems()), **settings, **world.checks()}
 
         def checks() -> Mapping[str, str]:
             trusted = {"ca-bundle": trust.problem()} if trust else {}
