@@ -343,7 +343,7 @@ class FakeApiServer:
         parts = exchange.request.path.split("/")
         path = exchange.request.path.rsplit("/", 1)[0]
         namespace = ""
-        if len(parts) > 5:
+        if len(parts) > 5 and "namespaces" in parts:
             index = parts.index("namespaces")
             namespace = parts[index + 1]
             path = "/".join([*parts[:index], parts[index + 2]])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,13 +14,16 @@ from tests.core.profiles.test_messages import FIELD_FAULTS
 from tests.core.profiles.test_profiles import OTHER_WAYS
 from tests.core.profiles.texts import DESIGN_SAMPLE
 from tests.waiting import wait_until
+from webhook.core import names
 from webhook.core.profiles.convert import to_objects
 from webhook.core.profiles.custom_resource import PLURAL, custom_resource_definition
 from webhook.core.profiles.objects import PROFILE_API_VERSION, PROFILE_KIND
 
 from .client import Response
 from .controlplane import ControlPlane
+from .webhook import Webhook
 
+SPACE = "follows-objects"
 PATH = f"/apis/{PROFILE_API_VERSION}/{PLURAL}"
 BETWEEN_PROFILES = {"pod-labels-twice"}
 """What a rule about one object cannot see."""
@@ -40,6 +45,17 @@ def definition(control_plane: ControlPlane) -> ControlPlane:
     plane.api.ensure(custom_resource_definition())
     wait_until(lambda: create(plane, {}).status == 201, "the CRD to be served", 30)
     return plane
+
+
+@pytest.fixture
+def followed(definition: ControlPlane, tmp_path: Path, webhook_command: list[str]) -> Iterator[Webhook]:
+    """A webhook that follows the objects, and a namespace whose label names one that is not there yet."""
+    labels = {names.PROFILE: "shared"}
+    definition.api.ensure({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE, "labels": labels}})
+    definition.api.ensure({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}, SPACE)
+    with Webhook(definition, tmp_path / "webhook", None, webhook_command) as webhook:
+        yield webhook
+    definition.api.request("DELETE", f"{PATH}/shared")
 
 
 def create(plane: ControlPlane, spec: Any, name: str = "a") -> Response:
@@ -83,3 +99,34 @@ def test_says_where_and_why(definition: ControlPlane) -> None:
         "a name": "none as a label leaves a pod alone; choose another name",
     }
     assert {what: told[what] in answer.message for what, answer in answers.items()} == dict.fromkeys(told, True)
+
+
+def admitted(plane: ControlPlane) -> str:
+    """Give the value that the profile gives each container, or why the pod is refused."""
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"generateName": "p-"},
+        "spec": {"containers": [{"name": "a", "image": "a"}]},
+    }
+    answer = plane.api.create(pod, SPACE, dry_run=True)
+    if answer.status != 201:
+        return answer.message
+    env = answer.json["spec"]["containers"][0].get("env", [])
+    return "".join(each["value"] for each in env if each["name"] == "GIVEN")
+
+
+def test_the_webhook_follows_the_objects(followed: Webhook, definition: ControlPlane) -> None:
+    api = definition.api
+    wait_until(lambda: "no profile is named 'shared'" in admitted(definition), "the label to be seen", 15)
+    body: dict[str, Any] = {"apiVersion": PROFILE_API_VERSION, "kind": PROFILE_KIND, "metadata": {"name": "shared"}}
+    api.expect("POST", PATH, {**body, "spec": {"pods": "all", "env": {"GIVEN": "one"}}})
+    wait_until(lambda: admitted(definition) == "one", "the new profile", 10)
+    api.expect("PATCH", f"{PATH}/shared", {"spec": {"env": {"GIVEN": "two"}}})
+    wait_until(lambda: admitted(definition) == "two", "the change", 10)
+    api.expect("DELETE", f"{PATH}/shared")
+    wait_until(lambda: "it serves on until restart" in followed.output(), "the end of the object", 10)
+    assert admitted(definition) == "two"
+    followed.stop()
+    followed.start()
+    wait_until(lambda: "no profile is named 'shared'" in admitted(definition), "what is there after a restart", 15)

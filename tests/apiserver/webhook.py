@@ -51,12 +51,12 @@ class Webhook:
         self,
         control_plane: ControlPlane,
         folder: Path,
-        profiles: Path,
+        profiles: Path | None,
         command: Sequence[str],
         configuration: Mapping[str, Any] | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        """Prepare a server that keeps certificate, kubeconfig and log in the folder and reads the profiles file."""
+        """Prepare a server that keeps certificate, kubeconfig and log in the folder and reads the profiles file, None: objects."""
         self.control_plane = control_plane
         self.tls_dir = folder / "tls"
         self.log = folder / "webhook.log"
@@ -73,7 +73,7 @@ class Webhook:
         self._command = [
             *command,
             "serve",
-            f"--profiles={profiles}",
+            *([f"--profiles={profiles}"] if profiles else []),
             f"--tls-dir={self.tls_dir}",
             f"--listen=127.0.0.1:{admission}",
             f"--dry-run-listen=127.0.0.1:{dry_run}",

@@ -7,10 +7,12 @@ import pytest
 import yaml
 
 from tests import ROOT
+from tests.manifests.custom_resource_definition import text
 from webhook import __version__
 from webhook.cli import main
 from webhook.control.run import DEFAULT_NAMESPACE, LEASE
 from webhook.core import names
+from webhook.core.profiles.custom_resource import custom_resource_definition
 from webhook.serve.process import GRACE_SECONDS, LINGER_SECONDS, MOST_DRAIN_SECONDS
 
 MANIFESTS = ROOT / "manifests"
@@ -125,6 +127,12 @@ def test_lets_the_accounts_use_what_the_code_uses() -> None:
 
 def test_ships_no_profiles_which_an_upgrade_would_overwrite() -> None:
     assert [each for each in OBJECTS if each["kind"] in ("ConfigMap", "Secret")] == []
+
+
+def test_ships_the_custom_resource_definition_that_the_code_defines() -> None:
+    assert (MANIFESTS / "base" / "custom-resource-definition.yaml").read_text() == text(), "run `make manifests`"
+    definition = custom_resource_definition()
+    assert shipped("CustomResourceDefinition", definition["metadata"]["name"]) == definition
 
 
 def test_says_of_every_object_which_part_it_belongs_to() -> None:

@@ -6,8 +6,10 @@ import pytest
 
 from tests.serve.test_questions import EVERYTHING
 from webhook.core.errors import InputError, ProfilesError
-from webhook.core.profiles import parse_profiles
-from webhook.serve.profiles_process import parse_profiles_apart
+from webhook.core.profiles import Multus, parse_profiles
+from webhook.core.profiles.load import read_profile
+from webhook.core.profiles.objects import SETTINGS_API_VERSION
+from webhook.serve.profiles_process import parse_configuration_apart, parse_objects_apart, parse_profiles_apart
 from webhook.serve.slot import Slot
 
 pytestmark = pytest.mark.sockets
@@ -31,9 +33,25 @@ def test_tells_the_same_faults(content: bytes) -> None:
     assert str(apart.value) == str(here.value)
 
 
+def test_reads_the_configuration() -> None:
+    content = f"apiVersion: {SETTINGS_API_VERSION}\nkind: Configuration\nmultus: {{defaultNetworks: %s}}\n"
+    assert parse_configuration_apart((content % 2).encode(), Slot()) == Multus(default_networks=2)
+    with pytest.raises(ProfilesError, match=r"line 3: Configuration: multus\.defaultNetworks: "):
+        parse_configuration_apart((content % "two").encode(), Slot())
+
+
+def test_reads_objects_each_for_itself() -> None:
+    found = parse_objects_apart({"good": b'{"pods": "all"}', "bad": b'{"pods": 1, "colour": "red"}'}, Slot())
+    assert found["good"] == read_profile("good", {"pods": "all"})
+    with pytest.raises(ProfilesError) as here:
+        read_profile("bad", {"pods": 1, "colour": "red"})
+    assert isinstance(found["bad"], ProfilesError)
+    assert found["bad"].problems == here.value.problems
+
+
 def test_says_that_they_need_too_much_memory() -> None:
     content = b"profiles:\n" + b"".join(b"  p%d: {env: {A: b}}\n" % number for number in range(60_000))
-    with pytest.raises(InputError, match="the profiles need more than 96 MiB to be read"):
+    with pytest.raises(InputError, match="the profiles cannot be read with 96 MiB of memory"):
         parse_profiles_apart(content, Slot())
 
 

@@ -77,7 +77,7 @@ def test_names_every_fault_of_the_profiles(tmp_path: Path, tls_dir: Path) -> Non
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        pytest.param([], "Missing option '--profiles'", id="no profiles"),
+        pytest.param([f"--objects={OBJECTS}"], "give --profiles: with --objects there is no cluster", id="no profiles"),
         pytest.param(
             ["--profiles=/nowhere/profiles.yaml", f"--objects={OBJECTS}"], "/nowhere/profiles.yaml", id="absent"
         ),

@@ -85,15 +85,6 @@ def test_follows_a_configmap_swap(mount: Mount, watch: Watch) -> None:
     assert watch.errors == []
 
 
-def test_knows_the_image_of_this_program_after_a_reload_too(mount: Mount) -> None:
-    file = ProfilesFile(mount.path, own_image="registry.example.com/fabric-injector:1", interval_seconds=0.02)
-    file.start()
-    mount.swap(TWO)
-    wait_until(lambda: "two" in file.current().profiles, "profiles one and two")
-    file.stop()
-    assert file.current().own_image == "registry.example.com/fabric-injector:1"
-
-
 def test_follows_a_rename(tmp_path: Path, watch: Watch) -> None:
     replacement = tmp_path / "new.yaml"
     replacement.write_text(TWO)

@@ -29,7 +29,17 @@ QUIET_SECONDS_IN_CLUSTER = 5.0
 
 
 @click.command("serve")
-@option("--profiles", type=FILE, required=True, help="YAML file of the profiles; read again when it changes.")
+@option(
+    "--profiles",
+    type=FILE,
+    help="YAML file of the profiles, in place of the cluster's FabricProfile objects; read again when it changes.",
+)
+@option(
+    "--config",
+    type=FILE,
+    help="YAML file of the Configuration: how this cluster's Multus is configured; read again when it changes. Where there is no "
+    "such file in its folder, the defaults hold until there is.",
+)
 @objects_option(FILE)
 @option(
     "--tls-dir",
@@ -73,7 +83,8 @@ QUIET_SECONDS_IN_CLUSTER = 5.0
 )
 @webhook_configuration_option
 def command(
-    profiles: Path,
+    profiles: Path | None,
+    config: Path | None,
     objects: tuple[Path, ...],
     tls_dir: Path | None,
     client_ca: Path | None,
@@ -88,21 +99,27 @@ def command(
 ) -> None:
     """Answer admission reviews until SIGTERM.
 
-    Without --objects the cluster is the one of the service account, else of the kubeconfig. The line "serving" of the log says
+    Without --objects the cluster is the one of the service account, else of the kubeconfig; without --profiles its FabricProfile
+    objects are the profiles, and each change is in force at once. The line "serving" of the log says
     where it listens. Exit status 2: something that was given here cannot be used.
 
     \b
     Examples:
-      fabric-injector serve --profiles profiles.yaml --tls-dir /etc/fabric-injector/tls
+      fabric-injector serve --tls-dir /etc/fabric-injector/tls
       fabric-injector serve --profiles profiles.yaml --objects networks.yaml --listen 127.0.0.1:0
       fabric-injector serve --profiles profiles.yaml --tls-dir tls --client-ca clients.crt --client-name kube-apiserver
     """  # noqa: D301  # \\b is click's own mark
     if not tls_dir and not objects:
         raise Failure("give --tls-dir: a throw-away certificate is made only with --objects, where no API server calls")
+    if objects and not profiles:
+        raise Failure(
+            "give --profiles: with --objects there is no cluster whose FabricProfile objects could be followed"
+        )
     handshake = _requirements(client_ca, client_name, tls_min_version, tls_ciphers)
     in_cluster = not objects and "KUBERNETES_SERVICE_HOST" in os.environ
     settings = WebhookSettings(
         profiles=profiles,
+        configuration=config,
         objects=objects,
         tls_dir=tls_dir,
         handshake=handshake,

@@ -26,7 +26,8 @@ WATCH_SECONDS = (240.0, 360.0)
 """How long a watch is asked to last, chosen anew each time so that replicas do not reconnect together."""
 SILENCE_SECONDS = 30.0
 """How much longer than asked a connection may stay silent before it counts as dead."""
-NOT_INSTALLED_SECONDS = 15.0
+NOT_INSTALLED_SECONDS = 3.0
+"""How long after one look the next one is for a resource that is not there: who installs it waits for it to be seen."""
 MOST_RETRY_AFTER_SECONDS = 60.0
 
 

@@ -43,8 +43,9 @@ class Reflector(Generic[T]):
 
     *on_change* is called by that thread after ``items`` changed, with the key and the value, None for one that is gone;
     *on_listed* after ``items`` holds all that was listed.
-    *on_restart* gets the resource's name and the reason, a Restart. ``synced``: all was listed once. ``last_contact``:
-    monotonic time of the last answer. ``problem``: what ended the last turn before its time.
+    *on_restart* gets the resource's name and the reason, a Restart. ``synced``: all was listed once. ``installed``: whether the
+    resource was there when last listed. ``last_contact``: monotonic time of the last answer. ``problem``: what ended the last turn
+    before its time.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class Reflector(Generic[T]):
         self.resource = resource
         self.items: dict[Key, T] = {}
         self.synced = False
+        self.installed = True
         self.last_contact = monotonic()
         self.problem = ""
         self._transform = transform
@@ -121,6 +123,8 @@ class Reflector(Generic[T]):
             failures = 0 if healthy else failures + 1
             if end.restart is Restart.BROKEN:
                 failures = min(failures, MOST_BROKEN)
+            elif end.restart is Restart.NOT_INSTALLED:
+                failures = 0
             self._report(end)
             if end.problem or not healthy:
                 most = min(MOST_BACKOFF_SECONDS, LEAST_BACKOFF_SECONDS * 2 ** min(failures, 10))
@@ -137,6 +141,7 @@ class Reflector(Generic[T]):
             self._watch()
         except WatchError as error:
             if error.restart is Restart.NOT_INSTALLED:
+                self.installed = False
                 self._contact()
                 self._replace({})
             if error.relist:
@@ -168,6 +173,7 @@ class Reflector(Generic[T]):
                 key, value = self._read(obj)
                 if value is not None:
                     found[key] = value
+        self.installed = True
         self._replace(found)
         return version
 

@@ -33,7 +33,12 @@ class WebhookMetrics(Metrics):
             "reason",
         )
         self._profiles_reloads = self.counter(
-            "fabric_injector_profiles_reloads", "Reads of a changed profiles file.", "result"
+            "fabric_injector_profiles_reloads", "Reads of changed profiles, of a file or of objects.", "result"
+        )
+        self._faulty = self.gauge(
+            "fabric_injector_faulty",
+            "FabricProfiles, or files, whose content is not in force as it stands now.",
+            "source",
         )
         self._certificate_reloads = self.counter(
             "fabric_injector_certificate_reloads", "Reads of changed certificate files.", "result"
@@ -69,8 +74,12 @@ class WebhookMetrics(Metrics):
         self._in_flight.set_function(count)
 
     def profiles_reloaded(self, result: str) -> None:
-        """Count a read of a changed profiles file: ``success`` or ``error``."""
+        """Count a read of changed profiles: ``success`` or ``error``."""
         self._profiles_reloads.labels(result).inc()
+
+    def faulty(self, source: str, count: Callable[[], float]) -> None:
+        """Export how much of *source*, ``profiles`` or ``configuration``, is not in force; *count* is called at each scrape."""
+        self._faulty.labels(source).set_function(count)
 
     def certificate_reloaded(self, result: str) -> None:
         """Count a read of changed certificate files: ``success`` or ``error``."""

@@ -6,9 +6,11 @@ import json
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
+from typing import Any
 
 from webhook.core.errors import InputError, ProfilesError
-from webhook.core.profiles import Profiles
+from webhook.core.profiles import Multus, Profile, Profiles
 from webhook.serve.plain import from_plain
 from webhook.serve.slot import Slot
 
@@ -24,23 +26,54 @@ def parse_profiles_apart(content: bytes, slot: Slot) -> Profiles:
 
     Raises ProfilesError with every fault, InputError where the process fails.
     """
-    command = [sys.executable, "-m", "webhook", "read-profiles"]
+    profiles: Profiles = _value(_run("file", content, slot))
+    return profiles
+
+
+def parse_configuration_apart(content: bytes, slot: Slot) -> Multus:
+    """Read the content of a configuration file as ``parse_configuration`` does, otherwise as above."""
+    multus: Multus = _value(_run("configuration", content, slot))
+    return multus
+
+
+def parse_objects_apart(contents: Mapping[str, bytes], slot: Slot) -> Mapping[str, Profile | ProfilesError]:
+    """Read the contents of FabricProfiles, JSON by name, all in one process: each is a profile or every fault of it.
+
+    Raises InputError where the process fails.
+    """
+    content = b"{%s}" % b",".join(json.dumps(name).encode() + b":" + spec for name, spec in contents.items())
+    return {name: _result(found) for name, found in _run("objects", content, slot).items()}
+
+
+def _result(found: Any) -> Profile | ProfilesError:
+    try:
+        profile: Profile = _value(found)
+    except ProfilesError as error:
+        return error
+    return profile
+
+
+def _value(found: Any) -> Any:
+    if "problems" in found:
+        raise ProfilesError(from_plain(found["problems"]))
+    return from_plain(found["value"])
+
+
+def _run(what: str, content: bytes, slot: Slot) -> Any:
+    command = [sys.executable, "-m", "webhook", "read-profiles", what]
+    noun = "configuration" if what == "configuration" else "profiles"
     try:
         with slot.evicting():
             done = subprocess.run(
                 command, input=content, stdout=subprocess.PIPE, timeout=SECONDS, check=False, start_new_session=True
             )
     except subprocess.TimeoutExpired:
-        raise InputError(f"the profiles cannot be read in {SECONDS:g} s; make the file smaller") from None
+        raise InputError(f"the {noun} cannot be read in {SECONDS:g} s; write less") from None
     except OSError as error:
-        raise InputError(f"the process that reads the profiles cannot be started: {error.strerror}") from None
+        raise InputError(f"the process that reads the {noun} cannot be started: {error.strerror}") from None
     if done.returncode == TOO_LARGE:
-        raise InputError(f"the profiles need more than {DATA_BYTES >> 20} MiB to be read; make the file smaller")
+        raise InputError(f"the {noun} cannot be read with {DATA_BYTES >> 20} MiB of memory; write less")
     if done.returncode:
         how = signal.strsignal(-done.returncode) if done.returncode < 0 else f"status {done.returncode}"
-        raise InputError(f"the process that reads the profiles has ended ({how}); the log may say more")
-    read = json.loads(done.stdout)
-    if "problems" in read:
-        raise ProfilesError(from_plain(read["problems"]))
-    profiles: Profiles = from_plain(read["profiles"])
-    return profiles
+        raise InputError(f"the process that reads the {noun} has ended ({how}); the log may say more")
+    return json.loads(done.stdout)

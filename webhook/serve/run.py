@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import subprocess
 import sys
 import tempfile
@@ -16,8 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from certs.handshake import CertificateError, Requirements
 from certs.serving import ServingCertificate
 from webhook.core import names
-from webhook.core.errors import InputError, ProfilesError, WebhookError
-from webhook.core.profiles import Profiles
+from webhook.core.errors import InputError
 from webhook.core.review import Answer, answer_review
 from webhook.http import logs
 from webhook.http.health import Readiness
@@ -26,27 +24,27 @@ from webhook.serve.certificate import CertificateWatch
 from webhook.serve.metrics import WebhookMetrics
 from webhook.serve.page_process import PageProcess
 from webhook.serve.process import Service, Sockets, serve
-from webhook.serve.profiles_process import parse_profiles_apart
+from webhook.serve.profiles import ProfilesSource, follow_configuration, follow_file, follow_objects
 from webhook.serve.questions import Answers, CheckedWorld
 from webhook.serve.slot import Slot
-from webhook.world.profiles_file import ProfilesFile
+from webhook.world.profiles_in_force import ProfilesInForce
 
 if TYPE_CHECKING:
     from webhook.serve.trust import TrustWatch
     from webhook.world.cluster import Cluster
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class WebhookSettings:
     """Hold the settings of ``fabric-injector serve``.
 
-    *objects*: files in place of a cluster. *tls_dir* None: a throw-away certificate, for tests and demos. *image*: this program's, as
-    nodes pull it. *quiet_seconds* and *client_names*: as in ``process.Service``.
+    *profiles* None: the objects of the cluster. *configuration* None: the defaults, or what the profiles file says. *objects*: files in
+    place of a cluster, which need *profiles*. *tls_dir* None: a throw-away certificate, for tests and demos. *image*: this program's,
+    as nodes pull it. *quiet_seconds* and *client_names*: as in ``process.Service``.
     """
 
-    profiles: Path
+    profiles: Path | None
+    configuration: Path | None
     listen: ListenAddress
     dry_run_listen: ListenAddress
     metrics_listen: ListenAddress
@@ -77,7 +75,17 @@ def run(settings: WebhookSettings) -> None:
     logs.configure()
     metrics = WebhookMetrics()
     slot = Slot()
-    profiles = _profiles(settings.profiles, settings.image, metrics, slot)
+    in_force = ProfilesInForce(
+        own_image=settings.image, on_change=lambda _: slot.evict()
+    )  # the page's process has old ones
+    configuration = (
+        follow_configuration(settings.configuration, in_force, slot, metrics) if settings.configuration else None
+    )
+    file = (
+        follow_file(settings.profiles, in_force, slot, metrics, configured=configuration is not None)
+        if settings.profiles
+        else None
+    )
     with ExitStack() as stack:
         admission, page, metrics_socket = (
             stack.enter_context(contextlib.closing(bind(address)))
@@ -87,26 +95,39 @@ def run(settings: WebhookSettings) -> None:
         certificate = _load_certificate(directory, settings.handshake)
         cluster = None if settings.objects else _cluster(metrics)
         world = stack.enter_context(_world(settings, cluster))
+        profiles = file or _objects(cluster, in_force, slot, metrics)
+        metrics.faulty("profiles", profiles.faulty)
         certificate_watch = CertificateWatch(certificate, metrics)
         trust = _trust(cluster, settings.webhook_configuration, certificate) if cluster else None
-        followers: list[_Follower] = [certificate_watch, profiles, *([trust] if trust else [])]
+        followers: list[_Follower] = [
+            certificate_watch,
+            profiles,
+            *([configuration] if configuration else []),
+            *([trust] if trust else []),
+        ]
         for follower in followers:
             follower.start()
             stack.callback(follower.stop)
 
         def admit(body: bytes) -> Answer:
-            return answer_review(body, profiles.current(), world)
+            return answer_review(body, in_force.current(), world)
 
         def problems() -> Mapping[str, str]:
-            return _problems(profiles, world)
+            settings = {"configuration": "\n".join(configuration.problems())} if configuration else {}
+            return {"profiles": "\n".join(profiles.problems()), **settings, **world.checks()}
 
         def checks() -> Mapping[str, str]:
             trusted = {"ca-bundle": trust.problem()} if trust else {}
-            return {"profiles": "", "certificate": certificate_watch.problem(), **trusted, **world.checks()}
+            return {
+                **profiles.checks(),
+                "certificate": certificate_watch.problem(),
+                **trusted,
+                **world.checks(),
+            }
 
         service = Service(
             admit=admit,
-            page=PageProcess(page, Answers(world, profiles.current, problems), slot),
+            page=PageProcess(page, Answers(world, in_force.current, problems), slot),
             readiness=Readiness(checks),
             certificate=certificate,
             metrics=metrics,
@@ -115,29 +136,6 @@ def run(settings: WebhookSettings) -> None:
             announcement={} if settings.tls_dir else {"ca": str(directory / "ca.crt")},
         )
         serve(service, Sockets(admission, metrics_socket))
-
-
-def _profiles(path: Path, image: str, metrics: WebhookMetrics, slot: Slot) -> ProfilesFile:
-    def reloaded(profiles: Profiles) -> None:
-        slot.evict()  # the page's process has the old ones
-        metrics.profiles_reloaded("success")
-        log.info("profiles reloaded: %s", ", ".join(profiles.profiles))
-
-    def broken(error: WebhookError) -> None:
-        metrics.profiles_reloaded("error")
-        faults = error.problems if isinstance(error, ProfilesError) else (error,)
-        for fault in faults:
-            log.error("profiles not reloaded, the last good ones stay: %s: %s", path, fault)
-
-    def parse(content: bytes) -> Profiles:
-        return parse_profiles_apart(content, slot)
-
-    return ProfilesFile(path, parse=parse, own_image=image, on_reload=reloaded, on_error=broken)
-
-
-def _problems(profiles: ProfilesFile, world: CheckedWorld) -> Mapping[str, str]:
-    error = profiles.error()
-    return {"profiles": f"the last good ones are in use: {error}" if error else "", **world.checks()}
 
 
 def _load_certificate(directory: Path, handshake: Requirements) -> ServingCertificate:
@@ -159,6 +157,12 @@ def _cluster(metrics: WebhookMetrics) -> Cluster:
     from webhook.world.cluster import connected_cluster
 
     return connected_cluster(on_restart=metrics.watch_restarted)
+
+
+def _objects(cluster: Cluster | None, in_force: ProfilesInForce, slot: Slot, metrics: WebhookMetrics) -> ProfilesSource:
+    if cluster is None:
+        raise InputError("files in place of a cluster need a file of profiles too: give --profiles FILE")
+    return follow_objects(cluster, in_force, slot, metrics)
 
 
 def _trust(cluster: Cluster, configuration: str, certificate: ServingCertificate) -> TrustWatch:

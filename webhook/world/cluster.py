@@ -9,8 +9,10 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from webhook.core import names
+from webhook.core.errors import WebhookError
 from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, Object
 from webhook.core.networks import define_network
+from webhook.core.profiles import Profile
 from webhook.kube.catalogue import NAMESPACES, NETWORKS, PODS, UNFINISHED, WEBHOOK_CONFIGURATIONS
 from webhook.kube.connection import Connection, connect
 from webhook.kube.reader import Reader
@@ -19,6 +21,7 @@ from webhook.kube.resource import Key, Resource
 from webhook.kube.webhook_configuration import WebhookConfiguration, read_webhook_configuration
 from webhook.world.held import Master, Masters, Snapshot, read_master, read_namespace
 from webhook.world.lookup import Lookup
+from webhook.world.profile_objects import Parse, ProfileObjects
 
 __all__ = ["Cluster", "WebhookConfiguration", "connected_cluster"]
 
@@ -50,6 +53,7 @@ class Cluster:
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._connection = connection
+        self._on_restart = on_restart
         self._reader = Reader(connection, lookup_seconds)
         self._lookup_seconds = lookup_seconds
         self._monotonic = monotonic
@@ -117,6 +121,30 @@ class Cluster:
         """Ask for the MutatingWebhookConfiguration *name*, live; None where it does not exist. Raises Unavailable."""
         return self._reader.find(
             WEBHOOK_CONFIGURATIONS, ("", name), read_webhook_configuration, seconds=CONFIGURATION_SECONDS
+        )
+
+    def names_profile(self, profile: str) -> bool:
+        """Tell whether the label of a namespace names *profile*, or may do so: not all are listed yet."""
+        labels = (namespace.labels for namespace in self._namespaces.items.copy().values())
+        return not self._namespaces.synced or any(each.get(names.PROFILE) == profile for each in labels)
+
+    def follow_profiles(
+        self,
+        parse: Parse,
+        *,
+        on_reload: Callable[[Mapping[str, Profile]], None],
+        on_error: Callable[[WebhookError], None],
+        on_installed: Callable[[bool], None],
+    ) -> ProfileObjects:
+        """Make what follows the FabricProfiles; start it, and stop it before the cluster."""
+        return ProfileObjects(
+            self._connection,
+            parse=parse,
+            is_in_use=self.names_profile,
+            on_reload=on_reload,
+            on_error=on_error,
+            on_installed=on_installed,
+            on_restart=self._on_restart,
         )
 
     def snapshot(self) -> Snapshot:

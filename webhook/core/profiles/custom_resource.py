@@ -43,7 +43,10 @@ def custom_resource_definition() -> dict[str, Any]:
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{PLURAL}.{group}"},
+        "metadata": {
+            "name": f"{PLURAL}.{group}",
+            "labels": {"app.kubernetes.io/name": "fabric-injector", "app.kubernetes.io/component": "webhook"},
+        },
         "spec": {
             "group": group,
             "scope": "Cluster",

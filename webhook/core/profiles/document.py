@@ -8,11 +8,13 @@ from webhook.core.errors import Problem, ProfilesError
 from webhook.core.printable import quoted
 from webhook.core.profiles.objects import ObjectsOfFile, are_objects, path_in_object
 from webhook.core.value_types import NOTHING, type_name
-from webhook.core.yaml_reader import Location, Mark, Marks, YamlFault, decode, format_path, read_documents
+from webhook.core.yaml_reader import Document, Location, Mark, Marks, YamlFault, decode, format_path, read_documents
 
 
 class ProfilesDocument:
     """Read the one document of a file: *value* in plain Python, and *problems* of the YAML itself, such as repeated keys.
+
+    *holds_objects*: it is written as objects, whose short form *value* is.
 
     Raises ProfilesError where nothing can be read.
     """
@@ -28,7 +30,8 @@ class ProfilesDocument:
         self.problems = [_problem(fault) for fault in self._marks.faults]
         self._line = documents[0].line
         self._path = format_path
-        if are_objects(documents) and documents[0].value.get("kind") != "ConfigMap":
+        self.holds_objects = are_objects(documents) and _kind(documents[0]) != "ConfigMap"
+        if self.holds_objects:
             objects = ObjectsOfFile(documents, self._marks)
             self.value: Any = objects.value
             self.problems += objects.problems
@@ -68,6 +71,10 @@ class ProfilesDocument:
                 return value, mark, False
             value, mark = value[part], below
         return value, mark, True
+
+
+def _kind(document: Document) -> Any:
+    return document.value.get("kind") if isinstance(document.value, dict) else None
 
 
 def _problem(fault: YamlFault) -> Problem:

@@ -12,8 +12,13 @@ from webhook.core.profiles.adapter import reader
 from webhook.core.profiles.consistency import find_contradictions
 from webhook.core.profiles.document import ProfilesDocument
 from webhook.core.profiles.messages import explain
-from webhook.core.profiles.objects import PROFILE_API_VERSION, PROFILE_KIND
-from webhook.core.profiles.profile import Profile, Profiles
+from webhook.core.profiles.objects import (
+    PROFILE_API_VERSION,
+    PROFILE_KIND,
+    SETTINGS_API_VERSION,
+    SETTINGS_KIND,
+)
+from webhook.core.profiles.profile import Multus, Profile, Profiles
 
 
 def read_profile(name: str, spec: Any) -> Profile:
@@ -34,6 +39,25 @@ def parse_profiles(content: str | bytes) -> Profiles:
     if isinstance(document.value, dict) and document.value.get("kind") == "ConfigMap":
         message = 'found "ConfigMap"; give the text that its data holds under profiles.yaml, as a file of its own'
         raise ProfilesError((document.problem(("kind",), message),))
+    return _read(document)
+
+
+def parse_configuration(content: str | bytes) -> Multus:
+    """Read the content of a configuration file, one Configuration object. Raises ProfilesError as above."""
+    document = ProfilesDocument(content)
+    if not document.holds_objects:
+        wanted = f"apiVersion: {SETTINGS_API_VERSION} and kind: {SETTINGS_KIND}"
+        raise ProfilesError((document.problem((), f"is not a {SETTINGS_KIND}; write {wanted}, and its fields below"),))
+    found = [
+        document.problem(("profiles", name), f"stands in the file of the {SETTINGS_KIND}; write profiles elsewhere")
+        for name in document.value["profiles"]
+    ]
+    if found:
+        raise ProfilesError(tuple(found))
+    return _read(document).multus
+
+
+def _read(document: ProfilesDocument) -> Profiles:
     problems = {*document.problems}
     profiles = Profiles()
     try:

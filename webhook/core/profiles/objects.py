@@ -40,9 +40,8 @@ class ObjectsOfFile:
             for line, found in self._each(document.value, document.line):
                 if found["kind"] == PROFILE_KIND:
                     self._take_profile(found, line)
-                elif "multus" in found:
-                    self.value["multus"] = found["multus"]
-                    top["multus"] = marks.of(found)["multus"]
+                else:
+                    top |= self._take_settings(found, line)
         marks.put(self._profiles, self._inside)
         marks.put(self.value, {"profiles": first, **top})
 
@@ -69,6 +68,17 @@ class ObjectsOfFile:
                 if field not in _FIELDS[kind]:
                     self._complain(here[field].key_line, (field,), unknown_field(field, _FIELDS[kind]))
             yield line, value
+
+    def _take_settings(self, found: dict[str, Any], line: int) -> dict[str | int, Mark]:
+        """Return the marks of the settings that stand at the top."""
+        if SETTINGS_KIND in self._lines:  # no profile has a name in capitals
+            message = f"{SETTINGS_KIND} stands at line {self._lines[SETTINGS_KIND]} already; remove one of the two"
+            self._complain(line, ("kind",), message)
+        self._lines[SETTINGS_KIND] = line
+        if "multus" not in found:
+            return {}
+        self.value["multus"] = found["multus"]
+        return {"multus": self._marks.of(found)["multus"]}
 
     def _take_profile(self, found: dict[str, Any], line: int) -> None:
         here = self._marks.of(found)

@@ -1,0 +1,127 @@
+"""A webhook that follows the cluster's FabricProfiles: what is in force, what is told, and when it is ready."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fake_apiserver import FABRIC_PROFILES, NAMESPACES, NETWORKS, NOT_INSTALLED, FakeApiServer, hang, text
+from tests.sockets.server import Server, admit
+from tests.sockets.test_control import write_kubeconfig
+from tests.waiting import wait_until
+from webhook.core import names
+
+pytestmark = pytest.mark.sockets
+
+CONFIG = {"config": json.dumps({"cniVersion": "1.0.0", "type": "macvlan"})}
+
+
+@pytest.fixture
+def cluster() -> Iterator[FakeApiServer]:
+    with FakeApiServer() as server:
+        server.put(NAMESPACES, "default", labels={names.PROFILE: "shared"})
+        for name in ("one", "two"):
+            server.put(NETWORKS, name, "fabric", spec=CONFIG)
+        yield server
+
+
+@pytest.fixture
+def start(
+    cluster: FakeApiServer, tmp_path: Path, tls_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[], Server]]:
+    monkeypatch.setenv("KUBECONFIG", str(write_kubeconfig(tmp_path / "kubeconfig", cluster.url)))
+    with ExitStack() as stack:
+        yield lambda: stack.enter_context(Server(tmp_path / "log", f"--tls-dir={tls_dir}"))
+
+
+def put(cluster: FakeApiServer, name: str, *networks: str, **spec: Any) -> None:
+    cluster.put(FABRIC_PROFILES, name, spec={"networks": [{"network": f"fabric/{each}"} for each in networks], **spec})
+
+
+def wait_ready(server: Server) -> None:
+    wait_until(lambda: server.get("/readyz").status == 200, "readiness")
+
+
+def injected(server: Server, authority: Path, review: bytes) -> tuple[str, str]:
+    """Return the networks that one admission adds, and why there are none."""
+    client = server.client(authority)
+    response = admit(client, review).json()["response"]
+    client.close()
+    message = response.get("status", {}).get("message", "")
+    return _networks(response.get("patch", "")), message
+
+
+def _networks(patch: str) -> str:
+    for operation in json.loads(b64decode(patch) or "[]"):
+        if operation["path"].endswith("k8s.v1.cni.cncf.io~1networks"):
+            return str(operation["value"])
+        if operation["path"] == "/metadata/annotations":
+            return str(operation["value"][names.NETWORKS])
+    return ""
+
+
+def metric(server: Server, name: str) -> float:
+    lines = server.get("/metrics").body.decode().splitlines()
+    (value,) = (line.split()[1] for line in lines if line.startswith(f"{name} "))
+    return float(value)
+
+
+def test_a_change_is_in_force_at_once_and_no_fault_touches_another(
+    cluster: FakeApiServer, start: Callable[[], Server], authority: Path, review: bytes
+) -> None:
+    put(cluster, "shared", "one")
+    server = start()
+    wait_ready(server)
+    assert injected(server, authority, review) == ("fabric/one", "")
+    cluster.put(FABRIC_PROFILES, "broken", spec={"netwroks": []})
+    put(cluster, "shared", "two")
+    wait_until(lambda: injected(server, authority, review) == ("fabric/two", ""), "the change to be in force")
+    wait_until(lambda: metric(server, 'fabric_injector_faulty{source="profiles"}') == 1, "the fault")
+    [told] = server.lines("profiles not reloaded")
+    assert "FabricProfile broken: spec.netwroks: is not a field; did you mean networks?; it is not in use" in str(told)
+    assert b"spec.netwroks" in server.get("/state", "dryRun").body, "the page says so too"
+    assert metric(server, 'fabric_injector_profiles_reloads_total{result="error"}') == 1
+    assert metric(server, 'fabric_injector_profiles_reloads_total{result="success"}') == 2
+    assert server.get("/readyz").status == 200
+    assert "pydantic_core" not in Path(f"/proc/{server.process.pid}/maps").read_text(), "it is read elsewhere"
+
+
+def test_what_a_namespace_names_outlives_its_object(
+    cluster: FakeApiServer, start: Callable[[], Server], authority: Path, review: bytes
+) -> None:
+    put(cluster, "shared", "one")
+    put(cluster, "other", "one")
+    server = start()
+    wait_ready(server)
+    cluster.delete(FABRIC_PROFILES, "shared")
+    cluster.delete(FABRIC_PROFILES, "other")
+    wait_until(lambda: server.lines("profiles reloaded: shared"), "the end of the other")
+    assert injected(server, authority, review) == ("fabric/one", "")
+    [told] = server.lines("profiles not reloaded")
+    assert "was deleted, though namespaces name it; it serves on until restart" in told["message"]
+
+
+def test_is_ready_without_profiles_and_says_that_there_can_be_none(
+    cluster: FakeApiServer, start: Callable[[], Server], authority: Path, review: bytes
+) -> None:
+    cluster.misbehave("list", FABRIC_PROFILES, text(404, NOT_INSTALLED))
+    server = start()
+    wait_ready(server)
+    missing = "CustomResourceDefinition fabricprofiles.fabric-injector.io is not installed"
+    wait_until(lambda: server.lines(missing), "the log line")
+    assert "no profile is named 'shared'" in injected(server, authority, review)[1]
+    put(cluster, "shared", "one")
+    wait_until(lambda: injected(server, authority, review) == ("fabric/one", ""), "definition and profile", 20)
+
+
+def test_is_not_ready_until_profiles_are_listed(cluster: FakeApiServer, start: Callable[[], Server]) -> None:
+    cluster.misbehave("list", FABRIC_PROFILES, hang)
+    server = start()
+    wait_until(lambda: b"[+]namespaces ok" in server.get("/readyz").body, "the other watches")
+    assert b"[-]profiles failed: not listed yet" in server.get("/readyz").body

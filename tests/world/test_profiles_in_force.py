@@ -1,0 +1,23 @@
+"""What admission uses, put together of the parts as each of them comes."""
+
+from __future__ import annotations
+
+from webhook.core.profiles import Multus, Profile, Profiles
+from webhook.world.profiles_in_force import ProfilesInForce
+
+
+def test_keeps_each_part_until_it_comes_anew() -> None:
+    seen: list[Profiles] = []
+    in_force = ProfilesInForce(own_image="example.com/fabric-injector:1", on_change=seen.append)
+    assert in_force.current() == Profiles(own_image="example.com/fabric-injector:1")
+    in_force.put(profiles={"a": Profile("a", pod_labels={"x": "y"})})
+    in_force.put(multus=Multus(default_networks=1))
+    current = in_force.current()
+    assert list(current.profiles) == ["a"]
+    assert [profile.name for profile in current.chosen_by({"x": "y"})] == ["a"]
+    assert current.multus == Multus(default_networks=1)
+    assert current.own_image == "example.com/fabric-injector:1"
+    in_force.put(profiles={})
+    assert not in_force.current().profiles
+    assert in_force.current().multus == Multus(default_networks=1)
+    assert [list(each.profiles) for each in seen] == [["a"], ["a"], []]

@@ -1,0 +1,141 @@
+"""Keep the profiles in force as their file, or the objects of the cluster, say; and tell what becomes of each change."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from webhook.core.errors import InputError, ProfilesError, WebhookError
+from webhook.core.profiles import Multus, Profile, Profiles
+from webhook.serve.metrics import WebhookMetrics
+from webhook.serve.profiles_process import parse_configuration_apart, parse_objects_apart, parse_profiles_apart
+from webhook.serve.slot import Slot
+from webhook.world.followed_file import FollowedFile
+from webhook.world.profiles_file import ProfilesFile
+from webhook.world.profiles_in_force import ProfilesInForce
+
+if TYPE_CHECKING:
+    from webhook.world.cluster import Cluster
+
+log = logging.getLogger(__name__)
+
+
+class ProfilesSource(Protocol):
+    """Follow what the profiles are written in."""
+
+    def start(self) -> None:
+        """Begin to follow it."""
+
+    def stop(self) -> None:
+        """Stop following; what it said last stays."""
+
+    def faulty(self) -> int:
+        """Count what is not in use as it stands."""
+
+    def problems(self) -> list[str]:
+        """Say what is not in use as it stands, and why."""
+
+    def checks(self) -> Mapping[str, str]:
+        """Say what keeps the profiles from being known."""
+
+
+def follow_file(
+    path: Path, in_force: ProfilesInForce, slot: Slot, metrics: WebhookMetrics, *, configured: bool
+) -> ProfilesSource:
+    """Read the profiles file, to be followed once started; *configured*: its ``multus`` must stand in the configuration file.
+
+    Raises ProfilesError or InputError where it cannot be used.
+    """
+
+    def put(profiles: Profiles) -> None:
+        in_force.put(profiles=profiles.profiles, multus=None if configured else profiles.multus)
+
+    def reloaded(profiles: Profiles) -> None:
+        put(profiles)
+        _tell(profiles.profiles, metrics)
+
+    def broken(error: WebhookError) -> None:
+        metrics.profiles_reloaded("error")
+        for fault in _faults(error):
+            log.error("profiles not reloaded, the last good ones stay: %s: %s", path, fault)
+
+    def parse(content: bytes) -> Profiles:
+        profiles = parse_profiles_apart(content, slot)
+        if configured and profiles.multus != Multus():
+            raise InputError(f"{path}: multus: is given though there is a configuration file; write it there alone")
+        return profiles
+
+    source = ProfilesFile(path, parse=parse, on_reload=reloaded, on_error=broken)
+    put(source.current())
+    return source
+
+
+def follow_configuration(
+    path: Path, in_force: ProfilesInForce, slot: Slot, metrics: WebhookMetrics
+) -> FollowedFile[Multus]:
+    """Read the configuration file, to be followed once started; where it does not exist, the defaults hold until it does.
+
+    Raises InputError where it cannot be used.
+    """
+
+    def reloaded(multus: Multus) -> None:
+        in_force.put(multus=multus)
+        log.info("configuration reloaded%s", _default(multus))
+
+    def broken(error: WebhookError) -> None:
+        for fault in _faults(error):
+            log.error("configuration not reloaded, the last good one stays: %s: %s", path, fault)
+
+    def parse(content: bytes) -> Multus:
+        return parse_configuration_apart(content, slot)
+
+    try:
+        source = FollowedFile(
+            path, parse=parse, title="configuration file", absent=Multus(), on_reload=reloaded, on_error=broken
+        )
+    except ProfilesError as error:
+        told = "\n".join(f"{path}: {fault}" for fault in error.problems)
+        raise InputError(f"the configuration cannot be used\n{told}") from None
+    in_force.put(multus=source.current())
+    log.info("configuration read: %s%s", path, _default(source.current()))
+    metrics.faulty("configuration", source.faulty)
+    return source
+
+
+def _default(multus: Multus) -> str:
+    return ", which is absent or says nothing: the defaults hold" if multus == Multus() else ""
+
+
+def follow_objects(cluster: Cluster, in_force: ProfilesInForce, slot: Slot, metrics: WebhookMetrics) -> ProfilesSource:
+    """Make what follows the FabricProfiles of *cluster* once started."""
+    from webhook.world.profile_objects import DEFINITION
+
+    def reloaded(profiles: Mapping[str, Profile]) -> None:
+        in_force.put(profiles=profiles)
+        _tell(profiles, metrics)
+
+    def broken(error: WebhookError) -> None:
+        metrics.profiles_reloaded("error")
+        log.error("profiles not reloaded: %s", error)
+
+    def installed(is_installed: bool) -> None:
+        if is_installed:
+            log.info("%s is installed: profiles are followed", DEFINITION)
+        else:
+            log.warning("%s is not installed: there are no profiles until it is", DEFINITION)
+
+    def parse(contents: Mapping[str, bytes]) -> Mapping[str, Profile | ProfilesError]:
+        return parse_objects_apart(contents, slot)
+
+    return cluster.follow_profiles(parse, on_reload=reloaded, on_error=broken, on_installed=installed)
+
+
+def _faults(error: WebhookError) -> tuple[object, ...]:
+    return error.problems if isinstance(error, ProfilesError) else (error,)
+
+
+def _tell(profiles: Mapping[str, Profile], metrics: WebhookMetrics) -> None:
+    metrics.profiles_reloaded("success")
+    log.info("profiles reloaded: %s", ", ".join(profiles) or "none")

@@ -1,0 +1,36 @@
+"""Hold the profiles that admission uses, whichever way they come: from a file, or from the objects of the cluster."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from webhook.core.profiles import Multus, Profile, Profiles
+
+
+class ProfilesInForce:
+    """Put together the profiles, the settings of the cluster and *own_image*, the image of this program.
+
+    *on_change* gets each new set, in the thread that brought a part of it.
+    """
+
+    def __init__(self, *, own_image: str = "", on_change: Callable[[Profiles], None] = lambda _: None) -> None:
+        self._on_change = on_change
+        self._lock = threading.Lock()
+        self._profiles = Profiles(own_image=own_image)
+
+    def current(self) -> Profiles:
+        """Return what is in force."""
+        return self._profiles
+
+    def put(self, *, profiles: Mapping[str, Profile] | None = None, multus: Multus | None = None) -> None:
+        """Put a new part in force."""
+        with self._lock:
+            before = self._profiles
+            self._profiles = Profiles(
+                multus=before.multus if multus is None else multus,
+                profiles=before.profiles if profiles is None else MappingProxyType(dict(profiles)),
+                own_image=before.own_image,
+            )
+            self._on_change(self._profiles)
