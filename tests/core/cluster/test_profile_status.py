@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests import ROOT
 from tests.worlds import network, profiles
 from webhook.core import names
 from webhook.core.cluster.nodes import NodeOffer, Supply
@@ -239,6 +240,13 @@ def test_messages_stay_short() -> None:
 def test_reasons_are_as_the_api_has_them() -> None:
     for reason in ConditionReason:
         assert re.fullmatch(r"[A-Z][A-Za-z]{1,62}", reason)
+
+
+def test_the_reference_explains_every_reason() -> None:
+    section = (
+        (ROOT / "manifests/reference.md").read_text().partition("### The status of profiles")[2].partition("\n## ")[0]
+    )
+    assert {reason for reason in ConditionReason if f"`{reason}`" not in section} == set()
 
 
 def test_knows_which_networks_to_look_for() -> None:
