@@ -115,7 +115,7 @@ def test_kubectl_shows_networks_namespaces_and_readiness(plane: ControlPlane, re
         "Age",
     ]
     cells = {row["cells"][0]: row["cells"][1:4] for row in table["rows"]}
-    assert cells["a"] == ["default/rdma-net-ipam", 1, "True"]
+    assert cells["a"] == ["default/rdma-net-ipam, default/rail-1", 1, "True"]
 
 
 def test_another_leader_writes_nothing_that_stands_already_and_goes_on(

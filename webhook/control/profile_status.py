@@ -23,6 +23,7 @@ from webhook.core.cluster.profile_status import (
     conditions_of,
     examine_profile,
     network_names,
+    networks_in_short,
     next_status,
 )
 from webhook.core.model import NetworkDefinition, Object
@@ -171,7 +172,7 @@ class ProfileStatus:
             conditions = conditions_of(contents[name], examined[name], networks, nodes)
             is_sound = is_sound and all(each.status == "True" for each in conditions)
             try:
-                self._write(name, obj, conditions, len(users.get(name, ())))
+                self._write(name, obj, conditions, len(users.get(name, ())), networks_in_short(contents[name]))
             except RequestFailed as error:
                 failed = error
                 if error.is_unconnected:
@@ -312,10 +313,14 @@ class ProfileStatus:
         except RequestFailed:
             return None
 
-    def _write(self, name: str, obj: ProfileObject, conditions: Sequence[Condition], namespaces: int) -> None:
+    def _write(
+        self, name: str, obj: ProfileObject, conditions: Sequence[Condition], namespaces: int, networks: str
+    ) -> None:
         """Write the status where it says something new. Raises RequestFailed where the API server gives no answer."""
         now = self._now().strftime("%Y-%m-%dT%H:%M:%SZ")
-        status = next_status(obj.status, conditions, generation=obj.generation, namespaces=namespaces, now=now)
+        status = next_status(
+            obj.status, conditions, generation=obj.generation, namespaces=namespaces, networks=networks, now=now
+        )
         self._judged[name] = obj.generation
         self._sent[name] = obj.status if status is None else {**_map(obj.status), **status}
         if status is None or not self._may_write():

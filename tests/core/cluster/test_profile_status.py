@@ -25,6 +25,7 @@ from webhook.core.cluster.profile_status import (
     conditions_of,
     examine_profile,
     network_names,
+    networks_in_short,
     next_status,
 )
 from webhook.core.model import Object
@@ -255,11 +256,19 @@ def test_knows_which_networks_to_look_for() -> None:
     assert network_names(read.profiles["a"]) == {"b", "c", "e"}
 
 
+def test_names_the_first_few_networks() -> None:
+    spec = f"{{networks: [{', '.join(f'{{network: r/n-{number}@x{number}}}' for number in range(8))}]}}"
+    read = profiles(f"profiles: {{a: {spec}, b: {{}}}}")
+    assert networks_in_short(Content(read.profiles["a"])) == "r/n-0@x0, r/n-1@x1, r/n-2@x2 and 5 more"
+    assert networks_in_short(Content(read.profiles["b"])) == ""
+    assert networks_in_short(Content(None, "a fault")) == ""
+
+
 READY = Condition("Ready", "True", ConditionReason.USABLE, "namespaces can use it")
 
 
 def status(condition: Condition = READY, before: Any = None, now: str = "2026-01-01T00:00:00Z") -> Object | None:
-    return next_status(before, [condition], generation=3, namespaces=2, now=now)
+    return next_status(before, [condition], generation=3, namespaces=2, networks="a/b, c", now=now)
 
 
 def test_writes_a_status_once() -> None:
@@ -267,6 +276,7 @@ def test_writes_a_status_once() -> None:
     assert first == {
         "observedGeneration": 3,
         "namespaces": 2,
+        "networks": "a/b, c",
         "conditions": [
             {
                 "type": "Ready",

@@ -253,8 +253,13 @@ def _not_known_of(examined: Examined, networks: NetworksSeen) -> Iterator[tuple[
             yield ConditionReason.NETWORKS_NOT_FOUND, f"{only}, which was not found"
 
 
+def networks_in_short(content: Content) -> str:
+    """Name the first few networks of the profile, for the table that ``kubectl get`` prints."""
+    return listed(map(str, content.profile.networks), _MOST_TOLD) if content.profile is not None else ""
+
+
 def next_status(
-    before: Any, conditions: Sequence[Condition], *, generation: int, namespaces: int, now: str
+    before: Any, conditions: Sequence[Condition], *, generation: int, namespaces: int, networks: str, now: str
 ) -> Object | None:
     """Return the status that is to replace *before*, None where that says the same.
 
@@ -280,5 +285,10 @@ def next_status(
         )
     ours = {condition.type for condition in conditions}
     made += [each for each in known if str(each.get("type")) not in ours][: MOST_CONDITIONS - len(made)]
-    status: Object = {"observedGeneration": generation, "namespaces": namespaces, "conditions": made}
+    status: Object = {
+        "observedGeneration": generation,
+        "namespaces": namespaces,
+        "networks": networks,
+        "conditions": made,
+    }
     return None if all(old.get(key) == value for key, value in status.items()) else status
