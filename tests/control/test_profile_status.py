@@ -351,6 +351,17 @@ def test_a_write_that_hangs_holds_no_address_up(server: FakeApiServer) -> None:
             pods.controller.stop()
 
 
+def test_ends_at_once_while_it_looks_and_waits_for_a_write(world: World) -> None:
+    world.server.misbehave("list", NODES, hang)
+    world.network()
+    world.put()
+    with running(world.statuses):
+        wait_until(lambda: world.server.asked("list", NODES), "the list that hangs")
+        world.statuses.stop()
+        assert world.statuses._thread.is_alive(), "it ends with the process; nothing is written any more"
+    assert world.writes() == []
+
+
 def test_the_controller_tells_which_namespaces_name_which_profile(server: FakeApiServer) -> None:
     pods = Pods(server)
     assert pods.controller.profiles_named() is None

@@ -53,6 +53,7 @@ MOST_REST_SECONDS = 120.0
 REQUEST_SECONDS = 30.0
 PATCH_SECONDS = 4.0
 """Timeout of a write: it has ended before another leader may write."""
+STOP_SECONDS = 0.5
 NODES_A_PAGE = 100
 """Nodes weigh 10 kB and more: they list their images."""
 MOST_PAGES = 1000
@@ -119,7 +120,7 @@ class ProfileStatus:
         self._judged: dict[str, int] = {}
         self._told: dict[str, str] = {}
         self._failures = 0
-        self._stopped, self._woken = threading.Event(), threading.Event()
+        self._stopped, self._woken, self._writing = threading.Event(), threading.Event(), threading.Lock()
         self._thread = threading.Thread(target=self._run, name="profile-status", daemon=True)
         self._profiles = Reflector(
             connection,
@@ -137,12 +138,14 @@ class ProfileStatus:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the threads, once a write that is under way has ended."""
+        """End the threads, once a write that is under way has ended; a look that is, may end later."""
         self._stopped.set()
         self._woken.set()
         self._profiles.stop()
+        if self._writing.acquire(timeout=PATCH_SECONDS):
+            self._writing.release()
         if self._thread.is_alive():
-            self._thread.join(PATCH_SECONDS)
+            self._thread.join(STOP_SECONDS)
 
     def wake(self) -> None:
         """Judge anew soon: labels of namespaces have changed. Any thread may call it."""
@@ -323,11 +326,12 @@ class ProfileStatus:
         )
         self._judged[name] = obj.generation
         self._sent[name] = obj.status if status is None else {**_map(obj.status), **status}
-        if status is None or not self._may_write():
-            return
         path = f"{FABRIC_PROFILES.object_path(('', name))}/status"
         body = {"metadata": {"uid": obj.uid, "resourceVersion": obj.version}, "status": status}
-        response = self._connection.request("PATCH", path, body=body, headers=_HEADERS, timeout=PATCH_SECONDS)
+        with self._writing:
+            if status is None or not self._may_write():
+                return
+            response = self._connection.request("PATCH", path, body=body, headers=_HEADERS, timeout=PATCH_SECONDS)
         if response.status == 200:
             self._tell(name, conditions)
         elif response.status == 409:
