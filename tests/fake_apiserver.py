@@ -19,7 +19,9 @@ NAMESPACES = "/api/v1/namespaces"
 PODS = "/api/v1/pods"
 NETWORKS = "/apis/k8s.cni.cncf.io/v1/network-attachment-definitions"
 FABRIC_PROFILES = "/apis/fabric-injector.io/v1alpha1/fabricprofiles"
-LISTED = (NAMESPACES, PODS, NETWORKS, FABRIC_PROFILES)
+NODES = "/api/v1/nodes"
+DEVICE_CLASSES = "/apis/resource.k8s.io/v1/deviceclasses"
+LISTED = (NAMESPACES, PODS, NETWORKS, FABRIC_PROFILES, NODES, DEVICE_CLASSES)
 NOT_INSTALLED = "404 page not found\n"
 
 
@@ -275,7 +277,7 @@ class FakeApiServer:
 
     def _serve(self, exchange: Exchange) -> None:
         request = exchange.request
-        usual = {"list": self._list, "watch": self._watch, "get": self._get}.get(request.kind, self._get)
+        usual = {"list": self._list, "watch": self._watch, "PATCH": self._patch}.get(request.kind, self._get)
         with self._changed:
             waiting = self._next[request.kind, request.path]
             behaviour = waiting.popleft() if waiting else usual
@@ -335,6 +337,25 @@ class FakeApiServer:
             for event in found:
                 yield event
                 sent = event[0]
+
+    def _patch(self, exchange: Exchange) -> None:
+        """Merge a status into an object that has no namespace; whatever else is patched stays as it is."""
+        path, name, subresource = exchange.request.path.rsplit("/", 2)
+        body = json.loads(exchange.request.body)
+        with self._changed:
+            found = self._collections[path].objects.get(("", name))
+            if found is None or subresource != "status":
+                self._get(exchange)
+                return
+            metadata = found["metadata"]
+            if body["metadata"].get("resourceVersion", metadata["resourceVersion"]) != metadata["resourceVersion"]:
+                status(409, "the object has been modified", reason="Conflict")(exchange)
+                return
+            kept = {key: value for key, value in metadata.items() if key not in ("name", "resourceVersion")}
+            merged = {**(found.get("status") or {}), **body["status"]}
+            exchange.answer(
+                200, self.put(path, name, **kept, **({"spec": found["spec"]} if "spec" in found else {}), status=merged)
+            )
 
     def _get(self, exchange: Exchange) -> None:
         if exchange.request.path.endswith("/pods"):

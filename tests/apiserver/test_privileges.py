@@ -123,6 +123,11 @@ WRITER = granted(
     ":namespaces list watch",
     ":pods/status patch",
     ":events create patch",
+    "fabric-injector.io:fabricprofiles get list watch",
+    "fabric-injector.io:fabricprofiles/status patch",
+    "k8s.cni.cncf.io:network-attachment-definitions list",
+    ":nodes list",
+    "resource.k8s.io:deviceclasses list",
     "admissionregistration.k8s.io:mutatingwebhookconfigurations=zz-fabric-injector get patch",
 )
 WRITER_AT_HOME = WRITER | granted(

@@ -42,7 +42,7 @@ class World:
         return {name: address for name, address in self.writes() if address}
 
     def writes(self) -> list[tuple[str, str]]:
-        written = [(one.path.split("/")[-2], json.loads(one.body)) for one in self.server.asked("PATCH")]
+        written = [(one.path.split("/")[-2], json.loads(one.body)) for one in self.server.asked("PATCH", NAMESPACES)]
         return [(name, body["metadata"]["annotations"].get(names.MASTER_ADDR, "")) for name, body in written]
 
 

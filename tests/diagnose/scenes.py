@@ -12,12 +12,12 @@ from typing import Any
 from tests.pods import load
 from tests.worlds import network
 from webhook.core import names
+from webhook.core.cluster.nodes import read_node
 from webhook.core.model import Object
 from webhook.core.profiles import parse_profiles
 from webhook.core.review import decide
 from webhook.diagnose.explain.judgement import ReadWorld
 from webhook.diagnose.explain.reading import Reading
-from webhook.diagnose.nodes import read_node
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 SPACE = "research"

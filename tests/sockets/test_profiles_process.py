@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from typing import Any
+
 import pytest
 
 from tests.serve.test_questions import EVERYTHING
@@ -9,7 +12,12 @@ from webhook.core.errors import InputError, ProfilesError
 from webhook.core.profiles import Multus, parse_profiles
 from webhook.core.profiles.load import read_profile
 from webhook.core.profiles.objects import SETTINGS_API_VERSION
-from webhook.serve.profiles_process import parse_configuration_apart, parse_objects_apart, parse_profiles_apart
+from webhook.serve.profiles_process import (
+    parse_configuration_apart,
+    parse_objects_apart,
+    parse_profiles_apart,
+    read_contents_apart,
+)
 from webhook.serve.slot import Slot
 
 pytestmark = pytest.mark.sockets
@@ -67,3 +75,32 @@ def test_says_that_it_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("webhook.serve.profiles_process.SECONDS", 0.01)
     with pytest.raises(InputError, match=r"the profiles cannot be read in 0\.01 s"):
         parse_profiles_apart(b"profiles: {}", Slot())
+
+
+def test_reads_each_object_as_if_there_were_no_other() -> None:
+    same = {"podLabels": {"fabric": "fast"}}
+    specs: dict[str, Any] = {
+        "a": {**same, "networks": [{"network": "rails/rail-0"}]},
+        "b": same,
+        "bad": {"networks": [{"network": "a/b", "resource": "rdma/a,rdma/a"}]},
+        "odd": "text",
+        "z": {},
+    }
+    read = read_contents_apart(specs, Slot())
+    assert {name: content.profile for name, content in read.items() if content.profile} == {
+        name: read_profile(name, specs[name]) for name in ("a", "b", "z")
+    }
+    assert read["bad"].problem.startswith("spec.networks[0].resource: found ")
+    assert read["odd"].problem.startswith("spec: ")
+    assert all(content.is_read for content in read.values())
+    assert read_contents_apart({}, Slot()) == {}
+
+
+def test_a_process_that_fails_says_nothing_of_the_content(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    read = read_contents_apart({"a": {}, "b": {}}, Slot())
+    assert {name: (content.profile, content.is_read) for name, content in read.items()} == {
+        "a": (None, False),
+        "b": (None, False),
+    }
+    assert "has ended (status 1)" in read["a"].problem

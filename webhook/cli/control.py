@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import click
@@ -9,6 +10,7 @@ import click
 from webhook.cli.options import FILE, Failure, listen_option, option, webhook_configuration_option
 from webhook.core import names
 from webhook.core.errors import InputError, ProfilesError
+from webhook.core.profiles import Multus
 from webhook.http.listener import ListenAddress
 
 
@@ -16,7 +18,8 @@ from webhook.http.listener import ListenAddress
 @option(
     "--profiles",
     type=FILE,
-    help="YAML file of the profiles. All that the controller needs is on the pods: the file is read once, and its faults are logged.",
+    help="YAML file of the profiles, read once; its faults are logged. The status of FabricProfiles is judged by its multus section; "
+    "all else that the controller needs is on the pods.",
 )
 @option(
     "-n",
@@ -69,15 +72,18 @@ def command(
       fabric-injector control --namespace fabric-injector --metrics-listen 127.0.0.1:0
       fabric-injector control --certificates none
     """  # noqa: D301  # \\b is click's own mark
+    from webhook.control.profile_status import ProfileReading
     from webhook.control.run import ControllerSettings, run
+    from webhook.serve.profiles_process import read_contents_apart
+    from webhook.serve.slot import Slot
 
-    if profiles is not None:
-        _report_faults(profiles)
+    multus = _multus(profiles) if profiles else Multus()
     try:
         kept = run(
             ControllerSettings(
                 metrics_listen, namespace, certificates == "self", service, webhook_configuration, pod_opt_in
-            )
+            ),
+            ProfileReading(partial(read_contents_apart, slot=Slot()), multus),
         )
     except InputError as error:
         raise Failure(str(error)) from None
@@ -85,14 +91,15 @@ def command(
         raise SystemExit(1)
 
 
-def _report_faults(path: Path) -> None:
-    """Print what is wrong with the profiles; addresses are published all the same."""
+def _multus(path: Path) -> Multus:
+    """Read how Multus is configured. Print what is wrong with the file; addresses are published all the same."""
     from webhook.world.profiles_file import read_profiles
 
     try:
-        read_profiles(path)
+        return read_profiles(path).multus
     except ProfilesError as error:
         for problem in error.problems:
             click.echo(f"{path}: {problem}", err=True)
     except InputError as error:
         click.echo(str(error), err=True)
+    return Multus()

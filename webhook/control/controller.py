@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from webhook.control.inspector import EventSink, Inspector
 from webhook.control.publisher import THREADS, Publisher, Result
@@ -37,9 +37,17 @@ class Leadership(Protocol):
         """Return whether it may, at this moment."""
 
 
+class ProfileLabel(NamedTuple):
+    """Hold which *profile* a namespace names; *is_ending*: the namespace is being deleted."""
+
+    profile: str
+    is_ending: bool
+
+
 class Controller:
     """Watch, publish, inspect. Every replica watches; only the one that may write does.
 
+    *on_label* is called, in the thread of the watch, where a namespace names another profile.
     *pod_opt_in*: pods that carry the profile's label themselves count wherever they are. What is known of a pod stays known when its
     namespace loses the label: the webhook was called for it. Who starts later cannot know, and leaves it alone.
     """
@@ -52,6 +60,7 @@ class Controller:
         *,
         on_result: Callable[[Result, float], None] = lambda _result, _seconds: None,
         on_restart: Callable[[str, str], None] = lambda _resource, _reason: None,
+        on_label: Callable[[], None] = lambda: None,
         pod_opt_in: bool = False,
         threads: int = THREADS,
         monotonic: Callable[[], float] = time.monotonic,
@@ -63,10 +72,11 @@ class Controller:
         self._stopped = threading.Event()
         self._queue = FairQueue(monotonic)
         self._begun = False
+        self._on_label = on_label
         self._namespaces = Reflector(
             connection,
             LABELLED,
-            lambda namespace: names.PROFILE in (namespace["metadata"].get("labels") or {}) or None,
+            _read_namespace,
             on_change=self._namespace_changed,
             on_listed=self._begin,
             on_restart=on_restart,
@@ -134,6 +144,13 @@ class Controller:
         """Count the namespaces without the label in which pods carry the job label."""
         return self._scope.namespaces_passed_over()
 
+    def profiles_named(self) -> Mapping[str, str] | None:
+        """Return the profile that each labelled namespace names, but for those that are being deleted; None before all are known."""
+        if not self._namespaces.synced:
+            return None
+        labelled = self._namespaces.items.copy()
+        return {name: each.profile for (_, name), each in labelled.items() if not each.is_ending}
+
     def oldest_wait_seconds(self) -> float:
         """Return the age of the oldest live member that still waits; 0 where none does."""
         with self._lock:
@@ -141,12 +158,15 @@ class Controller:
         return max(0.0, (datetime.now(UTC) - datetime.fromisoformat(oldest)).total_seconds()) if oldest else 0.0
 
     def _begin(self) -> None:
+        self._on_label()
         if not self._begun and not self._stopped.is_set():
             self._begun = True
             self._pods.start()
 
-    def _namespace_changed(self, namespace: Key, labelled: bool | None) -> None:
-        if self._scope.set_labelled(namespace[1], bool(labelled)):
+    def _namespace_changed(self, namespace: Key, labelled: ProfileLabel | None) -> None:
+        if self._namespaces.synced:
+            self._on_label()
+        if self._scope.set_labelled(namespace[1], labelled is not None):
             # The watch of pods was ahead of that of namespaces, or the label came later.
             self._pods.refresh(namespace[1])
 
@@ -199,3 +219,9 @@ class Controller:
                 self._publish_all()
             except Exception:  # the next round may succeed
                 log.exception("sweep failed unexpectedly")
+
+
+def _read_namespace(namespace: Object) -> ProfileLabel | None:
+    metadata = namespace["metadata"]
+    profile = (metadata.get("labels") or {}).get(names.PROFILE)
+    return None if profile is None else ProfileLabel(profile, bool(metadata.get("deletionTimestamp")))

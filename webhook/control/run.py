@@ -17,6 +17,7 @@ import uvloop
 from webhook.control.controller import Controller
 from webhook.control.events import EventRecorder
 from webhook.control.metrics import ControllerMetrics
+from webhook.control.profile_status import ProfileReading, ProfileStatus
 from webhook.core import names
 from webhook.http import logs
 from webhook.http.health import Health
@@ -60,10 +61,10 @@ class _Part(Protocol):
         """End the threads."""
 
 
-def run(settings: ControllerSettings) -> bool:
+def run(settings: ControllerSettings, reading: ProfileReading) -> bool:
     """Run until SIGTERM or SIGINT (True), or until the Lease was lost (False: another replica goes on).
 
-    Raises InputError for anything that keeps the controller from starting.
+    *reading*: of the profiles. Raises InputError for anything that keeps the controller from starting.
     """
     logs.configure()
     metrics = ControllerMetrics()
@@ -73,7 +74,13 @@ def run(settings: ControllerSettings) -> bool:
         asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
     ):
         return runner.run(
-            _run(connection, replace(settings, namespace=settings.namespace or own_namespace()), sock, metrics)
+            _run(
+                connection,
+                replace(settings, namespace=settings.namespace or own_namespace()),
+                reading,
+                sock,
+                metrics,
+            )
         )
 
 
@@ -91,7 +98,11 @@ def identity() -> str:
 
 
 async def _run(
-    connection: Connection, settings: ControllerSettings, sock: socket.socket, metrics: ControllerMetrics
+    connection: Connection,
+    settings: ControllerSettings,
+    reading: ProfileReading,
+    sock: socket.socket,
+    metrics: ControllerMetrics,
 ) -> bool:
     me, namespace = identity(), settings.namespace
     recorder = EventRecorder(connection, host=me)
@@ -109,7 +120,16 @@ async def _run(
         leader,
         on_result=metrics.published,
         on_restart=metrics.watch_restarted,
+        on_label=lambda: profile_status.wake(),
         pod_opt_in=settings.pod_opt_in,
+    )
+    profile_status = ProfileStatus(
+        connection,
+        leader.may_write,
+        controller.profiles_named,
+        reading,
+        own_namespace=namespace,
+        on_restart=metrics.watch_restarted,
     )
     metrics.leads(leader.may_write)
     metrics.waiting(controller.pods_waiting, controller.oldest_wait_seconds)
@@ -121,7 +141,7 @@ async def _run(
     log_fields(
         log, logging.INFO, "controlling", {"metrics": listener.url, "lease": f"{namespace}/{LEASE}", "identity": me}
     )
-    writers: list[_Part] = [controller]
+    writers: list[_Part] = [controller, profile_status]
     if settings.certificates:
         writers.append(_certificates(connection, settings, leader, metrics))
     for part in (recorder, *writers, leader):

@@ -101,7 +101,7 @@ class NetworkDefinition:
     annotation as a map. *annotations*: the others, which ``multus.resourceNameKeys`` may name. *has_ipam*: the CNI configuration
     gives addresses. *ipv6_only*: its IPAM names IPv6 ranges and no IPv4.
     *problem*: why its node selector cannot be used, else empty. *resource_problem*: why its resourceName cannot be, which
-    matters only where a profile names no resource in its place.
+    matters only where a profile names no resource in its place. *config_problem*: why Multus cannot read its configuration.
     """
 
     namespace: str
@@ -113,6 +113,7 @@ class NetworkDefinition:
     ipv6_only: bool = False
     problem: str = ""
     resource_problem: str = ""
+    config_problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,10 @@ Codes are an interface between versions (tests/diagnose/test_codes.py pins them)
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum, unique
+
+from webhook.core.cluster.nodes import Shortage
 
 
 @unique
@@ -351,3 +354,11 @@ class Code(Enum):
     UNREAD = ("unread", "Something could not be read, so what depends on it is unknown.",
         "give this account the right to read it, or let somebody run this who has it")
     # fmt: on
+
+
+SHORTAGES: Mapping[Shortage, Code] = {
+    Shortage.NOWHERE: Code.RESOURCE_NOWHERE,
+    Shortage.TOO_SMALL: Code.RESOURCE_TOO_SMALL,
+    Shortage.UNLABELLED: Code.RESOURCE_UNLABELLED,
+}
+"""The code of each way in which a resource is not offered."""

@@ -133,6 +133,11 @@ NETWORKS = Resource(
 FABRIC_PROFILES = Resource("fabricprofiles", "/apis/fabric-injector.io/v1alpha1", optional=True)
 """Their content is checked by whom reads it. Not there until the CustomResourceDefinition is installed."""
 
+DEVICE_CLASSES = Resource(
+    "deviceclasses", "/apis/resource.k8s.io/v1", shape={"spec": {"extendedResourceName": str}}, optional=True
+)
+"""Not there before Kubernetes 1.34."""
+
 KUEUE = "/apis/kueue.x-k8s.io"
 """The groups of queues are asked for their version, which `Resource.at` puts behind them."""
 LOCAL_QUEUES = Resource("localqueues", KUEUE, namespaced=True, shape={"spec": {"clusterQueue": str}})

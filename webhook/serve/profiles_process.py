@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from webhook.core.cluster.profile_status import Content
 from webhook.core.errors import InputError, ProfilesError
 from webhook.core.profiles import Multus, Profile, Profiles
 from webhook.serve.plain import from_plain
@@ -43,6 +44,32 @@ def parse_objects_apart(contents: Mapping[str, bytes], slot: Slot) -> Mapping[st
     """
     content = b"{%s}" % b",".join(json.dumps(name).encode() + b":" + spec for name, spec in contents.items())
     return {name: _result(found) for name, found in _run("objects", content, slot).items()}
+
+
+def read_contents_apart(specs: Mapping[str, Any], slot: Slot) -> dict[str, Content]:
+    """Read the contents of FabricProfiles by name, each as if there were no other; a process that fails says nothing of them.
+
+    Where it fails with many, each half is tried: one of them may be what it fails with.
+    """
+    if not specs:
+        return {}
+    try:
+        found = parse_objects_apart({name: json.dumps(spec).encode() for name, spec in specs.items()}, slot)
+    except InputError as error:
+        listed = list(specs)
+        if len(listed) == 1:
+            return {listed[0]: Content(None, str(error), is_read=False)}
+        half = len(listed) // 2
+        parts = ({name: specs[name] for name in part} for part in (listed[:half], listed[half:]))
+        return {name: content for part in parts for name, content in read_contents_apart(part, slot).items()}
+    return {name: _content(name, result) for name, result in found.items()}
+
+
+def _content(name: str, result: Profile | ProfilesError) -> Content:
+    if isinstance(result, Profile):
+        return Content(result)
+    told = "; ".join(f"{problem.path}: {problem.message}" for problem in result.problems)
+    return Content(None, told.replace(f"FabricProfile {name}: ", ""))
 
 
 def _result(found: Any) -> Profile | ProfilesError:

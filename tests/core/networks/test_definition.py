@@ -251,6 +251,22 @@ def test_takes_a_network_without_a_configuration_as_one_without_addresses(obj: O
     assert define_network(obj) == NetworkDefinition("rails", "rail-0")
 
 
+@pytest.mark.parametrize(
+    ("config", "problem"),
+    [
+        (None, ""),
+        ("", ""),
+        ("{}", ""),
+        ({"plugins": []}, ""),
+        ("[" * 100_000, ""),
+        ('{"type": ', "unusable spec.config, which is not JSON: Expecting value: line 1 column 10 (char 9)"),
+        ("[]", "unusable spec.config, which is not a JSON object"),
+    ],
+)
+def test_says_why_multus_cannot_read_the_configuration(config: Any, problem: str) -> None:
+    assert define_network(nad(config=config)).config_problem == problem
+
+
 def test_reads_an_object_without_metadata() -> None:
     assert define_network({}) == NetworkDefinition("", "")
 

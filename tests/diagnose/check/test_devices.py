@@ -5,10 +5,10 @@ import pytest
 from tests.diagnose.check.findings import brief
 from tests.worlds import network, profiles
 from webhook.core import names
+from webhook.core.cluster.demand import Demand, find_demands, profile_users
+from webhook.core.cluster.nodes import NodeOffer, read_node
 from webhook.core.networks import define_network
-from webhook.diagnose.check.demand import Demand, find_demands, profile_users
 from webhook.diagnose.check.devices import check_devices
-from webhook.diagnose.nodes import NodeOffer, read_node
 
 PROFILES = """
 profiles:

@@ -38,6 +38,15 @@ def test_misses_a_network() -> None:
     assert look(SHARED, {"shared": ["a", "b"]}) == ["fail profile shared: network default/rdma: does not exist"]
 
 
+def test_finds_a_configuration_that_multus_cannot_read() -> None:
+    broken = network("default/rdma")
+    broken["spec"]["config"] = "type: macvlan"
+    assert look(SHARED, {}, broken) == [
+        "fail profile shared: network default/rdma: has an unusable spec.config, which is not JSON: Expecting value: line 1 column 1 "
+        "(char 0)"
+    ]
+
+
 def test_looks_in_each_namespace_for_a_network_without_one() -> None:
     assert look(OWN, {}) == [
         "ok profile own: network rdma: is looked for in each namespace that uses the profile; none does yet"

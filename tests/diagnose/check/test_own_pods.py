@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from tests.diagnose.check.findings import brief
+from webhook.core.cluster.nodes import NodeOffer, place_of
 from webhook.diagnose.check.deployments import Deployment, OwnPod, check_deployments, read_own_pod
-from webhook.diagnose.nodes import NodeOffer, place_of
 
 OWNER = [{"kind": "ReplicaSet", "name": "w-7d4f9"}]
 PULL = {"reason": "ImagePullBackOff", "message": 'Back-off pulling image "registry/fabric-injector:0.2"'}

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.diagnose.check.findings import brief
+from webhook.core.cluster.demand import Demand
 from webhook.core.model import Object
-from webhook.diagnose.check.demand import Demand
 from webhook.diagnose.check.quotas import Quota, check_kueue, check_resource_quotas, check_volcano, read_quota
 
 DEMANDS = [Demand("shared", {"rdma/hca": 2, "hugepages-2Mi": 4}, {}, ("a", "b"))]

@@ -8,9 +8,9 @@ import pytest
 
 from tests.diagnose.explain.explanations import findings
 from tests.diagnose.scenes import Scene, node
+from webhook.core.cluster.nodes import devices, read_node
 from webhook.core.model import Object
 from webhook.diagnose.explain.holders import MOST_NODES, nodes_to_read
-from webhook.diagnose.nodes import devices, read_node
 
 TAINT = {"key": "gpu", "value": "a100", "effect": "NoSchedule"}
 

@@ -30,7 +30,7 @@ def define_network(obj: Object) -> NetworkDefinition:
     annotations = _map(metadata.get("annotations"))
     resources, bad_resources = _read_resources(names.RESOURCE_NAME, annotations)
     node_selector, bad_selector = _read_node_selector(annotations.get(names.NODE_SELECTOR))
-    has_ipam, ipv6_only = _read_ipam(_map(obj.get("spec")).get("config"))
+    has_ipam, ipv6_only, bad_config = _read_config(_map(obj.get("spec")).get("config"))
     return NetworkDefinition(
         namespace=str(metadata.get("namespace") or ""),
         name=str(metadata.get("name") or ""),
@@ -41,6 +41,7 @@ def define_network(obj: Object) -> NetworkDefinition:
         ipv6_only=ipv6_only,
         problem=bad_selector,
         resource_problem=bad_resources,
+        config_problem=bad_config,
     )
 
 
@@ -102,24 +103,28 @@ def _problem(annotation: str, value: Any, why: str) -> str:
     return f"annotation {annotation} is {str(value)[:80]!r}: {why}"
 
 
-def _read_ipam(config: Any) -> tuple[bool, bool]:
-    """Return whether the configuration gives addresses, and whether they are known to be IPv6 only.
+def _read_config(config: Any) -> tuple[bool, bool, str]:
+    """Return whether the configuration gives addresses, whether they are known to be IPv6 only, and why Multus cannot read it.
 
-    *config*: the text of one plugin or of a list of plugins. Text that is missing or broken gives none: then Multus reads a file
-    on the node, which nobody but the node can see.
+    *config*: the text of one plugin or of a list of plugins. Text that is missing gives none: then Multus reads a file on the node,
+    which nobody but the node can see. Source: multus-cni netattachdef GetCNIConfigFromSpec.
     """
+    if not isinstance(config, str) or not config:
+        return False, False, ""
     try:
-        parsed = json.loads(config) if isinstance(config, str) else None
-    except (ValueError, RecursionError):
-        return False, False
+        parsed = json.loads(config)
+    except RecursionError:
+        return False, False, ""
+    except ValueError as error:
+        return False, False, f"unusable spec.config, which is not JSON: {error}"
     if not isinstance(parsed, dict):
-        return False, False
+        return False, False, "unusable spec.config, which is not a JSON object"
     listed = parsed.get("plugins")
     for plugin in [parsed] if parsed.get("type") or not isinstance(listed, list) else listed:
         if isinstance(plugin, dict) and _gives_addresses(plugin):
             ranges = list(_ranges(plugin))
-            return True, bool(ranges) and all(":" in text for text in ranges)
-    return False, False
+            return True, bool(ranges) and all(":" in text for text in ranges), ""
+    return False, False, ""
 
 
 def _gives_addresses(plugin: dict[str, Any]) -> bool:

@@ -66,7 +66,7 @@ def custom_resource_definition() -> dict[str, Any]:
 
 
 _COLUMNS = [
-    {"name": "Networks", "type": "string", "jsonPath": ".spec.networks[*].network"},
+    {"name": "Networks", "type": "string", "jsonPath": ".status.networks"},
     {"name": "Namespaces", "type": "integer", "jsonPath": ".status.namespaces"},
     {"name": "Ready", "type": "string", "jsonPath": '.status.conditions[?(@.type=="Ready")].status'},
     {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
@@ -181,6 +181,11 @@ _STATUS = {
     "properties": {
         "observedGeneration": {"type": "integer", "format": "int64", "minimum": 0},
         "namespaces": {"type": "integer", "format": "int32", "minimum": 0},
+        "networks": {
+            "type": "string",
+            "maxLength": 2048,
+            "description": "The first few networks: of a list a column would show the first alone.",
+        },
         "conditions": {
             "type": "array",
             "maxItems": 8,

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from webhook.core import names
+from webhook.core.cluster.nodes import NodeOffer, Place, place_of
 from webhook.core.model import Object
 from webhook.diagnose.codes import Code
 from webhook.diagnose.finding import Finding
-from webhook.diagnose.nodes import NodeOffer, Place, place_of
 from webhook.diagnose.wording import counted
 
 PROFILES = (names.PROFILES_CONFIG_MAP, names.PROFILES_FILE)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
+from webhook.core.cluster.demand import Demand
+from webhook.core.cluster.nodes import NodeOffer, judge_supply
 from webhook.core.quantity import format_quantity
-from webhook.diagnose.check.demand import Demand
-from webhook.diagnose.codes import Code
+from webhook.diagnose.codes import SHORTAGES, Code
 from webhook.diagnose.finding import Finding
-from webhook.diagnose.nodes import NodeOffer, judge_supply
 from webhook.diagnose.wording import counted, listed
 
 
@@ -26,8 +26,8 @@ def check_devices(demands: Iterable[Demand], nodes: Sequence[NodeOffer]) -> Iter
 def _look(demand: Demand, resource: str, amount: Fraction, nodes: Sequence[NodeOffer]) -> Finding:
     subject, takes = f"profile {demand.profile}: {resource}", f"a pod takes {format_quantity(amount)}"
     supply = judge_supply(nodes, resource, amount, demand.node_selector.items())
-    if supply.code is not Code.RESOURCE_OFFERED:
-        return Finding("fail", supply.code, subject, f"{takes}, and {supply.message}")
+    if supply.shortage:
+        return Finding("fail", SHORTAGES[supply.shortage], subject, f"{takes}, and {supply.message}")
     fitting = supply.nodes
     total = format_quantity(sum((node.offered(resource) for node in fitting), Fraction(0)))
     named = f"{counted(len(fitting), 'node')} ({listed([node.name for node in fitting], 3)})"

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.core import names
+from webhook.core.cluster.demand import NEVER_REACHED, Demand, find_demands, profile_users
 from webhook.core.model import Object
 from webhook.diagnose.check import certificates, multus, reachability
 from webhook.diagnose.check.configuration import check_configuration, entries_of, is_called_for_opted_in_pods
-from webhook.diagnose.check.demand import Demand, find_demands, profile_users
 from webhook.diagnose.check.deployments import check_deployments, check_opt_in
 from webhook.diagnose.check.devices import check_devices
 from webhook.diagnose.check.earlier_pods import check_earlier_pods, is_unreached
 from webhook.diagnose.check.injectors import check_injectors
 from webhook.diagnose.check.inventory import Inventory, ProfilesRead
-from webhook.diagnose.check.namespaces import NEVER_REACHED, check_namespaces
+from webhook.diagnose.check.namespaces import check_namespaces
 from webhook.diagnose.check.networks import check_networks
 from webhook.diagnose.check.privileges import check_account, check_installer, check_policies
 from webhook.diagnose.check.quotas import check_kueue, check_resource_quotas, check_volcano

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from webhook.core import names
+from webhook.core.cluster.nodes import NodeOffer
 from webhook.core.errors import Problem
 from webhook.core.model import NetworkDefinition, Object
 from webhook.core.profiles import Profiles
@@ -18,7 +19,6 @@ from webhook.diagnose.check.privileges import Access, Answer
 from webhook.diagnose.check.quotas import Quota
 from webhook.diagnose.check.reachability import Attempt
 from webhook.diagnose.listing import Found, Listing, Unread
-from webhook.diagnose.nodes import NodeOffer
 
 
 @dataclass(frozen=True, slots=True)

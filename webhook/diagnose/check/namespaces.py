@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from webhook.core import names
+from webhook.core.cluster.demand import NEVER_REACHED
 from webhook.core.injection.ipc_lock import REFUSING_LEVELS
 from webhook.core.model import Object
 from webhook.core.profiles import Profile, Profiles
 from webhook.diagnose.codes import Code
 from webhook.diagnose.finding import Finding, Level
 from webhook.diagnose.wording import listed
-
-NEVER_REACHED = ("kube-system",)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
-from webhook.core import names
-from webhook.core.errors import Denied
-from webhook.core.model import NetworkDefinition, Reason
+from webhook.core.cluster.demand import NOWHERE, wanted
+from webhook.core.cluster.networks import Definitions, NetworkFault, Obstacle, look_at_network
 from webhook.core.networks import Attachment
 from webhook.core.profiles import Profile, ProfileNetwork, Profiles
-from webhook.diagnose.check.demand import NOWHERE, attach, places, wanted
 from webhook.diagnose.codes import Code
 from webhook.diagnose.finding import Finding
 from webhook.diagnose.wording import listed
 
-Definitions = Mapping[tuple[str, str], NetworkDefinition]
-
-
-class _NetworkFault(NamedTuple):
-    """Say what is wrong with a network, in words that hold for every namespace."""
-
-    code: Code
-    message: str
-    action: str | None = None
+_CODES: Mapping[Obstacle, Code] = {
+    Obstacle.MISSING: Code.NETWORK_MISSING,
+    Obstacle.ISOLATED: Code.NETWORK_ISOLATED,
+    Obstacle.UNUSABLE: Code.NETWORK_UNUSABLE,
+}
 
 
 def check_networks(
@@ -47,59 +40,24 @@ def _look(
     network: ProfileNetwork | None,
     namespaces: Sequence[str],
     definitions: Definitions,
-) -> tuple[list[Finding], list[Attachment]]:
-    subject = f"profile {profile.name}: network {network}"
-    if network is None:
-        subject = f"profile {profile.name}: default network {profile.annotations[names.DEFAULT_NETWORK]}"
-    elif network.namespace is None and not namespaces:
+) -> tuple[list[Finding], Sequence[Attachment]]:
+    look = look_at_network(profile, network, profiles.multus, namespaces, definitions)
+    subject = f"profile {profile.name}: {look.title}"
+    if look.is_unused:
         message = "is looked for in each namespace that uses the profile; none does yet"
-        return [Finding("ok", Code.NETWORK_UNUSED, subject, message)], []
-    faults: dict[_NetworkFault, list[str]] = {}
-    attached: list[Attachment] = []
-    for namespace in places(network, profiles.multus, namespaces):
-        try:
-            found = attach(
-                profile, network, profiles.multus, namespace, lambda space, name: definitions.get((space, name))
-            )
-        except Denied as denied:
-            key = None if network is None else (network.namespace or namespace, network.name)
-            definition = definitions.get(key) if key else None
-            faults.setdefault(_fault(denied, profiles, definition), []).append(namespace)
-        else:
-            attached += found
-    if faults:
-        is_same_for_all = network is None or (network.namespace is not None and not profiles.multus.namespace_isolation)
-        told = {fault: () if is_same_for_all else tuple(where) for fault, where in faults.items()}
-        return [_failure(subject, fault, where) for fault, where in told.items()], attached
+        return [Finding("ok", Code.NETWORK_UNUSED, subject, message)], ()
+    if look.faults:
+        return [_failure(subject, fault, where) for fault, where in look.faults.items()], look.attached
     if network is None:
-        return [
-            Finding("ok", Code.NETWORK_EXISTS, subject, "exists")
-        ], []  # ranks do not meet on it, and it needs no device
-    return [_fitting(profile, subject, attached)], attached
+        # ranks do not meet on it, and it needs no device
+        return [Finding("ok", Code.NETWORK_EXISTS, subject, "exists")], ()
+    return [_fitting(profile, subject, look.attached)], look.attached
 
 
-def _fault(denied: Denied, profiles: Profiles, definition: NetworkDefinition | None) -> _NetworkFault:
-    match denied.reason:
-        case Reason.NETWORK_ABSENT:
-            return _NetworkFault(Code.NETWORK_MISSING, "does not exist")
-        case Reason.NETWORK_ISOLATED:
-            usable = listed(profiles.multus.global_namespaces) or "none"
-            message = "is in another namespace than the pods, which multus.namespaceIsolation forbids"
-            action = (
-                f"move it to one of multus.globalNamespaces ({usable}) or to the pods' own, or correct both settings"
-            )
-            return _NetworkFault(Code.NETWORK_ISOLATED, message, action)
-        case Reason.BAD_RESOURCE if definition is not None:
-            message = f"has an {definition.problem or definition.resource_problem}"
-            return _NetworkFault(Code.NETWORK_UNUSABLE, message, "correct the NetworkAttachmentDefinition")
-        case _:
-            return _NetworkFault(Code.NETWORK_UNUSABLE, denied.message.removeprefix("pod *: "))
-
-
-def _failure(subject: str, fault: _NetworkFault, namespaces: Sequence[str]) -> Finding:
+def _failure(subject: str, fault: NetworkFault, namespaces: Sequence[str]) -> Finding:
     where = [namespace for namespace in namespaces if namespace != NOWHERE]
     message = f"{fault.message} (for pods of {listed(where)})" if where else fault.message
-    return Finding("fail", fault.code, subject, message, fault.action)
+    return Finding("fail", _CODES[fault.obstacle], subject, message, fault.action)
 
 
 def _fitting(profile: Profile, subject: str, attached: Sequence[Attachment]) -> Finding:

@@ -75,6 +75,11 @@ _NEEDED: Mapping[Role, tuple[tuple[str, str, str, str, str], ...]] = {
         ("", "pods", "", "", "get list watch"),
         ("", "pods/status", "", "", "patch"),
         ("", "events", "", "", "create patch"),
+        ("fabric-injector.io", "fabricprofiles", "", "", "get list watch"),
+        ("fabric-injector.io", "fabricprofiles/status", "", "", "patch"),
+        ("k8s.cni.cncf.io", "network-attachment-definitions", "", "", "list"),
+        ("", "nodes", "", "", "list"),
+        ("resource.k8s.io", "deviceclasses", "", "", "list"),
         (_ADMISSION, "mutatingwebhookconfigurations", "", "*", "get patch"),
         ("coordination.k8s.io", "leases", "own", "fabric-injector", "get update"),
         ("", "secrets", "own", names.TLS_SECRET, "get update patch"),
@@ -95,6 +100,7 @@ EXCESSIVE: Mapping[Role, tuple[Access, ...]] = {
         Access("patch", "", "pods"),
         Access("list", "", "secrets"),
         Access("patch", _ADMISSION, "mutatingwebhookconfigurations"),
+        Access("patch", "fabric-injector.io", "fabricprofiles"),
     ),
 }
 """What neither account needs, and what would make a stolen token of it dangerous."""

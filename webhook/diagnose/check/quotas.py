@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from webhook.core.cluster.demand import Demand
 from webhook.core.model import Object
 from webhook.core.quantity import format_quantity, stored_quantity
-from webhook.diagnose.check.demand import Demand
 from webhook.diagnose.codes import Code
 from webhook.diagnose.finding import Finding
 from webhook.diagnose.wording import counted, listed

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from webhook.core import names, podspec
+from webhook.core.cluster.nodes import read_node
 from webhook.core.errors import InputError, ProfilesError, Unavailable
 from webhook.core.model import Object
 from webhook.core.profiles import Profiles
@@ -20,7 +21,6 @@ from webhook.diagnose.explain.part import read_part
 from webhook.diagnose.explain.reading import Reading, label_time
 from webhook.diagnose.explain.selection import choose, find_jobs, identity, known_names
 from webhook.diagnose.listing import Unread
-from webhook.diagnose.nodes import read_node
 from webhook.kube.catalogue import EVENTS, LEASES, NAMESPACES, NETWORKS, NODES, PODS, UNFINISHED
 from webhook.kube.connection import Connection, RequestFailed
 from webhook.kube.reader import whole

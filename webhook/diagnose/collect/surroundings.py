@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 
+from webhook.core.cluster.nodes import read_node
 from webhook.core.errors import InputError, Unavailable
 from webhook.core.model import Object
 from webhook.core.networks import define_network
@@ -23,7 +24,6 @@ from webhook.diagnose.check.namespaces import LabelledNamespace
 from webhook.diagnose.check.quotas import Quota, read_quota
 from webhook.diagnose.collect.collector import Collector
 from webhook.diagnose.listing import Listing
-from webhook.diagnose.nodes import read_node
 from webhook.kube.catalogue import (
     CLUSTER_QUEUES,
     CONFIG_MAPS,

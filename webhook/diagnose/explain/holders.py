@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
+from webhook.core.cluster.nodes import NodeOffer, Place, devices, place_of
 from webhook.core.model import Object
 from webhook.core.quantity import format_quantity
 from webhook.diagnose.explain.observation import natural
 from webhook.diagnose.explain.reading import Reading
-from webhook.diagnose.nodes import NodeOffer, Place, devices, place_of
 from webhook.diagnose.wording import listed
 
 MOST_NODES = 8

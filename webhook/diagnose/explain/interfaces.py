@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from webhook.core import names, podspec
 from webhook.core.accelerators import is_accelerator
+from webhook.core.cluster.nodes import devices
 from webhook.core.injection.environment import RDMA_SWITCHES, disables_rdma, gloo_may_use, nccl_may_use
 from webhook.core.injection.ipc_lock import may_lock
 from webhook.core.profiles import Profiles
@@ -14,7 +15,6 @@ from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.observation import Observation, Stage, named
 from webhook.diagnose.explain.part import Part
 from webhook.diagnose.explain.reading import Reading
-from webhook.diagnose.nodes import devices
 
 _VARIABLES: tuple[tuple[str, Callable[[str, str], bool]], ...] = (
     (names.ENV_NCCL_SOCKET_IFNAME, nccl_may_use),

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from webhook.core import names
+from webhook.core.cluster.nodes import NodeOffer
 from webhook.core.model import Object
 from webhook.core.profiles import Profiles
 from webhook.diagnose.listing import Unread
-from webhook.diagnose.nodes import NodeOffer
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from webhook.core.cluster.nodes import NodeOffer, devices, judge_supply, place_of
 from webhook.core.model import Object
 from webhook.core.quantity import format_quantity
-from webhook.diagnose.codes import Code
+from webhook.diagnose.codes import SHORTAGES, Code
 from webhook.diagnose.explain.holders import Holders
 from webhook.diagnose.explain.observation import Observation, Stage, common_form
 from webhook.diagnose.explain.part import Part
 from webhook.diagnose.explain.reading import Reading, seconds_since
 from webhook.diagnose.finding import Level
-from webhook.diagnose.nodes import NodeOffer, devices, judge_supply, place_of
 
 _INSUFFICIENT = re.compile(r"Insufficient ([\w./-]*\w)")
 _PREEMPTION = re.compile(r"(?:\. no new claims to deallocate,|\.)? preemption: .*$", re.DOTALL)
@@ -126,8 +126,8 @@ def _offered_nowhere(part: Part, nodes: Sequence[NodeOffer]) -> Iterator[tuple[C
     chosen = place_of(part.pod).selector
     for resource, amount in devices(part.pod).items():
         supply = judge_supply(nodes, resource, amount, chosen)
-        if supply.code is not Code.RESOURCE_OFFERED:
-            yield supply.code, f"asks for {format_quantity(amount)} {resource}, and {supply.message}"
+        if supply.shortage:
+            yield SHORTAGES[supply.shortage], f"asks for {format_quantity(amount)} {resource}, and {supply.message}"
 
 
 def _queue_message(events: Iterable[Object]) -> str:

@@ -14,6 +14,8 @@ from webhook.core.networks import Attachment, resolve_networks
 from webhook.core.networks.finder import Lookup
 from webhook.core.profiles import Multus, Profile, ProfileNetwork, Profiles, RendezvousSettings
 
+NEVER_REACHED = ("kube-system",)
+"""Namespaces whose pods are never sent to the webhook, whatever their labels; its own is another."""
 NOWHERE = ""
 """Stands for the namespace where none uses a profile: networks without a namespace cannot be looked for then."""
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from fractions import Fraction
 from operator import add
 from typing import NamedTuple
@@ -14,8 +15,7 @@ from typing import NamedTuple
 from webhook.core import podspec
 from webhook.core.model import Object
 from webhook.core.quantity import format_quantity, stored_quantity
-from webhook.diagnose.codes import Code
-from webhook.diagnose.wording import counted
+from webhook.core.wording import counted
 
 _REPELS = ("NoSchedule", "NoExecute")
 
@@ -56,30 +56,62 @@ def read_node(node: Object) -> NodeOffer:
     )
 
 
-class Supply(NamedTuple):
-    """Hold how a resource is offered: *code*, one of the ``RESOURCE_…``, a clause that says why, and the nodes that will do."""
+class Shortage(Enum):
+    """Say why no node will do: none offers the resource, enough of it, or enough of it under the labels that are asked for."""
 
-    code: Code
+    NOWHERE = "nowhere"
+    TOO_SMALL = "too small"
+    UNLABELLED = "unlabelled"
+
+
+class Supply(NamedTuple):
+    """Hold how a resource is offered: the *shortage*, None where there is none, a clause that says why, and the nodes that will do."""
+
+    shortage: Shortage | None
     message: str
     nodes: Sequence[NodeOffer] = ()
 
 
+class Search:
+    """Look at one node after the other for as much of a resource as one pod asks for, whatever others have taken of it."""
+
+    def __init__(self, resource: str, amount: Fraction, labels: Iterable[tuple[str, str]]) -> None:
+        self.fitting: list[NodeOffer] = []
+        self._resource, self._amount, self._labels = resource, amount, dict(labels)
+        self._looked_at = self._enough = 0
+        self._most = Fraction(0)
+
+    def look_at(self, node: NodeOffer) -> None:
+        """Count the node, and keep it where it offers enough and has the labels."""
+        offered = node.offered(self._resource)
+        self._looked_at += 1
+        self._most = max(self._most, offered)
+        if offered >= self._amount:
+            self._enough += 1
+            if self._labels.items() <= node.labels.items():
+                self.fitting.append(node)
+
+    def supply(self) -> Supply:
+        """Judge by the nodes so far."""
+        if not self._most:
+            return Supply(Shortage.NOWHERE, f"none of {counted(self._looked_at, 'node')} offers it")
+        if not self._enough:
+            return Supply(Shortage.TOO_SMALL, f"no node offers more than {format_quantity(self._most)}")
+        if not self.fitting:
+            text = ",".join(f"{key}={value}" for key, value in sorted(self._labels.items()))
+            message = f"of {counted(self._enough, 'node')} with enough of it none has {text}"
+            return Supply(Shortage.UNLABELLED, message)
+        return Supply(None, "", self.fitting)
+
+
 def judge_supply(
-    nodes: Sequence[NodeOffer], resource: str, amount: Fraction, labels: Iterable[tuple[str, str]]
+    nodes: Iterable[NodeOffer], resource: str, amount: Fraction, labels: Iterable[tuple[str, str]]
 ) -> Supply:
-    """Judge whether a node that has these *labels* offers as much as one pod asks for, whatever others have taken of it."""
-    enough = [node for node in nodes if node.offered(resource) >= amount]
-    wanted = dict(labels)
-    fitting = [node for node in enough if wanted.items() <= node.labels.items()]
-    most = max((node.offered(resource) for node in nodes), default=Fraction(0))
-    if not most:
-        return Supply(Code.RESOURCE_NOWHERE, f"none of {counted(len(nodes), 'node')} offers it")
-    if not enough:
-        return Supply(Code.RESOURCE_TOO_SMALL, f"no node offers more than {format_quantity(most)}")
-    if not fitting:
-        text = ",".join(f"{key}={value}" for key, value in sorted(wanted.items()))
-        return Supply(Code.RESOURCE_UNLABELLED, f"of {counted(len(enough), 'node')} with enough of it none has {text}")
-    return Supply(Code.RESOURCE_OFFERED, "", fitting)
+    """Judge whether a node that has these *labels* offers as much as one pod asks for."""
+    search = Search(resource, amount, labels)
+    for node in nodes:
+        search.look_at(node)
+    return search.supply()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""Tests of what profiles need of a cluster."""

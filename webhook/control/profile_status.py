@@ -1,0 +1,380 @@
+"""Write the status of each FabricProfile while this replica leads, and only where it says something new."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from webhook.core import names
+from webhook.core.cluster.demand import NEVER_REACHED
+from webhook.core.cluster.nodes import NodeOffer, Search, Shortage, Supply, read_node
+from webhook.core.cluster.profile_status import (
+    READY,
+    Condition,
+    Content,
+    Examined,
+    NetworksSeen,
+    NodesSeen,
+    Wish,
+    conditions_of,
+    examine_profile,
+    network_names,
+    networks_in_short,
+    next_status,
+)
+from webhook.core.model import NetworkDefinition, Object
+from webhook.core.networks.definition import define_network
+from webhook.core.profiles import Multus
+from webhook.kube.catalogue import DEVICE_CLASSES, FABRIC_PROFILES, NETWORKS, NODES
+from webhook.kube.connection import Connection, RequestFailed
+from webhook.kube.reader import Reader
+from webhook.kube.reflector import Reflector
+from webhook.kube.resource import Key
+
+log = logging.getLogger(__name__)
+
+FOLLOWER_SECONDS = 0.5
+"""How often one that does not lead looks whether it does."""
+SETTLE_SECONDS = 0.2
+"""How long to wait after a change for those that come with it."""
+PERIOD_SECONDS = 300.0
+"""After how long the cluster is looked at again, though no profile and no label has changed."""
+UNSOUND_SECONDS = 30.0
+"""The same while a profile lacks something, which somebody may be about to mend."""
+REST = 5.0
+"""How many times as long as a turn took nothing is done after it, however often profiles and labels change."""
+NODES_REST = 20.0
+"""How many times as long as a list of nodes took they are not listed again, where one lacks something."""
+MOST_REST_SECONDS = 120.0
+REQUEST_SECONDS = 30.0
+PATCH_SECONDS = 4.0
+"""Timeout of a write: it has ended before another leader may write."""
+STOP_SECONDS = 0.5
+NODES_A_PAGE = 100
+"""Nodes weigh 10 kB and more: they list their images."""
+MOST_PAGES = 1000
+_HEADERS = {"Content-Type": "application/merge-patch+json"}
+
+
+class ProfileReading(NamedTuple):
+    """Say how the specs of profiles are read, by name, as the webhook does; and how the cluster's *multus* is configured.
+
+    *contents* may take seconds, and a process of its own: in this one it would leave behind what only that needs.
+    """
+
+    contents: Callable[[Mapping[str, Any]], Mapping[str, Content]]
+    multus: Multus = Multus()
+
+
+class ProfileObject(NamedTuple):
+    """Hold what is kept of a FabricProfile: its own fields as they stand, whatever is in them."""
+
+    uid: str
+    version: str
+    generation: int
+    spec: Any
+    status: Any
+
+
+class _Known(NamedTuple):
+    """Hold how a wish is met, and until when that counts, in monotonic seconds."""
+
+    supply: Supply
+    until: float
+
+
+class ProfileStatus:
+    """Follow the profiles in a thread; judge and write in another. What fails here stops nothing else.
+
+    *namespaces* gives the profile that each labelled namespace names, None while they are not known. *own_namespace*: its pods are
+    never sent to the webhook. Nothing is read or written but the watch unless *may_write*.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        may_write: Callable[[], bool],
+        namespaces: Callable[[], Mapping[str, str] | None],
+        reading: ProfileReading,
+        *,
+        own_namespace: str = "",
+        on_restart: Callable[[str, str], None] = lambda _resource, _reason: None,
+        period_seconds: float = PERIOD_SECONDS,
+        unsound_seconds: float = UNSOUND_SECONDS,
+        monotonic: Callable[[], float] = time.monotonic,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._connection, self._leads, self._namespaces = connection, may_write, namespaces
+        self._read_contents, self._multus = reading
+        self._never = (*NEVER_REACHED, own_namespace)
+        self._period, self._unsound, self._monotonic, self._now = period_seconds, unsound_seconds, monotonic, now
+        self._reader = Reader(connection, REQUEST_SECONDS)
+        self._contents: dict[str, tuple[str, int, Content]] = {}
+        self._supplies: dict[Wish, _Known] = {}
+        self._classes: frozenset[str] | None = frozenset()
+        self._sent: dict[str, Object] = {}
+        self._judged: dict[str, int] = {}
+        self._told: dict[str, str] = {}
+        self._failures = 0
+        self._stopped, self._woken, self._writing = threading.Event(), threading.Event(), threading.Lock()
+        self._thread = threading.Thread(target=self._run, name="profile-status", daemon=True)
+        self._profiles = Reflector(
+            connection,
+            FABRIC_PROFILES,
+            read_object,
+            on_change=self._changed,
+            on_listed=self._woken.set,
+            on_restart=on_restart,
+            monotonic=monotonic,
+        )
+
+    def start(self) -> None:
+        """Start the threads."""
+        self._profiles.start()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the threads, once a write that is under way has ended; a look that is, may end later."""
+        self._stopped.set()
+        self._woken.set()
+        self._profiles.stop()
+        if self._writing.acquire(timeout=PATCH_SECONDS):
+            self._writing.release()
+        if self._thread.is_alive():
+            self._thread.join(STOP_SECONDS)
+
+    def wake(self) -> None:
+        """Judge anew soon: labels of namespaces have changed. Any thread may call it."""
+        self._woken.set()
+
+    def turn(self) -> float:
+        """Read, judge and write once; return the seconds until the next time, if nothing changes before. Raises RequestFailed."""
+        profiles, users = self._profiles.items.copy(), self._users()
+        if users is None:
+            return FOLLOWER_SECONDS
+        self._forget({name for _, name in profiles})
+        self._read(profiles)
+        contents = {name: self._contents[name][2] for _, name in profiles}
+        networks = self._look_at_networks(contents)
+        examined = {
+            name: Examined((), ())
+            if content.profile is None
+            else examine_profile(
+                content.profile, self._multus, self._judged_of(users, name), networks.definitions or {}
+            )
+            for name, content in contents.items()
+        }
+        nodes = self._look_at_nodes({wish for each in examined.values() for wish in each.wishes})
+        is_sound = True
+        failed: RequestFailed | None = None
+        for (_, name), obj in sorted(profiles.items()):
+            conditions = conditions_of(contents[name], examined[name], networks, nodes)
+            is_sound = is_sound and all(each.status == "True" for each in conditions)
+            try:
+                self._write(name, obj, conditions, len(users.get(name, ())), networks_in_short(contents[name]))
+            except RequestFailed as error:
+                failed = error
+                if error.is_unconnected:
+                    break
+        if failed is not None:
+            raise failed
+        return self._period if is_sound else self._unsound
+
+    def _run(self) -> None:
+        seconds = 0.0
+        while not self._stopped.is_set():
+            self._woken.wait(seconds)
+            if not (self._may_write() and self._profiles.synced):
+                self._supplies.clear()
+                self._stopped.wait(FOLLOWER_SECONDS)
+                seconds = 0.0
+                continue
+            self._stopped.wait(SETTLE_SECONDS)
+            self._woken.clear()
+            began = self._monotonic()
+            seconds = self._try()
+            took = self._monotonic() - began
+            self._stopped.wait(min(REST * took, MOST_REST_SECONDS))
+
+    def _try(self) -> float:
+        try:
+            seconds = self.turn()
+            self._failures = 0
+            return seconds
+        except RequestFailed as error:
+            self._log_once("", f"the status of profiles is not written: {error}; trying again")
+            after = error.retry_after_seconds
+        except Exception as error:  # the next turn may go better
+            self._log_once("", f"the status of profiles is not written: internal error: {error!r}", exc_info=True)
+            after = 0.0
+        self._failures = min(self._failures + 1, 10)
+        return max(after, min(self._period, 2.0**self._failures))
+
+    def _may_write(self) -> bool:
+        return not self._stopped.is_set() and self._leads()
+
+    def _changed(self, key: Key, obj: ProfileObject | None) -> None:
+        """Wake where somebody else wrote: our own writes come back too."""
+        _, name = key
+        if obj is None or obj.generation != self._judged.get(name) or obj.status != self._sent.get(name):
+            self._woken.set()
+
+    def _users(self) -> dict[str, list[str]] | None:
+        named = self._namespaces()
+        if named is None:
+            return None
+        users: dict[str, list[str]] = {}
+        for namespace in sorted(named):
+            if (profile := named[namespace]) != names.PROFILE_NONE:
+                users.setdefault(profile, []).append(namespace)
+        return users
+
+    def _judged_of(self, users: Mapping[str, Sequence[str]], profile: str) -> list[str]:
+        return [namespace for namespace in users.get(profile, ()) if namespace not in self._never]
+
+    def _forget(self, names_of_profiles: set[str]) -> None:
+        for held in (self._contents, self._sent, self._judged, self._told):
+            for name in held.keys() - names_of_profiles - {""}:
+                del held[name]
+
+    def _read(self, profiles: Mapping[Key, ProfileObject]) -> None:
+        """Read the contents that are not known yet, or could not be read."""
+        new = {
+            name: obj
+            for (_, name), obj in profiles.items()
+            if (known := self._contents.get(name)) is None
+            or known[:2] != (obj.uid, obj.generation)
+            or not known[2].is_read
+        }
+        if new:
+            read = self._read_contents({name: obj.spec for name, obj in new.items()})
+            for name, obj in new.items():
+                self._contents[name] = (obj.uid, obj.generation, read[name])
+
+    def _look_at_networks(self, contents: Mapping[str, Content]) -> NetworksSeen:
+        """List the networks that a profile names; of the others nothing is kept, and nothing is held until the next turn."""
+        wanted = {name for each in contents.values() if each.profile for name in network_names(each.profile)}
+        if not wanted:
+            return NetworksSeen({})
+        found: dict[tuple[str, str], NetworkDefinition] = {}
+        is_installed = False
+        try:
+            for page in self._reader.pages(NETWORKS, lambda obj: _network(obj, wanted), most=MOST_PAGES):
+                is_installed = True
+                if page.is_first:
+                    found.clear()
+                found |= {(each.namespace, each.name): each for each in page.objects if each is not None}
+        except RequestFailed as error:
+            return NetworksSeen(None, str(error))
+        return NetworksSeen(found, is_installed=is_installed)
+
+    def _look_at_nodes(self, wishes: set[Wish]) -> NodesSeen:
+        """List nodes until each wish is met that is not known to be; nothing is kept of a node."""
+        began = self._monotonic()
+        self._supplies = {wish: known for wish, known in self._supplies.items() if wish in wishes}
+        due = {wish for wish in wishes if (known := self._supplies.get(wish)) is None or known.until <= began}
+        problem = ""
+        try:
+            found = self._search_nodes(due) if due else {}
+        except RequestFailed as error:
+            found, problem = {}, str(error)
+        missing = {wish for wish in due if wish not in found}
+        rest = min(self._period, max(self._unsound, NODES_REST * (self._monotonic() - began)))
+        until = self._monotonic() + rest
+        for wish, supply in found.items():
+            # a little less than the period, so that it is over when the next turn begins
+            ends = until if supply.shortage else began + 0.9 * self._period
+            self._supplies[wish] = _Known(Supply(supply.shortage, supply.message), ends)
+        for wish in missing:
+            self._supplies.pop(wish, None)
+        if any(supply.shortage is Shortage.NOWHERE for supply in found.values()):
+            self._classes = self._read_classes()
+        return NodesSeen({wish: known.supply for wish, known in self._supplies.items()}, problem, self._classes)
+
+    def _search_nodes(self, wishes: set[Wish]) -> dict[Wish, Supply]:
+        searches: dict[Wish, Search] = {}
+        for page in self._reader.pages(NODES, _node, most=MOST_PAGES, size=NODES_A_PAGE):
+            if page.is_first:
+                searches = {wish: wish.search() for wish in wishes}
+            open_searches = [search for search in searches.values() if not search.fitting]
+            for node in page.objects:
+                for search in open_searches:
+                    search.look_at(node)
+            if all(search.fitting for search in searches.values()):
+                break
+        return {wish: search.supply() for wish, search in searches.items()}
+
+    def _read_classes(self) -> frozenset[str] | None:
+        """Read which extended resources DeviceClasses offer; None where that cannot be known."""
+        try:
+            pages = self._reader.pages(DEVICE_CLASSES, _offered_by, most=MOST_PAGES)
+            return frozenset(resource for page in pages for resource in page.objects if resource)
+        except RequestFailed:
+            return None
+
+    def _write(
+        self, name: str, obj: ProfileObject, conditions: Sequence[Condition], namespaces: int, networks: str
+    ) -> None:
+        """Write the status where it says something new. Raises RequestFailed where the API server gives no answer."""
+        now = self._now().strftime("%Y-%m-%dT%H:%M:%SZ")
+        status = next_status(
+            obj.status, conditions, generation=obj.generation, namespaces=namespaces, networks=networks, now=now
+        )
+        self._judged[name] = obj.generation
+        self._sent[name] = obj.status if status is None else {**_map(obj.status), **status}
+        path = f"{FABRIC_PROFILES.object_path(('', name))}/status"
+        body = {"metadata": {"uid": obj.uid, "resourceVersion": obj.version}, "status": status}
+        with self._writing:
+            if status is None or not self._may_write():
+                return
+            response = self._connection.request("PATCH", path, body=body, headers=_HEADERS, timeout=PATCH_SECONDS)
+        if response.status == 200:
+            self._tell(name, conditions)
+        elif response.status == 409:
+            self._woken.set()  # somebody wrote since; what the watch brings is judged next
+        elif response.status != 404:
+            self._log_once(name, f"FabricProfile {name}: its status is not written: {response.problem}")
+
+    def _tell(self, name: str, conditions: Sequence[Condition]) -> None:
+        ready = next(each for each in conditions if each.type == READY)
+        text = f"FabricProfile {name}: {ready.type} is {ready.status} ({ready.reason}): {ready.message}"
+        self._log_once(name, text, level=logging.WARNING if ready.status == "False" else logging.INFO)
+
+    def _log_once(self, name: str, text: str, *, level: int = logging.WARNING, exc_info: bool = False) -> None:
+        if text != self._told.get(name):
+            log.log(level, "%s", text, exc_info=exc_info)
+        self._told[name] = text
+
+
+def read_object(obj: Object) -> ProfileObject:
+    """Keep what matters of a FabricProfile."""
+    metadata = obj["metadata"]
+    generation = metadata.get("generation")
+    return ProfileObject(
+        str(metadata.get("uid") or ""),
+        str(metadata["resourceVersion"]),
+        generation if isinstance(generation, int) else 0,
+        obj.get("spec"),
+        obj.get("status"),
+    )
+
+
+def _network(obj: Object, wanted: set[str]) -> NetworkDefinition | None:
+    return define_network(obj) if obj["metadata"]["name"] in wanted else None
+
+
+def _node(obj: Object) -> NodeOffer:
+    node = read_node(obj)
+    return NodeOffer(node.name, node.labels, node.allocatable)
+
+
+def _offered_by(obj: Object) -> str:
+    return str((obj.get("spec") or {}).get("extendedResourceName") or "")
+
+
+def _map(value: Any) -> Object:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,294 @@
+"""Decide what stands in the status of a FabricProfile: its conditions, from its content, the networks and what nodes offer."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from enum import StrEnum
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from webhook.core import names
+from webhook.core.cluster.demand import NOWHERE, find_demands, wanted
+from webhook.core.cluster.networks import Definitions, NetworkFault, NetworkLook, Obstacle, look_at_network
+from webhook.core.cluster.nodes import Search, Shortage, Supply
+from webhook.core.model import Object
+from webhook.core.networks import parse_networks
+from webhook.core.printable import printable
+from webhook.core.profiles import Multus, Profile, Profiles
+from webhook.core.quantity import format_quantity
+from webhook.core.wording import listed
+
+READY, NETWORKS_FOUND, DEVICES_OFFERED = "Ready", "NetworksFound", "DevicesOffered"
+MOST_CONDITIONS = 8
+_MOST_MESSAGE = 1024
+_MOST_TOLD = 3
+
+
+class ConditionReason(StrEnum):
+    """Name what a condition of a FabricProfile rests on; programs read it, so the set is closed."""
+
+    USABLE = "Usable"
+    ALL_FOUND = "AllFound"
+    ALL_OFFERED = "AllOffered"
+    NONE_NAMED = "NoneNamed"
+    NO_NAMESPACE = "NoNamespace"
+    CONTENT_REFUSED = "ContentRefused"
+    NOT_READ = "NotRead"
+    NETWORK_MISSING = "NetworkMissing"
+    NETWORK_ISOLATED = "NetworkIsolated"
+    NETWORK_UNUSABLE = "NetworkUnusable"
+    MULTUS_MISSING = "MultusMissing"
+    NETWORKS_NOT_FOUND = "NetworksNotFound"
+    NO_NODE_OFFERS = "NoNodeOffers"
+    NODES_TOO_SMALL = "NodesTooSmall"
+    NODE_LABELS_MISSING = "NodeLabelsMissing"
+    DEVICE_CLASS_OFFERS = "DeviceClassOffers"
+
+
+_OBSTACLES = {
+    Obstacle.MISSING: ConditionReason.NETWORK_MISSING,
+    Obstacle.UNUSABLE: ConditionReason.NETWORK_UNUSABLE,
+    Obstacle.ISOLATED: ConditionReason.NETWORK_ISOLATED,
+}
+_SHORTAGES = {
+    Shortage.NOWHERE: ConditionReason.NO_NODE_OFFERS,
+    Shortage.TOO_SMALL: ConditionReason.NODES_TOO_SMALL,
+    Shortage.UNLABELLED: ConditionReason.NODE_LABELS_MISSING,
+}
+
+
+class Condition(NamedTuple):
+    """Hold a condition as the API has it; *status* is ``True``, ``False`` or ``Unknown``."""
+
+    type: str
+    status: str
+    reason: ConditionReason
+    message: str
+
+
+class Content(NamedTuple):
+    """Hold what was read of an object: its *profile*, or the *problem* of its content; *is_read* False: nobody could look."""
+
+    profile: Profile | None
+    problem: str = ""
+    is_read: bool = True
+
+
+class Wish(NamedTuple):
+    """Hold what one pod asks one node for, and the labels that the node must have."""
+
+    resource: str
+    amount: Fraction
+    labels: frozenset[tuple[str, str]]
+
+    def search(self) -> Search:
+        """Begin to look for a node."""
+        return Search(self.resource, self.amount, self.labels)
+
+    def __str__(self) -> str:
+        return f"{format_quantity(self.amount)} {self.resource}"
+
+
+class NetworksSeen(NamedTuple):
+    """Hold the networks of the cluster, None where they could not be read, with the *problem*."""
+
+    definitions: Definitions | None
+    problem: str = ""
+    is_installed: bool = True
+
+
+class NodesSeen(NamedTuple):
+    """Hold how each wish is met; *problem*: why the others are not known.
+
+    *classes*: the resources that DeviceClasses offer, None where that is not known.
+    """
+
+    supplies: Mapping[Wish, Supply]
+    problem: str = ""
+    classes: Collection[str] | None = ()
+
+
+class Examined(NamedTuple):
+    """Hold what a profile needs of the cluster: how each of its networks is found, and what its pods wish for of a node."""
+
+    looks: Sequence[NetworkLook]
+    wishes: Sequence[Wish]
+
+
+def network_names(profile: Profile) -> set[str]:
+    """Return the names, without their namespaces, of the networks that must be looked for."""
+    found = {network.name for network in profile.networks}
+    try:
+        return found | {
+            each.name for each in parse_networks(profile.annotations.get(names.DEFAULT_NETWORK, ""), "x").elements
+        }
+    except ValueError:
+        return found  # it is told as unusable
+
+
+def examine_profile(profile: Profile, multus: Multus, namespaces: Sequence[str], definitions: Definitions) -> Examined:
+    """Look for the networks from the *namespaces* that use the profile, and add up what its pods ask for."""
+    looks = [
+        look_at_network(profile, network, multus, namespaces, definitions) for network in dict.fromkeys(wanted(profile))
+    ]
+    alone = Profiles(multus=multus, profiles={profile.name: profile})
+    demands = find_demands(alone, {profile.name: namespaces or (NOWHERE,)}, definitions)
+    wishes = [
+        Wish(resource, Fraction(amount), frozenset(demand.node_selector.items()))
+        for demand in demands
+        for resource, amount in demand.resources.items()
+    ]
+    selector = frozenset(profile.node_selector.items())
+    for look in looks:
+        if look.network is not None and not look.attached:  # what the profile says of it is known all the same
+            wishes += [Wish(resource, Fraction(look.network.count), selector) for resource in look.network.resources]
+    return Examined(looks, tuple(dict.fromkeys(wishes)))
+
+
+def conditions_of(content: Content, examined: Examined, networks: NetworksSeen, nodes: NodesSeen) -> list[Condition]:
+    """Return all conditions of a profile; *examined* is of its content, and empty where that cannot be used."""
+    if content.profile is None:
+        return _without_content(content)
+    found = _networks_found(examined, networks)
+    offered = _devices_offered(examined, networks, nodes)
+    wrong = next((each for each in (found, offered) if each.status == "False"), None)
+    if wrong is not None:
+        ready = Condition(READY, "False", wrong.reason, wrong.message)
+    else:
+        ready = Condition(READY, "True", ConditionReason.USABLE, "namespaces can use it")
+    return [each._replace(message=printable(each.message, _MOST_MESSAGE)) for each in (ready, found, offered)]
+
+
+def _without_content(content: Content) -> list[Condition]:
+    if content.is_read:
+        reason, status = ConditionReason.CONTENT_REFUSED, "False"
+        message = f"{content.problem}; correct it: until then a webhook keeps the last one that it could use"
+    else:
+        reason, status, message = ConditionReason.NOT_READ, "Unknown", content.problem
+    not_judged = "not looked for, since the content of the profile is not known"
+    return [
+        Condition(READY, status, reason, printable(message, _MOST_MESSAGE)),
+        *(Condition(kind, "Unknown", reason, not_judged) for kind in (NETWORKS_FOUND, DEVICES_OFFERED)),
+    ]
+
+
+def _networks_found(examined: Examined, networks: NetworksSeen) -> Condition:
+    if not examined.looks:
+        return Condition(NETWORKS_FOUND, "True", ConditionReason.NONE_NAMED, "the profile names no network")
+    if networks.definitions is None:
+        message = f"NetworkAttachmentDefinitions cannot be read: {networks.problem}"
+        return Condition(NETWORKS_FOUND, "Unknown", ConditionReason.NOT_READ, message)
+    if not networks.is_installed:
+        message = "NetworkAttachmentDefinitions are not installed, so that none of the profile's networks exists; install Multus"
+        return Condition(NETWORKS_FOUND, "False", ConditionReason.MULTUS_MISSING, message)
+    faults = [(look, fault, where) for look in examined.looks for fault, where in look.faults.items()]
+    if faults:
+        first = next(one for one in _OBSTACLES if any(fault.obstacle is one for _, fault, _ in faults))
+        advice = "; create it, or correct the profile" if first is Obstacle.MISSING else ""
+        told = listed((_fault_text(*each) for each in faults), _MOST_TOLD, "; ")
+        return Condition(NETWORKS_FOUND, "False", _OBSTACLES[first], told + advice)
+    if unused := [look.title for look in examined.looks if look.is_unused]:
+        message = f"{listed(unused, _MOST_TOLD)}: looked for in each namespace that names the profile, and none does"
+        return Condition(NETWORKS_FOUND, "Unknown", ConditionReason.NO_NAMESPACE, message)
+    shown = listed((look.title for look in examined.looks), _MOST_TOLD)
+    return Condition(NETWORKS_FOUND, "True", ConditionReason.ALL_FOUND, f"found: {shown}")
+
+
+def _fault_text(look: NetworkLook, fault: NetworkFault, namespaces: Sequence[str]) -> str:
+    where = [namespace for namespace in namespaces if namespace != NOWHERE]
+    text = f"{look.title} {fault.message}"
+    if where:
+        text += f" (for pods of {listed(where, _MOST_TOLD)})"
+    return f"{text}; {fault.action}" if fault.action else text
+
+
+def _devices_offered(examined: Examined, networks: NetworksSeen, nodes: NodesSeen) -> Condition:
+    wrong: list[tuple[ConditionReason, str]] = []
+    unknown: list[tuple[ConditionReason, str]] = []
+    for wish in examined.wishes:
+        supply = nodes.supplies.get(wish)
+        if supply is None:
+            unknown.append((ConditionReason.NOT_READ, f"nodes cannot be read: {nodes.problem}"))
+        elif supply.shortage is Shortage.NOWHERE and (nodes.classes is None or wish.resource in nodes.classes):
+            message = f"no node offers {wish.resource}, but a DeviceClass may: devices that drivers give out for claims are not counted"
+            unknown.append((ConditionReason.DEVICE_CLASS_OFFERS, message))
+        elif supply.shortage is not None:
+            wrong.append((_SHORTAGES[supply.shortage], _short_of(wish, supply)))
+    unknown += _not_known_of(examined, networks)
+    for status, told in (("False", wrong), ("Unknown", unknown)):
+        if told:
+            messages = dict.fromkeys(message for _, message in told)
+            return Condition(DEVICES_OFFERED, status, told[0][0], listed(messages, _MOST_TOLD, "; "))
+    if not examined.wishes:
+        return Condition(
+            DEVICES_OFFERED, "True", ConditionReason.NONE_NAMED, "neither the profile nor its networks name a device"
+        )
+    message = f"a node offers what a pod takes: {listed(map(str, examined.wishes), _MOST_TOLD)}"
+    return Condition(DEVICES_OFFERED, "True", ConditionReason.ALL_OFFERED, message)
+
+
+def _short_of(wish: Wish, supply: Supply) -> str:
+    """Say it without the number of nodes, which changes while nothing else does."""
+    match supply.shortage:
+        case Shortage.TOO_SMALL:
+            return f"a pod takes {wish}, and {supply.message}"
+        case Shortage.UNLABELLED:
+            labels = ",".join(f"{key}={value}" for key, value in sorted(wish.labels))
+            return f"a pod takes {wish}, and no node that offers it has {labels}: label the nodes, or correct the node selector"
+        case _:
+            return f"a pod takes {wish}, and no node offers {wish.resource}: look at its device plugin, or correct the name"
+
+
+def _not_known_of(examined: Examined, networks: NetworksSeen) -> Iterator[tuple[ConditionReason, str]]:
+    """Tell of each network that was not found and alone could say which devices it needs."""
+    for look in examined.looks:
+        if look.network is None or look.network.resources or look.attached:
+            continue
+        only = f"the devices of {look.title} are known from its NetworkAttachmentDefinition alone"
+        if networks.definitions is None:
+            yield ConditionReason.NOT_READ, f"{only}, which cannot be read"
+        elif look.is_unused:
+            yield ConditionReason.NO_NAMESPACE, f"{only}, and no namespace to look for it in names the profile"
+        else:
+            yield ConditionReason.NETWORKS_NOT_FOUND, f"{only}, which was not found"
+
+
+def networks_in_short(content: Content) -> str:
+    """Name the first few networks of the profile, for the table that ``kubectl get`` prints."""
+    return listed(map(str, content.profile.networks), _MOST_TOLD) if content.profile is not None else ""
+
+
+def next_status(
+    before: Any, conditions: Sequence[Condition], *, generation: int, namespaces: int, networks: str, now: str
+) -> Object | None:
+    """Return the status that is to replace *before*, None where that says the same.
+
+    ``lastTransitionTime`` stays where the status of a condition does. Conditions of others are kept, as far as there is room.
+    """
+    old: Object = before if isinstance(before, dict) else {}
+    listed_before = old.get("conditions")
+    known = [each for each in listed_before if isinstance(each, dict)] if isinstance(listed_before, list) else []
+    by_type = {str(each.get("type")): each for each in known}
+    made: list[Object] = []
+    for condition in conditions:
+        last = by_type.get(condition.type, {})
+        since = last.get("lastTransitionTime") if last.get("status") == condition.status else None
+        made.append(
+            {
+                "type": condition.type,
+                "status": condition.status,
+                "observedGeneration": generation,
+                "lastTransitionTime": since or now,
+                "reason": str(condition.reason),
+                "message": condition.message,
+            }
+        )
+    ours = {condition.type for condition in conditions}
+    made += [each for each in known if str(each.get("type")) not in ours][: MOST_CONDITIONS - len(made)]
+    status: Object = {
+        "observedGeneration": generation,
+        "namespaces": namespaces,
+        "networks": networks,
+        "conditions": made,
+    }
+    return None if all(old.get(key) == value for key, value in status.items()) else status
