@@ -132,6 +132,14 @@ NETWORKS = Resource(
 
 FABRIC_PROFILES = Resource("fabricprofiles", "/apis/fabric-injector.io/v1alpha1", optional=True)
 """Their content is checked by whom reads it. Not there until the CustomResourceDefinition is installed."""
+CUSTOM_RESOURCE_DEFINITIONS = Resource(
+    "customresourcedefinitions",
+    "/apis/apiextensions.k8s.io/v1",
+    shape={
+        "spec": {"versions": [{"name": str, "served": bool, "schema": {"openAPIV3Schema": {}}}]},
+        "status": {"conditions": [_CONDITION]},
+    },
+)
 
 KUEUE = "/apis/kueue.x-k8s.io"
 """The groups of queues are asked for their version, which `Resource.at` puts behind them."""

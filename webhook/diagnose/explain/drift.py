@@ -21,7 +21,7 @@ def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
     for part in parts:
         if changes := list(changes_today(reading, part)):
             told = "; ".join(common_form(each, part.name) for each in changes)
-            message = f"would get another result today: {told}"
+            message = f"would get another result today{_generation(reading, part)}: {told}"
             yield Observation(Stage.DRIFT, "warn", Code.DRIFT, message, pods=(part.name,))
 
 
@@ -29,6 +29,13 @@ def changes_today(reading: Reading, part: Part) -> Iterator[str]:
     """Yield what a live pod would get otherwise today."""
     if part.is_live and part.is_injected:
         yield from differences(part, _profile(reading, part))
+
+
+def _generation(reading: Reading, part: Part) -> str:
+    """Name the generation of the profile that the pod would get, where it is an object."""
+    name = part.verdict.profile if part.verdict else ""
+    number = reading.generations.get(name)
+    return f" (profile {name} is at generation {number})" if number else ""
 
 
 def _profile(reading: Reading, part: Part) -> Profile | None:

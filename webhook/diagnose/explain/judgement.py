@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from webhook.core import names, podspec
 from webhook.core.errors import Denied, Unavailable
@@ -45,11 +45,19 @@ class ReadWorld:
         return None
 
 
-def judge_today(pod: Object, profiles: Profiles | None, world: ReadWorld) -> Verdict | None:
-    """Return what admission would decide today; None where that cannot be known."""
+def judge_today(
+    pod: Object, profiles: Profiles | None, world: ReadWorld, unusable: Collection[str] = ()
+) -> Verdict | None:
+    """Return what admission would decide today; None where that cannot be known.
+
+    *unusable*: names of profiles of which the webhook may hold another content than what was read, or none.
+    """
     if profiles is None:
         return None
     try:
+        space = world.namespace(pod["metadata"].get("namespace") or "")
+        if unusable and space and {**space.labels, **podspec.labels(pod)}.get(names.PROFILE) in unusable:
+            return None
         return decide(pod, pod["metadata"].get("namespace") or "", profiles, world)
     except Unavailable:
         return None
