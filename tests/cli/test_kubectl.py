@@ -64,6 +64,12 @@ def test_the_installations_namespace_has_one_name_and_help_says_what_n_means(wor
     assert meaning in str(told.help)
 
 
+@pytest.mark.parametrize("words", [*TALKERS, ("check",)], ids=" ".join)
+def test_the_installations_namespace_has_one_name_in_the_environment_too(words: tuple[str, ...]) -> None:
+    result = CliRunner().invoke(main, [*words, "--help"], terminal_width=200)
+    assert f"FABRIC_INJECTOR_{'_'.join(words).upper().replace('-', '_')}_SYSTEM_NAMESPACE" in result.output
+
+
 @pytest.mark.parametrize("words", TALKERS, ids=" ".join)
 def test_a_kubeconfig_that_is_not_there_is_a_plain_error(words: tuple[str, ...], tmp_path: Path) -> None:
     (tmp_path / "pod.yaml").write_text("{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: []}}")

@@ -35,7 +35,7 @@ _LINE = 100
     type=FILE,
     help="YAML file of the profiles: FabricProfile objects, or the short form. Default: those that the webhook uses.",
 )
-@namespace_option("Namespace that fabric-injector is, or will be, installed in.")
+@namespace_option("CHECK", "Namespace that fabric-injector is, or will be, installed in.")
 @webhook_configuration_option
 @cluster_options
 @output_option(

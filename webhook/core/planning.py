@@ -106,7 +106,7 @@ def select_profile(pod: Object, namespace: Namespace, profiles: Profiles, overri
     profile = profiles.profiles.get(name)
     if profile is None:
         known = ", ".join(sorted(profiles.profiles))
-        advice = f"use one of: {known}" if known else "there are no profiles: create it"
+        advice = f"use one of: {known}" if known else "the profiles file holds none: write it there"
         raise Denied(STEP, Reason.UNKNOWN_PROFILE, f"{where}: no profile is named {name[:64]!r}; {advice}")
     if profile.allowed_namespaces is not None and namespace.name not in profile.allowed_namespaces:
         advice = "add it to the profile's allowedNamespaces or use another"

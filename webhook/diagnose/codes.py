@@ -45,6 +45,8 @@ class Code(Enum):
         "correct it; a webhook that runs keeps the last good content, and one that starts does not use this one")
     PROFILES_MISSING = ("profiles", "There are no profiles where the webhook reads them.",
         "create them there: the webhook does not start without its profiles file")
+    SETTING_INERT = ("profiles", "A setting of the profile has no effect beside another one.",
+        "leave one of the two out")
     DEFINITION_AGREES = "profiles", "The API server knows FabricProfiles as this version does."
     DEFINITION_MISSING = ("profiles", "The CustomResourceDefinition of FabricProfile does not exist, so there are no profiles.",
         "apply the manifests again; it comes first")
@@ -219,9 +221,9 @@ class Code(Enum):
     INSTALLER_READY = "privileges", "You may do all that installation takes."
     INSTALLER_LACKING = ("privileges", "You may not do all that installation takes.",
         "to install, ask an administrator of the cluster")
-    POLICIES_BOUND = "privileges", "The policies that narrow the controller's account are in force."
-    POLICIES_MISSING = ("privileges", "A policy that narrows the controller's account is missing or not bound.",
-        "apply admission-policy.yaml of the manifests again")
+    POLICIES_BOUND = "privileges", "The admission policies of the manifests are in force."
+    POLICIES_MISSING = ("privileges", "An admission policy of the manifests is missing or not bound.",
+        "apply the manifests again")
 
     QUOTA_FITS = "quotas", "The ResourceQuota has room for a pod."
     QUOTA_TOO_SMALL = "quotas", "The ResourceQuota is smaller than what one pod takes.", "raise it"
@@ -272,7 +274,7 @@ class Code(Enum):
     NOT_INJECTED = ("injection", "The pod was not injected, for what it is, or for what it or its namespace says.",
         "change what the message names if the pod is to be injected, then restart the job")
     NOT_INJECTED_UNKNOWN = ("injection", "Nothing was injected into the pod, and why cannot be told.",
-        "see why the profiles cannot be read, or give a file by --profiles; and see that the pod's namespace carries label fabric-injector.io/profile")
+        "see why the profiles cannot be read, or give --profiles FILE; see that the namespace carries label fabric-injector.io/profile")
     WEBHOOK_MISSED = ("injection", "A training pod was created without injection, though it would be injected today.",
         "restart the job; where that does not help, see fabric-injector check, which tells whether the webhook is called")
     WEBHOOK_OUT_OF_REACH = ("injection", "A pod was not injected, for its namespace does not carry the profile label.",

@@ -40,7 +40,7 @@ _CONTAINER: Shape = {
 _CONFIG_MAP_VOLUME: Shape = {"name": str, "items": [{"key": str, "path": str}]}
 _TEMPLATE: Shape = {
     "spec": {
-        "serviceAccountName": str,
+        **dict.fromkeys(("serviceAccountName", "priorityClassName"), str),
         "containers": [_CONTAINER],
         "initContainers": [_CONTAINER],
         "volumes": [{"name": str, "configMap": _CONFIG_MAP_VOLUME}],

@@ -36,6 +36,12 @@ def test_tells_the_faults_of_each_object_and_judges_the_others() -> None:
     )
 
 
+def test_warns_of_a_setting_that_another_one_rules_out() -> None:
+    text = "profiles: {a: {ncclConf: true, rendezvous: {waitImage: installed}}, b: {ncclConf: true}}"
+    [line] = [line for line in told(read_file("f.yaml", text)) if line.startswith("warn")]
+    assert line.startswith("warn profile a: ncclConf: true writes nothing: with rendezvous.waitImage ")
+
+
 def test_says_where_profiles_are_missing() -> None:
     objects = ProfilesRead("FabricProfiles", missing="no definition")
     assert told(objects) == [], "the definition is told by itself"

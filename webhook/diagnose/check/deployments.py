@@ -40,6 +40,7 @@ class Deployment:
     profiles: ProfilesPlace = FROM_OBJECTS
     keeps_certificates: bool = True
     pod_opt_in: bool = False
+    priority_class: str = ""
 
 
 class OwnPod(NamedTuple):
@@ -74,6 +75,7 @@ def read_deployment(obj: Object) -> Deployment | None:
             "--pod-opt-in" in arguments
             or option_of(container, arguments, "--pod-opt-in", "FABRIC_INJECTOR_CONTROL_POD_OPT_IN").lower()
             in ("1", "true"),
+            pod.get("priorityClassName") or "",
         )
     return None
 

@@ -102,7 +102,8 @@ def _installation(inventory: Inventory) -> Iterator[Finding]:
     for account in ours.accounts:
         yield from check_account(account.role, account.name, account.needed, account.excessive)
     if ours.policies.known is not None and ours.bindings.known is not None:
-        yield check_policies(set(ours.policies.items), set(ours.bindings.items))
+        classes = {each.priority_class for each in ours.deployments.items}
+        yield check_policies(set(ours.policies.items), set(ours.bindings.items), classes)
 
 
 def _certificates(inventory: Inventory, configuration: Object) -> Iterator[Finding]:

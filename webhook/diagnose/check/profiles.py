@@ -47,6 +47,13 @@ def check_profiles(read: ProfilesRead, *, is_installed: bool) -> Iterator[Findin
         message = f"{read.missing}: neither networks nor devices were looked for"
         action = "give --profiles FILE to look at yours before installation"
         yield Finding("warn", Code.PROFILES_MISSING, read.source, message, action)
+    for profile in read.profiles.profiles.values() if read.profiles is not None else ():
+        if profile.nccl_conf and profile.rendezvous.wait_image:
+            message = (
+                "ncclConf: true writes nothing: with rendezvous.waitImage the wait step runs in another image, where it cannot "
+                "read the training image's own /etc/nccl.conf"
+            )
+            yield Finding("warn", Code.SETTING_INERT, f"profile {profile.name}", message)
     yield from _conditions(read.objects)
 
 
