@@ -106,9 +106,9 @@ bench-nodes: $(STAMP) ## roll out on two nodes, let nodes die under load, and co
 	@$(BIN)/python -m tests.bench.nodes
 
 CHART_FILES := $(addprefix manifests/base/,rbac-webhook.yaml admission-policy.yaml admission-policy-copies.yaml service.yaml priority-class.yaml) \
-	$(wildcard manifests/base/pod-disruption-budget-*.yaml) $(addprefix manifests/components/,cert-manager/issuers.yaml \
+	$(wildcard manifests/base/pod-disruption-budget-*.yaml manifests/base/rbac-users.yaml) $(addprefix manifests/components/,cert-manager/issuers.yaml \
 	cert-manager/certificates.yaml prometheus/service-metrics.yaml prometheus/service-monitor.yaml \
-	prometheus-rules/prometheus-rule.yaml grafana-dashboard/fabric-injector.json) $(wildcard manifests/components/network-policy/n*.yaml)
+	prometheus-rules/prometheus-rule.yaml profile-viewer/profile-viewer.yaml grafana-dashboard/fabric-injector.json) $(wildcard manifests/components/network-policy/n*.yaml)
 manifests: $(STAMP) ## render manifests/install.yaml from the default overlay, and copy what the chart shares (kubectl is built once with Go)
 	@cp $(CHART_FILES) manifests/chart/files/
 	@$(BIN)/python -m tests.apiserver.kustomize manifests/overlays/default manifests/install.yaml

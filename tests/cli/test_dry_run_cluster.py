@@ -26,6 +26,9 @@ CONFIG_MAP = "/api/v1/namespaces/fabric-injector/configmaps/fabric-injector-conf
 NETWORK = {"config": '{"type": "macvlan", "ipam": {"type": "nv-ipam"}}'}
 
 
+REFUSED = [status(403, "no such right")] * 9
+
+
 def put_cluster(server: FakeApiServer) -> None:
     server.put(NAMESPACES, "research", labels={names.PROFILE: "rdma-shared"})
     server.put(NETWORKS, "rdma-net", "default", spec=NETWORK)
@@ -126,3 +129,25 @@ def test_says_when_the_cluster_cannot_be_asked(folder: Path, server: FakeApiServ
     result = call(*arguments, env=kubeconfig(folder, server))
     assert result.exit_code == 2
     assert "answered 403: no such right; --server lets the cluster decide, with fewer rights" in result.stderr
+
+
+def test_goes_on_without_a_network_that_may_not_be_read(folder: Path, server: FakeApiServer) -> None:
+    put_cluster(server)
+    server.misbehave("get", f"{NETWORKS.replace('network-att', 'namespaces/default/network-att')}/rdma-net", *REFUSED)
+    result = call("-f", TORCHX, "-o", "json", env=kubeconfig(folder, server, namespace="research"))
+    assert result.exit_code == 0, result.output
+    assert all("rdma/hca" in json.dumps(pod["pod"]) for pod in json.loads(result.stdout)["pods"])
+    [told] = result.stderr.splitlines()
+    assert told.startswith(
+        "networks that you may not read are taken to exist, to give addresses and to name no device of"
+    )
+    assert ": default/rdma-net; ask for get of network-attachment-definitions there, or let --server" in told
+
+
+def test_goes_on_without_no_network_that_cannot_be_read(folder: Path, server: FakeApiServer) -> None:
+    put_cluster(server)
+    path = f"{NETWORKS.replace('network-att', 'namespaces/default/network-att')}/rdma-net"
+    server.misbehave("get", path, *[status(500, "broken")] * 9)
+    result = call("-f", TORCHX, env=kubeconfig(folder, server, namespace="research"))
+    assert result.exit_code == 2
+    assert "answered 500: broken" in result.stderr

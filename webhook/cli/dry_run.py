@@ -24,13 +24,16 @@ from webhook.core.model import Object
 from webhook.core.printable import printable
 from webhook.core.profiles import Profiles, parse_profiles
 from webhook.core.profiles.objects import PROFILE_KIND
+from webhook.diagnose.wording import listed
 from webhook.dry_run import RENDERERS, DryRun, judge
 from webhook.dry_run.templates import find_templates
 from webhook.kube.connection import Connection, RequestFailed
 from webhook.kube.reader import Reader
+from webhook.kube.resource import key_text
 from webhook.world.cluster import Cluster
 from webhook.world.installed_profiles import installed_profiles
 from webhook.world.objects import ObjectsWorld, load_objects
+from webhook.world.permitted import PermittedWorld
 from webhook.world.profiles_read import of_file_objects, read_file
 
 _LOOKUP_SECONDS = 10.0
@@ -121,8 +124,10 @@ def command(
             found = load_objects(objects)
             known = _profiles(profiles, found, connection, system_namespace)
             _check_profile(profile, known)
-            world = Cluster(connection, lookup_seconds=_LOOKUP_SECONDS) if connection else ObjectsWorld(found)
+            cluster = Cluster(connection, lookup_seconds=_LOOKUP_SECONDS) if connection else ObjectsWorld(found)
+            world = PermittedWorld(cluster)
             run = judge(templates, profile=profile, profiles=known, world=world)
+            _tell_assumed(world)
     except Unavailable as error:
         raise Failure(
             str(error) if server else f"{error}; --server lets the cluster decide, with fewer rights"
@@ -164,6 +169,14 @@ def _installed(connection: Connection, system_namespace: str) -> Profiles:
     if read.unread:
         _note(read.unread)
     return profiles
+
+
+def _tell_assumed(world: PermittedWorld) -> None:
+    if world.assumed:
+        named = listed(sorted(map(key_text, world.assumed)))
+        taken = "taken to exist, to give addresses and to name no device of its own"
+        remedy = "ask for get of network-attachment-definitions there, or let --server ask the cluster"
+        _note(f"networks that you may not read are {taken}: {named}; {remedy}")
 
 
 def _note(text: str) -> None:

@@ -67,14 +67,24 @@ def check_definition(found: Definition | None, *, is_needed: bool) -> Iterator[F
         yield Finding(
             "fail", Code.DEFINITION_NOT_ESTABLISHED, _TITLE, "is not Established: FabricProfiles are not served"
         )
-    ours = custom_resource_definition()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    ours = _as_stored(custom_resource_definition()["spec"]["versions"][0]["schema"]["openAPIV3Schema"])
+    theirs = _as_stored(found.schema)
     if found.schema is None:
         yield Finding("fail", Code.DEFINITION_DIFFERS, _TITLE, f"does not serve version {_VERSION}")
-    elif found.schema != ours:
-        message = f"is not that of this version{_difference(_fields(ours), _fields(found.schema))}"
+    elif theirs != ours:
+        message = f"is not that of this version{_difference(_fields(ours), _fields(theirs))}"
         yield Finding("warn", Code.DEFINITION_DIFFERS, _TITLE, message)
     elif found.established:
         yield Finding("ok", Code.DEFINITION_AGREES, _TITLE, "is established, with the schema of this version")
+
+
+def _as_stored(schema: Any) -> Any:
+    """Return a schema as the API server holds it: with all bounds as 64-bit floats, which are not exact."""
+    if isinstance(schema, Mapping):
+        return {key: _as_stored(value) for key, value in schema.items()}
+    if isinstance(schema, list):
+        return [_as_stored(value) for value in schema]
+    return float(schema) if type(schema) is int else schema
 
 
 def _difference(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:

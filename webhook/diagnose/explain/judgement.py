@@ -17,13 +17,17 @@ _MULTUS_NAMESPACE = "kube-system"
 
 
 class ReadWorld:
-    """Implement model.World for what was read; raise Unavailable for what was not."""
+    """Implement model.World for what was read; raise Unavailable for what was not, but for networks that may not be read.
+
+    Those are taken to exist and to give addresses, as in a dry run.
+    """
 
     def __init__(self, reading: Reading) -> None:
         self._namespace = None if reading.labels is None else Namespace(reading.namespace, reading.labels)
         self._networks = {
             key: None if found is None else define_network(found) for key, found in reading.networks.items()
         }
+        self._refused = reading.refused_networks
 
     def namespace(self, name: str) -> Namespace | None:
         """Give the job's namespace."""
@@ -38,6 +42,8 @@ class ReadWorld:
         try:
             return self._networks[namespace, name]
         except KeyError:
+            if f"{namespace}/{name}" in self._refused:
+                return NetworkDefinition(namespace, name, has_ipam=True)
             raise Unavailable(f"network {namespace}/{name} was not read") from None
 
     def master(self, namespace: str, job: str) -> MasterAddress | None:

@@ -11,6 +11,7 @@ from webhook.core.model import Object
 from webhook.core.profiles import Profiles
 from webhook.diagnose.listing import Unread
 from webhook.diagnose.nodes import NodeOffer
+from webhook.world.permitted import REFUSED
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,16 @@ class Reading:
     lease: Object | None = None
     lease_key: tuple[str, str] = ("fabric-injector", "fabric-injector")
     unread: tuple[Unread, ...] = ()
+
+    @property
+    def refused_networks(self) -> frozenset[str]:
+        """Return the networks, as ``namespace/name``, that the caller may not read: most users may not those of other namespaces."""
+        head = "network "
+        return frozenset(
+            part.what.removeprefix(head)
+            for part in self.unread
+            if part.what.startswith(head) and REFUSED in part.problem
+        )
 
 
 def label_time(namespace: Object) -> str:
