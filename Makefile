@@ -105,10 +105,10 @@ soak: $(STAMP) ## rotate, roll out and end replicas under load, and count failed
 bench-nodes: $(STAMP) ## roll out on two nodes, let nodes die under load, and count failed admissions (needs Go; about 8 minutes)
 	@$(BIN)/python -m tests.bench.nodes
 
-CHART_FILES := $(addprefix manifests/base/,custom-resource-definition.yaml rbac-webhook.yaml admission-policy.yaml admission-policy-copies.yaml service.yaml priority-class.yaml) \
+CHART_FILES := $(addprefix manifests/base/,custom-resource-definition.yaml rbac-webhook.yaml admission-policy.yaml admission-policy-copies.yaml rbac-users.yaml service.yaml priority-class.yaml) \
 	$(wildcard manifests/base/pod-disruption-budget-*.yaml) $(addprefix manifests/components/,cert-manager/issuers.yaml \
 	cert-manager/certificates.yaml prometheus/service-metrics.yaml prometheus/service-monitor.yaml \
-	prometheus-rules/prometheus-rule.yaml grafana-dashboard/fabric-injector.json) $(wildcard manifests/components/network-policy/n*.yaml)
+	prometheus-rules/prometheus-rule.yaml profile-viewer/profile-viewer.yaml grafana-dashboard/fabric-injector.json) $(wildcard manifests/components/network-policy/n*.yaml)
 manifests: $(STAMP) ## write the CRD, render manifests/install.yaml from the default overlay, and copy what the chart shares (kubectl is built once with Go)
 	@$(BIN)/python -m tests.manifests.custom_resource_definition manifests/base/custom-resource-definition.yaml
 	@cp $(CHART_FILES) manifests/chart/files/

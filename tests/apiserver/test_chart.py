@@ -27,6 +27,7 @@ VALUES = {
     "grafana-dashboard": "grafanaDashboard=true",
     "network-policy": "networkPolicy=true",
     "pod-opt-in": "podOptIn=true",
+    "profile-viewer": "profileViewer=true",
     "prometheus": "serviceMonitor=true",
     "prometheus-rules": "prometheusRule=true",
 }

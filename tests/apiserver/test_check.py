@@ -176,7 +176,7 @@ def test_before_installation_it_looks_at_the_cluster(check: Check, profiles: Cal
     assert found.told("ok", "devices") == [
         f"profile rdma-shared: {DEVICE}: 1 node (gpu-1) offers 8 in all; a pod takes 1"
     ]
-    assert found.told("ok", "privileges") == ["you: may do all 15 things that installation takes"]
+    assert found.told("ok", "privileges") == ["you: may do all 16 things that installation takes"]
 
 
 def test_before_installation_it_asks_for_profiles(check: Check) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
+import yaml
 from click.testing import CliRunner
 
 from webhook.cli import main
+from webhook.core.profiles.custom_resource import custom_resource_definition
 
 
 def test_lists_every_command_in_one_whole_line() -> None:
@@ -41,3 +44,10 @@ def test_the_wait_step_imports_little() -> None:
         name for name in done.stdout.split() if name.startswith(("webhook", "certs", "flask", "pydantic", "urllib3"))
     }
     assert ours == {"webhook", "webhook.cli", "webhook.cli.wait"}
+
+
+def test_prints_the_schema_for_editors_and_for_the_api_server() -> None:
+    editors = json.loads(CliRunner().invoke(main, ["schema"]).stdout)
+    assert editors["title"] == "profiles.yaml of fabric-injector"
+    definition = yaml.safe_load(CliRunner().invoke(main, ["schema", "--crd"]).stdout)
+    assert definition == custom_resource_definition()

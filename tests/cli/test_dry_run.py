@@ -10,6 +10,7 @@ import yaml
 
 from tests.cli.dry_run_command import POD, TORCHX, call, offline
 from webhook.core import names
+from webhook.core.profiles.convert import to_objects
 
 
 def test_prints_a_diff_without_colours(folder: Path) -> None:
@@ -141,11 +142,44 @@ def test_ends_with_2_where_the_command_or_its_input_is_wrong(
     assert result.stdout == ""
 
 
+def test_takes_the_profiles_among_the_objects(folder: Path) -> None:
+    profiles = to_objects((folder / "profiles.yaml").read_text().replace("rdma/hca", "rdma/as-object"))
+    settings = {"apiVersion": "config.fabric-injector.io/v1alpha1", "kind": "Configuration", "multus": {}}
+    objects = [*yaml.safe_load_all((folder / "objects.yaml").read_text()), settings, *profiles]
+    (folder / "all.yaml").write_text(yaml.safe_dump_all(objects))
+    result = call("-f", TORCHX, "-n", "research", "--objects", str(folder / "all.yaml"))
+    assert "rdma/as-object" in result.stdout
+    assert result.stderr == ""
+    given = call(
+        "-f",
+        TORCHX,
+        "-n",
+        "research",
+        "--objects",
+        str(folder / "all.yaml"),
+        "--profiles",
+        str(folder / "profiles.yaml"),
+    )
+    assert "rdma/hca" in given.stdout
+    profiles[0]["spec"]["later"] = True
+    (folder / "all.yaml").write_text(yaml.safe_dump_all([*objects[:-1], *profiles]))
+    broken = call("-f", TORCHX, "-n", "research", "--objects", str(folder / "all.yaml"))
+    assert broken.exit_code == 2
+    assert "--objects: FabricProfile rdma-shared: spec.later: is not a field" in broken.stderr
+
+
+def test_reads_a_file_of_objects(folder: Path) -> None:
+    profiles = to_objects((folder / "profiles.yaml").read_text())
+    (folder / "profiles.yaml").write_text(yaml.safe_dump_all(profiles))
+    result = offline(folder, "-f", TORCHX, "--profile", "rdma-shared")
+    assert "rdma/hca" in result.stdout
+
+
 def test_names_every_fault_of_the_profiles(folder: Path) -> None:
     (folder / "profiles.yaml").write_text("profiles:\n  a: {network: x}\n  b: {ipcLock: 5}\n")
     result = offline(folder, "-f", TORCHX)
     assert result.exit_code == 2
-    assert result.stderr.count(f"{folder / 'profiles.yaml'}: line ") == 2
+    assert result.stderr.count(f"{folder / 'profiles.yaml'}, line ") == 2
 
 
 def test_uses_the_sample_profiles_beside_objects(folder: Path) -> None:

@@ -4,53 +4,112 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.cli.dry_run_command import PROFILES, TORCHX, call, kubeconfig
-from tests.fake_apiserver import NAMESPACES, NETWORKS, Behaviour, FakeApiServer, status
+from tests.fake_apiserver import (
+    FABRIC_PROFILES,
+    NAMESPACES,
+    NETWORKS,
+    NOT_INSTALLED,
+    Behaviour,
+    FakeApiServer,
+    status,
+    text,
+)
 from webhook.core import names
 
-CONFIG_MAP = "/api/v1/namespaces/fabric-injector/configmaps/fabric-injector-profiles"
+DEPLOYMENT = "/apis/apps/v1/namespaces/fabric-injector/deployments/fabric-injector-webhook"
+CONFIG_MAP = "/api/v1/namespaces/fabric-injector/configmaps/fabric-injector-config"
+NETWORK = {"config": '{"type": "macvlan", "ipam": {"type": "nv-ipam"}}'}
 
 
-def config_map(data: object) -> Behaviour:
-    body = {"metadata": {"name": "fabric-injector-profiles", "namespace": "fabric-injector"}, "data": data}
-    return lambda exchange: exchange.answer(200, body)
+REFUSED = [status(403, "no such right")] * 9
+
+
+def put_cluster(server: FakeApiServer) -> None:
+    server.put(NAMESPACES, "research", labels={names.PROFILE: "rdma-shared"})
+    server.put(NETWORKS, "rdma-net", "default", spec=NETWORK)
+    networks = [{"network": "default/rdma-net", "resource": "rdma/hca"}]
+    server.put(FABRIC_PROFILES, "rdma-shared", spec={"networks": networks})
 
 
 def test_reads_the_installed_profiles_and_the_kubeconfigs_namespace(folder: Path, server: FakeApiServer) -> None:
-    server.put(NAMESPACES, "research", labels={names.PROFILE: "rdma-shared"})
-    server.put(NETWORKS, "rdma-net", "default", spec={"config": '{"type": "macvlan", "ipam": {"type": "nv-ipam"}}'})
-    server.misbehave("get", CONFIG_MAP, config_map({"profiles.yaml": PROFILES}))
+    put_cluster(server)
     result = call("-f", TORCHX, "-o", "json", env=kubeconfig(folder, server, namespace="research"))
     assert result.exit_code == 0, result.output
     assert {(pod["namespace"], pod["profile"]) for pod in json.loads(result.stdout)["pods"]} == {
         ("research", "rdma-shared")
     }
+    assert result.stderr == ""
+
+
+def test_leaves_out_an_object_with_a_fault_and_says_so(folder: Path, server: FakeApiServer) -> None:
+    put_cluster(server)
+    server.put(FABRIC_PROFILES, "other", spec={"later": True})
+    server.misbehave("get", CONFIG_MAP, status(403, "no such right"))
+    result = call("-f", TORCHX, env=kubeconfig(folder, server, namespace="research"))
+    assert result.exit_code == 0, result.output
+    faults, settings = result.stderr.splitlines()
+    assert faults.startswith("FabricProfile other: spec.later: is not a field")
+    assert faults.endswith("; it is left out here")
+    assert settings.startswith("ConfigMap fabric-injector/fabric-injector-config cannot be read, so Multus is taken")
+
+
+def test_reads_the_file_of_a_webhook_that_was_given_one(folder: Path, server: FakeApiServer) -> None:
+    put_cluster(server)
+    server.misbehave("get", DEPLOYMENT, lambda exchange: exchange.answer(200, deployment()))
+    data = {"f.yaml": PROFILES.replace("rdma/hca", "rdma/in-file")}
+    held = {"metadata": {"name": "mine", "namespace": "fabric-injector"}, "data": data}
+    path = "/api/v1/namespaces/fabric-injector/configmaps/mine"
+    server.misbehave("get", path, lambda exchange: exchange.answer(200, held))
+    result = call("-f", TORCHX, env=kubeconfig(folder, server, namespace="research"))
+    assert result.exit_code == 0, result.output
+    assert "rdma/in-file" in result.stdout
+
+
+def deployment() -> dict[str, Any]:
+    mounts = [{"name": "p", "mountPath": "/p"}]
+    container = {"name": "webhook", "args": ["serve", "--profiles=/p/f.yaml"], "volumeMounts": mounts}
+    pod = {"containers": [container], "volumes": [{"name": "p", "configMap": {"name": "mine"}}]}
+    metadata = {"name": "fabric-injector-webhook", "namespace": "fabric-injector"}
+    return {"metadata": metadata, "spec": {"template": {"spec": pod}}}
 
 
 @pytest.mark.parametrize(
     ("answer", "told"),
     [
-        (status(404, "not found"), "fabric-injector-profiles does not exist; give --profiles FILE, or --server"),
-        (status(403, "no such right"), "answered 403: no such right; give --profiles FILE, or --server"),
-        (config_map({"a": ""}), "holds no profiles.yaml; give --profiles FILE"),
-        (config_map(None), "holds no profiles.yaml; give --profiles FILE"),
-        (config_map([]), "answered with an object that cannot be read: data is not an object"),
         (
-            config_map({"profiles.yaml": "profiles:\n  a: {network: x}\n"}),
-            "ConfigMap fabric-injector/fabric-injector-profiles: line 2: profiles.a.network: ",
+            text(404, NOT_INSTALLED),
+            "no CustomResourceDefinition fabricprofiles.fabric-injector.io, which the manifests hold",
         ),
+        (status(401, "who are you"), "answered 401: who are you; give --profiles FILE, or --server"),
+        (lambda exchange: exchange.answer(200, {"items": 3}), "answered with no list: items is not a list"),
     ],
 )
 def test_says_why_the_installed_profiles_cannot_be_used(
     folder: Path, server: FakeApiServer, answer: Behaviour, told: str
 ) -> None:
-    server.misbehave("get", CONFIG_MAP, answer)
+    put_cluster(server)
+    group = {"preferredVersion": {"groupVersion": "fabric-injector.io/v1alpha1"}}
+    server.misbehave("get", "/apis/fabric-injector.io", lambda exchange: exchange.answer(200, group))
+    server.misbehave("list", FABRIC_PROFILES, answer)
     result = call("-f", TORCHX, env=kubeconfig(folder, server))
     assert result.exit_code == 2
     assert told in result.stderr
+
+
+def test_names_the_role_that_lets_profiles_be_read(folder: Path, server: FakeApiServer) -> None:
+    put_cluster(server)
+    group = {"preferredVersion": {"groupVersion": "fabric-injector.io/v1alpha1"}}
+    server.misbehave("get", "/apis/fabric-injector.io", lambda exchange: exchange.answer(200, group))
+    server.misbehave("list", FABRIC_PROFILES, status(403, "no such right"))
+    result = call("-f", TORCHX, env=kubeconfig(folder, server))
+    assert result.exit_code == 2
+    assert "answered 403: no such right; give --profiles FILE, or --server" in result.stderr
+    assert "ask for ClusterRole fabric-injector-profile-viewer" in result.stderr
 
 
 def test_asks_the_cluster_about_namespaces_and_networks(folder: Path, server: FakeApiServer) -> None:
@@ -70,3 +129,25 @@ def test_says_when_the_cluster_cannot_be_asked(folder: Path, server: FakeApiServ
     result = call(*arguments, env=kubeconfig(folder, server))
     assert result.exit_code == 2
     assert "answered 403: no such right; --server lets the cluster decide, with fewer rights" in result.stderr
+
+
+def test_goes_on_without_a_network_that_may_not_be_read(folder: Path, server: FakeApiServer) -> None:
+    put_cluster(server)
+    server.misbehave("get", f"{NETWORKS.replace('network-att', 'namespaces/default/network-att')}/rdma-net", *REFUSED)
+    result = call("-f", TORCHX, "-o", "json", env=kubeconfig(folder, server, namespace="research"))
+    assert result.exit_code == 0, result.output
+    assert all("rdma/hca" in json.dumps(pod["pod"]) for pod in json.loads(result.stdout)["pods"])
+    [told] = result.stderr.splitlines()
+    assert told.startswith(
+        "networks that you may not read are taken to exist, to give addresses and to name no device of"
+    )
+    assert ": default/rdma-net; ask for get of network-attachment-definitions there, or let --server" in told
+
+
+def test_goes_on_without_no_network_that_cannot_be_read(folder: Path, server: FakeApiServer) -> None:
+    put_cluster(server)
+    path = f"{NETWORKS.replace('network-att', 'namespaces/default/network-att')}/rdma-net"
+    server.misbehave("get", path, *[status(500, "broken")] * 9)
+    result = call("-f", TORCHX, env=kubeconfig(folder, server, namespace="research"))
+    assert result.exit_code == 2
+    assert "answered 500: broken" in result.stderr

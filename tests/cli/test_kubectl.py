@@ -17,7 +17,7 @@ TALKERS = (("dry-run",), ("explain",), ("certs", "show"), ("certs", "rotate"))
 @pytest.mark.parametrize(
     ("arguments", "lines"),
     [
-        (["sc"], ["schema\tPrint the JSON Schema of profiles.yaml.", ":4"]),
+        (["sc"], ["schema\tPrint the schema of profiles, for editors or the API server.", ":4"]),
         (["dry-run", "--out"], ["--output\tForm of the answer, see Output above.", ":4"]),
         (["dry-run", "-o", "p"], ["patch", "pod", ":4"]),
         (["dry-run", "-f", ""], [":0"]),
@@ -62,6 +62,12 @@ def test_the_installations_namespace_has_one_name_and_help_says_what_n_means(wor
     assert isinstance(told, click.Option)
     meaning = "in explain and dry-run" if told is spelled["--system-namespace"] else "else the kubeconfig's"
     assert meaning in str(told.help)
+
+
+@pytest.mark.parametrize("words", [*TALKERS, ("check",)], ids=" ".join)
+def test_the_installations_namespace_has_one_name_in_the_environment_too(words: tuple[str, ...]) -> None:
+    result = CliRunner().invoke(main, [*words, "--help"], terminal_width=200)
+    assert f"FABRIC_INJECTOR_{'_'.join(words).upper().replace('-', '_')}_SYSTEM_NAMESPACE" in result.output
 
 
 @pytest.mark.parametrize("words", TALKERS, ids=" ".join)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.diagnose.scenes import NOW, PROFILES, Scene, ago
 from webhook.core import names, podspec
 from webhook.core.model import Object
+from webhook.core.profiles.convert import to_objects
 from webhook.kube.connection import Connection, RequestFailed, Response
 from webhook.kube.credentials import Credentials
 
@@ -109,10 +110,7 @@ def cluster_of(scene: Scene) -> HostileConnection:
         "/api/v1/pods": pods,
         "/api/v1/nodes": list(scene.nodes),
         "/apis/coordination.k8s.io/v1/namespaces/fabric-injector/leases/fabric-injector": lease,
-        f"/api/v1/namespaces/fabric-injector/configmaps/{names.PROFILES_CONFIG_MAP}": {
-            "metadata": {"name": names.PROFILES_CONFIG_MAP},
-            "data": {names.PROFILES_FILE: PROFILES},
-        },
+        "/apis/fabric-injector.io/v1alpha1/fabricprofiles": to_objects(PROFILES),
     }
     for pod in pods:
         objects[f"{space}/pods/{pod['metadata']['name']}"] = pod

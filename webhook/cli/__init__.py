@@ -16,7 +16,7 @@ _COMMANDS = {
     "explain": "Say why a job trains slowly or does not start.",
     "certs": "Show, issue or rotate the webhook's certificates.",
     "profiles": "Turn profiles into objects of the cluster, and back.",
-    "schema": "Print the JSON Schema of profiles.yaml.",
+    "schema": "Print the schema of profiles, for editors or the API server.",
     "demo": "Show on sample data what a TorchX job becomes, then serve.",
 }
 _UNLISTED = ("page", "read-profiles", "wait")

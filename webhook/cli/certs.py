@@ -55,7 +55,7 @@ command.add_command(issue)
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     help="Read tls.crt, tls.key and ca.crt of this directory in place of the Secret.",
 )
-@namespace_option("Namespace of the Secret.")
+@namespace_option("CERTS_SHOW", "Namespace of the Secret.")
 @webhook_configuration_option
 @cluster_options
 def show(directory: Path | None, namespace: str, webhook_configuration: str) -> None:
@@ -86,7 +86,7 @@ def show(directory: Path | None, namespace: str, webhook_configuration: str) -> 
 
 @command.command()
 @click.option("--authority", is_flag=True, help="A new CA too, which signs once all API servers trust it.")
-@namespace_option("Namespace of the Secret.")
+@namespace_option("CERTS_ROTATE", "Namespace of the Secret.")
 @cluster_options
 def rotate(authority: bool, namespace: str) -> None:
     """Ask the controller for a new serving certificate now, and on request for a new CA.

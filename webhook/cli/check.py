@@ -24,14 +24,18 @@ from webhook.core.errors import InputError, Unavailable
 from webhook.diagnose.finding import count, exit_status, worst_first
 
 if TYPE_CHECKING:
-    from webhook.diagnose.check import ProfilesRead
+    from webhook.world.profiles_read import ProfilesRead
 
 _LINE = 100
 
 
 @click.command("check")
-@option("--profiles", type=FILE, help="YAML file of the profiles. Default: those that are installed.")
-@namespace_option("Namespace that fabric-injector is, or will be, installed in.")
+@option(
+    "--profiles",
+    type=FILE,
+    help="YAML file of the profiles: FabricProfile objects, or the short form. Default: those that the webhook uses.",
+)
+@namespace_option("CHECK", "Namespace that fabric-injector is, or will be, installed in.")
 @webhook_configuration_option
 @cluster_options
 @output_option(
@@ -74,14 +78,10 @@ def command(profiles: Path | None, namespace: str, webhook_configuration: str, o
 
 def _read(path: Path) -> ProfilesRead:
     """Read the profiles of the file; its faults are findings, but a file that cannot be read is a wrong command."""
-    from webhook.core.errors import ProfilesError
-    from webhook.diagnose.check import ProfilesRead
-    from webhook.world.profiles_file import read_profiles
+    from webhook.cli.input_files import read_text
+    from webhook.world.profiles_read import read_file
 
-    try:
-        return ProfilesRead(str(path), read_profiles(path))
-    except ProfilesError as error:
-        return ProfilesRead(str(path), faults=error.problems)
+    return read_file(str(path), read_text(path))
 
 
 def _progress() -> Callable[[str], None]:

@@ -17,18 +17,24 @@ from webhook.cli.options import (
     option,
     output_option,
     system_namespace_option,
-    unusable,
 )
 from webhook.core import names
-from webhook.core.errors import InputError, ProfilesError, Unavailable, WebhookError
+from webhook.core.errors import InputError, Unavailable, WebhookError
+from webhook.core.model import Object
+from webhook.core.printable import printable
 from webhook.core.profiles import Profiles, parse_profiles
+from webhook.core.profiles.objects import PROFILE_KIND
+from webhook.diagnose.wording import listed
 from webhook.dry_run import RENDERERS, DryRun, judge
 from webhook.dry_run.templates import find_templates
-from webhook.kube.connection import Connection
+from webhook.kube.connection import Connection, RequestFailed
 from webhook.kube.reader import Reader
+from webhook.kube.resource import key_text
 from webhook.world.cluster import Cluster
-from webhook.world.installed_profiles import installed_profiles, title
+from webhook.world.installed_profiles import installed_profiles
 from webhook.world.objects import ObjectsWorld, load_objects
+from webhook.world.permitted import PermittedWorld
+from webhook.world.profiles_read import of_file_objects, read_file
 
 _LOOKUP_SECONDS = 10.0
 _FILE = click.Path(path_type=Path, allow_dash=True)
@@ -47,7 +53,8 @@ _FILE = click.Path(path_type=Path, allow_dash=True)
 @option(
     "--profiles",
     type=_FILE,
-    help="YAML file of the profiles. Default: those that are installed; beside --objects, samples.",
+    help="YAML file of the profiles: FabricProfile objects, or the short form. Default: those that the webhook uses; beside --objects, "
+    "the FabricProfiles in there, else samples.",
 )
 @system_namespace_option
 @objects_option(_FILE)
@@ -114,14 +121,13 @@ def command(
 
             run = ask_server(connection, templates)
         else:
-            known = _profiles(profiles, connection, system_namespace)
+            found = load_objects(objects)
+            known = _profiles(profiles, found, connection, system_namespace)
             _check_profile(profile, known)
-            world = (
-                Cluster(connection, lookup_seconds=_LOOKUP_SECONDS)
-                if connection
-                else ObjectsWorld(load_objects(objects))
-            )
+            cluster = Cluster(connection, lookup_seconds=_LOOKUP_SECONDS) if connection else ObjectsWorld(found)
+            world = PermittedWorld(cluster)
             run = judge(templates, profile=profile, profiles=known, world=world)
+            _tell_assumed(world)
     except Unavailable as error:
         raise Failure(
             str(error) if server else f"{error}; --server lets the cluster decide, with fewer rights"
@@ -132,24 +138,49 @@ def command(
     sys.exit(2 if run.is_broken else 0 if run.is_allowed else 1)
 
 
-def _profiles(path: Path | None, connection: Connection | None, system_namespace: str) -> Profiles:
-    source = shown(path) if path else title(system_namespace)
-    try:
-        if path:
-            return parse_profiles(read_text(path))
-        if connection:
-            return _installed(connection, system_namespace)
-    except ProfilesError as error:
-        raise unusable(source, error) from None
+def _profiles(path: Path | None, found: list[Object], connection: Connection | None, system_namespace: str) -> Profiles:
+    """Return the profiles of the file, else of the *found* objects, else of the cluster, else samples."""
+    if path:
+        return read_file(shown(path), read_text(path)).known()
+    if connection:
+        return _installed(connection, system_namespace)
+    if read := of_file_objects("--objects", found):
+        return read.known()
     click.echo("no --profiles: the sample profiles are used, see fabric-injector demo", err=True)
     return parse_profiles(files("webhook.demo").joinpath("profiles.yaml").read_text(encoding="utf-8"))
 
 
 def _installed(connection: Connection, system_namespace: str) -> Profiles:
+    """Read those that the webhook uses; what is left out, or taken to have its defaults, is said."""
+    elsewhere = "give --profiles FILE, or --server to ask the cluster"
     try:
-        return installed_profiles(Reader(connection, _LOOKUP_SECONDS), system_namespace)
+        read = installed_profiles(Reader(connection, _LOOKUP_SECONDS), system_namespace)
+        profiles = read.known()
+    except RequestFailed as error:
+        if not error.is_refusal:
+            raise
+        may = " or ask for ClusterRole fabric-injector-profile-viewer" if error.status == 403 else ""
+        raise InputError(f"the profiles cannot be read: {error}; {elsewhere}{may}") from None
     except InputError as error:
-        raise InputError(f"{error}; give --profiles FILE, or --server to ask the cluster") from None
+        raise InputError(f"{error}; {elsewhere}") from None
+    for fault in read.faults:
+        left_out = fault.where.removeprefix(f"{PROFILE_KIND} ") in read.unusable
+        _note(f"{fault.where}: {fault.message}{'; it is left out here' if left_out else ''}")
+    if read.unread:
+        _note(read.unread)
+    return profiles
+
+
+def _tell_assumed(world: PermittedWorld) -> None:
+    if world.assumed:
+        named = listed(sorted(map(key_text, world.assumed)))
+        taken = "taken to exist, to give addresses and to name no device of its own"
+        remedy = "ask for get of network-attachment-definitions there, or let --server ask the cluster"
+        _note(f"networks that you may not read are {taken}: {named}; {remedy}")
+
+
+def _note(text: str) -> None:
+    click.echo(printable(text, limit=None), err=True)
 
 
 def _check_profile(name: str | None, known: Profiles) -> None:

@@ -19,17 +19,16 @@ from webhook.cli.options import (
     option,
     output_option,
     system_namespace_option,
-    unusable,
 )
-from webhook.core.errors import ProfilesError, WebhookError
+from webhook.core.errors import WebhookError
 from webhook.core.printable import printable
 from webhook.diagnose.codes import Code
 from webhook.diagnose.finding import Finding, exit_status
 
 if TYPE_CHECKING:
-    from webhook.core.profiles import Profiles
     from webhook.diagnose.collect.job import Target
     from webhook.diagnose.explain.explanation import Explanation, Row
+    from webhook.world.profiles_read import ProfilesRead
 
 _FEW = 2
 _MOST_ROWS = 16
@@ -43,7 +42,7 @@ _PODS, _JOBS = ("pod", "pods", "po"), ("job", "jobs")
 @click.argument("target", required=False, metavar="[pod/NAME | job/NAME-OR-KEY]")
 @option("-l", "--selector", metavar="SELECTOR", help="Explain the pods with these labels.")
 @option("-n", "--namespace", metavar="NS", help="Namespace of the pods, not of fabric-injector; else the kubeconfig's.")
-@option("--profiles", type=FILE, help="YAML file of the profiles, in place of the installed ConfigMap.")
+@option("--profiles", type=FILE, help="YAML file of the profiles, in place of those that the webhook uses.")
 @system_namespace_option
 @output_option(
     "table",
@@ -171,15 +170,15 @@ def _cells(row: Row, *, with_job: bool) -> tuple[str, ...]:
     return tuple(printable(cell, limit=_WIDEST) for cell in cells)
 
 
-def _profiles(path: Path | None) -> Profiles | None:
+def _profiles(path: Path | None) -> ProfilesRead | None:
     if path is None:
         return None
-    from webhook.world.profiles_file import read_profiles
+    from webhook.cli.input_files import read_text
+    from webhook.world.profiles_read import read_file
 
-    try:
-        return read_profiles(path)
-    except ProfilesError as error:
-        raise unusable(str(path), error) from None
+    read = read_file(str(path), read_text(path))
+    read.known()
+    return read
 
 
 @contextmanager

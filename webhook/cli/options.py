@@ -51,11 +51,19 @@ system_namespace_option = option(
 )
 
 
-def namespace_option(text: str) -> Callable[[F], F]:
-    """Make ``--system-namespace`` for commands that look at the installation alone, with ``-n`` for it; *text* says what is in it."""
+def namespace_option(command: str, text: str) -> Callable[[F], F]:
+    """Make ``--system-namespace`` for a *command* that looks at the installation alone, with ``-n`` for it; *text*: what is in it.
+
+    The variable that ends in ``_NAMESPACE`` is that of 0.1.0.
+    """
+    variables = [f"FABRIC_INJECTOR_{command}_{name}" for name in ("SYSTEM_NAMESPACE", "NAMESPACE")]
     help_text = f"{text} Here -n and --namespace mean the same; in explain and dry-run, the workload's namespace."
     return option(
-        "--system-namespace", "-n", "--namespace", "namespace", metavar="NS", default="fabric-injector", help=help_text
+        *("--system-namespace", "-n", "--namespace", "namespace"),
+        metavar="NS",
+        default="fabric-injector",
+        help=help_text,
+        envvar=variables,
     )
 
 

@@ -1,4 +1,4 @@
-"""Print the JSON Schema of profiles.yaml."""
+"""Print the schema of profiles: for editors, or for the API server."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import json
 
 import click
 
+from webhook.cli.options import option
 from webhook.core.profiles import profiles_schema
 
 
 @click.command("schema")
-def command() -> None:
-    """Print the JSON Schema of profiles.yaml, for editors and CI.
+@option("--crd", is_flag=True, help="Print the CustomResourceDefinition of FabricProfile, as YAML, in place of it.")
+def command(crd: bool) -> None:
+    """Print the JSON Schema of profiles.yaml in its short form, for editors and CI.
 
     \b
     Example: let an editor complete and check the file while you type.
@@ -21,5 +23,16 @@ def command() -> None:
 
     The schema knows each field by itself. What must hold between fields, such as a rendezvous network that is one of the profile's,
     is found when the file is loaded.
+
+    \b
+    With --crd, what this version installs: the API server then refuses a wrong profile when it is applied.
+      fabric-injector schema --crd | kubectl diff --server-side -f -
     """  # noqa: D301  # \\b is click's own mark
-    click.echo(json.dumps(profiles_schema(), indent=2))
+    if crd:
+        import yaml
+
+        from webhook.core.profiles.custom_resource import custom_resource_definition
+
+        click.echo(yaml.safe_dump(custom_resource_definition(), sort_keys=False, width=140), nl=False)
+    else:
+        click.echo(json.dumps(profiles_schema(), indent=2))

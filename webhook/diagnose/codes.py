@@ -44,10 +44,24 @@ class Code(Enum):
         "set the clock of the node that the controller runs on")
 
     PROFILES_VALID = "profiles", "The profiles can be used."
-    PROFILE_INVALID = ("profiles", "The profiles file has a fault in this line.",
-        "correct it; a webhook that runs keeps the last good profiles, and one that starts refuses to")
-    PROFILES_MISSING = ("profiles", "There is no profiles file.",
-        "create it from your profiles.yaml: the webhook does not start without")
+    PROFILE_INVALID = ("profiles", "A profile, or the settings of the whole cluster, has a fault.",
+        "correct it; a webhook that runs keeps the last good content, and one that starts does not use this one")
+    PROFILES_MISSING = ("profiles", "There are no profiles where the webhook reads them.",
+        "create them there: the webhook does not start without its profiles file")
+    SETTING_INERT = ("profiles", "A setting of the profile has no effect beside another one.",
+        "leave one of the two out")
+    DEFINITION_AGREES = "profiles", "The API server knows FabricProfiles as this version does."
+    DEFINITION_MISSING = ("profiles", "The CustomResourceDefinition of FabricProfile does not exist, so there are no profiles.",
+        "apply the manifests again; it comes first")
+    DEFINITION_NOT_ESTABLISHED = ("profiles", "The CustomResourceDefinition of FabricProfile is not served.",
+        "look at the conditions of its status: does another one have its names?")
+    DEFINITION_DIFFERS = ("profiles", "The CustomResourceDefinition of FabricProfile is not that of this version.",
+        "apply that of the newer version, by kubectl apply --server-side; check with the version that is installed")
+    PROFILES_READY = "profiles", "The controller finds the profiles ready."
+    PROFILE_NOT_READY = ("profiles", "The controller finds that a profile is not ready.",
+        "correct what the message names; kubectl describe fabricprofile shows all of it")
+    PROFILE_UNSEEN = ("profiles", "The controller has not yet looked at the profile as it is now.",
+        "wait a moment; if it stays so, look at the controller's pods and its log")
 
     CERTIFICATE_VALID = "certificates", "The webhook's certificate is valid, and the API servers trust it."
     CERTIFICATE_MISSING = ("certificates", "The Secret with the webhook's certificate does not exist.",
@@ -163,19 +177,19 @@ class Code(Enum):
         "see that it runs on every node with a fabric, if not as a DaemonSet then as part of the node's image")
     MULTUS_MISSING = ("multus", "The cluster does not know NetworkAttachmentDefinitions, so no pod can have a second network.",
         "install Multus, for instance by NVIDIA's network operator")
-    ISOLATION_AGREES = "multus", "Multus keeps namespaces apart, or not, as the profiles file says."
-    ISOLATION_DIFFERS = ("multus", "Multus keeps namespaces apart, or not, in another way than the profiles file says.",
-        "write multus: {namespaceIsolation: …} in the profiles file as Multus has it")
+    ISOLATION_AGREES = "multus", "Multus keeps namespaces apart, or not, as the Configuration says."
+    ISOLATION_DIFFERS = ("multus", "Multus keeps namespaces apart, or not, in another way than the Configuration says.",
+        "write multus: {namespaceIsolation: …} in the Configuration as Multus has it")
     ISOLATION_UNKNOWN = ("multus", "Networks of profiles depend on a setting of Multus that cannot be seen.",
         "look at namespaceIsolation in Multus' configuration on a node; OpenShift sets it")
     ISOLATION_IRRELEVANT = "multus", "Multus' setting cannot be seen, and no network of a profile depends on it."
-    GLOBAL_NAMESPACES_AGREE = "multus", "The profiles file names the namespaces that Multus opens to all."
-    GLOBAL_NAMESPACES_EXCESSIVE = ("multus", "The profiles file names namespaces whose networks Multus refuses to other namespaces.",
-        "write multus.globalNamespaces in the profiles file as Multus has it")
-    GLOBAL_NAMESPACES_LACKING = ("multus", "The profiles file lacks namespaces that Multus opens to all: their users are denied.",
-        "write multus.globalNamespaces in the profiles file as Multus has it")
-    DEFAULT_NETWORKS_DIFFER = ("multus", "Multus gives pods another number of default networks than the profiles file says.",
-        "write multus: {defaultNetworks: …} in the profiles file as Multus has it")
+    GLOBAL_NAMESPACES_AGREE = "multus", "The Configuration names the namespaces that Multus opens to all."
+    GLOBAL_NAMESPACES_EXCESSIVE = ("multus", "The Configuration names namespaces whose networks Multus refuses to other namespaces.",
+        "write multus.globalNamespaces in the Configuration as Multus has it")
+    GLOBAL_NAMESPACES_LACKING = ("multus", "The Configuration lacks namespaces that Multus opens to all: their users are denied.",
+        "write multus.globalNamespaces in the Configuration as Multus has it")
+    DEFAULT_NETWORKS_DIFFER = ("multus", "Multus gives pods another number of default networks than the Configuration says.",
+        "write multus: {defaultNetworks: …} in the Configuration as Multus has it")
 
     NAMESPACE_READY = "namespaces", "The namespace uses a profile, and its pods are injected."
     NAMESPACES_UNLABELLED = ("namespaces", "No namespace carries the profile label yet.",
@@ -187,7 +201,7 @@ class Code(Enum):
     NAMESPACE_OBSERVES = ("namespaces", "The namespace only observes: its pods are neither changed nor denied.",
         "remove label fabric-injector.io/mode once what is logged is as you want it, then restart the jobs")
     PROFILE_UNKNOWN = ("namespaces", "The namespace names a profile that does not exist, so every training pod is denied.",
-        "name a profile of the profiles file")
+        "name a profile that there is: kubectl get fabricprofiles lists them")
     PROFILE_NOT_ALLOWED = ("namespaces", "The namespace names a profile that is not for it, so every training pod is denied.",
         "add it to the profile's allowedNamespaces, or use another profile")
     POD_SECURITY_REFUSES = ("namespaces", "The namespace enforces a PodSecurity level that refuses capability IPC_LOCK.",
@@ -210,9 +224,9 @@ class Code(Enum):
     INSTALLER_READY = "privileges", "You may do all that installation takes."
     INSTALLER_LACKING = ("privileges", "You may not do all that installation takes.",
         "to install, ask an administrator of the cluster")
-    POLICIES_BOUND = "privileges", "The policies that narrow the controller's account are in force."
-    POLICIES_MISSING = ("privileges", "A policy that narrows the controller's account is missing or not bound.",
-        "apply admission-policy.yaml of the manifests again")
+    POLICIES_BOUND = "privileges", "The admission policies of the manifests are in force."
+    POLICIES_MISSING = ("privileges", "An admission policy of the manifests is missing or not bound.",
+        "apply the manifests again")
 
     QUOTA_FITS = "quotas", "The ResourceQuota has room for a pod."
     QUOTA_TOO_SMALL = "quotas", "The ResourceQuota is smaller than what one pod takes.", "raise it"
@@ -263,7 +277,7 @@ class Code(Enum):
     NOT_INJECTED = ("injection", "The pod was not injected, for what it is, or for what it or its namespace says.",
         "change what the message names if the pod is to be injected, then restart the job")
     NOT_INJECTED_UNKNOWN = ("injection", "Nothing was injected into the pod, and why cannot be told.",
-        "name the profiles file by --profiles, and see that the pod's namespace carries label fabric-injector.io/profile")
+        "see why the profiles cannot be read, or give --profiles FILE; see that the namespace carries label fabric-injector.io/profile")
     WEBHOOK_MISSED = ("injection", "A training pod was created without injection, though it would be injected today.",
         "restart the job; where that does not help, see fabric-injector check, which tells whether the webhook is called")
     WEBHOOK_OUT_OF_REACH = ("injection", "A pod was not injected, for its namespace does not carry the profile label.",
@@ -335,7 +349,7 @@ class Code(Enum):
     INTERFACES_DISAGREE = ("interfaces", "The members of the job name different interfaces.",
         "give all members the same, then restart the job")
     INTERFACE_UNEXPECTED = ("interfaces", "The network came up on another interface than NCCL and Gloo are told.",
-        "set multus.defaultNetworks in the profiles file as this cluster's Multus has it, then restart the job")
+        "set multus.defaultNetworks in the Configuration as this cluster's Multus has it, then restart the job")
 
     IPC_LOCK_MISSING = ("memlock", "The training container may not lock memory, so RDMA can register little or none.",
         "restart the job, or add capability IPC_LOCK in the job's template")

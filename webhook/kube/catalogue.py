@@ -40,7 +40,7 @@ _CONTAINER: Shape = {
 _CONFIG_MAP_VOLUME: Shape = {"name": str, "items": [{"key": str, "path": str}]}
 _TEMPLATE: Shape = {
     "spec": {
-        "serviceAccountName": str,
+        **dict.fromkeys(("serviceAccountName", "priorityClassName"), str),
         "containers": [_CONTAINER],
         "initContainers": [_CONTAINER],
         "volumes": [{"name": str, "configMap": _CONFIG_MAP_VOLUME}],
@@ -132,6 +132,14 @@ NETWORKS = Resource(
 
 FABRIC_PROFILES = Resource("fabricprofiles", "/apis/fabric-injector.io/v1alpha1", optional=True)
 """Their content is checked by whom reads it. Not there until the CustomResourceDefinition is installed."""
+CUSTOM_RESOURCE_DEFINITIONS = Resource(
+    "customresourcedefinitions",
+    "/apis/apiextensions.k8s.io/v1",
+    shape={
+        "spec": {"versions": [{"name": str, "served": bool, "schema": {"openAPIV3Schema": {}}}]},
+        "status": {"conditions": [_CONDITION]},
+    },
+)
 
 DEVICE_CLASSES = Resource(
     "deviceclasses", "/apis/resource.k8s.io/v1", shape={"spec": {"extendedResourceName": str}}, optional=True

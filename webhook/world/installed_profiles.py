@@ -1,34 +1,101 @@
-"""Read the profiles that a cluster's webhook uses, from the ConfigMap that it mounts."""
+"""Read the profiles that a cluster's webhook uses: FabricProfiles and a Configuration, or the file that its Deployment mounts."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from webhook.core import names
-from webhook.core.errors import InputError
-from webhook.core.profiles import Profiles, parse_profiles
-from webhook.kube.catalogue import CONFIG_MAPS
+from webhook.core.model import Object
+from webhook.core.profiles import Multus
+from webhook.kube.catalogue import CONFIG_MAPS, DEPLOYMENTS, FABRIC_PROFILES
 from webhook.kube.connection import RequestFailed
-from webhook.kube.reader import Reader
+from webhook.kube.reader import Reader, whole
+from webhook.world.profiles_read import (
+    DEFINITION,
+    FROM_OBJECTS,
+    OBJECTS,
+    ProfileFault,
+    ProfilesPlace,
+    ProfilesRead,
+    place_in_deployment,
+    read_file,
+    read_objects,
+    read_settings,
+)
+
+DEPLOYMENT = "fabric-injector-webhook"
+MOST_PAGES = 20
+"""Ten thousand profiles."""
+NO_DEFINITION = f"the cluster has no CustomResourceDefinition {DEFINITION}, which the manifests hold"
 
 
-def installed_profiles(reader: Reader, namespace: str) -> Profiles:
-    """Read them from ConfigMap fabric-injector-profiles of *namespace*.
+def installed_profiles(reader: Reader, namespace: str, place: ProfilesPlace | None = None) -> ProfilesRead:
+    """Read them where the webhook of *namespace* does; *place*: where that is, None to look at its Deployment.
 
-    Raises InputError where it is absent, may not be read or holds no profiles, ProfilesError with every fault of the content,
-    Unavailable where the API server does not answer.
+    Where the Deployment does not exist or may not be read, FabricProfiles are taken. Raises RequestFailed where what is asked for may
+    not be read, Unavailable where the API server does not answer.
     """
+    if place is None:
+        place = _place(reader, namespace)
+    if place.config_map is not None:
+        source = f"ConfigMap {namespace}/{place.config_map.name}, {place.config_map.key}"
+        data = reader.find(CONFIG_MAPS, (namespace, place.config_map.name), config_map_data)
+        if data is None or place.config_map.key not in data:
+            return ProfilesRead(source, missing="does not exist")
+        return read_file(source, data[place.config_map.key])
+    if place.file:
+        source = f"file {place.file} of the webhook's pods"
+        return ProfilesRead(source, problem="is out of no ConfigMap, and cannot be read from here")
+    return _objects(reader, namespace)
+
+
+def config_map_data(obj: Object) -> Mapping[str, str]:
+    """Return the texts of a ConfigMap."""
+    return {key: text for key, text in (obj.get("data") or {}).items() if isinstance(text, str)}
+
+
+def _place(reader: Reader, namespace: str) -> ProfilesPlace:
     try:
-        data = reader.find(CONFIG_MAPS, (namespace, names.PROFILES_CONFIG_MAP), lambda found: found.get("data") or {})
+        return reader.find(DEPLOYMENTS, (namespace, DEPLOYMENT), place_in_deployment) or FROM_OBJECTS
     except RequestFailed as error:
         if not error.is_refusal:
             raise
-        raise InputError(f"{title(namespace)} cannot be read: {error}") from None
+        return FROM_OBJECTS
+
+
+def _objects(reader: Reader, namespace: str) -> ProfilesRead:
+    found: list[Object] = []
+    broken: list[tuple[str, str]] = []
+    is_installed = False
+    try:
+        for page in reader.pages(FABRIC_PROFILES, whole, most=MOST_PAGES):
+            if page.is_first:
+                found, broken = [], []
+            found += page.objects
+            broken += page.broken
+            is_installed = True
+    except RequestFailed as error:
+        # who may not list them is refused whether or not the cluster knows them
+        if not error.is_refusal or reader.preferred_version(FABRIC_PROFILES.group.rpartition("/")[0]):
+            raise
+    if not is_installed:
+        return ProfilesRead(OBJECTS, missing=NO_DEFINITION)
+    multus, faults, unread = _settings(reader, namespace)
+    faults = (*faults, *(ProfileFault(name, f"cannot be read: {problem}") for name, problem in broken))
+    return read_objects(OBJECTS, found, multus, faults=faults, unread=unread)
+
+
+def _settings(reader: Reader, namespace: str) -> tuple[Multus, tuple[ProfileFault, ...], str]:
+    """Return the settings of the whole cluster, their faults, and why they are not known; without the ConfigMap the defaults hold."""
+    title = f"ConfigMap {namespace}/{names.SETTINGS_CONFIG_MAP}"
+    try:
+        data = reader.find(CONFIG_MAPS, (namespace, names.SETTINGS_CONFIG_MAP), config_map_data)
+    except RequestFailed as error:
+        if not error.is_refusal:
+            raise
+        return Multus(), (), f"{title} cannot be read, so Multus is taken to have its defaults: {error}"
     if data is None:
-        raise InputError(f"{title(namespace)} does not exist")
-    if names.PROFILES_FILE not in data:
-        raise InputError(f"{title(namespace)} holds no {names.PROFILES_FILE}")
-    return parse_profiles(data[names.PROFILES_FILE])
-
-
-def title(namespace: str) -> str:
-    """Name the ConfigMap for people."""
-    return f"ConfigMap {namespace}/{names.PROFILES_CONFIG_MAP}"
+        return Multus(), (), ""
+    if names.SETTINGS_FILE not in data:
+        return Multus(), (ProfileFault(title, f"holds no {names.SETTINGS_FILE}; write the Configuration there"),), ""
+    return (*read_settings(f"{title}, {names.SETTINGS_FILE}", data[names.SETTINGS_FILE]), "")

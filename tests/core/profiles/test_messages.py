@@ -94,6 +94,10 @@ FIELD_FAULTS = {
         "profiles: {a: {rendezvous: {waitImage: a b}}}",
         'waitImage: found "a b"; write an image reference',
     ),
+    "image-slip": (
+        "profiles: {a: {rendezvous: {waitImage: instaled}}}",
+        'waitImage: found "instaled"; did you mean installed? An image of that name is written docker.io/library/instaled',
+    ),
     "image-empty": ("profiles: {a: {rendezvous: {waitImage: ''}}}", 'waitImage: found ""; write an image reference'),
     "rendezvous-network": (
         "profiles: {a: {networks: [{network: r/rail-0}, {network: r/rail-1@b}], rendezvous: {network: r/rail-9}}}",

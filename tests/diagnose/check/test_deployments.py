@@ -8,13 +8,13 @@ import yaml
 from tests import ROOT
 from tests.diagnose.check.findings import brief
 from webhook.diagnose.check.deployments import (
-    ConfigMapKey,
     Deployment,
     check_deployments,
     check_opt_in,
     read_deployment,
 )
 from webhook.diagnose.codes import Code
+from webhook.world.profiles_read import ConfigMapKey, ProfilesPlace, place_in_deployment
 
 BASE = ROOT / "manifests/base"
 
@@ -48,7 +48,7 @@ PLACE = "--profiles=/etc/fabric-injector/profiles/profiles.yaml"
 
 def test_reads_the_webhook() -> None:
     found = read_deployment(deployment("serve", PLACE))
-    place = ConfigMapKey("my-profiles", "profiles.yaml")
+    place = ProfilesPlace("/etc/fabric-injector/profiles/profiles.yaml", ConfigMapKey("my-profiles", "profiles.yaml"))
     assert found == Deployment("webhook", "webhook", 2, 1, 1, "registry/fabric-injector:0.1.0", "acc", place)
 
 
@@ -57,25 +57,25 @@ def test_reads_the_webhook() -> None:
     [
         (
             deployment("serve", "--profiles", "/etc/fabric-injector/profiles/a.yaml"),
-            ConfigMapKey("my-profiles", "a.yaml"),
+            ProfilesPlace("/etc/fabric-injector/profiles/a.yaml", ConfigMapKey("my-profiles", "a.yaml")),
         ),
         (
             deployment(
                 "serve", env=[{"name": "FABRIC_INJECTOR_SERVE_PROFILES", "value": "/etc/fabric-injector/profiles/b"}]
             ),
-            ConfigMapKey("my-profiles", "b"),
+            ProfilesPlace("/etc/fabric-injector/profiles/b", ConfigMapKey("my-profiles", "b")),
         ),
-        (deployment("serve", "--profiles=/tls/profiles.yaml"), None),
-        (deployment("serve", "--profiles=/elsewhere/profiles.yaml"), None),
-        (deployment("serve"), None),
-        (deployment("serve", "--profiles"), None),
+        (deployment("serve", "--profiles=/tls/profiles.yaml"), ProfilesPlace("/tls/profiles.yaml")),
+        (deployment("serve", "--profiles=/elsewhere/profiles.yaml"), ProfilesPlace("/elsewhere/profiles.yaml")),
+        (deployment("serve"), ProfilesPlace()),
+        (deployment("serve", "--profiles"), ProfilesPlace()),
     ],
     ids=["two words", "variable", "a Secret", "not mounted", "none", "no value"],
 )
-def test_follows_the_profiles(obj: dict[str, Any], expected: ConfigMapKey | None) -> None:
+def test_follows_the_profiles(obj: dict[str, Any], expected: ProfilesPlace) -> None:
     found = read_deployment(obj)
     assert found is not None
-    assert found.profiles == expected
+    assert found.profiles == place_in_deployment(obj) == expected
 
 
 def test_knows_who_keeps_the_certificates() -> None:
@@ -111,7 +111,7 @@ def test_follows_the_items_of_a_volume() -> None:
     obj["spec"]["template"]["spec"]["volumes"][0]["configMap"]["items"] = [{"key": "real", "path": "profiles.yaml"}]
     found = read_deployment(obj)
     assert found is not None
-    assert found.profiles == ConfigMapKey("my-profiles", "real")
+    assert found.profiles.config_map == ConfigMapKey("my-profiles", "real")
 
 
 def test_passes_over_others() -> None:
@@ -125,7 +125,7 @@ def test_knows_what_is_shipped(role: str) -> None:
     found = read_deployment(yaml.safe_load((BASE / f"deployment-{role}.yaml").read_text()))
     assert found is not None
     assert (found.role, found.account, found.wanted) == (role, f"fabric-injector-{role}", 2)
-    assert found.profiles == (ConfigMapKey("fabric-injector-profiles", "profiles.yaml") if role == "webhook" else None)
+    assert found.profiles.config_map or not found.profiles.file, "what is shipped can be read from outside"
 
 
 WEBHOOK = Deployment("w", "webhook", 2, 2, 0, "i:1")

@@ -9,18 +9,18 @@ from tests.certs.simulation import NOW
 from tests.diagnose.check.findings import brief
 from tests.worlds import profiles
 from webhook.core import names
-from webhook.core.errors import Problem
 from webhook.diagnose.check import examine
 from webhook.diagnose.check.deployments import Deployment
-from webhook.diagnose.check.inventory import Installation, Inventory, ProfilesRead, Subject, Surroundings
+from webhook.diagnose.check.inventory import Installation, Inventory, Subject, Surroundings
 from webhook.diagnose.check.namespaces import LabelledNamespace
 from webhook.diagnose.check.privileges import Access
 from webhook.diagnose.codes import Code
 from webhook.diagnose.finding import exit_status
 from webhook.diagnose.listing import Found, Listing, Unread
+from webhook.world.profiles_read import ProfileFault, ProfilesRead
 
 HERE = ProfilesRead("profiles.yaml", profiles("profiles: {plain: {}}"))
-NONE = ProfilesRead("ConfigMap ns/p, profiles.yaml")
+NONE = ProfilesRead("ConfigMap ns/p, profiles.yaml", missing="does not exist")
 REFUSED = "GET /x answered 403: no"
 
 
@@ -46,10 +46,10 @@ def test_says_kindly_that_nothing_is_installed() -> None:
 
 def test_tells_which_profiles_it_looked_at() -> None:
     assert "ok profiles.yaml: 1 profile, valid: plain" in brief(examine(inventory()))
-    fault = Problem("profiles.a.networks", 3, "is no list; write one")
+    fault = ProfileFault("p.yaml, line 3", "profiles.a.networks: is no list; write one")
     broken = examine(inventory(ProfilesRead("p.yaml", faults=(fault,))))
     assert brief(broken)[1] == "fail p.yaml, line 3: profiles.a.networks: is no list; write one"
-    assert brief(examine(inventory(NONE)))[1].startswith("warn ConfigMap ns/p, profiles.yaml: does not exist yet")
+    assert brief(examine(inventory(NONE)))[1].startswith("warn ConfigMap ns/p, profiles.yaml: does not exist: neither")
     installed = Installation(configurations=Listing(({"metadata": {"name": names.WEBHOOK_CONFIGURATION}},)))
     assert brief(examine(inventory(NONE, installed)))[1] == "fail ConfigMap ns/p, profiles.yaml: does not exist"
 

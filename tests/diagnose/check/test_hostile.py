@@ -22,9 +22,13 @@ from webhook.cli import check as command
 from webhook.cli import main
 from webhook.core import names
 from webhook.core.model import Object
+from webhook.core.profiles.convert import to_objects
+from webhook.core.profiles.custom_resource import custom_resource_definition
 from webhook.diagnose.check.reachability import probe_pod
 
 BASE = ROOT / "manifests/base"
+READY = {"observedGeneration": 1, "conditions": [{"type": "Ready", "status": "True", "reason": "R", "message": ""}]}
+SETTINGS = "{apiVersion: config.fabric-injector.io/v1alpha1, kind: Configuration, multus: {defaultNetworks: 0}}"
 QUANTITIES = {"hard": {"requests.rdma/hca": "8"}, "used": {"requests.rdma/hca": "1"}}
 
 
@@ -44,6 +48,8 @@ def named(name: str, namespace: str = "", **fields: Any) -> Object:
 def deployment(role: str) -> Object:
     found = manifest(f"deployment-{role}.yaml")
     found["metadata"]["namespace"] = "fabric-injector"
+    container = found["spec"]["template"]["spec"]["containers"][0]
+    container["args"] = [each for each in container["args"] if not each.startswith("--profiles=")]
     return {**found, "status": {"readyReplicas": 2}}
 
 
@@ -98,8 +104,15 @@ def installed() -> HostileConnection:
         "/apis/coordination.k8s.io/v1/namespaces/fabric-injector/leases/fabric-injector": lease,
         f"{admission}/validatingadmissionpolicies": [named(each) for each in policies],
         f"{admission}/validatingadmissionpolicybindings": [named(each, spec={"policyName": each}) for each in policies],
-        f"{own}/configmaps/{names.PROFILES_CONFIG_MAP}": named(
-            names.PROFILES_CONFIG_MAP, data={names.PROFILES_FILE: PROFILES}
+        "/apis/fabric-injector.io/v1alpha1/fabricprofiles": [
+            {**each, "status": READY} for each in to_objects(PROFILES)
+        ],
+        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/fabricprofiles.fabric-injector.io": {
+            **custom_resource_definition(),
+            "status": {"conditions": [{"type": "Established", "status": "True"}]},
+        },
+        f"{own}/configmaps/{names.SETTINGS_CONFIG_MAP}": named(
+            names.SETTINGS_CONFIG_MAP, data={names.SETTINGS_FILE: SETTINGS}
         ),
         "POST /api/v1/namespaces/research/pods": injected,
         "POST /apis/authorization.k8s.io/v1/subjectaccessreviews": {"status": {"allowed": True}},

@@ -106,18 +106,18 @@ OURS = "multus: {namespaceIsolation: true, globalNamespaces: [%s]}\n"
         (
             ELSEWHERE,
             [SILENT, ISOLATING],
-            ["fail multus.namespaceIsolation: is false in the profiles file, but is set in S"],
+            ["fail multus.namespaceIsolation: is false in the Configuration, but is set in S"],
         ),
         (
             OURS % "default" + ELSEWHERE,
             [Configuration("S", False)],
-            ["warn multus.namespaceIsolation: is true in the profiles file, but is not set in S"],
+            ["warn multus.namespaceIsolation: is true in the Configuration, but is not set in S"],
         ),
         (
             OURS % "default" + ELSEWHERE,
             [SILENT],
             [
-                "warn multus.namespaceIsolation: is true in the profiles file, but is not written, and its default is false, in S"
+                "warn multus.namespaceIsolation: is true in the Configuration, but is not written, and its default is false, in S"
             ],
         ),
         (OURS % "default, rails" + ELSEWHERE, [ISOLATING], ["ok multus.globalNamespaces: is as Multus has it"]),
@@ -137,7 +137,7 @@ OURS = "multus: {namespaceIsolation: true, globalNamespaces: [%s]}\n"
             ELSEWHERE,
             [],
             [
-                "warn multus.namespaceIsolation: is false in the profiles file; Multus' own setting cannot be seen, and rails/rail-0 "
+                "warn multus.namespaceIsolation: is false in the Configuration; Multus' own setting cannot be seen, and rails/rail-0 "
                 "depend on it"
             ],
         ),
@@ -153,7 +153,7 @@ OURS = "multus: {namespaceIsolation: true, globalNamespaces: [%s]}\n"
             [Configuration("S", None, (), 2)],
             [
                 "ok multus.namespaceIsolation: is false, as in S",
-                "fail multus.defaultNetworks: is 0 in the profiles file, and 2 in S: interfaces are counted wrongly",
+                "fail multus.defaultNetworks: is 0 in the Configuration, and 2 in S: interfaces are counted wrongly",
             ],
         ),
     ],

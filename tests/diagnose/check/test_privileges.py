@@ -48,10 +48,10 @@ def test_needs_less_where_somebody_else_keeps_the_certificates() -> None:
 
 
 def test_knows_the_shipped_policies() -> None:
-    objects = list(yaml.safe_load_all((BASE / "admission-policy.yaml").read_text()))
-    named = [obj["metadata"]["name"] for obj in objects if obj["kind"] == "ValidatingAdmissionPolicy"]
-    assert tuple(named) == POLICIES
-    assert [obj["spec"]["policyName"] for obj in objects if obj["kind"].endswith("Binding")] == named
+    objects = [obj for file in BASE.glob("*.yaml") for obj in yaml.safe_load_all(file.read_text())]
+    named = {obj["metadata"]["name"] for obj in objects if obj["kind"] == "ValidatingAdmissionPolicy"}
+    assert named == set(POLICIES)
+    assert {obj["spec"]["policyName"] for obj in objects if obj["kind"].endswith("PolicyBinding")} == named
 
 
 def plural(kind: str) -> str:
@@ -113,7 +113,14 @@ def test_judges_the_caller() -> None:
 
 
 def test_judges_the_policies() -> None:
-    every = set(POLICIES)
-    assert brief([check_policies(every, every)])[0].startswith("ok ")
-    (line,) = brief([check_policies(every, every - {POLICIES[1]})])
-    assert line.startswith(f"warn ValidatingAdmissionPolicies: {POLICIES[1]} missing, or not bound")
+    every, own = set(POLICIES), ("fabric-injector",)
+    assert brief([check_policies(every, every, own)])[0].startswith("ok ")
+    for lacking, told in POLICIES.items():
+        (line,) = brief([check_policies(every, every - {lacking}, own)])
+        assert line == f"warn ValidatingAdmissionPolicies: {lacking} missing, or not bound: {told}"
+
+
+def test_wants_no_policy_of_a_priority_class_that_our_pods_do_not_have() -> None:
+    every = set(POLICIES) - {"fabric-injector-priority"}
+    assert brief([check_policies(every, every, ("system-cluster-critical",))])[0].startswith("ok ")
+    assert brief([check_policies(every, every, ("fabric-injector",))])[0].startswith("warn ")

@@ -16,7 +16,15 @@ from click.testing import CliRunner, Result
 
 from tests.diagnose.hostile import cluster_of
 from tests.diagnose.scenes import SPACE, Scene
-from tests.fake_apiserver import NAMESPACES, FakeApiServer, status
+from tests.fake_apiserver import (
+    FABRIC_PROFILES,
+    NAMESPACES,
+    NOT_INSTALLED,
+    Behaviour,
+    FakeApiServer,
+    status,
+    text,
+)
 from webhook.cli import main
 from webhook.core.errors import InputError, Unavailable
 from webhook.core.model import Object
@@ -27,6 +35,7 @@ from webhook.kube.connection import Connection
 from webhook.kube.credentials import Credentials
 
 PATH = "/api/v1/namespaces/ml/pods"
+POD = {"metadata": {"name": "a-0", "namespace": "ml", "uid": "u"}, "spec": {"containers": [{"name": "m"}]}}
 
 
 def asked(server: FakeApiServer) -> Reading:
@@ -47,7 +56,7 @@ def test_names_what_else_may_not_be_read(server: FakeApiServer) -> None:
     server.put(NAMESPACES, "ml")
     items = [{"metadata": {"name": "a-0", "namespace": "ml", "uid": "u"}, "spec": {"containers": [{"name": "m"}]}}]
     server.misbehave("get", PATH, lambda exchange: exchange.answer(200, {"metadata": {}, "items": items}))
-    server.misbehave("get", "/api/v1/nodes", status(403, "nodes is forbidden"))
+    server.misbehave("list", "/api/v1/nodes", status(403, "nodes is forbidden"))
     read = asked(server)
     assert [pod["metadata"]["name"] for pod in read.pods] == ["a-0"]
     assert read.nodes is None
@@ -124,7 +133,7 @@ def test_names_the_faults_of_the_profiles_file(tmp_path: Path) -> None:
     (tmp_path / "p.yaml").write_text("profiles: {a: {nets: []}}")
     result = call(tmp_path, "job/bert", "--profiles", str(tmp_path / "p.yaml"))
     assert result.exit_code == 2
-    assert re.search(r"the profiles cannot be used\n.*p\.yaml: line 1: profiles\.a\.nets", result.output)
+    assert re.search(r"the profiles cannot be used\n.*p\.yaml, line 1: profiles\.a\.nets", result.output)
 
 
 def test_the_kubeconfigs_namespace_is_meant_where_none_is_named(tmp_path: Path, server: FakeApiServer) -> None:
@@ -160,3 +169,38 @@ def test_progress_is_for_terminals_and_goes_to_standard_error_alone(tmp_path: Pa
     assert "judging 1 pods" in shown
     document = json.loads(done.stdout)
     assert [member["pod"] for member in document["members"]] == ["a-0"]
+
+
+def test_reads_the_profiles_that_are_objects(server: FakeApiServer) -> None:
+    body = {"metadata": {"resourceVersion": "1"}, "items": [POD]}
+    server.misbehave("get", PATH, lambda exchange: exchange.answer(200, body))
+    server.put(FABRIC_PROFILES, "good", generation=4)
+    server.put(FABRIC_PROFILES, "bad", spec={"later": 1})
+    connection = Connection(Credentials("test", server.url))
+    reading = read_job(connection, Target("selector", "app=a"), "ml")
+    assert reading.profiles is not None
+    assert list(reading.profiles.profiles) == ["good"]
+    assert reading.generations["good"] == 4
+    assert reading.unusable == {"bad"}
+    [told] = [each.problem for each in reading.unread if each.what == "FabricProfile bad"]
+    assert told.startswith("cannot be used as it stands (spec.later: is not a field")
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (
+            text(404, NOT_INSTALLED),
+            "no CustomResourceDefinition fabricprofiles.fabric-injector.io, which the manifests hold; ",
+        ),
+        (status(500, "broken"), "cannot be read, so what pods would get today is unknown"),
+    ],
+)
+def test_goes_on_without_profiles(server: FakeApiServer, answer: Behaviour, told: str) -> None:
+    body = {"metadata": {"resourceVersion": "1"}, "items": [POD]}
+    server.misbehave("get", PATH, lambda exchange: exchange.answer(200, body))
+    server.misbehave("list", FABRIC_PROFILES, answer)
+    reading = read_job(Connection(Credentials("test", server.url)), Target("selector", "app=a"), "ml")
+    assert reading.profiles is None
+    [problem] = [each.problem for each in reading.unread if each.what == "profiles"]
+    assert told in problem

@@ -10,6 +10,7 @@ from webhook import __version__
 from webhook.core import names
 from webhook.core.profiles import parse_profiles
 from webhook.diagnose.explain.explanation import explain
+from webhook.diagnose.listing import Unread
 
 
 @pytest.mark.parametrize(
@@ -50,6 +51,28 @@ def test_what_changed_since(text: str, told: str) -> None:
     scene = Scene(0)
     scene.profiles = parse_profiles(text)
     assert f"would get another result today: {told}" in one(scene, "drift")
+
+
+def test_names_the_generation_of_a_profile_that_is_an_object() -> None:
+    scene = Scene(0)
+    scene.profiles = parse_profiles(PROFILES + "    ipcLock: false")
+    scene.changes = {"generations": {"shared": 7}}
+    assert "would get another result today (profile shared is at generation 7): without ipc-lock" in one(scene, "drift")
+
+
+def test_what_a_profile_with_a_fault_would_give_today_is_unknown() -> None:
+    scene = Scene(0)
+    scene.profiles = parse_profiles("profiles: {}")
+    assert "no profile is named 'shared'" in one(scene, "drift")
+    scene.changes = {"unusable": frozenset({"shared"})}
+    assert findings(scene, "drift") == []
+
+
+def test_what_a_network_gives_today_is_unknown_to_one_who_may_not_read_it() -> None:
+    scene = Scene(0)
+    scene.profiles = parse_profiles(PROFILES + "    ipcLock: false")
+    scene.changes = {"unread": (Unread("network default/rdma-net", "cannot be read: GET /x answered 403: no"),)}
+    assert findings(scene, "drift") == []
 
 
 def test_another_profile_since() -> None:

@@ -9,11 +9,12 @@ from tests.diagnose.scenes import Scene
 from tests.pods import all_names, load
 from webhook.core import names
 from webhook.core.errors import Unavailable
-from webhook.core.model import Object
+from webhook.core.model import NetworkDefinition, Object
 from webhook.core.profiles import parse_profiles
 from webhook.diagnose.explain.drift import differences
 from webhook.diagnose.explain.judgement import ReadWorld, judge_today, networks_to_read
 from webhook.diagnose.explain.part import read_part
+from webhook.diagnose.listing import Unread
 
 
 def pod(networks: str = "", **annotations: str) -> Object:
@@ -41,6 +42,11 @@ def test_what_was_not_read_is_unknown_and_not_absent() -> None:
     with pytest.raises(Unavailable, match="namespace other was not read"):
         world.namespace("other")
     assert world.master("research", "bert") is None
+    unread = (Unread("network default/other", "cannot be read: GET /x answered 403: no"), Unread("network a/b", "500"))
+    scene.changes = {"unread": unread}
+    assert ReadWorld(scene.reading).network("default", "other") == NetworkDefinition("default", "other", has_ipam=True)
+    with pytest.raises(Unavailable, match="network a/b was not read"):
+        ReadWorld(scene.reading).network("a", "b")
     scene.changes = {"labels": None}
     assert judge_today(scene.master, scene.profiles, ReadWorld(scene.reading)) is None
 

@@ -72,8 +72,8 @@ def _why_not(draft: Draft, plan: Plan, training: Object) -> Decision | None:
         return Decision(STEP, Outcome.SKIPPED, Reason.WINDOWS, f"a Windows pod has no {names.NCCL_CONF_PATH}")
     if profile.rendezvous.wait_image:
         message = (
-            f"profile {profile.name} says ncclConf: true, and waitImage: in another image the wait step cannot read the training "
-            f"image's own {names.NCCL_CONF_PATH}"
+            f"profile {profile.name} says ncclConf: true, and rendezvous.waitImage, which rules it out: in another image the wait step "
+            f"cannot read the training image's own {names.NCCL_CONF_PATH}; leave one of the two out"
         )
         return Decision(STEP, Outcome.SKIPPED, Reason.DISABLED, message)
     if podspec.has_env(training, names.ENV_NCCL_CONF_FILE):

@@ -5,6 +5,7 @@ A check returns the value as the program uses it, or raises ValueError with what
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, TypeVar
@@ -16,6 +17,7 @@ from pydantic_core import PydanticCustomError
 from webhook.core import names, qualified_name
 from webhook.core.profiles.grammar import (
     HUGE_PAGES,
+    INSTALLED,
     parse_duration,
     parse_page_size,
     parse_resources,
@@ -63,6 +65,7 @@ _RESOURCES_SCHEMA = {
     "pattern": "^ *[^/, ]+/[^/, ]+ *(, *[^/, ]+/[^/, ]+ *)*$",
     "maxLength": 1024,
 }
+_LIKE_INSTALLED = "[Ii][Nn][Ss][A-Za-z]*"
 _MAX_ENV_VALUE = 32_768
 _MAX_NAMESPACES = 1024
 
@@ -178,6 +181,8 @@ def _check_image(value: Any) -> Any:
         raise refused(
             value, "write an image reference without spaces, such as docker.io/library/busybox:1.37, installed, or none"
         )
+    if isinstance(value, str) and value != INSTALLED and re.fullmatch(_LIKE_INSTALLED, value):
+        raise refused(value, f"did you mean {INSTALLED}? An image of that name is written docker.io/library/{value}")
     return None if value == NONE else value
 
 
@@ -331,7 +336,17 @@ Seconds = Annotated[
 Image = Annotated[
     str | None,
     BeforeValidator(_check_image),
-    WithJsonSchema({"type": "string", "pattern": r"^\S+$", "maxLength": 1024}),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "pattern": r"^\S+$",
+            "maxLength": 1024,
+            "not": {"pattern": f"^(?!{INSTALLED}$){_LIKE_INSTALLED}$"},
+            RULES: [
+                rule(f"self == '{INSTALLED}' || !self.matches('^{_LIKE_INSTALLED}$')", f"did you mean {INSTALLED}?")
+            ],
+        }
+    ),
     Field(json_schema_extra={"default": NONE}),
 ]
 EnvName = Annotated[

@@ -43,7 +43,7 @@ def about_status(member: Member) -> Complaint | None:
         return Complaint(
             "UnexpectedInterface",
             f"annotation {names.NETWORK_STATUS} has {member.wanted} on interface {secondary.interface}: its address is published, but "
-            "NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME name the other interface: is multus.defaultNetworks in the profiles file "
+            "NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME name the other interface: is multus.defaultNetworks in the Configuration "
             "as this cluster's Multus has it?",
         )
     return None

@@ -4,6 +4,6 @@
 """
 
 from webhook.diagnose.check.examine import examine
-from webhook.diagnose.check.inventory import Inventory, ProfilesRead, Subject
+from webhook.diagnose.check.inventory import Inventory, Subject
 
-__all__ = ["Inventory", "ProfilesRead", "Subject", "examine"]
+__all__ = ["Inventory", "Subject", "examine"]

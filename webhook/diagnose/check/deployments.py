@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -13,9 +12,7 @@ from webhook.core.model import Object
 from webhook.diagnose.codes import Code
 from webhook.diagnose.finding import Finding
 from webhook.diagnose.wording import counted
-
-PROFILES = (names.PROFILES_CONFIG_MAP, names.PROFILES_FILE)
-"""ConfigMap and key where the profiles are, unless the webhook's Deployment says otherwise."""
+from webhook.world.profiles_read import FROM_OBJECTS, ProfilesPlace, option_of, read_place
 
 Role = Literal["webhook", "controller"]
 _COMMANDS: dict[str, Role] = {"serve": "webhook", "control": "controller"}
@@ -25,16 +22,9 @@ _TASKS: dict[Role, str] = {
 }
 
 
-class ConfigMapKey(NamedTuple):
-    """Name a key of a ConfigMap of the own namespace."""
-
-    name: str
-    key: str
-
-
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """Hold what is kept of a Deployment of ours; *profiles*: where its ``--profiles`` file comes from, None if no ConfigMap.
+    """Hold what is kept of a Deployment of ours; *profiles*: where a webhook reads them.
 
     *waiting*: its pods that are not available.
     *keeps_certificates*: it does not leave them to somebody else, such as cert-manager. *pod_opt_in*: it was given ``--pod-opt-in``.
@@ -47,9 +37,10 @@ class Deployment:
     waiting: int = 0
     image: str = ""
     account: str = "default"
-    profiles: ConfigMapKey | None = None
+    profiles: ProfilesPlace = FROM_OBJECTS
     keeps_certificates: bool = True
     pod_opt_in: bool = False
+    priority_class: str = ""
 
 
 class OwnPod(NamedTuple):
@@ -79,11 +70,12 @@ def read_deployment(obj: Object) -> Deployment | None:
             status.get("unavailableReplicas") or 0,
             container.get("image") or "",
             pod.get("serviceAccountName") or "default",
-            _profiles(pod, container, arguments),
-            _option(container, arguments, "--certificates", "FABRIC_INJECTOR_CONTROL_CERTIFICATES") != "none",
+            read_place(pod, container, arguments),
+            option_of(container, arguments, "--certificates", "FABRIC_INJECTOR_CONTROL_CERTIFICATES") != "none",
             "--pod-opt-in" in arguments
-            or _option(container, arguments, "--pod-opt-in", "FABRIC_INJECTOR_CONTROL_POD_OPT_IN").lower()
+            or option_of(container, arguments, "--pod-opt-in", "FABRIC_INJECTOR_CONTROL_POD_OPT_IN").lower()
             in ("1", "true"),
+            pod.get("priorityClassName") or "",
         )
     return None
 
@@ -148,33 +140,6 @@ def _look(deployment: Deployment, pods: Sequence[OwnPod], namespace: str, nodes:
         action = f"`kubectl -n {namespace} rollout restart deployment/{deployment.name}`"
         return Finding("warn", Code.REPLICAS_TOGETHER, subject, message, action)
     return Finding("ok", Code.DEPLOYMENT_READY, subject, told)
-
-
-def _profiles(pod: Object, container: Object, arguments: Sequence[str]) -> ConfigMapKey | None:
-    """Follow ``--profiles=PATH`` by the mount that holds it to the ConfigMap and its key."""
-    path = _option(container, arguments, "--profiles", "FABRIC_INJECTOR_SERVE_PROFILES")
-    for mount in container.get("volumeMounts") or ():
-        folder = str(mount.get("mountPath") or "").rstrip("/")
-        if not path or not path.startswith(f"{folder}/"):
-            continue
-        inside = posixpath.relpath(path, folder)
-        volume: Object = next((each for each in pod.get("volumes") or () if each.get("name") == mount.get("name")), {})
-        source = volume.get("configMap") or {}
-        if source.get("name"):
-            items = {each.get("path"): each.get("key") for each in source.get("items") or ()}
-            return ConfigMapKey(source["name"], items.get(inside) or inside)
-    return None
-
-
-def _option(container: Object, arguments: Sequence[str], option: str, variable: str) -> str:
-    """Return an option's value, from the arguments or else from the variable that stands for it."""
-    for argument, following in zip(arguments, [*arguments[1:], ""], strict=True):
-        if argument == option:
-            return following
-        if argument.startswith(f"{option}="):
-            return argument.partition("=")[2]
-    variables = {each.get("name"): each.get("value") or "" for each in container.get("env") or ()}
-    return variables.get(variable, "")
 
 
 def _reason(status: Object) -> str:

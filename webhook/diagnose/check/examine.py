@@ -13,15 +13,15 @@ from webhook.diagnose.check.deployments import check_deployments, check_opt_in
 from webhook.diagnose.check.devices import check_devices
 from webhook.diagnose.check.earlier_pods import check_earlier_pods, is_unreached
 from webhook.diagnose.check.injectors import check_injectors
-from webhook.diagnose.check.inventory import Inventory, ProfilesRead
+from webhook.diagnose.check.inventory import Inventory
 from webhook.diagnose.check.namespaces import check_namespaces
 from webhook.diagnose.check.networks import check_networks
 from webhook.diagnose.check.privileges import check_account, check_installer, check_policies
+from webhook.diagnose.check.profiles import check_definition, check_profiles
 from webhook.diagnose.check.quotas import check_kueue, check_resource_quotas, check_volcano
 from webhook.diagnose.check.timing import check_clock, check_lease
 from webhook.diagnose.codes import Code
 from webhook.diagnose.finding import Finding
-from webhook.diagnose.wording import counted, listed
 from webhook.kube.webhook_configuration import read_webhook_configuration
 
 
@@ -31,7 +31,7 @@ def examine(inventory: Inventory) -> list[Finding]:
     demands = _demands(inventory)
     return [
         check_clock(inventory.here, inventory.server_time),
-        *_profiles(inventory.profiles, is_installed=is_installed),
+        *_profiles(inventory, is_installed=is_installed),
         *_fabric(inventory, demands),
         *(_installation(inventory) if is_installed else _before_installation(inventory)),
         *_workloads(inventory, demands, is_installed=is_installed),
@@ -39,22 +39,12 @@ def examine(inventory: Inventory) -> list[Finding]:
     ]
 
 
-def _profiles(read: ProfilesRead, *, is_installed: bool) -> Iterator[Finding]:
-    """Tell each fault with its line; profiles that could not be read are told with all else that could not be."""
-    if read.profiles is not None:
-        named = f": {listed(sorted(read.profiles.profiles), 10)}" if read.profiles.profiles else ""
-        message = f"{counted(len(read.profiles.profiles), 'profile')}, valid{named}"
-        yield Finding("ok", Code.PROFILES_VALID, read.source, message)
-    for fault in read.faults:
-        subject = f"{read.source}, line {fault.line}"
-        yield Finding("fail", Code.PROFILE_INVALID, subject, f"{fault.path}: {fault.message}")
-    if read.profiles is None and not read.faults and not read.problem:
-        if is_installed:
-            yield Finding("fail", Code.PROFILES_MISSING, read.source, "does not exist")
-        else:
-            message = "does not exist yet, so that neither networks nor devices were looked for"
-            action = "give --profiles FILE to look at yours before installation"
-            yield Finding("warn", Code.PROFILES_MISSING, read.source, message, action)
+def _profiles(inventory: Inventory, *, is_installed: bool) -> Iterator[Finding]:
+    """Look at the profiles, and at the kind of object that they are."""
+    yield from check_profiles(inventory.profiles, is_installed=is_installed)
+    definition = inventory.installation.definition
+    if not definition.problem:
+        yield from check_definition(definition.value, is_needed=inventory.installation.reads_objects)
 
 
 def _fabric(inventory: Inventory, demands: list[Demand]) -> Iterator[Finding]:
@@ -112,7 +102,8 @@ def _installation(inventory: Inventory) -> Iterator[Finding]:
     for account in ours.accounts:
         yield from check_account(account.role, account.name, account.needed, account.excessive)
     if ours.policies.known is not None and ours.bindings.known is not None:
-        yield check_policies(set(ours.policies.items), set(ours.bindings.items))
+        classes = {each.priority_class for each in ours.deployments.items}
+        yield check_policies(set(ours.policies.items), set(ours.bindings.items), classes)
 
 
 def _certificates(inventory: Inventory, configuration: Object) -> Iterator[Finding]:
@@ -128,7 +119,9 @@ def _workloads(inventory: Inventory, demands: list[Demand], *, is_installed: boo
     """Look at the namespaces and at what runs in them or changes their pods."""
     around, ours, profiles = inventory.surroundings, inventory.installation, inventory.profiles.profiles
     if not around.namespaces.problem:
-        yield from check_namespaces(around.namespaces.items, profiles, inventory.subject.namespace)
+        yield from check_namespaces(
+            around.namespaces.items, profiles, inventory.subject.namespace, inventory.profiles.unusable
+        )
     if not ours.configurations.problem:
         yield from check_injectors(ours.configurations.items, inventory.subject.configuration)
     if profiles is not None:

@@ -9,16 +9,16 @@ from typing import NamedTuple
 
 from webhook.core import names
 from webhook.core.cluster.nodes import NodeOffer
-from webhook.core.errors import Problem
 from webhook.core.model import NetworkDefinition, Object
-from webhook.core.profiles import Profiles
 from webhook.diagnose.check.deployments import Deployment, OwnPod, Role
 from webhook.diagnose.check.multus import Configuration, DaemonSet
 from webhook.diagnose.check.namespaces import LabelledNamespace
 from webhook.diagnose.check.privileges import Access, Answer
+from webhook.diagnose.check.profiles import Definition
 from webhook.diagnose.check.quotas import Quota
 from webhook.diagnose.check.reachability import Attempt
 from webhook.diagnose.listing import Found, Listing, Unread
+from webhook.world.profiles_read import ProfilesRead
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,18 +27,6 @@ class Subject:
 
     namespace: str = "fabric-injector"
     configuration: str = names.WEBHOOK_CONFIGURATION
-
-
-class ProfilesRead(NamedTuple):
-    """Hold the profiles and where they are from; None: *faults* say what is wrong with them, *problem* why they cannot be read.
-
-    With neither there are none.
-    """
-
-    source: str
-    profiles: Profiles | None = None
-    faults: tuple[Problem, ...] = ()
-    problem: str = ""
 
 
 class Account(NamedTuple):
@@ -62,6 +50,7 @@ class Installation(NamedTuple):
     lease: Found[Object] = Found()
     policies: Listing[str] = Listing()
     bindings: Listing[str] = Listing()
+    definition: Found[Definition] = Found()
     accounts: tuple[Account, ...] = ()
     installer: Mapping[Access, Answer] | None = None
     attempts: tuple[Attempt, ...] = ()
@@ -70,6 +59,11 @@ class Installation(NamedTuple):
         """Tell whether anything of ours is installed, or may be: what cannot be read may be there."""
         unread = self.configurations.known is None and self.deployments.known is None
         return bool(unread or self.deployments.items or self.configuration(subject.configuration))
+
+    @property
+    def reads_objects(self) -> bool:
+        """Tell whether a webhook is installed that reads FabricProfiles, as it does unless its Deployment names a file."""
+        return any(each.role == "webhook" and not each.profiles.file for each in self.deployments.items)
 
     def configuration(self, name: str) -> Object | None:
         """Return the configuration of this name."""

@@ -1,4 +1,4 @@
-"""Look for Multus, read what can be seen of its own configuration, and compare that with what the profiles file says of it."""
+"""Look for Multus, read what can be seen of its own configuration, and compare that with what the Configuration says of it."""
 
 from __future__ import annotations
 
@@ -147,8 +147,8 @@ def _compare(configurations: Sequence[Configuration], profiles: Profiles) -> Ite
             "fail" if theirs else "warn",
             Code.ISOLATION_DIFFERS,
             subject,
-            f"is {str(ours.namespace_isolation).lower()} in the profiles file, but {told} in {source}",
-            f"write multus: {{namespaceIsolation: {str(theirs).lower()}}} in the profiles file",
+            f"is {str(ours.namespace_isolation).lower()} in the Configuration, but {told} in {source}",
+            f"write multus: {{namespaceIsolation: {str(theirs).lower()}}} in the Configuration",
         )
     elif theirs:
         named = {name for each in said for name in each.global_namespaces}
@@ -161,9 +161,9 @@ def _compare(configurations: Sequence[Configuration], profiles: Profiles) -> Ite
                 "fail",
                 Code.DEFAULT_NETWORKS_DIFFER,
                 "multus.defaultNetworks",
-                f"is {ours.default_networks} in the profiles file, and {each.default_networks} in {each.source}: interfaces are "
+                f"is {ours.default_networks} in the Configuration, and {each.default_networks} in {each.source}: interfaces are "
                 "counted wrongly",
-                f"write multus: {{defaultNetworks: {each.default_networks}}} in the profiles file",
+                f"write multus: {{defaultNetworks: {each.default_networks}}} in the Configuration",
             )
 
 
@@ -194,7 +194,7 @@ def _unknown(profiles: Profiles) -> Iterator[Finding]:
     subject = "multus.namespaceIsolation"
     if elsewhere and not profiles.multus.namespace_isolation:
         message = (
-            f"is false in the profiles file; Multus' own setting cannot be seen, and {listed(elsewhere)} depend on it"
+            f"is false in the Configuration; Multus' own setting cannot be seen, and {listed(elsewhere)} depend on it"
         )
         yield Finding("warn", Code.ISOLATION_UNKNOWN, subject, message)
     else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -54,11 +54,19 @@ def read_namespace(obj: Object) -> LabelledNamespace | None:
 
 
 def check_namespaces(
-    namespaces: Iterable[LabelledNamespace], profiles: Profiles | None, own_namespace: str
+    namespaces: Iterable[LabelledNamespace],
+    profiles: Profiles | None,
+    own_namespace: str,
+    unusable: Collection[str] = (),
 ) -> Iterator[Finding]:
-    """Say what is to be known of the labelled namespaces, once for all that are alike; *profiles* None: they cannot be read."""
+    """Say what is to be known of the labelled namespaces, once for all that are alike; *profiles* None: they cannot be read.
+
+    *unusable*: names of profiles that exist, and have faults that are told by themselves.
+    """
     alike: dict[_Remark, list[str]] = {}
     for namespace in namespaces:
+        if namespace.profile in unusable:
+            continue
         for remark in _look(namespace, profiles, own_namespace):
             alike.setdefault(remark, []).append(namespace.name)
     if not alike:
@@ -89,7 +97,7 @@ def _look(namespace: LabelledNamespace, profiles: Profiles | None, own_namespace
             "fail",
             Code.PROFILE_UNKNOWN,
             f"no profile is named {name!r}: every training pod is denied",
-            f"use one of: {listed(sorted(profiles.profiles)) or 'none, for the profiles file is empty'}",
+            f"use one of: {listed(sorted(profiles.profiles)) or 'none, for there are no profiles'}",
         )
     if profile is not None:
         yield from _of_profile(namespace, profile)

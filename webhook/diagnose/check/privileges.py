@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from webhook.core import names
@@ -67,6 +67,7 @@ _NEEDED: Mapping[Role, tuple[tuple[str, str, str, str, str], ...]] = {
     "webhook": (
         ("", "namespaces", "", "", "get list watch"),
         ("", "pods", "", "", "get list watch"),
+        ("fabric-injector.io", "fabricprofiles", "", "", "get list watch"),
         ("k8s.cni.cncf.io", "network-attachment-definitions", "", "", "get list watch"),
         (_ADMISSION, "mutatingwebhookconfigurations", "", "*", "get"),
     ),
@@ -105,13 +106,24 @@ EXCESSIVE: Mapping[Role, tuple[Access, ...]] = {
 }
 """What neither account needs, and what would make a stolen token of it dangerous."""
 
-POLICIES = ("fabric-injector-addresses", "fabric-injector-ca-bundle", "fabric-injector-created")
-"""ValidatingAdmissionPolicies, each with a binding of its name, that narrow the controller's account."""
+POLICIES: Mapping[str, str] = {
+    "fabric-injector-addresses": "the controller's account may change more of pods than it needs",
+    "fabric-injector-ca-bundle": "the controller's account may change more of webhook configurations than it needs",
+    "fabric-injector-created": "the controller's account may create more than it needs",
+    "fabric-injector-copies": "copies of injected pods may wait for addresses that nobody publishes",
+    "fabric-injector-priority": "any pod may take the priority class that is kept for the injector's own",
+}
+"""ValidatingAdmissionPolicies that the manifests hold, each with a binding of its name, and what may happen without."""
+
+
+PRIORITY_CLASS = "fabric-injector"
+_OF_PRIORITY_CLASS = "fabric-injector-priority"
 
 
 def to_install(namespace: str) -> list[Access]:
     """Return what the caller needs to apply the manifests."""
     cluster = (
+        ("apiextensions.k8s.io", "customresourcedefinitions"),
         ("", "namespaces"),
         ("scheduling.k8s.io", "priorityclasses"),
         (_RBAC, "clusterroles"),
@@ -163,11 +175,12 @@ def check_installer(answers: Mapping[Access, Answer]) -> Finding:
     return Finding("ok", Code.INSTALLER_READY, "you", f"may do all {len(answers)} things that installation takes")
 
 
-def check_policies(policies: set[str], bindings: set[str]) -> Finding:
-    """Say whether the policies that narrow the controller's account are in force; both are names."""
-    missing = [name for name in POLICIES if name not in policies or name not in bindings]
+def check_policies(policies: set[str], bindings: set[str], priority_classes: Collection[str]) -> Finding:
+    """Say whether the policies of the manifests are in force; all are names, *priority_classes* those of our pods."""
+    wanted = [name for name in POLICIES if name != _OF_PRIORITY_CLASS or PRIORITY_CLASS in priority_classes]
+    missing = [name for name in wanted if name not in policies or name not in bindings]
     subject = "ValidatingAdmissionPolicies"
     if missing:
-        message = f"{listed(missing)} missing, or not bound: the controller's account may do more than it needs"
+        message = f"{listed(missing)} missing, or not bound: {'; '.join(POLICIES[name] for name in missing)}"
         return Finding("warn", Code.POLICIES_MISSING, subject, message)
-    return Finding("ok", Code.POLICIES_BOUND, subject, f"{listed(POLICIES)} are bound")
+    return Finding("ok", Code.POLICIES_BOUND, subject, f"{listed(wanted)} are bound")

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 
 from webhook.core import names, podspec
 from webhook.core.cluster.nodes import read_node
-from webhook.core.errors import InputError, ProfilesError, Unavailable
+from webhook.core.errors import InputError, Unavailable
 from webhook.core.model import Object
-from webhook.core.profiles import Profiles
+from webhook.core.profiles.objects import PROFILE_KIND
 from webhook.core.reconcile.complaint import sibling_selector
 from webhook.diagnose.collect.collector import Collector
 from webhook.diagnose.explain.events import concerns
@@ -25,10 +25,12 @@ from webhook.kube.catalogue import EVENTS, LEASES, NAMESPACES, NETWORKS, NODES, 
 from webhook.kube.connection import Connection, RequestFailed
 from webhook.kube.reader import whole
 from webhook.kube.resource import Key, Resource
-from webhook.world.installed_profiles import installed_profiles, title
+from webhook.world.installed_profiles import installed_profiles
+from webhook.world.profiles_read import ProfilesRead
 
 MOST_PAGES = 40
 """Twenty thousand objects of one kind: pods are held whole."""
+_UNKNOWN = "what pods would get today is unknown; name a file by --profiles"
 _NAMED = 8
 _MOST_ROOTS = 4
 """Owners whose own children's Events are looked for: a JobSet has a Job for each replica, and those make nothing but pods."""
@@ -51,7 +53,7 @@ def read_job(
     target: Target,
     namespace: str,
     *,
-    profiles: Profiles | None = None,
+    profiles: ProfilesRead | None = None,
     system_namespace: str = "fabric-injector",
     progress: Callable[[str], None] = lambda _: None,
 ) -> Reading:
@@ -89,7 +91,9 @@ def read_job(
         read = space.result()
         labels = None if read is None else dict(podspec.labels(read))
         profiles = known.result() if known else profiles
-        networks = _networks(collector, networks_to_read(pods, namespace, labels or {}, profiles))
+        networks = _networks(
+            collector, networks_to_read(pods, namespace, labels or {}, profiles.profiles if profiles else None)
+        )
         neighbours = _neighbours(collector, nodes_to_read(pods, nodes.result() or ()))
         others = of_owners.result()
         events = None
@@ -117,7 +121,9 @@ def read_job(
         nodes=nodes.result(),
         neighbours=neighbours,
         networks=networks,
-        profiles=profiles,
+        profiles=profiles.profiles if profiles else None,
+        unusable=profiles.unusable if profiles else frozenset(),
+        generations=profiles.generations if profiles else {},
         lease=lease.result(),
         lease_key=lease_key,
         unread=collector.notes(),
@@ -213,13 +219,22 @@ def _networks(collector: Collector, wanted: Iterable[Key]) -> Mapping[Key, Objec
     return {key: found[0] for key, network in begun.items() if (found := network.result()) is not None}
 
 
-def _profiles(collector: Collector, namespace: str) -> Profiles | None:
+def _profiles(collector: Collector, namespace: str) -> ProfilesRead | None:
+    """Read the profiles that the webhook uses; what cannot be read or used is noted."""
     try:
-        return installed_profiles(collector.reader, namespace)
-    except ProfilesError as error:
-        lack = f"{title(namespace)} cannot be used ({error.problems[0]})"
-    except (InputError, Unavailable) as error:
-        lack = str(error)
-    unknown = "what pods would get today is unknown; name the file by --profiles"
-    collector.unread.append(Unread("profiles", f"{lack}, so {unknown}"))
-    return None
+        read = installed_profiles(collector.reader, namespace)
+    except Unavailable as error:
+        collector.unread.append(Unread("profiles", f"cannot be read, so {_UNKNOWN}: {error}"))
+        return None
+    if read.unread:
+        collector.unread.append(Unread("settings", read.unread))
+    for name in sorted(read.unusable):
+        faults = "; ".join(fault.message for fault in read.faults if fault.where == f"{PROFILE_KIND} {name}")
+        told = f"cannot be used as it stands ({faults}), so what its pods would get today is unknown"
+        collector.unread.append(Unread(f"{PROFILE_KIND} {name}", told))
+    try:
+        read.known()
+    except InputError as error:
+        collector.unread.append(Unread("profiles", f"{error}; {_UNKNOWN}"))
+        return None
+    return read

@@ -38,6 +38,7 @@ from webhook.kube.catalogue import (
 )
 from webhook.kube.reader import whole
 from webhook.kube.resource import Key, Resource, object_key
+from webhook.world.installed_profiles import config_map_data
 
 _KUEUE_CONFIGURATION = ("kueue-system", "kueue-manager-config")
 _PODS = PODS.select(fields=UNFINISHED)
@@ -127,11 +128,6 @@ def _texts(collector: Collector, key: Key) -> Mapping[str, str]:
     with suppress(Unavailable):
         return collector.reader.find(CONFIG_MAPS, key, config_map_data) or {}
     return {}
-
-
-def config_map_data(obj: Object) -> Mapping[str, str]:
-    """Return the texts of a ConfigMap."""
-    return {key: text for key, text in (obj.get("data") or {}).items() if isinstance(text, str)}
 
 
 def _read_kueue(collector: Collector, labelled: Labelled) -> tuple[Listing[Object], Listing[Object], tuple[str, ...]]:

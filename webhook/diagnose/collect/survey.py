@@ -7,20 +7,20 @@ from concurrent.futures import Future
 from datetime import UTC, datetime
 
 from webhook.core import names
-from webhook.core.errors import InputError, ProfilesError
+from webhook.core.errors import InputError, Unavailable
 from webhook.core.model import Object
-from webhook.core.profiles import parse_profiles
-from webhook.diagnose.check.deployments import PROFILES, ConfigMapKey, Role, read_deployment, read_own_pod
-from webhook.diagnose.check.inventory import Account, Installation, Inventory, ProfilesRead, Subject
+from webhook.diagnose.check.deployments import Role, read_deployment, read_own_pod
+from webhook.diagnose.check.inventory import Account, Installation, Inventory, Subject
 from webhook.diagnose.check.namespaces import read_namespace
 from webhook.diagnose.check.privileges import EXCESSIVE, Access, Answer, needed, to_install
+from webhook.diagnose.check.profiles import read_definition
 from webhook.diagnose.check.reachability import Attempt
 from webhook.diagnose.collect.collector import Collector
 from webhook.diagnose.collect.probes import may, try_to_reach
-from webhook.diagnose.collect.surroundings import begin_surroundings, config_map_data
-from webhook.diagnose.listing import Found
+from webhook.diagnose.collect.surroundings import begin_surroundings
+from webhook.diagnose.listing import Found, Unread
 from webhook.kube.catalogue import (
-    CONFIG_MAPS,
+    CUSTOM_RESOURCE_DEFINITIONS,
     DEPLOYMENTS,
     LEASES,
     NAMESPACES,
@@ -34,6 +34,8 @@ from webhook.kube.catalogue import (
 from webhook.kube.connection import Connection, RequestFailed
 from webhook.kube.reader import Reader, whole
 from webhook.kube.tls_secret import read_tls_secret
+from webhook.world.installed_profiles import installed_profiles
+from webhook.world.profiles_read import DEFINITION, FROM_OBJECTS, OBJECTS, ProfilesRead
 
 MOST_PAGES = 400
 """Two hundred thousand objects of one kind."""
@@ -58,7 +60,7 @@ def take_inventory(
         finish_installation = _begin_installation(collector, subject)
         finish_surroundings = begin_surroundings(collector, namespaces)
         installation = finish_installation()
-        profiles = given or _installed_profiles(collector, subject, installation)
+        profiles = given or _profiles(collector, subject, installation)
         finish_questions = _begin_questions(collector, subject, installation)
         attempts: tuple[Attempt, ...] = ()
         if (configuration := installation.configuration(subject.configuration)) is not None:
@@ -92,6 +94,12 @@ def _begin_installation(collector: Collector, subject: Subject) -> Callable[[], 
         "bindings of admission policies", POLICY_BINDINGS, lambda obj: (obj.get("spec") or {}).get("policyName")
     )
 
+    definition = collector.begin(
+        lambda: collector.find_part(
+            "CustomResourceDefinition", CUSTOM_RESOURCE_DEFINITIONS, ("", DEFINITION), read_definition
+        )
+    )
+
     def finish() -> Installation:
         stored = secret.result()
         kept = stored.value
@@ -105,25 +113,24 @@ def _begin_installation(collector: Collector, subject: Subject) -> Callable[[], 
             lease.result(),
             policies.result(),
             bindings.result(),
+            definition.result(),
         )
 
     return finish
 
 
-def _installed_profiles(collector: Collector, subject: Subject, installation: Installation) -> ProfilesRead:
-    """Read the profiles that the webhook's Deployment mounts; where there is none, those of the usual ConfigMap."""
-    sources = [each.profiles for each in installation.deployments.items if each.profiles is not None]
-    place = sources[0] if sources else ConfigMapKey(*PROFILES)
-    source = f"ConfigMap {subject.namespace}/{place.name}, {place.key}"
-    found = collector.find_part("profiles", CONFIG_MAPS, (subject.namespace, place.name), config_map_data)
-    if found.problem:
-        return ProfilesRead(source, problem=found.problem)
-    if found.value is None or place.key not in found.value:
-        return ProfilesRead(source)
+def _profiles(collector: Collector, subject: Subject, installation: Installation) -> ProfilesRead:
+    """Read the profiles where the webhook's Deployment says."""
+    places = [each.profiles for each in installation.deployments.items if each.role == "webhook"]
     try:
-        return ProfilesRead(source, parse_profiles(found.value[place.key]))
-    except ProfilesError as error:
-        return ProfilesRead(source, faults=error.problems)
+        read = installed_profiles(collector.reader, subject.namespace, places[0] if places else FROM_OBJECTS)
+    except Unavailable as error:
+        return ProfilesRead(OBJECTS, problem=collector.note("profiles", error))
+    if read.problem:
+        collector.unread.append(Unread("profiles", f"{read.source} {read.problem}; give --profiles FILE"))
+    if read.unread:
+        collector.unread.append(Unread("settings", read.unread))
+    return read
 
 
 def _begin_questions(collector: Collector, subject: Subject, installation: Installation) -> Callable[[], Installation]:

@@ -17,18 +17,25 @@ from webhook.diagnose.explain.reading import Reading
 
 
 def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
-    """Look at every injected pod that is live."""
+    """Look at every injected pod that is live, unless a network of the job may not be read: what that gives today is unknown."""
     for part in parts:
         if changes := list(changes_today(reading, part)):
             told = "; ".join(common_form(each, part.name) for each in changes)
-            message = f"would get another result today: {told}"
+            message = f"would get another result today{_generation(reading, part)}: {told}"
             yield Observation(Stage.DRIFT, "warn", Code.DRIFT, message, pods=(part.name,))
 
 
 def changes_today(reading: Reading, part: Part) -> Iterator[str]:
-    """Yield what a live pod would get otherwise today."""
-    if part.is_live and part.is_injected:
+    """Yield what a live pod would get otherwise today, as far as its networks may be read."""
+    if not reading.refused_networks and part.is_live and part.is_injected:
         yield from differences(part, _profile(reading, part))
+
+
+def _generation(reading: Reading, part: Part) -> str:
+    """Name the generation of the profile that the pod would get, where it is an object."""
+    name = part.verdict.profile if part.verdict else ""
+    number = reading.generations.get(name)
+    return f" (profile {name} is at generation {number})" if number else ""
 
 
 def _profile(reading: Reading, part: Part) -> Profile | None:

@@ -79,7 +79,7 @@ def explain(reading: Reading) -> Explanation:
     """Say why the job trains slowly or does not start."""
     world = ReadWorld(reading)
     parts = [
-        read_part(pod, judge_today(pod, reading.profiles, world))
+        read_part(pod, judge_today(pod, reading.profiles, world, reading.unusable))
         for pod in sorted(reading.pods, key=lambda pod: natural(str(pod["metadata"].get("name"))))
     ]
     observed = [*_causes(reading, parts)]

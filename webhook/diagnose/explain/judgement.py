@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from webhook.core import names, podspec
 from webhook.core.errors import Denied, Unavailable
@@ -17,13 +17,17 @@ _MULTUS_NAMESPACE = "kube-system"
 
 
 class ReadWorld:
-    """Implement model.World for what was read; raise Unavailable for what was not."""
+    """Implement model.World for what was read; raise Unavailable for what was not, but for networks that may not be read.
+
+    Those are taken to exist and to give addresses, as in a dry run.
+    """
 
     def __init__(self, reading: Reading) -> None:
         self._namespace = None if reading.labels is None else Namespace(reading.namespace, reading.labels)
         self._networks = {
             key: None if found is None else define_network(found) for key, found in reading.networks.items()
         }
+        self._refused = reading.refused_networks
 
     def namespace(self, name: str) -> Namespace | None:
         """Give the job's namespace."""
@@ -38,6 +42,8 @@ class ReadWorld:
         try:
             return self._networks[namespace, name]
         except KeyError:
+            if f"{namespace}/{name}" in self._refused:
+                return NetworkDefinition(namespace, name, has_ipam=True)
             raise Unavailable(f"network {namespace}/{name} was not read") from None
 
     def master(self, namespace: str, job: str) -> MasterAddress | None:
@@ -45,11 +51,19 @@ class ReadWorld:
         return None
 
 
-def judge_today(pod: Object, profiles: Profiles | None, world: ReadWorld) -> Verdict | None:
-    """Return what admission would decide today; None where that cannot be known."""
+def judge_today(
+    pod: Object, profiles: Profiles | None, world: ReadWorld, unusable: Collection[str] = ()
+) -> Verdict | None:
+    """Return what admission would decide today; None where that cannot be known.
+
+    *unusable*: names of profiles of which the webhook may hold another content than what was read, or none.
+    """
     if profiles is None:
         return None
     try:
+        space = world.namespace(pod["metadata"].get("namespace") or "")
+        if unusable and space and {**space.labels, **podspec.labels(pod)}.get(names.PROFILE) in unusable:
+            return None
         return decide(pod, pod["metadata"].get("namespace") or "", profiles, world)
     except Unavailable:
         return None

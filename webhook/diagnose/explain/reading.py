@@ -11,6 +11,7 @@ from webhook.core.cluster.nodes import NodeOffer
 from webhook.core.model import Object
 from webhook.core.profiles import Profiles
 from webhook.diagnose.listing import Unread
+from webhook.world.permitted import REFUSED
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,8 @@ class Reading:
     were asked for by (namespace, name), None for one that does not exist. *lease*: empty for one that does not exist.
     *labelled*: when the profile label of the namespace was written, as `label_time` tells. *neighbours*: by the name of a node that
     offers what a pod on no node asks for, the pods of all namespaces there.
+    *unusable*: names of profiles whose object has a fault; what the webhook makes of them is unknown. *generations*: by the name of
+    each profile that is an object.
     *now* is the API server's time, which all other times come from.
     """
 
@@ -38,9 +41,21 @@ class Reading:
     neighbours: Mapping[str, tuple[Object, ...]] | None = field(default_factory=dict)
     networks: Mapping[tuple[str, str], Object | None] = field(default_factory=dict)
     profiles: Profiles | None = None
+    unusable: frozenset[str] = frozenset()
+    generations: Mapping[str, int] = field(default_factory=dict)
     lease: Object | None = None
     lease_key: tuple[str, str] = ("fabric-injector", "fabric-injector")
     unread: tuple[Unread, ...] = ()
+
+    @property
+    def refused_networks(self) -> frozenset[str]:
+        """Return the networks, as ``namespace/name``, that the caller may not read: most users may not those of other namespaces."""
+        head = "network "
+        return frozenset(
+            part.what.removeprefix(head)
+            for part in self.unread
+            if part.what.startswith(head) and REFUSED in part.problem
+        )
 
 
 def label_time(namespace: Object) -> str:

@@ -76,7 +76,7 @@ function line(row, columns) {
 
 function showProfiles(state) {
   if (!state.profiles.length) {
-    holder("profiles").replaceChildren(h("p", { class: "nothing" }, "The profiles file holds no profile."));
+    holder("profiles").replaceChildren(h("p", { class: "nothing" }, "There are no profiles."));
     return;
   }
   const known = new Map(state.networks.map((network) => [`${network.namespace}/${network.name}`, network]));

@@ -1,0 +1,191 @@
+"""What a namespace's user may read by the shipped roles, and what `dry-run` and `explain` make of it, on a real API server."""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.pods import FIXTURES, load
+from tests.waiting import wait_until
+from tests.worlds import network
+from webhook.core import names
+from webhook.core.profiles.custom_resource import custom_resource_definition
+from webhook.diagnose.check.profiles import check_definition, read_definition
+
+from .client import Client
+from .conftest import NamespaceFactory
+from .controlplane import ControlPlane
+from .installation import MANIFESTS
+from .jobs import as_sent
+
+SYSTEM = "fabric-injector"
+PROFILES = "/apis/fabric-injector.io/v1alpha1/fabricprofiles"
+PROFILE: dict[str, Any] = {
+    "apiVersion": "fabric-injector.io/v1alpha1",
+    "kind": "FabricProfile",
+    "metadata": {"name": "shared"},
+    "spec": {"networks": [{"network": "default/rdma-net", "resource": "rdma/hca"}]},
+}
+SETTINGS = "{apiVersion: config.fabric-injector.io/v1alpha1, kind: Configuration, multus: {}}"
+RBAC = "rbac.authorization.k8s.io"
+JOB = str(FIXTURES / "torchx/volcano-ddp-2x1.yaml")
+
+
+@pytest.fixture(scope="module")
+def cluster(controller_manager: ControlPlane, api: Client) -> Iterator[ControlPlane]:
+    """Install kind, roles, a profile and its network; the controller manager puts roles together."""
+    api.ensure({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM}})
+    api.ensure(custom_resource_definition())
+    wait_until(lambda: api.answers(PROFILES), "the CRD to be served", 30)
+    api.ensure(PROFILE)
+    settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": names.SETTINGS_CONFIG_MAP}}
+    api.ensure({**settings, "data": {names.SETTINGS_FILE: SETTINGS}}, SYSTEM)
+    api.ensure(network("default/rdma-net"))
+    controller_manager.ensure_shipped("rbac-users")
+    yield controller_manager
+    api.expect("DELETE", f"{PROFILES}/shared")
+
+
+@pytest.fixture
+def switch(cluster: ControlPlane, api: Client) -> Iterator[None]:
+    """Bind the viewer's role to all users, as the component does."""
+    text = (MANIFESTS / "components/profile-viewer/profile-viewer.yaml").read_text()
+    cluster.kubectl("apply", "--filename=-", input=text)
+    yield
+    cluster.kubectl("delete", "--filename=-", input=text)
+
+
+class User:
+    """A user whom a role is bound to in one namespace, which carries the profile's label and holds a job."""
+
+    def __init__(self, cluster: ControlPlane, namespace: str, role: str, folder: Path, command: list[str]) -> None:
+        self.namespace, self._folder, self._command = namespace, folder, command
+        api, account = cluster.api, {"kind": "ServiceAccount", "name": "default", "namespace": namespace}
+        reference = {"apiGroup": RBAC, "kind": "ClusterRole", "name": role}
+        binding = {"apiVersion": f"{RBAC}/v1", "kind": "RoleBinding", "metadata": {"name": "user"}}
+        api.ensure({**binding, "roleRef": reference, "subjects": [account]}, namespace)
+        token = cluster.service_account_token(namespace, "default")
+        self.client = cluster.client(token)
+        self._kubeconfig = cluster.kubeconfig(folder / "kubeconfig", token)
+        path = f"/apis/k8s.cni.cncf.io/v1/namespaces/{namespace}/network-attachment-definitions"
+        wait_until(lambda: self.client.answers(path), f"role {role} to be put together", 60)
+        for number in range(2):
+            pod = as_sent(load(f"pods/kubeflow-pytorchjob-{number}.yaml"))
+            api.ensure({**pod, "apiVersion": "v1", "kind": "Pod"}, namespace)
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run a command of ours as the user."""
+        return subprocess.run(
+            [*self._command, *arguments],
+            env={**os.environ, "KUBECONFIG": str(self._kubeconfig), "KUBERNETES_SERVICE_HOST": ""},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            stdin=subprocess.DEVNULL,
+        )
+
+
+@pytest.fixture(scope="module", params=["edit", "view"])
+def user(
+    request: pytest.FixtureRequest,
+    cluster: ControlPlane,
+    namespace: NamespaceFactory,
+    tmp_path_factory: pytest.TempPathFactory,
+    webhook_command: list[str],
+) -> User:
+    folder = tmp_path_factory.mktemp("user")
+    return User(cluster, namespace({names.PROFILE: "shared"}), request.param, folder, webhook_command)
+
+
+def test_without_the_switch_a_user_is_told_what_to_ask_for(user: User) -> None:
+    wait_until(lambda: user.client.request("GET", PROFILES).status == 403, "the binding of another test to be gone", 30)
+    done = user.run("dry-run", "-f", JOB, "-n", user.namespace)
+    assert done.returncode == 2
+    assert 'cannot list resource "fabricprofiles"' in done.stderr
+    assert "ask for ClusterRole fabric-injector-profile-viewer" in done.stderr
+    explained = user.run("explain", "job/bert", "-n", user.namespace, "-o", "json")
+    assert explained.returncode == 1, explained.stderr
+    assert "profiles" in {
+        each["subject"] for each in json.loads(explained.stdout)["findings"] if each["code"] == "unread"
+    }
+
+
+def test_with_the_switch_dry_run_goes_on_without_the_networks_of_others(user: User, switch: None) -> None:
+    wait_until(lambda: user.client.answers(PROFILES), "the binding", 30)
+    done = user.run("dry-run", "-f", JOB, "-n", user.namespace, "-o", "json")
+    assert done.returncode == 0, done.stderr
+    pods = json.loads(done.stdout)["pods"]
+    assert [pod["profile"] for pod in pods] == ["shared", "shared"]
+    assert all("rdma/hca" in json.dumps(pod["pod"]) for pod in pods)
+    [note] = done.stderr.splitlines()
+    assert note.startswith("networks that you may not read are taken to exist")
+    assert ": default/rdma-net; " in note
+
+
+def test_with_the_switch_explain_judges_by_the_profiles(user: User, switch: None) -> None:
+    wait_until(lambda: user.client.answers(PROFILES), "the binding", 30)
+    done = user.run("explain", "job/bert", "-n", user.namespace, "-o", "json")
+    assert done.returncode == 1, done.stderr
+    found = json.loads(done.stdout)["findings"]
+    assert {each["subject"] for each in found if each["code"] == "unread"} == {"network default/rdma-net", "nodes"}
+    [missed] = [each for each in found if each["code"] == "webhook-missed"]
+    assert "today it would get profile shared" in missed["message"]
+
+
+def test_networks_of_the_own_namespace_are_read(user: User, switch: None, api: Client) -> None:
+    api.ensure(network(f"{user.namespace}/own", "rdma/own"))
+    own = {**PROFILE, "metadata": {"name": f"own-{user.namespace}"}, "spec": {"networks": [{"network": "own"}]}}
+    api.ensure(own)
+    done = user.run("dry-run", "-f", JOB, "-n", user.namespace, "--profile", own["metadata"]["name"])
+    api.expect("DELETE", f"{PROFILES}/{own['metadata']['name']}")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "rdma/own" in done.stdout
+
+
+@pytest.mark.parametrize("role", ["view", "edit", "admin"])
+def test_no_user_of_a_namespace_may_change_a_profile(
+    role: str,
+    cluster: ControlPlane,
+    switch: None,
+    namespace: NamespaceFactory,
+    tmp_path: Path,
+    webhook_command: list[str],
+) -> None:
+    client = User(cluster, namespace(), role, tmp_path, webhook_command).client
+    wait_until(lambda: client.answers(f"{PROFILES}/shared"), "the binding", 30)
+    patch, maps = {"spec": {"env": {"A": "b"}}}, f"/api/v1/namespaces/{SYSTEM}/configmaps"
+    tries: list[tuple[str, str, Any]] = [
+        ("POST", PROFILES, {**PROFILE, "metadata": {"name": "mine"}}),
+        ("PATCH", f"{PROFILES}/shared", patch),
+        ("PATCH", f"{PROFILES}/shared/status", {"status": {"namespaces": 1}}),
+        ("PUT", f"{PROFILES}/shared", PROFILE),
+        ("DELETE", f"{PROFILES}/shared", None),
+        ("DELETE", PROFILES, None),
+        ("PATCH", f"{maps}/{names.SETTINGS_CONFIG_MAP}", {"data": {}}),
+        ("GET", maps, None),
+        ("GET", f"{maps}/other", None),
+        ("GET", f"/api/v1/namespaces/{SYSTEM}/secrets/fabric-injector-tls", None),
+        ("GET", "/apis/k8s.cni.cncf.io/v1/network-attachment-definitions", None),
+    ]
+    assert [client.request(*one).status for one in tries] == [403] * len(tries)
+    assert client.request("GET", f"{maps}/{names.SETTINGS_CONFIG_MAP}").status == 200
+
+
+def test_the_api_server_keeps_the_definition_as_check_knows_it(cluster: ControlPlane, api: Client) -> None:
+    name = custom_resource_definition()["metadata"]["name"]
+    found = read_definition(api.expect("GET", f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}"))
+    [finding] = check_definition(found, is_needed=True)
+    assert (finding.level, finding.message) == ("ok", "is established, with the schema of this version")
+
+
+def test_aggregates_no_right_to_write() -> None:
+    for each in yaml.safe_load_all((MANIFESTS / "base/rbac-users.yaml").read_text()):
+        verbs = {verb for rule in each["rules"] for verb in rule["verbs"]}
+        assert verbs <= {"get", "list", "watch"}
+        added = {key for key in each["metadata"]["labels"] if "aggregate" in key}
+        assert added <= {f"{RBAC}/aggregate-to-view"}

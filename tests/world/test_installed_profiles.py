@@ -1,0 +1,204 @@
+"""The profiles that a cluster's webhook uses, as commands read them: objects, or the file that its Deployment mounts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.fake_apiserver import FABRIC_PROFILES, NOT_INSTALLED, Behaviour, FakeApiServer, status, text
+from webhook.core.errors import InputError
+from webhook.core.profiles import Multus
+from webhook.kube.connection import Connection, RequestFailed
+from webhook.kube.credentials import Credentials
+from webhook.kube.reader import Reader
+from webhook.world.installed_profiles import installed_profiles
+from webhook.world.profiles_read import FROM_OBJECTS, ConfigMapKey, ProfilesPlace, ProfilesRead, of_file_objects
+
+DEPLOYMENT = "/apis/apps/v1/namespaces/sys/deployments/fabric-injector-webhook"
+CONFIG = "/api/v1/namespaces/sys/configmaps/fabric-injector-config"
+CONFIGURATION = (
+    "apiVersion: config.fabric-injector.io/v1alpha1\nkind: Configuration\nmultus: {namespaceIsolation: true}\n"
+)
+
+
+@pytest.fixture
+def server() -> Iterator[FakeApiServer]:
+    with FakeApiServer() as running:
+        yield running
+
+
+def read(server: FakeApiServer, place: ProfilesPlace | None = FROM_OBJECTS) -> ProfilesRead:
+    return installed_profiles(Reader(Connection(Credentials("test", server.url))), "sys", place)
+
+
+def config_map(data: object) -> Behaviour:
+    return lambda exchange: exchange.answer(200, {"metadata": {"name": "c", "namespace": "sys"}, "data": data})
+
+
+def deployment(*arguments: str) -> Behaviour:
+    container = {"name": "webhook", "args": ["serve", *arguments], "volumeMounts": [{"name": "p", "mountPath": "/p"}]}
+    pod = {"containers": [container], "volumes": [{"name": "p", "configMap": {"name": "mine"}}]}
+    body = {"metadata": {"name": "w", "namespace": "sys"}, "spec": {"template": {"spec": pod}}}
+    return lambda exchange: exchange.answer(200, body)
+
+
+def put(server: FakeApiServer, name: str, generation: int = 1, status: Any = None, **spec: Any) -> None:
+    server.put(FABRIC_PROFILES, name, generation=generation, spec=spec, status=status)
+
+
+def test_reads_objects_and_the_configuration(server: FakeApiServer) -> None:
+    put(server, "b", 7, networks=[{"network": "default/rdma-net"}])
+    put(server, "a")
+    server.misbehave("get", CONFIG, config_map({"config.yaml": CONFIGURATION}))
+    found = read(server)
+    assert (found.source, found.faults, found.unread) == ("FabricProfiles", (), "")
+    assert list(found.known().profiles) == ["a", "b"]
+    assert found.known().multus == Multus(namespace_isolation=True)
+    assert found.generations == {"b": 7, "a": 1}
+
+
+def test_the_faults_of_an_object_are_its_own(server: FakeApiServer) -> None:
+    put(server, "bad", networks=[{"network": "N/x"}], later=True)
+    put(server, "good")
+    put(server, "twin", podLabels={"x": "y"})
+    put(server, "twin-2", podLabels={"x": "y"})
+    found = read(server)
+    assert list(found.known().profiles) == ["good", "twin", "twin-2"]
+    assert found.unusable == {"bad"}
+    assert [(fault.where, fault.message.partition(": ")[0]) for fault in found.faults] == [
+        ("FabricProfile bad", "spec.later"),
+        ("FabricProfile bad", "spec.networks[0].network"),
+        ("FabricProfile twin-2", "spec.podLabels"),
+    ]
+
+
+def test_reads_what_the_controller_says_of_an_object(server: FakeApiServer) -> None:
+    conditions = [
+        {"type": "Ready", "status": "False", "reason": "NoDevice", "message": "none offers rdma/x"},
+        {"type": "DevicesOffered", "status": "False", "reason": "NoDevice"},
+        {"type": "Another", "status": "True"},
+        "what is none",
+    ]
+    put(server, "a", 3, {"observedGeneration": 2, "conditions": conditions})
+    [one] = read(server).objects
+    assert (one.generation, one.observed) == (3, 2)
+    assert one.conditions == {"Ready": ("False", "none offers rdma/x"), "DevicesOffered": ("False", "NoDevice")}
+
+
+def test_says_that_the_definition_is_missing(server: FakeApiServer) -> None:
+    server.misbehave("list", FABRIC_PROFILES, text(404, NOT_INSTALLED))
+    found = read(server)
+    assert found.profiles is None
+    with pytest.raises(InputError, match=r"no CustomResourceDefinition fabricprofiles\.fabric-injector\.io"):
+        found.known()
+
+
+def test_who_may_list_nothing_is_told_that_the_definition_is_missing_all_the_same(server: FakeApiServer) -> None:
+    server.misbehave("list", FABRIC_PROFILES, status(403, "no such right"))
+    assert "no CustomResourceDefinition" in read(server).missing
+    server.misbehave("list", FABRIC_PROFILES, status(403, "no such right"))
+    group = {"preferredVersion": {"groupVersion": "fabric-injector.io/v1alpha1"}}
+    server.misbehave("get", "/apis/fabric-injector.io", lambda exchange: exchange.answer(200, group))
+    with pytest.raises(RequestFailed, match="no such right"):
+        read(server)
+
+
+@pytest.mark.parametrize(
+    ("answer", "fault", "unread"),
+    [
+        (status(404, "gone"), "", ""),
+        (status(403, "no such right"), "", "Multus is taken to have its defaults"),
+        (config_map({"other": ""}), "ConfigMap sys/fabric-injector-config: holds no config.yaml", ""),
+        (
+            config_map({"config.yaml": "kind: Other"}),
+            'fabric-injector-config, config.yaml, line 1: kind: found "Other"',
+            "",
+        ),
+    ],
+)
+def test_settings_that_are_not_known_have_their_defaults(
+    server: FakeApiServer, answer: Behaviour, fault: str, unread: str
+) -> None:
+    put(server, "a")
+    server.misbehave("get", CONFIG, answer)
+    found = read(server)
+    assert found.known().multus == Multus()
+    assert list(found.known().profiles) == ["a"]
+    assert fault in "".join(f"{one.where}: {one.message}" for one in found.faults)
+    assert bool(found.faults) is bool(fault)
+    assert unread in found.unread
+    assert bool(found.unread) is bool(unread)
+
+
+def test_reads_the_file_that_the_deployment_mounts(server: FakeApiServer) -> None:
+    put(server, "an-object")
+    server.misbehave("get", DEPLOYMENT, deployment("--profiles=/p/f.yaml"))
+    server.misbehave("get", "/api/v1/namespaces/sys/configmaps/mine", config_map({"f.yaml": "profiles: {in-file: {}}"}))
+    found = read(server, None)
+    assert (found.source, list(found.known().profiles)) == ("ConfigMap sys/mine, f.yaml", ["in-file"])
+
+
+@pytest.mark.parametrize("answer", [deployment(), status(404, "gone"), status(403, "no such right")])
+def test_takes_objects_where_no_deployment_names_a_file(server: FakeApiServer, answer: Behaviour) -> None:
+    put(server, "an-object")
+    server.misbehave("get", DEPLOYMENT, answer)
+    assert list(read(server, None).known().profiles) == ["an-object"]
+
+
+@pytest.mark.parametrize(
+    ("place", "answer", "told"),
+    [
+        (
+            ProfilesPlace("/p/f.yaml", ConfigMapKey("mine", "f.yaml")),
+            status(404, ""),
+            "sys/mine, f.yaml: does not exist",
+        ),
+        (
+            ProfilesPlace("/p/f.yaml", ConfigMapKey("mine", "f.yaml")),
+            config_map({}),
+            "sys/mine, f.yaml: does not exist",
+        ),
+        (
+            ProfilesPlace("/p/f.yaml", ConfigMapKey("mine", "f.yaml")),
+            config_map({"f.yaml": "profiles:\n  a: {nets: 1}\n"}),
+            "ConfigMap sys/mine, f.yaml, line 2: profiles.a.nets: is not a field",
+        ),
+        (
+            ProfilesPlace("/in/the/image.yaml"),
+            None,
+            "file /in/the/image.yaml of the webhook's pods: is out of no ConfigMap",
+        ),
+    ],
+)
+def test_says_why_the_file_of_a_deployment_cannot_be_used(
+    server: FakeApiServer, place: ProfilesPlace, answer: Behaviour | None, told: str
+) -> None:
+    if answer:
+        server.misbehave("get", "/api/v1/namespaces/sys/configmaps/mine", answer)
+    with pytest.raises(InputError) as raised:
+        read(server, place).known()
+    assert told in str(raised.value)
+
+
+def test_finds_profiles_among_the_objects_of_files() -> None:
+    profile = {
+        "apiVersion": "fabric-injector.io/v1alpha1",
+        "kind": "FabricProfile",
+        "metadata": {"name": "a"},
+        "spec": {},
+    }
+    settings = {
+        "apiVersion": "config.fabric-injector.io/v1alpha1",
+        "kind": "Configuration",
+        "multus": {"defaultNetworks": 1},
+    }
+    found = of_file_objects("f", [{"kind": "Namespace"}, {**profile, "status": {}}, settings])
+    assert found is not None
+    assert (list(found.known().profiles), found.known().multus) == (["a"], Multus(default_networks=1))
+    assert of_file_objects("f", [{"kind": "Namespace"}]) is None
+    broken = of_file_objects("f", [profile, {**profile, "spec": {"netwroks": []}}])
+    assert broken is not None
+    with pytest.raises(InputError, match="profile a stands at line 1 already"):
+        broken.known()

@@ -1,0 +1,236 @@
+"""Say where a webhook reads its profiles, and hold what was read there: profiles, and what is wrong with each part."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from webhook.core.errors import InputError, Problem, ProfilesError
+from webhook.core.model import Object
+from webhook.core.profiles import Multus, Profile, Profiles
+from webhook.core.profiles.consistency import find_contradictions
+from webhook.core.profiles.custom_resource import PLURAL
+from webhook.core.profiles.load import parse_profiles, read_profile
+from webhook.core.profiles.objects import PROFILE_API_VERSION, PROFILE_KIND, SETTINGS_KIND, path_in_object
+
+OBJECTS = f"{PROFILE_KIND}s"
+"""What profiles are called that no file holds."""
+DEFINITION = f"{PLURAL}.{PROFILE_API_VERSION.partition('/')[0]}"
+"""Name of their CustomResourceDefinition."""
+CONDITIONS = ("Ready", "NetworksFound", "DevicesOffered")
+
+
+class ConfigMapKey(NamedTuple):
+    """Name a key of a ConfigMap of the own namespace."""
+
+    name: str
+    key: str
+
+
+class ProfilesPlace(NamedTuple):
+    """Say what a webhook was told: to read a *file*, out of a *config_map* if that is mounted there; without one, FabricProfiles."""
+
+    file: str = ""
+    config_map: ConfigMapKey | None = None
+
+
+FROM_OBJECTS = ProfilesPlace()
+
+
+class ProfileFault(NamedTuple):
+    """Name one fault: *where* as ``FabricProfile hostdev`` or ``profiles.yaml, line 7``; *message* with the field and what to do."""
+
+    where: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledProfile:
+    """Hold one FabricProfile: *profile* None where *faults* keep it from being used.
+
+    *observed*: the generation that its *conditions* are about; these by type, each status and message.
+    """
+
+    name: str
+    generation: int = 0
+    profile: Profile | None = None
+    faults: tuple[ProfileFault, ...] = ()
+    observed: int = 0
+    conditions: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ProfilesRead:
+    """Hold the *profiles* and the *source* that messages name, ``FabricProfiles`` or ``profiles.yaml``.
+
+    *profiles* None: *faults* say what is wrong, *missing* that there are none and why, *problem* why they cannot be read.
+    *objects*: the FabricProfiles, those with faults among them; the profiles are those of the others. *unread*: why the settings of the
+    whole cluster are not known, whose defaults are taken; else empty.
+    """
+
+    source: str
+    profiles: Profiles | None = None
+    faults: tuple[ProfileFault, ...] = ()
+    problem: str = ""
+    missing: str = ""
+    objects: tuple[InstalledProfile, ...] = ()
+    unread: str = ""
+
+    @property
+    def unusable(self) -> frozenset[str]:
+        """Return the names of the objects that cannot be used; what the webhook makes of them, its last good content, is unknown."""
+        return frozenset(each.name for each in self.objects if each.profile is None)
+
+    @property
+    def generations(self) -> Mapping[str, int]:
+        """Return the generation of each object, by name."""
+        return {each.name: each.generation for each in self.objects}
+
+    def known(self) -> Profiles:
+        """Return the profiles; raise InputError where there are none to go by."""
+        if self.profiles is not None:
+            return self.profiles
+        if self.faults:
+            faults = "\n".join(f"{fault.where}: {fault.message}" for fault in self.faults)
+            raise InputError(f"the profiles cannot be used\n{faults}")
+        raise InputError(f"{self.source}: {self.missing or self.problem}")
+
+
+def place_in_deployment(deployment: Object) -> ProfilesPlace:
+    """Read the place that the Deployment of a webhook tells it."""
+    pod = ((deployment.get("spec") or {}).get("template") or {}).get("spec") or {}
+    for container in pod.get("containers") or ():
+        arguments = [*(container.get("command") or ()), *(container.get("args") or ())]
+        if "serve" in arguments:
+            return read_place(pod, container, arguments)
+    return FROM_OBJECTS
+
+
+def read_place(pod: Object, container: Object, arguments: Sequence[str]) -> ProfilesPlace:
+    """Follow ``--profiles=PATH`` of the webhook's *container* by the mount that holds it to the ConfigMap and its key."""
+    path = option_of(container, arguments, "--profiles", "FABRIC_INJECTOR_SERVE_PROFILES")
+    for mount in container.get("volumeMounts") or ():
+        folder = str(mount.get("mountPath") or "").rstrip("/")
+        if not path or not path.startswith(f"{folder}/"):
+            continue
+        inside = posixpath.relpath(path, folder)
+        volume: Object = next((each for each in pod.get("volumes") or () if each.get("name") == mount.get("name")), {})
+        source = volume.get("configMap") or {}
+        if source.get("name"):
+            items = {each.get("path"): each.get("key") for each in source.get("items") or ()}
+            return ProfilesPlace(path, ConfigMapKey(source["name"], items.get(inside) or inside))
+    return ProfilesPlace(path)
+
+
+def option_of(container: Object, arguments: Sequence[str], option: str, variable: str) -> str:
+    """Return an option's value, from the arguments or else from the variable that stands for it."""
+    for argument, following in zip(arguments, [*arguments[1:], ""], strict=True):
+        if argument == option:
+            return following
+        if argument.startswith(f"{option}="):
+            return argument.partition("=")[2]
+    variables = {each.get("name"): each.get("value") or "" for each in container.get("env") or ()}
+    return variables.get(variable, "")
+
+
+def read_file(source: str, content: str | bytes) -> ProfilesRead:
+    """Read the content of a profiles file."""
+    try:
+        return ProfilesRead(source, parse_profiles(content))
+    except ProfilesError as error:
+        return ProfilesRead(source, faults=_in_file(source, error))
+
+
+def read_objects(
+    source: str,
+    objects: Iterable[Object],
+    multus: Multus | None = None,
+    *,
+    faults: tuple[ProfileFault, ...] = (),
+    unread: str = "",
+) -> ProfilesRead:
+    """Read FabricProfiles as the API server gives them; the faults of each keep that one alone from being used.
+
+    *multus*, *faults*, *unread*: what was found of the Configuration.
+    """
+    specs: dict[str, Any] = {}
+    read: list[InstalledProfile] = []
+    for obj in objects:
+        read.append(read_object(obj))
+        specs[read[-1].name] = obj.get("spec")
+    good = {each.name: each.profile for each in read if each.profile is not None}
+    together = {"profiles": {name: specs[name] for name in good}}
+    between = (_fault(path_in_object(location), message) for location, message in find_contradictions(together))
+    found = (*faults, *(fault for each in read for fault in each.faults), *between)
+    profiles = Profiles(multus=multus or Multus(), profiles=dict(sorted(good.items())))
+    return ProfilesRead(source, profiles, found, objects=tuple(read), unread=unread)
+
+
+def read_object(obj: Object) -> InstalledProfile:
+    """Read one FabricProfile. Raises KeyError where it has no name."""
+    name, status = str(obj["metadata"]["name"]), obj.get("status")
+    status = status if isinstance(status, dict) else {}
+    generation, observed = _number(obj["metadata"].get("generation")), _number(status.get("observedGeneration"))
+    written = status.get("conditions")
+    conditions = {
+        str(each["type"]): (str(each.get("status")), str(each.get("message") or each.get("reason") or ""))
+        for each in (written if isinstance(written, list) else ())
+        if isinstance(each, dict) and each.get("type") in CONDITIONS
+    }
+    try:
+        return InstalledProfile(name, generation, read_profile(name, obj.get("spec")), (), observed, conditions)
+    except ProfilesError as error:
+        faults = tuple(_of_object(name, problem) for problem in error.problems)
+        return InstalledProfile(name, generation, None, faults, observed, conditions)
+
+
+def read_settings(source: str, content: str | bytes) -> tuple[Multus, tuple[ProfileFault, ...]]:
+    """Read a Configuration: what holds for the whole cluster; its defaults where it has faults."""
+    try:
+        return parse_profiles(content).multus, ()
+    except ProfilesError as error:
+        return Multus(), _in_file(source, error)
+
+
+def of_file_objects(source: str, objects: Iterable[Object]) -> ProfilesRead | None:
+    """Read the FabricProfiles and the Configuration among *objects* of files; None where there are none.
+
+    Any fault of a file keeps all of it from being used.
+    """
+    kept = list(objects)
+    profiles = [each for each in kept if each.get("kind") == PROFILE_KIND]
+    settings = [each for each in kept if each.get("kind") == SETTINGS_KIND]
+    if not profiles and not settings:
+        return None
+    content = json.dumps({"kind": "List", "items": [_without_server_fields(each) for each in (*settings, *profiles)]})
+    try:
+        return ProfilesRead(source, parse_profiles(content))
+    except ProfilesError as error:  # all stands in one line here
+        return ProfilesRead(
+            source, faults=tuple(ProfileFault(source, f"{each.path}: {each.message}") for each in error.problems)
+        )
+
+
+def _without_server_fields(obj: Object) -> Object:
+    return {key: value for key, value in obj.items() if key != "status"}
+
+
+def _in_file(source: str, error: ProfilesError) -> tuple[ProfileFault, ...]:
+    return tuple(ProfileFault(f"{source}, line {each.line}", f"{each.path}: {each.message}") for each in error.problems)
+
+
+def _of_object(name: str, problem: Problem) -> ProfileFault:
+    head = f"{PROFILE_KIND} {name}"
+    return ProfileFault(head, f"{problem.path.removeprefix(f'{head}: ')}: {problem.message}")
+
+
+def _fault(path: str, message: str) -> ProfileFault:
+    where, _, field_path = path.partition(": ")
+    return ProfileFault(where, f"{field_path}: {message}")
+
+
+def _number(value: Any) -> int:
+    return value if type(value) is int else 0
