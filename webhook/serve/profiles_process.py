@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+import time
 
 from webhook.core.errors import InputError, ProfilesError
 from webhook.core.profiles import Profiles
@@ -19,19 +20,27 @@ TOO_LARGE = 3
 """Its exit status where that is too little."""
 
 
-def parse_profiles_apart(content: bytes, slot: Slot) -> Profiles:
+def parse_profiles_apart(content: bytes, slot: Slot, seconds: float = SECONDS) -> Profiles:
     """Read the content of profiles.yaml as ``parse_profiles`` does, in a process that takes *slot* from whoever has it.
 
-    Raises ProfilesError with every fault, InputError where the process fails.
+    Raises ProfilesError with every fault, InputError where the process fails or is not done within *seconds*.
     """
+    deadline = time.monotonic() + seconds
     command = [sys.executable, "-m", "webhook", "read-profiles"]
     try:
-        with slot.evicting():
+        with slot.evicting(seconds):
             done = subprocess.run(
-                command, input=content, stdout=subprocess.PIPE, timeout=SECONDS, check=False, start_new_session=True
+                command,
+                input=content,
+                stdout=subprocess.PIPE,
+                timeout=max(0.0, deadline - time.monotonic()),
+                check=False,
+                start_new_session=True,
             )
+    except TimeoutError:
+        raise InputError(f"another process of ours has not ended in {seconds:g} s; try again in a minute") from None
     except subprocess.TimeoutExpired:
-        raise InputError(f"the profiles cannot be read in {SECONDS:g} s; make the file smaller") from None
+        raise InputError(f"the profiles cannot be read in {seconds:g} s; make the file smaller") from None
     except OSError as error:
         raise InputError(f"the process that reads the profiles cannot be started: {error.strerror}") from None
     if done.returncode == TOO_LARGE:

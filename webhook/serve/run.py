@@ -18,10 +18,11 @@ from certs.serving import ServingCertificate
 from webhook.core import names
 from webhook.core.errors import InputError, ProfilesError, WebhookError
 from webhook.core.profiles import Profiles
-from webhook.core.review import Answer, answer_review
+from webhook.core.review import Answer, ValidationAnswer, answer_review, answer_validation
 from webhook.http import logs
 from webhook.http.health import Readiness
 from webhook.http.listener import ListenAddress, bind
+from webhook.serve.bounded_world import BoundedWorld
 from webhook.serve.certificate import CertificateWatch
 from webhook.serve.metrics import WebhookMetrics
 from webhook.serve.page_process import PageProcess
@@ -97,6 +98,9 @@ def run(settings: WebhookSettings) -> None:
         def admit(body: bytes) -> Answer:
             return answer_review(body, profiles.current(), world)
 
+        def validate(body: bytes) -> ValidationAnswer:
+            return answer_validation(body, profiles.current(), BoundedWorld(world, slot))
+
         def problems() -> Mapping[str, str]:
             return _problems(profiles, world)
 
@@ -106,6 +110,7 @@ def run(settings: WebhookSettings) -> None:
 
         service = Service(
             admit=admit,
+            validate=validate,
             page=PageProcess(page, Answers(world, profiles.current, problems), slot),
             readiness=Readiness(checks),
             certificate=certificate,
