@@ -124,6 +124,7 @@ WRITER = granted(
     ":pods/status patch",
     ":events create patch",
     "admissionregistration.k8s.io:mutatingwebhookconfigurations=zz-fabric-injector get patch",
+    "admissionregistration.k8s.io:validatingwebhookconfigurations=fabric-injector get patch",
 )
 WRITER_AT_HOME = WRITER | granted(
     "coordination.k8s.io:leases=fabric-injector get update",

@@ -6,7 +6,14 @@ from pathlib import Path
 
 import click
 
-from webhook.cli.options import FILE, Failure, listen_option, option, webhook_configuration_option
+from webhook.cli.options import (
+    FILE,
+    Failure,
+    listen_option,
+    option,
+    validating_configuration_option,
+    webhook_configuration_option,
+)
 from webhook.core import names
 from webhook.core.errors import InputError, ProfilesError
 from webhook.http.listener import ListenAddress
@@ -37,6 +44,7 @@ from webhook.http.listener import ListenAddress
     help="Service that the certificate is for, beside those that the configuration names.",
 )
 @webhook_configuration_option
+@validating_configuration_option
 @option(
     "--pod-opt-in",
     is_flag=True,
@@ -54,6 +62,7 @@ def command(
     certificates: str,
     service: str,
     webhook_configuration: str,
+    validating_configuration: str,
     pod_opt_in: bool,
     metrics_listen: ListenAddress,
 ) -> None:
@@ -76,7 +85,13 @@ def command(
     try:
         kept = run(
             ControllerSettings(
-                metrics_listen, namespace, certificates == "self", service, webhook_configuration, pod_opt_in
+                metrics_listen,
+                namespace,
+                certificates == "self",
+                service,
+                webhook_configuration,
+                validating_configuration,
+                pod_opt_in,
             )
         )
     except InputError as error:
