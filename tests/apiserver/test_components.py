@@ -193,4 +193,4 @@ def test_the_manuals_own_overlay_renders(programs: None, tmp_path: Path) -> None
     assert pod["containers"][0]["image"].startswith("registry.example.com/fabric-injector:")
     assert find(text, "ServiceMonitor", "fabric-injector")
     kinds = [each["kind"] for each in yaml.safe_load_all(text)]
-    assert (kinds[0], kinds[-1]) == ("Namespace", "MutatingWebhookConfiguration")
+    assert (kinds[0], kinds[-2:]) == ("Namespace", ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"])
