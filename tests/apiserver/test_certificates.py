@@ -14,7 +14,6 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-import yaml
 
 from certs.pem import is_signed_by, read_authorities, read_certificates
 from certs.rotation import Policy
@@ -26,17 +25,11 @@ from webhook.kube.connection import connect
 from .client import Client
 from .conftest import NamespaceFactory
 from .controller import ACCOUNT, Controller, own_token
-from .controlplane import BASE, ControlPlane
+from .controlplane import ControlPlane
 from .mounts import SECRET, again_and_again, kubelet, secret
 from .pki import Authority
-from .webhook import CONFIGURATIONS, Webhook
+from .webhook import CONFIGURATIONS, MISSPELT, VALIDATING, Webhook, validating
 
-VALIDATING = f"/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/{names.VALIDATING_CONFIGURATION}"
-MISSPELT = {
-    "apiVersion": "v1",
-    "kind": "Namespace",
-    "metadata": {"name": "misspelt", "labels": {names.PROFILE: "rdma-share"}},
-}
 CONFIGURATION = f"{CONFIGURATIONS}/{names.WEBHOOK_CONFIGURATION}"
 POLICY = Policy(settle=timedelta(seconds=2))
 POD = {
@@ -86,18 +79,6 @@ def set_ca_bundle(api: Client, value: bytes) -> None:
 def validating_bundle(api: Client) -> bytes:
     bundles = {each["clientConfig"].get("caBundle", "") for each in api.expect("GET", VALIDATING)["webhooks"]}
     return base64.b64decode(bundles.pop()) if len(bundles) == 1 else b""
-
-
-@pytest.fixture
-def validating(api: Client, webhook: Webhook) -> Iterator[None]:
-    """Register the shipped validating configuration, which trusts what the other one does at first."""
-    configuration = yaml.safe_load((BASE / "validating-webhook-configuration.yaml").read_text())
-    client = {"url": f"{webhook.url}/validate", "caBundle": base64.b64encode(webhook.authority.pem).decode()}
-    for entry in configuration["webhooks"]:
-        entry["clientConfig"] = client
-    api.expect("POST", VALIDATING.rpartition("/")[0], configuration)
-    yield
-    api.expect("DELETE", VALIDATING)
 
 
 def ask(api: Client, what: str) -> None:
@@ -192,9 +173,7 @@ def is_signed_by_the_newest(webhook: Webhook, trusted: bytes) -> bool:
     return is_signed_by(served, read_authorities(trusted)[0])
 
 
-def test_a_rotation_is_not_noticed_by_validation(
-    api: Client, webhook: Webhook, sync: CertificateSync, validating: None
-) -> None:
+def test_a_rotation_is_not_noticed_by_validation(api: Client, webhook: Webhook, sync: CertificateSync) -> None:
     """It fails open: a warning that does not come is the failure."""
     missed: list[str] = []
     told = [0]
@@ -205,7 +184,7 @@ def test_a_rotation_is_not_noticed_by_validation(
         if answer.status != 201 or not answer.warnings:
             missed.append(answer.message or "no warning")
 
-    with kubelet(api, webhook.tls_dir, 0.5):
+    with kubelet(api, webhook.tls_dir, 0.5), validating(api, webhook.url, webhook.authority.pem):
         wait_until(
             lambda: len(read_authorities(validating_bundle(api))) == 2, "the controller's CA in the caBundle", 20
         )
@@ -216,8 +195,8 @@ def test_a_rotation_is_not_noticed_by_validation(
             wait_until(lambda: is_signed_by_the_newest(webhook, validating_bundle(api)), "a leaf of the new CA", 20)
             wanted = told[0] + 10
             wait_until(lambda: told[0] > wanted, "more warnings", 20)
+        assert validating_bundle(api) == ca_bundle(api)
     assert missed == []
-    assert validating_bundle(api) == ca_bundle(api)
 
 
 def test_repairs_a_stripped_ca_bundle_and_is_not_ready_meanwhile(

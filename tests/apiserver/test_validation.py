@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests import pods
 from tests.waiting import wait_until
@@ -17,12 +15,12 @@ from webhook.core.profiles.objects import PROFILE_API_VERSION, PROFILE_KIND
 
 from .client import Client, Response
 from .conftest import NamespaceFactory
-from .controlplane import BASE, ControlPlane
-from .webhook import Webhook
+from .controlplane import ControlPlane
+from .webhook import MISSPELT, Webhook
+from .webhook import validating as registered
 
 PROFILE = "fabric-injector.io/profile"
 PATH = f"/apis/{PROFILE_API_VERSION}/{PLURAL}"
-CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
 CALLS = "apiserver_admission_webhook_request_total"
 ENTRIES = ("namespaces.fabric-injector.io", "profiles.fabric-injector.io")
 
@@ -58,20 +56,16 @@ def validating(control_plane: ControlPlane, api: Client, webhook: Webhook) -> It
     """The webhook, asked by the shipped validating configuration too."""
     api.ensure(custom_resource_definition())
     wait_until(lambda: api.request("GET", PATH).status == 200, "the CRD to be served", 30)
-    configuration = yaml.safe_load((BASE / "validating-webhook-configuration.yaml").read_text())
-    client = {"url": f"{webhook.url}/validate", "caBundle": base64.b64encode(webhook.authority.pem).decode()}
-    for entry in configuration["webhooks"]:
-        entry["clientConfig"] = client
-    api.expect("POST", CONFIGURATIONS, configuration)
-    probe = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "probe", "labels": {PROFILE: "nobody"}}}
-    wait_until(lambda: bool(api.create(probe, dry_run=True).warnings), "the API server to ask about namespaces", 30)
-    wait_until(
-        lambda: bool(create(api, {"networks": [{"network": "no/where"}]}, "probe", dry_run=True).warnings),
-        "the API server to ask about profiles",
-        30,
-    )
-    yield webhook
-    api.request("DELETE", f"{CONFIGURATIONS}/fabric-injector")
+    with registered(api, webhook.url, webhook.authority.pem):
+        wait_until(
+            lambda: bool(api.create(MISSPELT, dry_run=True).warnings), "the API server to ask about namespaces", 30
+        )
+        wait_until(
+            lambda: bool(create(api, {"networks": [{"network": "no/where"}]}, "probe", dry_run=True).warnings),
+            "the API server to ask about profiles",
+            30,
+        )
+        yield webhook
 
 
 def test_a_label_with_a_typo_shows_the_warning(

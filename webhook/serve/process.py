@@ -143,7 +143,7 @@ async def _serve(service: Service, sockets: Sockets) -> None:
     service.readiness.draining = True
     reviews.closing = True
     log.info(_ending(service.quiet_seconds))
-    await _drain(admission, service.quiet_seconds, stop)
+    await _drain(reviews, service.quiet_seconds, stop)
     at_once = stop.at_once.is_set()
     await listeners[0].close(
         linger_seconds=0.0 if at_once else LINGER_SECONDS, grace_seconds=0.5 if at_once else GRACE_SECONDS
@@ -167,6 +167,10 @@ class _Reviews:
         await (self._validation if scope["path"] == PATH else self._admission)(scope, receive, send)
 
     @property
+    def last_request(self) -> float:
+        return max(self._admission.last_request, self._validation.last_request)
+
+    @property
     def closing(self) -> bool:
         return self._admission.closing
 
@@ -180,12 +184,12 @@ def _ending(quiet_seconds: float) -> str:
     return f"ending: not ready any more, {until}"
 
 
-async def _drain(bridge: Bridge, quiet_seconds: float, stop: StopSignals) -> None:
+async def _drain(reviews: _Reviews, quiet_seconds: float, stop: StopSignals) -> None:
     """Wait until no request has come for *quiet_seconds*, MOST_DRAIN_SECONDS are over, or a second signal comes."""
     begun = time.monotonic()
     while not stop.at_once.is_set():
         now = time.monotonic()
-        quiet_at = max(begun, bridge.last_request) + quiet_seconds
+        quiet_at = max(begun, reviews.last_request) + quiet_seconds
         if now >= min(quiet_at, begun + MOST_DRAIN_SECONDS):
             return
         await asyncio.sleep(0.05)
