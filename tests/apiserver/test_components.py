@@ -96,6 +96,9 @@ def test_cert_manager_keeps_what_the_webhook_mounts(tmp_path: Path) -> None:
     (entry,) = read_webhook_configuration(configuration).entries
     assert certificate["spec"]["dnsNames"] == [entry.host]
     assert read_webhook_configuration(configuration).keeper in KEEPERS.values()
+    validating = find(text, "ValidatingWebhookConfiguration", "fabric-injector")
+    assert validating["metadata"]["annotations"] == configuration["metadata"]["annotations"]
+    assert {each.host for each in read_webhook_configuration(validating).entries} == {entry.host}
     deployment = find(text, "Deployment", "fabric-injector-controller")
     assert deployment["spec"]["template"]["spec"]["containers"][0]["args"] == ["control", "--certificates=none"]
     signer = find(text, "Issuer", certificate["spec"]["issuerRef"]["name"])["spec"]["ca"]["secretName"]
@@ -108,14 +111,19 @@ def test_cert_manager_takes_the_privilege_from_the_controller(
     """Nothing of Secret and configuration is left to its account, and its Lease stays."""
     apply(render(MANIFESTS / "overlays" / "cert-manager"))
     client = extended.client(extended.service_account_token(NAMESPACE, "fabric-injector-controller"))
-    configurations = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+    group = "/apis/admissionregistration.k8s.io/v1"
+    mutating, validating = (
+        f"{group}/mutatingwebhookconfigurations/zz-fabric-injector",
+        f"{group}/validatingwebhookconfigurations/fabric-injector",
+    )
     lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "fabric-injector"}}
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "fabric-injector-tls"}}
     wait_until(lambda: client.create(lease, NAMESPACE, dry_run=True).status in (201, 409), "the role", 15)
     for what, ask in (  # each kind of rule comes to the API server's authorizer by a watch of its own
         ("to create the Secret", lambda: client.create(secret, NAMESPACE, dry_run=True)),
         ("to read the Secret", lambda: client.request("GET", SECRET)),
-        ("to change the configuration", lambda: client.request("PATCH", f"{configurations}/zz-fabric-injector", {})),
+        ("to change the configuration", lambda: client.request("PATCH", mutating, {})),
+        ("to change the other one", lambda: client.request("PATCH", validating, {})),
     ):
         wait_until(lambda ask=ask: ask().status == 403, f"the refusal {what}", 15)  # type: ignore[misc]
 
@@ -185,4 +193,4 @@ def test_the_manuals_own_overlay_renders(programs: None, tmp_path: Path) -> None
     assert pod["containers"][0]["image"].startswith("registry.example.com/fabric-injector:")
     assert find(text, "ServiceMonitor", "fabric-injector")
     kinds = [each["kind"] for each in yaml.safe_load_all(text)]
-    assert (kinds[0], kinds[-1]) == ("Namespace", "MutatingWebhookConfiguration")
+    assert (kinds[0], kinds[-2:]) == ("Namespace", ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"])

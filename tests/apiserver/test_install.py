@@ -44,7 +44,10 @@ def test_is_accepted_whole_and_without_a_warning(cluster: ControlPlane) -> None:
     lines = done.stdout.splitlines()
     assert len(lines) == len(list(yaml.safe_load_all(INSTALL.read_text())))
     assert lines[0].startswith("namespace/")
-    assert lines[-1].startswith("mutatingwebhookconfiguration")
+    assert [line.partition(".")[0] for line in lines[-2:]] == [
+        "mutatingwebhookconfiguration",
+        "validatingwebhookconfiguration",
+    ]
     again = cluster.kubectl(*APPLY, "--dry-run=server")
     assert again.stderr == ""
     assert [line for line in again.stdout.splitlines() if "serverside-applied" not in line] == []
@@ -131,6 +134,17 @@ def test_the_controller_can_be_upgraded_first(applied: Client, cluster: ControlP
         "validatingadmissionpolicybinding",
     }
     assert [line for line in only if "webhook" in line.split()[0].partition("/")[2]] == []
+
+
+def test_tells_mistakes_by_the_other_configuration(installation: Installation, applied: Client) -> None:
+    """Its caBundle is written by the shipped role, under the shipped policy; nothing waits for it before."""
+    labels = {"fabric-injector.io/profile": "rdma-share"}
+    misspelt = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "misspelt", "labels": labels}}
+    assert applied.create(misspelt, dry_run=True).status == 201
+    installation.start_controller()
+    installation.start_webhook()
+    wait_until(lambda: bool(applied.create(misspelt, dry_run=True).warnings), "the warning", 30)
+    assert "did you mean rdma-shared?" in applied.create(misspelt, dry_run=True).warnings[0]
 
 
 def test_uninstalled_configuration_first_it_holds_nobody_up(

@@ -129,6 +129,7 @@ WRITER = granted(
     ":nodes list",
     "resource.k8s.io:deviceclasses list",
     "admissionregistration.k8s.io:mutatingwebhookconfigurations=zz-fabric-injector get patch",
+    "admissionregistration.k8s.io:validatingwebhookconfigurations=fabric-injector get patch",
 )
 WRITER_AT_HOME = WRITER | granted(
     "coordination.k8s.io:leases=fabric-injector get update",

@@ -20,6 +20,8 @@ configuration: configuration-as-shipped configuration-missing webhook-never-call
   opted-in-not-served system-called failure-policy-changed reinvocation-policy-changed match-policy-changed side-effects-changed
   timeout-long review-version-missing mirror-pods-called webhook-by-url webhook-elsewhere service-missing
   webhook-path-wrong
+validation: validation-as-shipped validation-missing validation-incomplete validation-elsewhere validation-fails-closed
+  validation-distrusted
 installation: not-installed
 deployments: deployment-ready deployment-missing deployment-down deployment-degraded rollout-unfinished replica-single
   replicas-together images-differ

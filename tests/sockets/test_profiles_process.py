@@ -71,10 +71,9 @@ def test_says_that_it_cannot_be_started(monkeypatch: pytest.MonkeyPatch) -> None
     assert slot.take(lambda: None)
 
 
-def test_says_that_it_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("webhook.serve.profiles_process.SECONDS", 0.01)
+def test_says_that_it_takes_too_long() -> None:
     with pytest.raises(InputError, match=r"the profiles cannot be read in 0\.01 s"):
-        parse_profiles_apart(b"profiles: {}", Slot())
+        parse_profiles_apart(b"profiles: {}", Slot(), 0.01)
 
 
 def test_reads_each_object_as_if_there_were_no_other() -> None:
@@ -104,3 +103,10 @@ def test_a_process_that_fails_says_nothing_of_the_content(monkeypatch: pytest.Mo
         "b": (None, False),
     }
     assert "has ended (status 1)" in read["a"].problem
+
+
+def test_says_that_the_one_before_it_does_not_end() -> None:
+    slot = Slot()
+    assert slot.take(lambda: None)
+    with pytest.raises(InputError, match=r"another process of ours has not ended in 0\.1 s"):
+        parse_profiles_apart(b"profiles: {}", slot, 0.1)

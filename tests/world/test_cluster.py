@@ -237,3 +237,29 @@ def test_counts_restarts_of_its_watches(server: FakeApiServer) -> None:
     cluster = Cluster(Connection(Credentials("test", server.url)), on_restart=lambda *restart: restarts.append(restart))
     started(server, cluster).stop()
     assert restarts == [("namespaces", "refused")]
+
+
+def test_lists_the_pods_of_a_namespace_live_and_few(server: FakeApiServer, watched: Cluster) -> None:
+    for number in range(3):
+        server.put(PODS, f"train-{number}", "ml", labels={"app": "train"}, status={"phase": "Running"})
+    server.put(PODS, "broken", "ml", labels={"app": 3})
+    server.put(PODS, "elsewhere", "other")
+    found = watched.unfinished_pods("ml")
+    assert sorted(pod["metadata"]["name"] for pod in found.pods) == ["train-0", "train-1", "train-2"]
+    assert not found.more
+    (asked,) = server.asked("get", f"{NAMESPACES}/ml/pods")
+    assert (asked.query["limit"], asked.query["fieldSelector"]) == (
+        "100",
+        "status.phase!=Succeeded,status.phase!=Failed",
+    )
+
+
+@pytest.mark.parametrize("behaviour", [hang, status(403), status(500), text(200, "x" * (5 << 20))])
+def test_pods_that_cannot_be_listed_are_not_known(server: FakeApiServer, behaviour: Any) -> None:
+    cluster = Cluster(Connection(Credentials("test", server.url)), lookup_seconds=0.2)
+    server.misbehave("get", f"{NAMESPACES}/ml/pods", behaviour, behaviour)
+    with pytest.raises(Unavailable):
+        cluster.unfinished_pods("ml")
+    for name in ("", "..", "ml/pods"):
+        with pytest.raises(Unavailable, match="no namespace is called so"):
+            cluster.unfinished_pods(name)

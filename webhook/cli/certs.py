@@ -19,14 +19,16 @@ from webhook.cli.options import (
     cluster_options,
     connect_to_cluster,
     namespace_option,
+    validating_configuration_option,
     webhook_configuration_option,
 )
 from webhook.core import names
 from webhook.core.errors import InputError, Unavailable
-from webhook.kube.catalogue import WEBHOOK_CONFIGURATIONS
+from webhook.kube.catalogue import VALIDATING_CONFIGURATIONS, WEBHOOK_CONFIGURATIONS
 from webhook.kube.connection import Connection
 from webhook.kube.reader import Reader
-from webhook.kube.webhook_configuration import read_webhook_configuration
+from webhook.kube.resource import Resource
+from webhook.kube.webhook_configuration import WebhookConfiguration, read_webhook_configuration
 
 _TIMEOUT_SECONDS = 4.0
 
@@ -57,8 +59,9 @@ command.add_command(issue)
 )
 @namespace_option("CERTS_SHOW", "Namespace of the Secret.")
 @webhook_configuration_option
+@validating_configuration_option
 @cluster_options
-def show(directory: Path | None, namespace: str, webhook_configuration: str) -> None:
+def show(directory: Path | None, namespace: str, webhook_configuration: str, validating_configuration: str) -> None:
     """Print the certificate that is served, the CAs that are trusted, and whether the live caBundle fits.
 
     Exit status 1: something is wrong, and API servers refuse the webhook or soon will. 2: nothing could be read.
@@ -76,7 +79,12 @@ def show(directory: Path | None, namespace: str, webhook_configuration: str) -> 
     _print(data, now)
     faults = list(pair_faults(data, now))
     if connection is not None:
-        faults += _compare(connection, webhook_configuration, data, now)
+        mutating = f"MutatingWebhookConfiguration {webhook_configuration}"
+        found = _find(connection, WEBHOOK_CONFIGURATIONS, webhook_configuration, mutating)
+        faults += _compare(found, data, now)
+        validating = f"ValidatingWebhookConfiguration {validating_configuration}"
+        found = _find(connection, VALIDATING_CONFIGURATIONS, validating_configuration, validating)
+        faults += _compare(found, data, now)
     for fault in faults:
         click.echo(f"WRONG  {fault}")
     if faults:
@@ -170,16 +178,21 @@ def _line(kind: str, certificate: x509.Certificate, now: datetime) -> None:
     )
 
 
-def _compare(connection: Connection, name: str, data: Mapping[str, bytes], now: datetime) -> list[Fault]:
-    """Return why the live caBundle refuses the certificate; where it cannot be read, print why, and return nothing."""
+def _find(connection: Connection, resource: Resource, name: str, title: str) -> WebhookConfiguration | None:
+    """Return the configuration; where it cannot be read, print why."""
     try:
-        reader = Reader(connection, _TIMEOUT_SECONDS)
-        configuration = reader.find(WEBHOOK_CONFIGURATIONS, ("", name), read_webhook_configuration)
+        found = Reader(connection, _TIMEOUT_SECONDS).find(resource, ("", name), read_webhook_configuration)
     except Unavailable as error:
         click.echo(f"caBundle   not compared: {error}")
-        return []
+        return None
+    if found is None:
+        click.echo(f"caBundle   not compared: there is no {title}")
+    return found
+
+
+def _compare(configuration: WebhookConfiguration | None, data: Mapping[str, bytes], now: datetime) -> list[Fault]:
+    """Return why the live caBundle refuses the certificate."""
     if configuration is None:
-        click.echo(f"caBundle   not compared: there is no MutatingWebhookConfiguration {name}")
         return []
     if configuration.keeper:
         click.echo(f"caBundle   kept by {configuration.keeper}")

@@ -18,6 +18,7 @@ from webhook.cli.options import (
     namespace_option,
     option,
     output_option,
+    validating_configuration_option,
     webhook_configuration_option,
 )
 from webhook.core.errors import InputError, Unavailable
@@ -37,6 +38,7 @@ _LINE = 100
 )
 @namespace_option("CHECK", "Namespace that fabric-injector is, or will be, installed in.")
 @webhook_configuration_option
+@validating_configuration_option
 @cluster_options
 @output_option(
     "text",
@@ -44,7 +46,9 @@ _LINE = 100
     default="text",
     text="text: a line for each finding, failures first. json: one document for programs, with each finding's stable code.",
 )
-def command(profiles: Path | None, namespace: str, webhook_configuration: str, output: str) -> None:
+def command(
+    profiles: Path | None, namespace: str, webhook_configuration: str, validating_configuration: str, output: str
+) -> None:
     """Look at profiles, networks, nodes, certificates, privileges, quotas and pods, and say what to do.
 
     Works before installation and after. Nothing is changed: the one pod that is sent is a dry run, which tells whether the webhook
@@ -62,7 +66,8 @@ def command(profiles: Path | None, namespace: str, webhook_configuration: str, o
 
     try:
         given = None if profiles is None else _read(profiles)
-        inventory = take_inventory(connect_to_cluster(), Subject(namespace, webhook_configuration), given, _progress())
+        subject = Subject(namespace, webhook_configuration, validating_configuration)
+        inventory = take_inventory(connect_to_cluster(), subject, given, _progress())
     except (InputError, Unavailable) as error:
         raise Failure(str(error)) from None
     finally:

@@ -7,7 +7,14 @@ from pathlib import Path
 
 import click
 
-from webhook.cli.options import FILE, Failure, listen_option, option, webhook_configuration_option
+from webhook.cli.options import (
+    FILE,
+    Failure,
+    listen_option,
+    option,
+    validating_configuration_option,
+    webhook_configuration_option,
+)
 from webhook.core import names
 from webhook.core.errors import InputError, ProfilesError
 from webhook.core.profiles import Multus
@@ -40,6 +47,7 @@ from webhook.http.listener import ListenAddress
     help="Service that the certificate is for, beside those that the configuration names.",
 )
 @webhook_configuration_option
+@validating_configuration_option
 @option(
     "--pod-opt-in",
     is_flag=True,
@@ -57,6 +65,7 @@ def command(
     certificates: str,
     service: str,
     webhook_configuration: str,
+    validating_configuration: str,
     pod_opt_in: bool,
     metrics_listen: ListenAddress,
 ) -> None:
@@ -81,7 +90,13 @@ def command(
     try:
         kept = run(
             ControllerSettings(
-                metrics_listen, namespace, certificates == "self", service, webhook_configuration, pod_opt_in
+                metrics_listen,
+                namespace,
+                certificates == "self",
+                service,
+                webhook_configuration,
+                validating_configuration,
+                pod_opt_in,
             ),
             ProfileReading(partial(read_contents_apart, slot=Slot()), multus),
         )

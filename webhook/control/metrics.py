@@ -36,7 +36,7 @@ class ControllerMetrics(Metrics):
         self._leader = self.gauge("fabric_injector_leader", "1 on the replica that holds the Lease, else 0.")
         self._certificate_writes = self.counter(
             "fabric_injector_certificate_writes",
-            "Writes of the certificates' Secret and of the webhook configuration's caBundle.",
+            "Writes of the certificates' Secret and of the webhook configurations' caBundle.",
             "object",
             "result",
         )

@@ -120,6 +120,8 @@ SERVICE = "fabric-injector"
 """Service (admin) by which the API server calls the webhook."""
 WEBHOOK_CONFIGURATION = "zz-fabric-injector"
 """MutatingWebhookConfiguration (admin; caBundle by the controller); sorts after ``lws-``."""
+VALIDATING_CONFIGURATION = "fabric-injector"
+"""ValidatingWebhookConfiguration (admin; caBundle by the controller)."""
 
 OWN_LABELS = (JOB, RENDEZVOUS)
 """Labels that are set or removed at CREATE, never trusted."""

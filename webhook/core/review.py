@@ -17,6 +17,9 @@ from webhook.core.planning import Skip, make_plan
 from webhook.core.pod_check import check_pod
 from webhook.core.printable import printable
 from webhook.core.profiles import Profiles
+from webhook.core.validation import Validation, ValidationWorld
+from webhook.core.validation.fabric_profiles import review_deletion, review_profile
+from webhook.core.validation.namespaces import review_namespace
 
 _UNPROCESSABLE = 422
 _STEP = "profile"
@@ -26,6 +29,8 @@ _LONGEST_UID = 256
 _HIDING = {"container": (names.CONTAINER,), "networks": (names.NETWORKS, names.DEFAULT_NETWORK)}
 """The annotations of the pod that a step reads before all others can be asked."""
 _POD = {"group": "", "version": "v1", "resource": "pods"}
+_NAMESPACE = {"group": "", "version": "v1", "resource": "namespaces"}
+_PROFILE = {"group": names.PREFIX[:-1], "version": "v1alpha1", "resource": "fabricprofiles"}
 
 
 class Verdict(NamedTuple):
@@ -58,6 +63,21 @@ class Answer(NamedTuple):
     verdict: Verdict | None
     uid: str
     namespace: str
+    name: str
+    dry_run: bool
+
+
+class ValidationAnswer(NamedTuple):
+    """Hold an answered AdmissionReview of a namespace or a profile: *body* for the API server, the rest for the log.
+
+    *entry*: what was validated, ``namespaces`` or ``profiles``; empty for anything else, which is let in.
+    """
+
+    body: bytes
+    validation: Validation
+    entry: str
+    operation: str
+    uid: str
     name: str
     dry_run: bool
 
@@ -178,15 +198,60 @@ def answer_review(body: bytes, profiles: Profiles, world: World) -> Answer:
     return Answer(_respond(uid, response, patch), verdict, uid, namespace, name, dry_run)
 
 
+def answer_validation(body: bytes, profiles: Profiles, world: ValidationWorld) -> ValidationAnswer:
+    """Answer an AdmissionReview v1 of a namespace or a profile. Raises MalformedReview for other bytes."""
+    request = _parse_request(body, bounds.VALIDATED_BYTES)
+    operation, resource = request.get("operation") or "", request.get("resource")
+    after, before = _object(request, "object"), _object(request, "oldObject")
+    name = request.get("name") or _metadata(after).get("name") or _metadata(before).get("name") or ""
+    name = name[: bounds.LONGEST_NAME] if isinstance(name, str) else ""
+    validation, entry = Validation(), ""
+    if request.get("subResource"):
+        pass
+    elif resource == _NAMESPACE:
+        entry = "namespaces"
+        if operation in ("CREATE", "UPDATE"):
+            labels_before = _labels(before) if operation == "UPDATE" else None
+            validation = review_namespace(name, _labels(after), labels_before, profiles, world)
+    elif resource == _PROFILE:
+        entry = "profiles"
+        if operation in ("CREATE", "UPDATE"):
+            validation = review_profile(name, after.get("spec"), profiles, world)
+        elif operation == "DELETE":
+            validation = review_deletion(name, profiles, world)
+    response: Object = {"allowed": not validation.refusal}
+    if validation.refusal:
+        message = printable(validation.refusal, limit=_LONGEST_MESSAGE)
+        response["status"] = {"code": _UNPROCESSABLE, "status": "Failure", "reason": "Invalid", "message": message}
+    if validation.warnings:
+        response["warnings"] = [printable(warning) for warning in validation.warnings]
+    dry_run = bool(request.get("dryRun"))
+    return ValidationAnswer(
+        _respond(request["uid"], response, b""), validation, entry, operation, request["uid"], name, dry_run
+    )
+
+
 def parse_review(body: bytes) -> Object:
     """Return the request of an AdmissionReview v1, its pod's structure checked.
 
     Raises MalformedReview naming what is wrong, never anything else.
     """
-    if (needed := bounds.parsed_bytes(body)) > bounds.PARSED_BYTES:
+    request = _parse_request(body, bounds.PARSED_BYTES)
+    if _is_new_pod(request):
+        if not request.get("namespace"):
+            raise MalformedReview("request.namespace: expected the pod's namespace")
+        check_pod(request.get("object"), "request.object")
+    elif not isinstance(request.get("object"), dict):
+        request["object"] = {}
+    return request
+
+
+def _parse_request(body: bytes, most: int) -> Object:
+    """Return the request of an AdmissionReview v1 that takes *most* bytes of memory; what it is about is not checked."""
+    if (needed := bounds.parsed_bytes(body)) > most:
         raise MalformedReview(
             f"the body has so many objects, lists and values that they take about {needed >> 20} MB of memory, "
-            f"and at most {bounds.PARSED_BYTES >> 20} are given to one"
+            f"and at most {most >> 20} are given to one"
         )
     review = _parse_json(body)
     if not isinstance(review, dict):
@@ -202,16 +267,25 @@ def parse_review(body: bytes) -> Object:
             raise MalformedReview(f"request.{key}: expected a string")
     if not request["uid"]:
         raise MalformedReview("request.uid: expected a string that is not empty")
-    for key, most in (("uid", _LONGEST_UID), ("namespace", _LONGEST_NAMESPACE), ("name", bounds.LONGEST_NAME)):
-        if len(request.get(key) or "") > most:
-            raise MalformedReview(f"request.{key}: expected at most {most} characters, found {len(request[key])}")
-    if _is_new_pod(request):
-        if not request.get("namespace"):
-            raise MalformedReview("request.namespace: expected the pod's namespace")
-        check_pod(request.get("object"), "request.object")
-    elif not isinstance(request.get("object"), dict):
-        request["object"] = {}
+    for key, longest in (("uid", _LONGEST_UID), ("namespace", _LONGEST_NAMESPACE), ("name", bounds.LONGEST_NAME)):
+        if len(request.get(key) or "") > longest:
+            raise MalformedReview(f"request.{key}: expected at most {longest} characters, found {len(request[key])}")
     return request
+
+
+def _object(request: Object, field: str) -> Object:
+    """Return a part of a request; empty where it is missing or of another type."""
+    value = request.get(field)
+    return value if isinstance(value, dict) else {}
+
+
+def _metadata(obj: Object) -> Object:
+    return _object(obj, "metadata")
+
+
+def _labels(obj: Object) -> dict[str, str]:
+    found = _object(_metadata(obj), "labels")
+    return {key: value for key, value in found.items() if isinstance(value, str)}
 
 
 def _is_new_pod(request: Object) -> bool:

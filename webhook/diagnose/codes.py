@@ -107,6 +107,18 @@ class Code(Enum):
     WEBHOOK_PATH_WRONG = ("configuration", "The configuration calls a path that the webhook does not serve.",
         "let the path of clientConfig be /mutate")
 
+    VALIDATION_AS_SHIPPED = "validation", "Mistakes in labels of namespaces and in profiles are told to who makes them."
+    VALIDATION_MISSING = ("validation", "The ValidatingWebhookConfiguration does not exist, so mistakes are told here alone.",
+        "apply the manifests")
+    VALIDATION_INCOMPLETE = ("validation", "The API server asks about namespaces or about profiles no more.",
+        "apply the shipped configuration again: rules")
+    VALIDATION_ELSEWHERE = ("validation", "The API server asks somebody else about namespaces and profiles, or nobody.",
+        "apply the shipped configuration again: clientConfig")
+    VALIDATION_FAILS_CLOSED = ("validation", "While the webhook is away, nobody can label a namespace or change a profile.",
+        "set failurePolicy Ignore, as shipped")
+    VALIDATION_DISTRUSTED = ("validation", "The API servers do not trust the webhook's certificate, and let mistakes pass.",
+        "see that the controller, or whoever keeps the certificates, is running, and that its role is that of the manifests")
+
     NOT_INSTALLED = "installation", "Nothing of fabric-injector is installed yet."
 
     DEPLOYMENT_READY = "deployments", "All replicas of the Deployment are ready."

@@ -25,15 +25,18 @@ def make_admission_app(admit: Callable[[bytes], Answer], record: AdmissionRecord
 
     @app.post("/mutate", provide_automatic_options=False)
     def mutate() -> Response:
-        if request.mimetype not in ("application/json", ""):
-            raise Refused(
-                415, "content-type", f"content type {request.mimetype}: an AdmissionReview is application/json"
-            )
-        answer = admit(request.get_data(cache=False))
+        answer = admit(review_body())
         record.answered(answer, request.environ[RECEIVED_AT])
         return Response(answer.body, content_type="application/json")
 
     return app
+
+
+def review_body() -> bytes:
+    """Return the body of the request being answered. Raises Refused where it says that it is no JSON."""
+    if request.mimetype not in ("application/json", ""):
+        raise Refused(415, "content-type", f"content type {request.mimetype}: an AdmissionReview is application/json")
+    return request.get_data(cache=False)
 
 
 class AdmissionRecorder:

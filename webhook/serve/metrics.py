@@ -43,6 +43,15 @@ class WebhookMetrics(Metrics):
         self._certificate_reloads = self.counter(
             "fabric_injector_certificate_reloads", "Reads of changed certificate files.", "result"
         )
+        self._validations = self.counter(
+            "fabric_injector_validation_requests",
+            "Namespaces and profiles looked at, by the webhook configuration's entry and what was answered.",
+            "entry",
+            "decision",
+        )
+        self._validation_seconds = self.histogram(
+            "fabric_injector_validation_duration_seconds", "Time from a request's head to its answer.", SECONDS
+        )
         self._request_children: dict[tuple[str, str], Counter] = {}
         self._step_children: dict[str, Counter] = {}
         for result in ("success", "error"):
@@ -57,6 +66,12 @@ class WebhookMetrics(Metrics):
         child.inc()
         if seconds is not None:
             self._seconds.observe(seconds)
+
+    def validation(self, entry: str, decision: str, seconds: float | None = None) -> None:
+        """Count an answer about a namespace or a profile; *entry* is empty where the request was not read."""
+        self._validations.labels(entry, decision).inc()
+        if seconds is not None:
+            self._validation_seconds.observe(seconds)
 
     def injected(self, step: str) -> None:
         """Count a step that changed a pod."""

@@ -14,8 +14,8 @@ from functools import partial
 import uvloop
 
 from certs.serving import ServingCertificate
-from webhook.core.review import Answer
-from webhook.http.bridge import Bridge, Limits
+from webhook.core.review import Answer, ValidationAnswer
+from webhook.http.bridge import Bridge, Limits, Receive, Scope, Send
 from webhook.http.client_names import NamedConnection
 from webhook.http.connection import HttpConnection
 from webhook.http.health import Health, Readiness
@@ -27,12 +27,20 @@ from webhook.http.signals import StopSignals
 from webhook.serve.admission import AdmissionRecorder, make_admission_app
 from webhook.serve.metrics import WebhookMetrics
 from webhook.serve.page_process import PageProcess
+from webhook.serve.validation import PATH, ValidationRecorder, make_validation_app
 
 THREADS = 1
 SPARES = 7
 WAITING = 256
 PATIENCE_SECONDS = 4.0
 """Longest wait for a thread: the API server gives up after 5 s, so that a later answer is of no use."""
+VALIDATING_SPARES = 3
+VALIDATING_WAITING = 16
+VALIDATING_PATIENCE_SECONDS = 0.3
+"""The API server gives up after 2 s, of which an answer may take 1.4 s."""
+VALIDATING_LIMITS = Limits(body_bytes=4 << 20, body_seconds=1.0, small_bytes=1 << 20, large_bytes=4 << 20)
+"""Namespaces and profiles come rarely, and take none of what is kept for pods. The API takes none that is larger than 1.5 MB; one that
+is changed comes twice."""
 CONNECTIONS = 500
 YOUNG_OBJECTS = 20_000
 """How many new objects make the collector look for cycles: a review makes a thousand, which live for a millisecond."""
@@ -62,6 +70,7 @@ class Service:
     """
 
     admit: Callable[[bytes], Answer]
+    validate: Callable[[bytes], ValidationAnswer]
     page: PageProcess
     readiness: Readiness
     certificate: ServingCertificate
@@ -94,13 +103,28 @@ async def _serve(service: Service, sockets: Sockets) -> None:
         refuse=service.readiness.refusal,
         on_refused=recorder.refused,
     )
+    validating_recorder = ValidationRecorder(service.metrics)
+    validating_pool = WorkerPool(
+        "validation",
+        spares=VALIDATING_SPARES,
+        waiting=VALIDATING_WAITING,
+        patience_seconds=VALIDATING_PATIENCE_SECONDS,
+    )
+    validation = Bridge(
+        make_validation_app(service.validate, validating_recorder),
+        validating_pool,
+        VALIDATING_LIMITS,
+        refuse=service.readiness.refusal,
+        on_refused=validating_recorder.refused,
+    )
+    reviews = _Reviews(admission, validation)
     strangers = Bridge(admission_app, pool, Limits(), refuse=lambda: STRANGER, on_refused=recorder.refused)
     service.metrics.in_flight(lambda: admission.in_flight)
     health = Health(service.readiness.checks, service.metrics.registry)
     listeners = (
         Listener(
             sockets.admission,
-            admission,
+            reviews,
             connections=CONNECTIONS,
             context=lambda: service.certificate.context,
             on_dropped=service.metrics.connection_dropped,
@@ -117,9 +141,9 @@ async def _serve(service: Service, sockets: Sockets) -> None:
     log_fields(log, logging.INFO, "serving", urls | service.announcement)
     await stop.asked.wait()
     service.readiness.draining = True
-    admission.closing = True
+    reviews.closing = True
     log.info(_ending(service.quiet_seconds))
-    await _drain(admission, service.quiet_seconds, stop)
+    await _drain(reviews, service.quiet_seconds, stop)
     at_once = stop.at_once.is_set()
     await listeners[0].close(
         linger_seconds=0.0 if at_once else LINGER_SECONDS, grace_seconds=0.5 if at_once else GRACE_SECONDS
@@ -128,8 +152,31 @@ async def _serve(service: Service, sockets: Sockets) -> None:
         listeners[1].close(linger_seconds=0.0, grace_seconds=0.5), service.page.close(grace_seconds=0.5)
     )
     pool.stop()
+    validating_pool.stop()
     large.stop()
     health.stop()
+
+
+class _Reviews:
+    """Pass requests on by their path: namespaces and profiles to *validation*, all others to *admission*. An ASGI application."""
+
+    def __init__(self, admission: Bridge, validation: Bridge) -> None:
+        self._admission, self._validation = admission, validation
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await (self._validation if scope["path"] == PATH else self._admission)(scope, receive, send)
+
+    @property
+    def last_request(self) -> float:
+        return max(self._admission.last_request, self._validation.last_request)
+
+    @property
+    def closing(self) -> bool:
+        return self._admission.closing
+
+    @closing.setter
+    def closing(self, closing: bool) -> None:
+        self._admission.closing = self._validation.closing = closing
 
 
 def _ending(quiet_seconds: float) -> str:
@@ -137,12 +184,12 @@ def _ending(quiet_seconds: float) -> str:
     return f"ending: not ready any more, {until}"
 
 
-async def _drain(bridge: Bridge, quiet_seconds: float, stop: StopSignals) -> None:
+async def _drain(reviews: _Reviews, quiet_seconds: float, stop: StopSignals) -> None:
     """Wait until no request has come for *quiet_seconds*, MOST_DRAIN_SECONDS are over, or a second signal comes."""
     begun = time.monotonic()
     while not stop.at_once.is_set():
         now = time.monotonic()
-        quiet_at = max(begun, bridge.last_request) + quiet_seconds
+        quiet_at = max(begun, reviews.last_request) + quiet_seconds
         if now >= min(quiet_at, begun + MOST_DRAIN_SECONDS):
             return
         await asyncio.sleep(0.05)

@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,12 +23,12 @@ TOO_LARGE = 3
 """Its exit status where that is too little."""
 
 
-def parse_profiles_apart(content: bytes, slot: Slot) -> Profiles:
+def parse_profiles_apart(content: bytes, slot: Slot, seconds: float = SECONDS) -> Profiles:
     """Read the content of profiles.yaml as ``parse_profiles`` does, in a process that takes *slot* from whoever has it.
 
-    Raises ProfilesError with every fault, InputError where the process fails.
+    Raises ProfilesError with every fault, InputError where the process fails or is not done within *seconds*.
     """
-    profiles: Profiles = _value(_run("file", content, slot))
+    profiles: Profiles = _value(_run("file", content, slot, seconds))
     return profiles
 
 
@@ -86,16 +87,24 @@ def _value(found: Any) -> Any:
     return from_plain(found["value"])
 
 
-def _run(what: str, content: bytes, slot: Slot) -> Any:
+def _run(what: str, content: bytes, slot: Slot, seconds: float = SECONDS) -> Any:
+    deadline = time.monotonic() + seconds
     command = [sys.executable, "-m", "webhook", "read-profiles", what]
     noun = "configuration" if what == "configuration" else "profiles"
     try:
-        with slot.evicting():
+        with slot.evicting(seconds):
             done = subprocess.run(
-                command, input=content, stdout=subprocess.PIPE, timeout=SECONDS, check=False, start_new_session=True
+                command,
+                input=content,
+                stdout=subprocess.PIPE,
+                timeout=max(0.0, deadline - time.monotonic()),
+                check=False,
+                start_new_session=True,
             )
+    except TimeoutError:
+        raise InputError(f"another process of ours has not ended in {seconds:g} s; try again in a minute") from None
     except subprocess.TimeoutExpired:
-        raise InputError(f"the {noun} cannot be read in {SECONDS:g} s; write less") from None
+        raise InputError(f"the {noun} cannot be read in {seconds:g} s; write less") from None
     except OSError as error:
         raise InputError(f"the process that reads the {noun} cannot be started: {error.strerror}") from None
     if done.returncode == TOO_LARGE:

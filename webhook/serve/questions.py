@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from webhook.core.errors import Unavailable
 from webhook.core.model import World
 from webhook.core.profiles import Profiles
+from webhook.core.validation import UnfinishedPods
 from webhook.serve.plain import to_plain
 from webhook.world.held import Snapshot
 
@@ -28,6 +29,9 @@ log = logging.getLogger(__name__)
 
 class CheckedWorld(World, Protocol):
     """Answer for the cluster as World does, and say how far the answers can be trusted."""
+
+    def unfinished_pods(self, namespace: str) -> UnfinishedPods:
+        """List pods of the namespace that run or may still run, a bounded number. Raises Unavailable."""
 
     def checks(self) -> Mapping[str, str]:
         """Return each check's problem, empty if there is none."""

@@ -16,10 +16,11 @@ from certs.handshake import CertificateError, Requirements
 from certs.serving import ServingCertificate
 from webhook.core import names
 from webhook.core.errors import InputError
-from webhook.core.review import Answer, answer_review
+from webhook.core.review import Answer, ValidationAnswer, answer_review, answer_validation
 from webhook.http import logs
 from webhook.http.health import Readiness
 from webhook.http.listener import ListenAddress, bind
+from webhook.serve.bounded_world import BoundedWorld
 from webhook.serve.certificate import CertificateWatch
 from webhook.serve.metrics import WebhookMetrics
 from webhook.serve.page_process import PageProcess
@@ -112,6 +113,9 @@ def run(settings: WebhookSettings) -> None:
         def admit(body: bytes) -> Answer:
             return answer_review(body, in_force.current(), world)
 
+        def validate(body: bytes) -> ValidationAnswer:
+            return answer_validation(body, in_force.current(), BoundedWorld(world, slot))
+
         def problems() -> Mapping[str, str]:
             settings = {"configuration": "\n".join(configuration.problems())} if configuration else {}
             return {"profiles": "\n".join(profiles.problems()), **settings, **world.checks()}
@@ -127,6 +131,7 @@ def run(settings: WebhookSettings) -> None:
 
         service = Service(
             admit=admit,
+            validate=validate,
             page=PageProcess(page, Answers(world, in_force.current, problems), slot),
             readiness=Readiness(checks),
             certificate=certificate,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -37,9 +38,12 @@ class Slot:
         self._evict()
 
     @contextmanager
-    def evicting(self) -> Iterator[None]:
-        """Hold the slot, whoever had it."""
+    def evicting(self, seconds: float) -> Iterator[None]:
+        """Hold the slot, whoever had it; raise TimeoutError where that one has not ended within *seconds*."""
+        deadline = time.monotonic() + seconds
         while not self._lock.acquire(timeout=_AGAIN_SECONDS):
+            if time.monotonic() > deadline:
+                raise TimeoutError
             self._evict()
         try:
             yield

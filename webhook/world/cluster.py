@@ -9,13 +9,14 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from webhook.core import names
-from webhook.core.errors import WebhookError
+from webhook.core.errors import Unavailable, WebhookError
 from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, Object
 from webhook.core.networks import define_network
 from webhook.core.profiles import Profile
+from webhook.core.validation import UnfinishedPods
 from webhook.kube.catalogue import NAMESPACES, NETWORKS, PODS, UNFINISHED, WEBHOOK_CONFIGURATIONS
-from webhook.kube.connection import Connection, connect
-from webhook.kube.reader import Reader
+from webhook.kube.connection import Connection, RequestFailed, connect
+from webhook.kube.reader import Reader, read_list
 from webhook.kube.reflector import Reflector
 from webhook.kube.resource import Key, Resource
 from webhook.kube.webhook_configuration import WebhookConfiguration, read_webhook_configuration
@@ -27,6 +28,10 @@ __all__ = ["Cluster", "WebhookConfiguration", "connected_cluster"]
 
 T = TypeVar("T")
 
+_UNFINISHED_PODS = PODS.select(fields=UNFINISHED)
+MOST_PODS = 100
+"""Pods of a namespace that are read where its label changes: whole ones, for their containers tell who trains."""
+MOST_POD_BYTES = 4 << 20
 MASTERS = PODS.metadata.select(labels=f"{names.RENDEZVOUS}=master", fields=UNFINISHED)
 
 LOOKUP_SECONDS = 1.0
@@ -146,6 +151,23 @@ class Cluster:
             on_installed=on_installed,
             on_restart=self._on_restart,
         )
+
+    def unfinished_pods(self, namespace: str) -> UnfinishedPods:
+        """List pods of the namespace that run or may still run, live, at most MOST_PODS. Raises Unavailable."""
+        if not _NAME.fullmatch(namespace):
+            raise Unavailable("no namespace is called so")
+        response = self._connection.request(
+            "GET",
+            _UNFINISHED_PODS.path_in(namespace),
+            query=_UNFINISHED_PODS.query(limit=str(MOST_PODS)),
+            timeout=self._lookup_seconds,
+            most_bytes=MOST_POD_BYTES,
+        )
+        if response.status != 200:
+            raise RequestFailed(response.problem, response.status)
+        items, metadata = read_list(response)
+        pods = [item for item in items if not _UNFINISHED_PODS.misfit(item)]
+        return UnfinishedPods(pods, bool(metadata.get("continue")))
 
     def snapshot(self) -> Snapshot:
         """Copy what the watches hold; never asks."""

@@ -9,8 +9,10 @@ from typing import Any
 from webhook.core.errors import InputError
 from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, Object
 from webhook.core.networks import define_network
+from webhook.core.validation import UnfinishedPods
 from webhook.core.value_types import OBJECT, STRING, type_name
 from webhook.core.yaml_reader import YamlFault, decode, read_documents
+from webhook.kube.catalogue import PODS
 from webhook.world.held import Masters, Snapshot, read_master, read_namespace
 
 KINDS = ("Namespace", "NetworkAttachmentDefinition", "Pod")
@@ -27,6 +29,7 @@ class ObjectsWorld:
         self._namespaces: dict[str, Namespace] = {}
         self._networks: dict[tuple[str, str], NetworkDefinition] = {}
         self._masters = Masters()
+        self._pods: dict[str, list[Object]] = {}
         for obj in objects:
             self._add(obj)
 
@@ -45,6 +48,10 @@ class ObjectsWorld:
     def master(self, namespace: str, job: str) -> MasterAddress | None:
         """Look up the published address of the newest live rank 0 of the job."""
         return self._masters.address(namespace, job)
+
+    def unfinished_pods(self, namespace: str) -> UnfinishedPods:
+        """List the pods of the namespace that run or may still run."""
+        return UnfinishedPods(self._pods.get(namespace, ()))
 
     def snapshot(self) -> Snapshot:
         """Copy what is held."""
@@ -68,6 +75,8 @@ class ObjectsWorld:
             self._networks[key] = define_network(placed)
         elif (obj.get("status") or {}).get("phase") not in _FINISHED:
             self._masters.update(key, read_master(placed))
+            if not PODS.misfit(placed):
+                self._pods.setdefault(metadata["namespace"], []).append(placed)
 
 
 def load_objects(paths: Iterable[Path]) -> list[Object]:

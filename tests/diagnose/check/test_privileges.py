@@ -43,7 +43,11 @@ def test_needs_what_is_shipped_and_no_more(role: Role) -> None:
 def test_needs_less_where_somebody_else_keeps_the_certificates() -> None:
     """As manifests/components/cert-manager takes it away."""
     every, fewer = (needed("controller", "ns", keeps_certificates=keeps) for keeps in (True, False))
-    assert {access.resource for access in set(every) - set(fewer)} == {"mutatingwebhookconfigurations", "secrets"}
+    assert {access.resource for access in set(every) - set(fewer)} == {
+        "mutatingwebhookconfigurations",
+        "validatingwebhookconfigurations",
+        "secrets",
+    }
     assert needed("webhook", "ns", keeps_certificates=False) == needed("webhook", "ns")
 
 

@@ -23,10 +23,11 @@ from webhook.world.profiles_read import ProfilesRead
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Say what is looked at: the installation's *namespace* and configuration."""
+    """Say what is looked at: the installation's *namespace* and configurations."""
 
     namespace: str = "fabric-injector"
     configuration: str = names.WEBHOOK_CONFIGURATION
+    validating: str = names.VALIDATING_CONFIGURATION
 
 
 class Account(NamedTuple):
@@ -54,6 +55,7 @@ class Installation(NamedTuple):
     accounts: tuple[Account, ...] = ()
     installer: Mapping[Access, Answer] | None = None
     attempts: tuple[Attempt, ...] = ()
+    validating: Found[Object] = Found()
 
     def is_there(self, subject: Subject) -> bool:
         """Tell whether anything of ours is installed, or may be: what cannot be read may be there."""

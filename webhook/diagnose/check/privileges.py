@@ -49,19 +49,21 @@ def needed(
     role: Role,
     namespace: str,
     configuration: str = names.WEBHOOK_CONFIGURATION,
+    validating: str = names.VALIDATING_CONFIGURATION,
     *,
     keeps_certificates: bool = True,
 ) -> list[Access]:
     """Return what the account of *role* cannot do without, as the manifests grant it."""
+    given = {"mutatingwebhookconfigurations": configuration, "validatingwebhookconfigurations": validating}
     return [
-        Access(verb, group, resource, namespace if place == "own" else "", configuration if name == "*" else name)
+        Access(verb, group, resource, namespace if place == "own" else "", given.get(resource, name))
         for group, resource, place, name, verbs in _NEEDED[role]
         if keeps_certificates or role == "webhook" or resource not in _OF_CERTIFICATES
         for verb in verbs.split()
     ]
 
 
-_OF_CERTIFICATES = ("mutatingwebhookconfigurations", "secrets")
+_OF_CERTIFICATES = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations", "secrets")
 """What only a controller that keeps the certificates touches."""
 _NEEDED: Mapping[Role, tuple[tuple[str, str, str, str, str], ...]] = {
     "webhook": (
@@ -69,7 +71,7 @@ _NEEDED: Mapping[Role, tuple[tuple[str, str, str, str, str], ...]] = {
         ("", "pods", "", "", "get list watch"),
         ("fabric-injector.io", "fabricprofiles", "", "", "get list watch"),
         ("k8s.cni.cncf.io", "network-attachment-definitions", "", "", "get list watch"),
-        (_ADMISSION, "mutatingwebhookconfigurations", "", "*", "get"),
+        (_ADMISSION, "mutatingwebhookconfigurations", "", names.WEBHOOK_CONFIGURATION, "get"),
     ),
     "controller": (
         ("", "namespaces", "", "", "list watch"),
@@ -81,7 +83,8 @@ _NEEDED: Mapping[Role, tuple[tuple[str, str, str, str, str], ...]] = {
         ("k8s.cni.cncf.io", "network-attachment-definitions", "", "", "list"),
         ("", "nodes", "", "", "list"),
         ("resource.k8s.io", "deviceclasses", "", "", "list"),
-        (_ADMISSION, "mutatingwebhookconfigurations", "", "*", "get patch"),
+        (_ADMISSION, "mutatingwebhookconfigurations", "", names.WEBHOOK_CONFIGURATION, "get patch"),
+        (_ADMISSION, "validatingwebhookconfigurations", "", names.VALIDATING_CONFIGURATION, "get patch"),
         ("coordination.k8s.io", "leases", "own", "fabric-injector", "get update"),
         ("", "secrets", "own", names.TLS_SECRET, "get update patch"),
         ("coordination.k8s.io", "leases", "own", "", "create"),
@@ -95,6 +98,7 @@ EXCESSIVE: Mapping[Role, tuple[Access, ...]] = {
         Access("patch", "", "pods"),
         Access("list", "", "secrets"),
         Access("patch", _ADMISSION, "mutatingwebhookconfigurations"),
+        Access("patch", _ADMISSION, "validatingwebhookconfigurations"),
     ),
     "controller": (
         Access("create", "", "pods"),
@@ -102,6 +106,7 @@ EXCESSIVE: Mapping[Role, tuple[Access, ...]] = {
         Access("list", "", "secrets"),
         Access("patch", _ADMISSION, "mutatingwebhookconfigurations"),
         Access("patch", "fabric-injector.io", "fabricprofiles"),
+        Access("patch", _ADMISSION, "validatingwebhookconfigurations"),
     ),
 }
 """What neither account needs, and what would make a stolen token of it dangerous."""
@@ -131,6 +136,7 @@ def to_install(namespace: str) -> list[Access]:
         (_ADMISSION, "validatingadmissionpolicies"),
         (_ADMISSION, "validatingadmissionpolicybindings"),
         (_ADMISSION, "mutatingwebhookconfigurations"),
+        (_ADMISSION, "validatingwebhookconfigurations"),
     )
     own = (
         ("", "serviceaccounts"),

@@ -1,0 +1,70 @@
+"""What validation asks of the cluster: live where it matters, and within its time."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.worlds import namespace
+from webhook.core.errors import Unavailable
+from webhook.core.model import Namespace
+from webhook.serve.bounded_world import FEW, SECONDS, BoundedWorld
+from webhook.serve.slot import Slot
+from webhook.world.objects import ObjectsWorld
+
+
+class RelabelledWorld(ObjectsWorld):
+    """Hold namespaces of which some were given another profile a moment ago, and count who asks live."""
+
+    def __init__(self, count: int, *relabelled: str) -> None:
+        super().__init__(namespace(f"train-{number}") for number in range(count))
+        self.relabelled, self.asked, self.silent, self.doubt = relabelled, 0, False, ""
+
+    def fresh_namespace(self, name: str) -> Namespace | None:
+        self.asked += 1
+        if self.silent:
+            raise Unavailable("silent")
+        return None if name in self.relabelled else self.namespace(name)
+
+    def checks(self) -> dict[str, str]:
+        return {"namespaces": self.doubt}
+
+
+def test_asks_for_few_namespaces_live() -> None:
+    world = RelabelledWorld(FEW, "train-1")
+    assert BoundedWorld(world, Slot()).namespaces_naming("shared") == ["train-0", "train-2", "train-3", "train-4"]
+    assert BoundedWorld(world, Slot()).namespaces_naming("rails") == []
+    assert world.asked == FEW
+    many = RelabelledWorld(FEW + 1, "train-1")
+    assert len(BoundedWorld(many, Slot()).namespaces_naming("shared")) == FEW + 1
+    assert many.asked == 0
+
+
+def test_what_was_known_last_counts_where_nobody_answers() -> None:
+    world = RelabelledWorld(2, "train-1")
+    world.silent = True
+    assert BoundedWorld(world, Slot()).namespaces_naming("shared") == ["train-0", "train-1"]
+
+
+def test_namespaces_that_are_not_known_are_not_counted() -> None:
+    world = RelabelledWorld(2)
+    world.doubt = "not listed yet"
+    with pytest.raises(Unavailable, match="namespaces: not listed yet"):
+        BoundedWorld(world, Slot()).namespaces_naming("shared")
+
+
+def test_asks_nothing_when_its_time_is_over() -> None:
+    now = [0.0]
+    world = BoundedWorld(RelabelledWorld(1, "train-0"), Slot(), monotonic=lambda: now[0])
+    assert world.network("default", "rdma-net") is None
+    now[0] = SECONDS
+    with pytest.raises(Unavailable, match=r"took longer than 1\.4 s"):
+        world.network("default", "rdma-net")
+    with pytest.raises(Unavailable):
+        world.read_profile("a", {})
+    assert world.namespaces_naming("shared") == ["train-0"]
+
+
+def test_a_process_that_fails_is_no_fault_of_the_profile(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.executable", "/nowhere/python")
+    with pytest.raises(Unavailable, match="cannot be started"):
+        BoundedWorld(ObjectsWorld(()), Slot()).read_profile("a", {})

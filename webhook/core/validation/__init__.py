@@ -1,0 +1,45 @@
+"""Judge namespaces and profiles as they are put in: what is refused, and what only its author is told. Pods are not looked at here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+from webhook.core.model import NetworkDefinition, Object
+from webhook.core.profiles import Profile
+
+
+class Validation(NamedTuple):
+    """Hold what is said of an object: a *refusal*, empty where it is let in, and *warnings* for its author."""
+
+    refusal: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+class UnfinishedPods(NamedTuple):
+    """Hold the first pods of a namespace that run or may still run, and whether there are *more*."""
+
+    pods: Sequence[Object]
+    more: bool = False
+
+
+class ValidationWorld(Protocol):
+    """Answer what validation asks of the cluster. Each method raises Unavailable where the answer cannot be known now."""
+
+    def network(self, namespace: str, name: str) -> NetworkDefinition | None:
+        """Look a NetworkAttachmentDefinition up; None where it does not exist."""
+
+    def namespaces_naming(self, profile: str) -> Sequence[str]:
+        """Name the namespaces whose label names *profile*."""
+
+    def unfinished_pods(self, namespace: str) -> UnfinishedPods:
+        """List pods of the namespace, a bounded number."""
+
+    def read_profile(self, name: str, spec: Any) -> Profile:
+        """Read the content of a FabricProfile. Raises ProfilesError with every fault."""
+
+
+def some(found: Sequence[str], most: int = 5) -> str:
+    """List the first of *found*, and how many more there are: ``a, b and 3 more``."""
+    left = len(found) - most
+    return ", ".join(found[:most]) + (f" and {left} more" if left > 0 else "")

@@ -1,0 +1,66 @@
+"""Judge a FabricProfile: what the API server's schema and rules cannot tell of it, and who still needs one that is to be deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from webhook.core import names
+from webhook.core.errors import ProfilesError, Unavailable
+from webhook.core.profiles import Profile, Profiles
+from webhook.core.profiles.objects import PROFILE_KIND
+from webhook.core.validation import Validation, ValidationWorld, some
+
+_MOST_FAULTS = 10
+
+
+def review_profile(name: str, spec: Any, profiles: Profiles, world: ValidationWorld) -> Validation:
+    """Judge the content of profile *name* by the loader's own rules, and beside the other profiles."""
+    subject = f"{PROFILE_KIND} {name}"
+    try:
+        profile = world.read_profile(name, spec)
+    except ProfilesError as error:
+        faults = [f"{each.path}: {each.message}".removeprefix(f"{subject}: ") for each in error.problems]
+        left = len(faults) - _MOST_FAULTS
+        more = f"; and {left} more" if left > 0 else ""
+        return Validation(f"{subject}: {'; '.join(faults[:_MOST_FAULTS])}{more}")
+    except Unavailable as error:
+        return Validation(warnings=(f"{subject}: its content was not checked: {error}",))
+    for other in profiles.profiles.values():
+        if other.name != name and profile.pod_labels and dict(other.pod_labels) == dict(profile.pod_labels):
+            advice = "no pod could choose one of the two; write others"
+            return Validation(f"{subject}: spec.podLabels: profile {other.name} has the same; {advice}")
+    return Validation(warnings=tuple(_absent_networks(profile, world)))
+
+
+def review_deletion(name: str, profiles: Profiles, world: ValidationWorld) -> Validation:
+    """Refuse to delete a profile that is in use and that namespaces name."""
+    if name not in profiles.profiles:
+        return Validation()
+    subject = f"{PROFILE_KIND} {name}"
+    try:
+        users = world.namespaces_naming(name)
+    except Unavailable as error:
+        return Validation(warnings=(f"{subject}: whether namespaces name it was not looked at: {error}",))
+    if not users:
+        return Validation()
+    number = f"{len(users)} namespace{'s' if len(users) > 1 else ''}"
+    cure = f"first give them another: kubectl label namespace {users[0]} --overwrite {names.PROFILE}=NAME, or {names.PROFILE}-"
+    return Validation(f"{subject}: {number} name{'' if len(users) > 1 else 's'} it ({some(users)}); {cure}")
+
+
+def _absent_networks(profile: Profile, world: ValidationWorld) -> Iterator[str]:
+    absent = []
+    named = dict.fromkeys((network.namespace, network.name) for network in profile.networks)
+    for namespace, name in named:
+        if namespace is None:  # each pod's own
+            continue
+        try:
+            if world.network(namespace, name) is None:
+                absent.append(f"{namespace}/{name}")
+        except Unavailable:  # what is not known is not told
+            break
+    if absent:
+        verb = "do" if len(absent) > 1 else "does"
+        number = f"{len(absent)} networks" if len(absent) > 1 else "network"
+        yield f"{PROFILE_KIND} {profile.name}: {number} {some(absent)} {verb} not exist: its pods are denied until then"

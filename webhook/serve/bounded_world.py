@@ -1,0 +1,71 @@
+"""Answer what validation asks of the cluster, all of one review within the time that the API server waits for it."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from webhook.core import names
+from webhook.core.errors import InputError, Unavailable
+from webhook.core.model import NetworkDefinition
+from webhook.core.profiles import Profile
+from webhook.core.profiles.objects import PROFILE_API_VERSION, PROFILE_KIND
+from webhook.core.validation import UnfinishedPods
+from webhook.serve.profiles_process import parse_profiles_apart
+from webhook.serve.questions import CheckedWorld
+from webhook.serve.slot import Slot
+
+SECONDS = 1.4
+"""The API server gives up after 2 s; a connection's handshake and the wait for a thread come before."""
+FEW = 5
+"""Namespaces that are asked for live before they keep a profile: they may have been labelled anew a moment ago."""
+
+
+class BoundedWorld:
+    """Implement ValidationWorld for one review; its time begins when it is made. Profiles are read in a process that takes *slot*."""
+
+    def __init__(self, world: CheckedWorld, slot: Slot, *, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._world, self._slot, self._monotonic = world, slot, monotonic
+        self._deadline = monotonic() + SECONDS
+
+    def network(self, namespace: str, name: str) -> NetworkDefinition | None:
+        """Look a NetworkAttachmentDefinition up."""
+        self._left()
+        return self._world.network(namespace, name)
+
+    def namespaces_naming(self, profile: str) -> Sequence[str]:
+        """Name the namespaces whose label names *profile*; few are asked for live."""
+        if doubt := self._world.checks().get("namespaces"):
+            raise Unavailable(f"namespaces: {doubt}")
+        held = self._world.snapshot().namespaces.values()
+        found = sorted(each.name for each in held if each.labels.get(names.PROFILE) == profile)
+        return [name for name in found if self._still_names(name, profile)] if len(found) <= FEW else found
+
+    def unfinished_pods(self, namespace: str) -> UnfinishedPods:
+        """List pods of the namespace that run or may still run."""
+        return self._world.unfinished_pods(namespace)
+
+    def read_profile(self, name: str, spec: Any) -> Profile:
+        """Read the content of a FabricProfile. Raises ProfilesError with every fault, Unavailable where the process fails."""
+        metadata = {"name": name}
+        content = {"apiVersion": PROFILE_API_VERSION, "kind": PROFILE_KIND, "metadata": metadata, "spec": spec}
+        try:
+            return parse_profiles_apart(json.dumps(content).encode(), self._slot, self._left()).profiles[name]
+        except InputError as error:
+            raise Unavailable(str(error)) from None
+
+    def _still_names(self, name: str, profile: str) -> bool:
+        try:
+            self._left()
+            namespace = self._world.fresh_namespace(name)
+        except Unavailable:  # what was known last counts
+            return True
+        return namespace is not None and namespace.labels.get(names.PROFILE) == profile
+
+    def _left(self) -> float:
+        left = self._deadline - self._monotonic()
+        if left <= 0:
+            raise Unavailable(f"the answers of the cluster took longer than {SECONDS:g} s")
+        return left
