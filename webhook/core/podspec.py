@@ -4,9 +4,11 @@ import posixpath
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from webhook.core import names
 from webhook.core.model import Object
 
 _NOTHING: Mapping[str, Any] = {}
+_PUBLISHED = f"metadata.annotations['{names.PREFIX}"
 _LONGEST_NAME = 253
 """Source: k8s.io/apimachinery pkg/util/validation DNS1123SubdomainMaxLength."""
 
@@ -109,6 +111,13 @@ def has_env(container: Object, name: str) -> bool:
     return any(entry.get("name") == name for entry in env(container))
 
 
+def is_published(entry: Object) -> bool:
+    """Tell whether fabric-injector publishes the value of an environment entry."""
+    reference = (entry.get("valueFrom") or _NOTHING).get("fieldRef")
+    path: str = reference.get("fieldPath") or "" if reference else ""
+    return path.startswith(_PUBLISHED)
+
+
 def argv(container: Object) -> list[str]:
     """Return command and args in one list."""
     return [*(container.get("command") or ()), *(container.get("args") or ())]
@@ -146,6 +155,18 @@ def volume_named(pod: Object, name: str) -> Object | None:
         if volume.get("name") == name:
             return volume
     return None
+
+
+def names_twice(pod: Object) -> str:
+    """Say which name two volumes or two containers have; empty where none: what is found by name would be now this one, now that.
+
+    Source: kubernetes pkg/apis/core/validation ValidateVolumes, validateContainers, validateInitContainers.
+    """
+    for kind, found in (("volumes", volumes(pod)), ("containers", [*containers(pod), *init_containers(pod)])):
+        given = [name for each in found if (name := each.get("name"))]
+        if len(set(given)) < len(given):
+            return f"two {kind} are named {next(name for name in given if given.count(name) > 1)[:_LONGEST_NAME]!r}"
+    return ""
 
 
 def is_host_network(pod: Object) -> bool:
