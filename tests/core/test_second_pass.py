@@ -161,6 +161,22 @@ def test_the_variables_of_volcanos_plugin_are_known_beside_another_training_cont
     assert "local-addr" in twice(pod).pod["metadata"]["annotations"][names.WAITS_FOR]
 
 
+def test_a_users_own_reference_is_taken_for_the_plugins_variable_before_it_is_moved_too() -> None:
+    pod = pods.load("pods/volcano-pytorch-0.yaml")
+    pods.set_command(pod, "bash", "-c", "python3 train.py")
+    env = pods.drop_env(pod, "MASTER_ADDR")["spec"]["containers"][0]["env"]
+    env.insert(0, {"name": "MASTER_ADDR", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}})
+    twice(pod)
+
+
+def test_a_mount_of_the_users_own_beside_ours_is_seen_at_once() -> None:
+    pod = decide(worker(), "own", PROFILES, WORLD).pod
+    pod = decide(pod, "full", PROFILES, WORLD).pod
+    pod["spec"]["containers"][0]["volumeMounts"].append({"name": "data", "mountPath": names.NCCL_CONF_PATH})
+    decisions = [each for each in twice(pod, "full").decisions if each.step == "nccl-conf"]
+    assert [each.reason for each in decisions] == [Reason.USER_VALUE]
+
+
 def test_a_copy_is_judged_as_what_it_is_without_what_it_carried() -> None:
     """A second MASTER_ADDR, which hid the first, is published to nobody: without it the first one names rank 0."""
     pod = pods.load("pods/indexed-job-1.yaml")

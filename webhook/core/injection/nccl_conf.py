@@ -41,7 +41,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     if there is None:
         draft.append(("spec", "volumes"), {"name": names.NCCL_CONF_VOLUME, "emptyDir": {"sizeLimit": "1Mi"}})
     wait.ensure(draft, plan, plan.rendezvous, tuple(wait.needs(draft.pod)), "\n".join(lines))
-    if _mount(training) is None:
+    if not _mounts(training):
         mount = {
             "name": names.NCCL_CONF_VOLUME,
             "mountPath": names.NCCL_CONF_PATH,
@@ -97,19 +97,17 @@ def _why_not(draft: Draft, plan: Plan, training: Object) -> Decision | None:
     if podspec.has_env(training, names.ENV_NCCL_CONF_FILE):
         message = f"container {plan.container_name} sets {names.ENV_NCCL_CONF_FILE} itself"
         return Decision(STEP, Outcome.KEPT, Reason.USER_VALUE, message)
-    mount = _mount(training)
-    if mount is not None and mount["name"] != names.NCCL_CONF_VOLUME:
-        message = f"container {plan.container_name} mounts volume {mount['name']} at {mount['mountPath']}"
-        return Decision(STEP, Outcome.KEPT, Reason.USER_VALUE, message)
+    for mount in _mounts(training):
+        if mount["name"] != names.NCCL_CONF_VOLUME:
+            message = f"container {plan.container_name} mounts volume {mount['name']} at {mount['mountPath']}"
+            return Decision(STEP, Outcome.KEPT, Reason.USER_VALUE, message)
     return None
 
 
-def _mount(training: Object) -> Object | None:
+def _mounts(training: Object) -> list[Object]:
     """Return what is mounted at the file already, or at its folder."""
-    for mount in podspec.mounts(training):
-        if podspec.normalized_mount_path(mount["mountPath"]) in ("/etc", names.NCCL_CONF_PATH):
-            return mount
-    return None
+    paths = ("/etc", names.NCCL_CONF_PATH)
+    return [mount for mount in podspec.mounts(training) if podspec.normalized_mount_path(mount["mountPath"]) in paths]
 
 
 def _lines(plan: Plan, training: Object) -> list[str]:

@@ -49,10 +49,13 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraini
 
 
 def _has_pytorch_plugin(pod: Object) -> bool:
-    """Tell the plugin by the variables that it gives every container: all of them, as literals; an earlier pass may have moved one."""
+    """Tell the plugin by the variables that it gives every container: all of them, as literals.
+
+    An earlier pass may have made MASTER_ADDR a fieldRef, and a user's own fieldRef would look the same to the next pass.
+    """
     for container in podspec.containers(pod):
         if all(podspec.env_value(container, name) for name in ("MASTER_PORT", "WORLD_SIZE", "RANK")) and any(
-            entry["name"] == "MASTER_ADDR" and (podspec.is_published(entry) or entry.get("value"))
+            entry["name"] == "MASTER_ADDR" and (entry.get("value") or (entry.get("valueFrom") or {}).get("fieldRef"))
             for entry in podspec.env(container)
         ):
             return True
