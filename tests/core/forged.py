@@ -108,9 +108,14 @@ def world(**more: str) -> ObjectsWorld:
 def forged(pod: Object, random: Random, changes: int = 1) -> Object:
     """Return a copy of *pod* with so many forgeries; where one finds no place for itself, the pod stays as it was."""
     changed = copy.deepcopy(pod)
-    for _ in range(changes):
-        random.choice(_FORGERIES)(changed, random)
+    forge(changed, random, changes)
     return changed
+
+
+def forge(pod: Object, random: Random, changes: int = 1) -> None:
+    """Forge *pod* itself."""
+    for _ in range(changes):
+        random.choice(_FORGERIES)(pod, random)
 
 
 def _containers(pod: Object) -> list[Object]:

@@ -17,6 +17,7 @@ from webhook.core.errors import MalformedReview
 from webhook.core.injection import wait
 from webhook.core.model import Object, Reason
 from webhook.core.pod_check import check_pod
+from webhook.core.profiles import Profiles, parse_profiles
 from webhook.core.review import Verdict, decide
 
 PROFILES = forged.profiles()
@@ -24,14 +25,14 @@ WORLD = forged.world()
 WORKER = "pods/kubeflow-pytorchjob-1.yaml"
 
 
-def twice(pod: Object, space: str = "plain") -> Verdict:
+def twice(pod: Object, space: str = "plain", using: Profiles = PROFILES) -> Verdict:
     """Decide about a pod, and about what becomes of it, which is to stay so."""
     before = json.dumps(pod)
-    verdict = decide(pod, space, PROFILES, WORLD)
+    verdict = decide(pod, space, using, WORLD)
     assert json.dumps(pod) == before
     assert jsonpatch.apply_patch(pod, json.loads(json.dumps(verdict.operations))) == verdict.pod
     if verdict.allowed:
-        again = decide(json.loads(json.dumps(verdict.pod)), space, PROFILES, WORLD)
+        again = decide(json.loads(json.dumps(verdict.pod)), space, using, WORLD)
         assert (again.allowed, again.operations, again.message) == (True, [], "")
         assert (again.job, again.role) == (verdict.job, verdict.role)
     return verdict
@@ -175,6 +176,30 @@ def test_a_mount_of_the_users_own_beside_ours_is_seen_at_once() -> None:
     pod["spec"]["containers"][0]["volumeMounts"].append({"name": "data", "mountPath": names.NCCL_CONF_PATH})
     decisions = [each for each in twice(pod, "full").decisions if each.step == "nccl-conf"]
     assert [each.reason for each in decisions] == [Reason.USER_VALUE]
+
+
+def test_a_sidecar_of_the_wait_steps_name_has_no_devices_since_it_is_made_to_end() -> None:
+    pod = worker()
+    forgery = pods.minimal_container(names.WAIT_CONTAINER, restartPolicy="Always")
+    pod["spec"]["initContainers"] = [{**forgery, "resources": {"limits": {"nvidia.com/rail_1": 0}}}]
+    pod["metadata"]["labels"][names.PROFILE] = "keeping"
+    text = "profiles: {keeping: {networks: [{network: rails/rail-1}], existingDevices: keep}}"
+    verdict = twice(pod, using=parse_profiles(text))
+    assert verdict.pod["spec"]["containers"][0]["resources"]["limits"]["nvidia.com/rail_1"] == "1"
+
+
+def test_a_first_pod_that_is_called_localhost_and_by_name_keeps_both() -> None:
+    pod = pods.load("pods/jobset-0.yaml")
+    for marks in (
+        pod["metadata"]["labels"],
+        pod["metadata"]["annotations"],
+    ):  # of two roles, none of which is said to lead
+        marks["jobset.sigs.k8s.io/global-replicas"] = "5"
+        del marks["jobset.sigs.k8s.io/coordinator"]
+    env = pods.drop_env(pod, "MASTER_ADDR")["spec"]["containers"][0]["env"]
+    env += [{"name": "MASTER_ADDR", "value": "ddp-workers-0-0.ddp"}, {"name": "PET_MASTER_ADDR", "value": "localhost"}]
+    verdict = twice(pod)
+    assert verdict.pod["spec"]["containers"][0]["env"][: len(env)] == env
 
 
 def test_a_copy_is_judged_as_what_it_is_without_what_it_carried() -> None:
