@@ -9,7 +9,7 @@ import pytest
 
 from tests.waiting import wait_until
 from tests.worlds import network
-from webhook.core import names
+from webhook.core import names, podspec
 from webhook.core.injection import wait
 
 from .assets import binary
@@ -75,7 +75,7 @@ def test_kubectl_debug_makes_a_pod_that_starts(
     assert "is a copy of an injected pod" in done.stderr
     copy = api.expect("GET", f"/api/v1/namespaces/{where}/pods/copy")
     assert wait.needs(copy) == []
-    assert not any(wait.is_published(entry) for entry in copy["spec"]["containers"][0]["env"])
+    assert not any(podspec.is_published(entry) for entry in copy["spec"]["containers"][0]["env"])
     assert names.NCCL_CONF_VOLUME not in str(copy["spec"])
     assert copy["spec"]["containers"][0]["command"] == ["sleep", "1d"]
 

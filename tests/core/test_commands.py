@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from tests import pods
 from tests.worlds import profiles, world
 from webhook.core import podspec
-from webhook.core.injection import wait
 from webhook.core.model import Object
 from webhook.core.review import decide
 
@@ -111,7 +110,7 @@ def variables(container: Object) -> dict[str, str]:
     own = {"metadata.name": "ddp-1"}
     return {
         entry["name"]: ADDRESS
-        if wait.is_published(entry)
+        if podspec.is_published(entry)
         else entry.get("value")
         or own.get(((entry.get("valueFrom") or {}).get("fieldRef") or {}).get("fieldPath", ""), "")
         for entry in podspec.env(container)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any
 import jsonpatch
 import pytest
 
-from tests.core.broken import broken
+from tests.core.broken import CHANGES
 from tests.sockets.server import Reply, Server, admit
 
 pytestmark = pytest.mark.sockets
@@ -23,58 +23,6 @@ pytestmark = pytest.mark.sockets
 LIVE = sorted((Path(__file__).parents[1] / "fixtures/live").glob("*/*.review.json"))
 CLIENTS = 4
 EACH = 1000
-
-
-def _changed_object(text: str, random: Random) -> str:
-    review = json.loads(text)
-    review["request"]["object"] = broken(review["request"]["object"], random, random.randint(1, 4))
-    return json.dumps(review)
-
-
-def _changed_review(text: str, random: Random) -> str:
-    return json.dumps(broken(json.loads(text), random, random.randint(1, 3)))
-
-
-def _cut(text: str, random: Random) -> str:
-    return text[: random.randrange(len(text))]
-
-
-def _replaced(text: str, random: Random) -> str:
-    place = random.randrange(len(text))
-    return text[:place] + random.choice('"{}[],:\\\x00\u2028é0-') + text[place + 1 :]
-
-
-def _odd_value(text: str, random: Random) -> str:
-    parts = text.split('"')
-    place = random.randrange(1, len(parts) - 1, 2)
-    odd = random.choice(
-        ["\\ud800", "\\udc00x", "\\u0000", "x" * 300_000, "\\u202e", "$(A)$(A)", "${X:=a}:1", "[{", "a/b@c"]
-    )
-    return '"'.join([*parts[:place], odd, *parts[place + 1 :]])
-
-
-def _odd_token(text: str, random: Random) -> str:
-    token = random.choice(["null", "true", "false"])
-    odd = random.choice(["NaN", "-Infinity", "1e999", "1" * 400, "-0", "[" * 5000, '{"a":' * 5000, '[{"name":null}]'])
-    return text.replace(token, odd, random.randint(1, 3))
-
-
-def _repeated_key(text: str, random: Random) -> str:
-    key = random.choice(["object", "metadata", "spec", "containers", "labels", "uid", "env"])
-    return text.replace(f'"{key}":', f'"{key}": {random.choice(["null", "[]", "{}", "1"])}, "{key}":', 1)
-
-
-CHANGES: list[Callable[[str, Random], str]] = [
-    _changed_object,
-    _changed_object,
-    _changed_object,
-    _changed_review,
-    _cut,
-    _replaced,
-    _odd_value,
-    _odd_token,
-    _repeated_key,
-]
 
 
 def bodies(random: Random) -> Iterator[bytes]:

@@ -49,6 +49,9 @@ def make_plan(
         raise Denied(STEP, Reason.TOO_LARGE, _too_large(pod, excess))
     if not podspec.containers(pod):
         return _skip(Reason.INVALID_POD, "the pod has no containers", recognised.system, profile.name)
+    if twice := podspec.names_twice(pod):
+        advice = "Kubernetes takes a name once in a pod: give each its own"
+        raise Denied(STEP, Reason.INVALID_POD, f"pod {podspec.display_name(pod)}: {twice}; {advice}")
     training_pod = recognised if isinstance(recognised, TrainingPod) else None
     container, _why = choose_container(pod, profile, training_pod)
     host_network = podspec.is_host_network(pod)

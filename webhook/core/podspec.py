@@ -4,9 +4,11 @@ import posixpath
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from webhook.core import names
 from webhook.core.model import Object
 
 _NOTHING: Mapping[str, Any] = {}
+_PUBLISHED = f"metadata.annotations['{names.PREFIX}"
 _LONGEST_NAME = 253
 """Source: k8s.io/apimachinery pkg/util/validation DNS1123SubdomainMaxLength."""
 
@@ -72,7 +74,7 @@ def running_containers(pod: Object) -> Iterator[Object]:
     """
     yield from containers(pod)
     for container in init_containers(pod):
-        if is_sidecar(container):
+        if is_sidecar(container) and container.get("name") != names.WAIT_CONTAINER:  # which is made one that ends
             yield container
 
 
@@ -107,6 +109,13 @@ def env_value(container: Object, name: str) -> str | None:
 def has_env(container: Object, name: str) -> bool:
     """Tell whether variable *name* is set in any form."""
     return any(entry.get("name") == name for entry in env(container))
+
+
+def is_published(entry: Object) -> bool:
+    """Tell whether fabric-injector publishes the value of an environment entry."""
+    reference = (entry.get("valueFrom") or _NOTHING).get("fieldRef")
+    path: str = reference.get("fieldPath") or "" if reference else ""
+    return path.startswith(_PUBLISHED)
 
 
 def argv(container: Object) -> list[str]:
@@ -146,6 +155,18 @@ def volume_named(pod: Object, name: str) -> Object | None:
         if volume.get("name") == name:
             return volume
     return None
+
+
+def names_twice(pod: Object) -> str:
+    """Say which name two volumes or two containers have; empty where none: what is found by name would be now this one, now that.
+
+    Source: kubernetes pkg/apis/core/validation ValidateVolumes, validateContainers, validateInitContainers.
+    """
+    for kind, found in (("volumes", volumes(pod)), ("containers", [*containers(pod), *init_containers(pod)])):
+        given = [name for each in found if (name := each.get("name"))]
+        if len(set(given)) < len(given):
+            return f"two {kind} are named {next(name for name in given if given.count(name) > 1)[:_LONGEST_NAME]!r}"
+    return ""
 
 
 def is_host_network(pod: Object) -> bool:

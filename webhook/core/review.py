@@ -26,6 +26,7 @@ _STEP = "profile"
 _LONGEST_MESSAGE = 16_384
 _LONGEST_NAMESPACE = 63
 _LONGEST_UID = 256
+_MOST_PASSES = 3
 _HIDING = {"container": (names.CONTAINER,), "networks": (names.NETWORKS, names.DEFAULT_NETWORK)}
 """The annotations of the pod that a step reads before all others can be asked."""
 _POD = {"group": "", "version": "v1", "resource": "pods"}
@@ -88,14 +89,35 @@ def decide(pod: Object, namespace: str, profiles: Profiles, world: World, *, pro
     Raises Unavailable where the cluster cannot be asked.
     """
     space = _look_up(pod, namespace, world, profile)
-    observed = space.labels.get(names.MODE) == names.MODE_OBSERVE
+    verdict = _judge(pod, space, profiles, world, profile)
+    for _ in range(_MOST_PASSES):
+        # What was taken away may have hidden something: a copy's second MASTER_ADDR, a mark by which it was known to train.
+        if not verdict.operations or all(each.reason is not Reason.STALE_MANIFEST for each in verdict.decisions):
+            break
+        again = _judge(verdict.pod, space, profiles, world, profile)
+        if again.allowed and not again.operations:
+            break
+        verdict = _joined(verdict, again) if again.allowed else again._replace(pod=pod)
+    return _observe(verdict, pod) if space.labels.get(names.MODE) == names.MODE_OBSERVE else verdict
+
+
+def _joined(first: Verdict, again: Verdict) -> Verdict:
+    """Join the verdicts of two passes, the second over what the first made of the pod."""
+    return again._replace(
+        operations=[*first.operations, *again.operations],
+        decisions=(*first.decisions, *(each for each in again.decisions if each not in first.decisions)),
+        warnings=(*first.warnings, *(each for each in again.warnings if each not in first.warnings)),
+    )
+
+
+def _judge(pod: Object, space: Namespace, profiles: Profiles, world: World, profile: str | None) -> Verdict:
     draft = Draft(pod)
     try:
         plan = make_plan(pod, space, profiles, world, profile)
         if isinstance(plan, Skip):
             skipped = (plan.decision, *copies.undo(draft, plan.decision.message))
             own_keys.remove(draft)
-            verdict = Verdict(
+            return Verdict(
                 True,
                 draft.pod,
                 draft.operations,
@@ -105,27 +127,23 @@ def decide(pod: Object, namespace: str, profiles: Profiles, world: World, *, pro
                 system=plan.system,
                 profile=plan.profile,
             )
-        else:
-            decisions = tuple(steps.apply(draft, plan, __version__))
-            verdict = Verdict(
-                True,
-                draft.pod,
-                draft.operations,
-                decisions,
-                "injected" if draft.operations else "unchanged",
-                warnings=_warnings(decisions),
-                system=plan.training_pod.system if plan.training_pod else "",
-                job=plan.rendezvous.job if plan.rendezvous else "",
-                role=plan.rendezvous.role if plan.rendezvous else "",
-                profile=plan.profile.name,
-            )
-    except Denied as denied:
-        verdict = _denial(_all_faults(denied, pod, space, profiles, world, profile), pod)
-    except TooManyEdits:
-        verdict = _denial(
-            [_too_large(pod, f"would take more than {bounds.OPERATIONS} changes", bounds.OPERATIONS)], pod
+        decisions = tuple(steps.apply(draft, plan, __version__))
+        return Verdict(
+            True,
+            draft.pod,
+            draft.operations,
+            decisions,
+            "injected" if draft.operations else "unchanged",
+            warnings=_warnings(decisions),
+            system=plan.training_pod.system if plan.training_pod else "",
+            job=plan.rendezvous.job if plan.rendezvous else "",
+            role=plan.rendezvous.role if plan.rendezvous else "",
+            profile=plan.profile.name,
         )
-    return _observe(verdict, pod) if observed else verdict
+    except Denied as denied:
+        return _denial(_all_faults(denied, pod, space, profiles, world, profile), pod)
+    except TooManyEdits:
+        return _denial([_too_large(pod, f"would take more than {bounds.OPERATIONS} changes", bounds.OPERATIONS)], pod)
 
 
 def _denial(faults: list[Denied], pod: Object) -> Verdict:

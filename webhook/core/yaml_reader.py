@@ -147,8 +147,8 @@ def _yaml_documents(text: str, marks: Marks | None) -> list[Document]:
         if line < len(lines) and "\t" in lines[line]:
             problem += " (the line holds a tab: YAML is indented with spaces)"
         raise YamlFault(line + 1, column + 1, problem) from None
-    except ValueError as error:  # of PyYAML without libyaml, which takes any eight digits behind \\U for a character
-        raise YamlFault(0, 0, f"not valid YAML: {error}") from None
+    except ValueError as no_character:  # of PyYAML without libyaml, which takes any eight digits behind \\U for one
+        raise YamlFault(0, 0, f"not valid YAML: {no_character}") from None
     return builder.documents
 
 

@@ -10,7 +10,7 @@ from tests import pods
 from tests.core.test_review import judge
 from tests.pods import minimal_container, minimal_pod
 from tests.worlds import profiles, world
-from webhook.core import names
+from webhook.core import names, podspec
 from webhook.core.injection import wait
 from webhook.core.model import Object, Outcome, Reason
 from webhook.core.review import Verdict
@@ -60,7 +60,7 @@ def check_starts(verdict: Verdict) -> None:
     assert names.WAIT_CONTAINER not in [one["name"] for one in spec.get("initContainers") or []]
     assert not {names.WAIT_VOLUME, names.NCCL_CONF_VOLUME} & {one["name"] for one in spec.get("volumes") or []}
     for container in spec["containers"]:
-        assert not [entry["name"] for entry in container.get("env") or [] if wait.is_published(entry)]
+        assert not [entry["name"] for entry in container.get("env") or [] if podspec.is_published(entry)]
         mounted = [mount["name"] for mount in container.get("volumeMounts") or []]
         assert names.NCCL_CONF_VOLUME not in mounted
     [warning] = [one for one in verdict.decisions if one.outcome is Outcome.WARNED]
@@ -128,7 +128,7 @@ def test_a_wait_without_variables_goes_too() -> None:
     """Somebody took the variables out, and left the init container."""
     pod = injected("kubeflow-pytorchjob-1")
     env = pod["spec"]["containers"][0]["env"]
-    pod["spec"]["containers"][0]["env"] = [entry for entry in env if not wait.is_published(entry)]
+    pod["spec"]["containers"][0]["env"] = [entry for entry in env if not podspec.is_published(entry)]
     check_starts(judge(opted_out(pod), world(profile="rdma"), WITH_FILE))
 
 

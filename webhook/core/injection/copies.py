@@ -60,7 +60,7 @@ def undo(draft: Draft, why: str) -> tuple[Decision, ...]:
 def _published(container: Object) -> list[tuple[int, Object]]:
     """Return the variables that take a published address, each with its place."""
     return [
-        each for each in enumerate(podspec.env(container)) if each[1].get("valueFrom") and wait.is_published(each[1])
+        each for each in enumerate(podspec.env(container)) if each[1].get("valueFrom") and podspec.is_published(each[1])
     ]
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from webhook.core import names, podspec
 from webhook.core.draft import Draft
+from webhook.core.errors import Denied
 from webhook.core.injection import wait
 from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.core.plan import Plan
@@ -21,7 +22,10 @@ _MOST = 1023
 
 
 def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
-    """Mount a file of our settings and the image's at /etc/nccl.conf of the training container, where the profile asks for it."""
+    """Mount a file of our settings and the image's at /etc/nccl.conf of the training container, where the profile asks for it.
+
+    Raises Denied where the user's own volume has the name of the one for it.
+    """
     training = podspec.containers(draft.pod)[plan.container]
     why = _why_not(draft, plan, training)
     lines = _lines(plan, training) if why is None else []
@@ -30,10 +34,14 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
         nothing = "no interface is known to NCCL, and the profile sets none of its variables"
         return [why or Decision(STEP, Outcome.SKIPPED, Reason.NOT_ASKED, nothing)]
     before = draft.edits
-    if podspec.volume_named(draft.pod, names.NCCL_CONF_VOLUME) is None:
+    there = podspec.volume_named(draft.pod, names.NCCL_CONF_VOLUME)
+    if there is not None and not _may_be_ours(there):
+        message = f"volume {names.NCCL_CONF_VOLUME} has the name of the one for {names.NCCL_CONF_PATH} and holds something else"
+        raise Denied(STEP, Reason.INVALID_POD, f"pod {plan.pod_name}: {message}; give it another name")
+    if there is None:
         draft.append(("spec", "volumes"), {"name": names.NCCL_CONF_VOLUME, "emptyDir": {"sizeLimit": "1Mi"}})
     wait.ensure(draft, plan, plan.rendezvous, tuple(wait.needs(draft.pod)), "\n".join(lines))
-    if _mount(training) is None:
+    if not _mounts(training):
         mount = {
             "name": names.NCCL_CONF_VOLUME,
             "mountPath": names.NCCL_CONF_PATH,
@@ -49,19 +57,29 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
 
 def remove(draft: Draft, plan: Plan | None = None) -> None:
     """Remove what an earlier injection left of this step; of a wait container that waits too, given the *plan*, only its part."""
-    if podspec.volume_named(draft.pod, names.NCCL_CONF_VOLUME) is None:
+    there = podspec.volume_named(draft.pod, names.NCCL_CONF_VOLUME)
+    if there is None or not _may_be_ours(there):
         return
     waits = tuple(wait.needs(draft.pod))
     for kind in ("containers", "initContainers"):
         for index, container in enumerate(draft.pod["spec"].get(kind) or ()):
             for position, mount in reversed([*enumerate(podspec.mounts(container))]):
-                if mount["name"] == names.NCCL_CONF_VOLUME:
+                if mount["name"] == names.NCCL_CONF_VOLUME and _is_ours(mount["mountPath"]):
                     draft.remove(("spec", kind, index, "volumeMounts"), position)
     if waits and plan is not None:
         wait.ensure(draft, plan, plan.rendezvous, waits, "")
     else:
         wait.remove(draft)
     wait.remove_volume(draft, names.NCCL_CONF_VOLUME)
+
+
+def _may_be_ours(volume: Object) -> bool:
+    return volume.keys() <= {"name", "emptyDir"}
+
+
+def _is_ours(path: str) -> bool:
+    """Tell the mounts of this step from those of a user who has a volume of the same name."""
+    return podspec.normalized_mount_path(path) in (names.NCCL_CONF_PATH, names.NCCL_CONF_WRITE_PATH, wait.TOKEN_PATH)
 
 
 def _why_not(draft: Draft, plan: Plan, training: Object) -> Decision | None:
@@ -79,19 +97,17 @@ def _why_not(draft: Draft, plan: Plan, training: Object) -> Decision | None:
     if podspec.has_env(training, names.ENV_NCCL_CONF_FILE):
         message = f"container {plan.container_name} sets {names.ENV_NCCL_CONF_FILE} itself"
         return Decision(STEP, Outcome.KEPT, Reason.USER_VALUE, message)
-    mount = _mount(training)
-    if mount is not None and mount["name"] != names.NCCL_CONF_VOLUME:
-        message = f"container {plan.container_name} mounts volume {mount['name']} at {mount['mountPath']}"
-        return Decision(STEP, Outcome.KEPT, Reason.USER_VALUE, message)
+    for mount in _mounts(training):
+        if mount["name"] != names.NCCL_CONF_VOLUME:
+            message = f"container {plan.container_name} mounts volume {mount['name']} at {mount['mountPath']}"
+            return Decision(STEP, Outcome.KEPT, Reason.USER_VALUE, message)
     return None
 
 
-def _mount(training: Object) -> Object | None:
+def _mounts(training: Object) -> list[Object]:
     """Return what is mounted at the file already, or at its folder."""
-    for mount in podspec.mounts(training):
-        if podspec.normalized_mount_path(mount["mountPath"]) in ("/etc", names.NCCL_CONF_PATH):
-            return mount
-    return None
+    paths = ("/etc", names.NCCL_CONF_PATH)
+    return [mount for mount in podspec.mounts(training) if podspec.normalized_mount_path(mount["mountPath"]) in paths]
 
 
 def _lines(plan: Plan, training: Object) -> list[str]:

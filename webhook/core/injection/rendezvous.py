@@ -37,6 +37,8 @@ _TORCHS_OWN = ("MASTER_ADDR", "PET_MASTER_ADDR")
 """Variables that torch reads as an address, whatever a command says."""
 _CONF = "PET_RDZV_CONF"
 _NONE: frozenset[str] = frozenset()
+_KEPT = frozenset((names.ENV_MASTER_NAME,))
+"""Never moved, whatever a command does with it: it holds rank 0's name for a later pass."""
 
 
 def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
@@ -117,13 +119,13 @@ def _move_what_may(draft: Draft, index: int, rendezvous: Rendezvous, kept: list[
     has_own = False
     wanted: list[tuple[int, Object]] = []
     # Without hosts no variable names rank 0.
-    asked = frozenset((*_TORCHS_OWN, *given_variables(container))) if rendezvous.hosts else _NONE
+    asked = frozenset((*_TORCHS_OWN, *given_variables(container))) - _KEPT if rendezvous.hosts else _NONE
     variables = Variables(draft.pod, container) if asked else None
     uses: dict[str, Use] = {}
     for position, entry in enumerate(podspec.env(container)):
         name = entry["name"]
         has_own = has_own or name == "MASTER_ADDR"
-        if "valueFrom" in entry and wait.is_published(entry):
+        if "valueFrom" in entry and podspec.is_published(entry):
             moved = moved or name != "PET_LOCAL_ADDR"
         elif variables is not None and name in asked and _names_rank_zero(variables, entry, rendezvous):
             use = uses.get(name) or uses.setdefault(name, use_of(container, name))
@@ -219,7 +221,7 @@ def _set_local_address(draft: Draft, plan: Plan) -> bool:
     container = draft.pod["spec"]["containers"][plan.container]
     for entry in podspec.env(container):
         if entry.get("name") == "PET_LOCAL_ADDR":
-            return wait.is_published(entry)
+            return podspec.is_published(entry)
     if podspec.mentions(container, "--local-addr", "--local_addr"):
         return False
     draft.append(("spec", "containers", plan.container, "env"), _field_entry("PET_LOCAL_ADDR", names.LOCAL_ADDR))

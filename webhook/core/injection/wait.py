@@ -27,13 +27,11 @@ FILES = {
     )
 }
 """The files that the wait step reads, each with the annotation that it shows; it waits for the addresses."""
-_PUBLISHED = f"metadata.annotations['{names.PREFIX}"
 _INHERITED = ("runAsUser", "runAsGroup", "runAsNonRoot", "seLinuxOptions", "seccompProfile", "appArmorProfile")
 _DEFAULT_MODE = 420
-_TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105  # a mount path
+TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105  # a mount path
 """Where the ServiceAccount plugin mounts a token in every container that mounts nothing at exactly this path."""
 _COPIED = ("cpu", "memory", "ephemeral-storage")
-_NOTHING: Object = {}
 _OWN_PROGRAM = ("fabric-injector", "wait")
 """What our own image runs in place of the script, ``fabric-injector wait NEED…``; it needs no shell."""
 _NEEDS_AT = 4
@@ -53,7 +51,8 @@ def ensure(
     """Make the pod wait for the files in *needs*, ``("master-addr", "local-addr:own")``; a container that is there is not moved.
 
     *nccl_conf*: the lines of /etc/nccl.conf that the container writes; None leaves them as they are, for the step that knows.
-    Raises Denied where an app container has the wait container's name: Kubernetes takes a name once in a pod.
+    Raises Denied where an app container has the wait container's name, which Kubernetes takes once in a pod, or where a container
+    mounts a volume of the user's own by the name of the volume.
     """
     if any(container.get("name") == names.WAIT_CONTAINER for container in podspec.containers(draft.pod)):
         message = (
@@ -65,7 +64,7 @@ def ensure(
     if nccl_conf is None:
         nccl_conf = podspec.env_value(existing, names.ENV_NCCL_CONF) or ""
     if needs:
-        _ensure_volume(draft)
+        _ensure_volume(draft, plan)
     training = draft.pod["spec"]["containers"][plan.container]
     wanted = _container(training, plan, rendezvous, needs, nccl_conf)
     if index is None:
@@ -109,13 +108,6 @@ def needs(pod: Object) -> list[str]:
     return command[len(_OWN_PROGRAM) if (*command[:2],) == _OWN_PROGRAM else _NEEDS_AT :]
 
 
-def is_published(entry: Object) -> bool:
-    """Tell whether fabric-injector publishes the value of an environment entry."""
-    reference = (entry.get("valueFrom") or _NOTHING).get("fieldRef")
-    path: str = reference.get("fieldPath") or "" if reference else ""
-    return path.startswith(_PUBLISHED)
-
-
 def _find(pod: Object) -> int | None:
     for index, container in enumerate(podspec.init_containers(pod)):
         if container.get("name") == names.WAIT_CONTAINER:
@@ -123,14 +115,31 @@ def _find(pod: Object) -> int | None:
     return None
 
 
-def _ensure_volume(draft: Draft) -> None:
+def _ensure_volume(draft: Draft, plan: Plan) -> None:
+    """Add the volume, unless it is there; other files in it, as those of podInfo, stay."""
     items = [{"path": path, "fieldRef": {"apiVersion": "v1", "fieldPath": field}} for path, field in FILES.items()]
     volume = {"name": names.WAIT_VOLUME, "downwardAPI": {"items": items, "defaultMode": _DEFAULT_MODE}}
     for index, existing in enumerate(podspec.volumes(draft.pod)):
-        if existing.get("name") == names.WAIT_VOLUME:
+        if existing.get("name") != names.WAIT_VOLUME:
+            continue
+        shown = (existing.get("downwardAPI") or {}).get("items")
+        if shown is None and _is_mounted_by_user(draft.pod):
+            message = f"volume {names.WAIT_VOLUME} has the name of the wait step's and holds something else"
+            raise Denied("rendezvous", Reason.INVALID_POD, f"pod {plan.pod_name}: {message}; give it another name")
+        if not shown or any(item not in shown for item in items):
             draft.replace(("spec", "volumes"), index, volume)
-            return
+        return
     draft.append(("spec", "volumes"), volume)
+
+
+def _is_mounted_by_user(pod: Object) -> bool:
+    everyone = (*podspec.containers(pod), *podspec.init_containers(pod))
+    return any(
+        mount["name"] == names.WAIT_VOLUME
+        for container in everyone
+        if container.get("name") != names.WAIT_CONTAINER
+        for mount in podspec.mounts(container)
+    )
 
 
 def _container(
@@ -156,7 +165,7 @@ def _container(
         mounts.append({"name": names.NCCL_CONF_VOLUME, "mountPath": names.NCCL_CONF_WRITE_PATH})
     # Else the plugin would mount a token there after us, which the container does not need, and the API server calls us again for
     # each pod that is changed after us.
-    mounts.append({"name": mounts[0]["name"], "mountPath": _TOKEN_PATH, "readOnly": True})
+    mounts.append({"name": mounts[0]["name"], "mountPath": TOKEN_PATH, "readOnly": True})
     container: Object = {
         "name": names.WAIT_CONTAINER,
         "image": image,

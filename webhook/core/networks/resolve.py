@@ -103,8 +103,8 @@ def resolve_networks(
 def _read(annotation: str, text: str, namespace: str, finder: Finder) -> NetworksAnnotation:
     try:
         return parse_networks(text, namespace)
-    except TooManyNetworks as error:
-        message = f"pod {finder.pod_name}: annotation {annotation} {error}; name fewer"
+    except TooManyNetworks as excess:
+        message = f"pod {finder.pod_name}: annotation {annotation} {excess}; name fewer"
         raise Denied(STEP, Reason.TOO_LARGE, message) from None
     except ValueError as error:
         message = f"pod {finder.pod_name}: annotation {annotation}: {error}; Multus refuses it: correct or remove it"

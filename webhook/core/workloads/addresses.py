@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from typing import NamedTuple
 
 from webhook.core import names, podspec
@@ -12,6 +13,8 @@ from webhook.core.workloads.launchers import given_variables
 
 _REFERENCE = re.compile(r"\$\(([-._a-zA-Z][-._a-zA-Z0-9]*)\)")
 _FIELD = re.compile(r"metadata\.(labels|annotations)\['([^']+)'\]\Z")
+_WRITTEN = frozenset((names.NETWORKS, names.ISTIO_EXCLUDE_INTERFACES))
+"""Annotations that a pass may write: a variable that takes one would hold another text in the next pass."""
 _DEEPEST = 20
 _MOST_REFERENCES = 16
 _PRIORITY = {"PET_RDZV_ENDPOINT": 0, names.ENV_MASTER_NAME: 1, "PET_MASTER_ADDR": 2, "MASTER_ADDR": 3}
@@ -28,15 +31,19 @@ class RendezvousAddress(NamedTuple):
 class Variables:
     """Resolve a container's variables, as far as the pod itself says what they will hold.
 
-    Source: kubernetes pkg/kubelet/kubelet_pods.go makeEnvironmentVariables; of entries of one name the last counts.
+    Source: kubernetes pkg/kubelet/kubelet_pods.go makeEnvironmentVariables; of entries of one name the last counts, but a reference
+    reaches those alone that stand before it. So what is appended later changes no variable that was there.
     """
 
-    __slots__ = ("_depth", "_entries", "_known", "_pod")
+    __slots__ = ("_depth", "_entries", "_env", "_known", "_named", "_places", "_pod")
 
     def __init__(self, pod: Object, container: Object) -> None:
         self._pod = pod
-        self._entries = {entry["name"]: entry for entry in podspec.env(container)}
-        self._known: dict[str, str | None] = {}
+        self._env = podspec.env(container)
+        self._entries = {entry["name"]: entry for entry in self._env}
+        self._places: dict[int, int] = {}
+        self._named: dict[str, list[int]] = {}
+        self._known: dict[int, str | None] = {}
         self._depth = 0
 
     def text(self, entry: Object) -> str | None:
@@ -57,8 +64,9 @@ class Variables:
         references = dict.fromkeys(references_in(value))
         if len(references) > _MOST_REFERENCES:
             return None
+        place = self._place(entry)
         for name in references:
-            inner = self._referred(name)
+            inner = self._referred(name, place)
             if inner is None:
                 continue
             if len(inner) > LONGEST:
@@ -72,15 +80,27 @@ class Variables:
         """Tell whether an entry is the one that decides what its variable holds: the last of its name."""
         return self._entries.get(entry["name"]) is entry
 
-    def _referred(self, name: str) -> str | None:
-        if name not in self._known:
-            self._known[name] = None
-            entry = self._entries.get(name)
-            if entry is not None and self._depth < _DEEPEST:
-                self._depth += 1
-                self._known[name] = self.text(entry)
-                self._depth -= 1
-        return self._known[name]
+    def _place(self, entry: Object) -> int:
+        """Return where *entry* stands; what stands where is noted once there is a reference to follow."""
+        if not self._places:
+            for place, each in enumerate(self._env):
+                self._places[id(each)] = place
+                self._named.setdefault(each["name"], []).append(place)
+        return self._places[id(entry)]
+
+    def _referred(self, name: str, before: int) -> str | None:
+        places = self._named.get(name, ())
+        nearest = bisect_left(places, before) - 1
+        if nearest < 0:
+            return None
+        place = places[nearest]
+        if place not in self._known:
+            if self._depth >= _DEEPEST:
+                return None
+            self._depth += 1
+            self._known[place] = self.text(self._env[place])
+            self._depth -= 1
+        return self._known[place]
 
 
 def references_in(value: str) -> list[str]:
@@ -92,6 +112,8 @@ def _field(pod: Object, path: str) -> str | None:
     if path.startswith(f"metadata.annotations['{names.PREFIX}"):
         return None
     match = _FIELD.match(path)
+    if match and match[2] in _WRITTEN:
+        return None
     if match:
         holder = podspec.labels(pod) if match[1] == "labels" else podspec.annotations(pod)
         return holder.get(match[2])

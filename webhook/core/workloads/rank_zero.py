@@ -59,6 +59,8 @@ def describe_training_pod(
                 message = f"{found[0].source} is {host}: the pod is a process group of its own"
                 return TrainingPod(system, container, None, Reason.SINGLE_NODE, message)
             zero, is_master, is_certain = podspec.own_name(pod) or rank_zero, True, is_rank_zero
+            if not is_certain:  # one variable says localhost and another a name: both stay as they are
+                found = []
         elif label in own or belongs(label):
             zero, is_master = label, label in own
         elif is_rank_zero or is_candidate:  # others may follow this pod, whatever its own template says

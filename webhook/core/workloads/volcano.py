@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from webhook.core import names, podspec
+from webhook.core import podspec
 from webhook.core.model import Object
 from webhook.core.workloads.addresses import RendezvousAddress, find_addresses
 from webhook.core.workloads.endpoint import first_label
@@ -49,10 +49,14 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraini
 
 
 def _has_pytorch_plugin(pod: Object) -> bool:
-    """Tell the plugin by the variables that it gives every container: all of them, as literals; an earlier pass keeps the address's."""
+    """Tell the plugin by the variables that it gives every container: all of them, as literals.
+
+    An earlier pass may have made MASTER_ADDR a fieldRef, and a user's own fieldRef would look the same to the next pass.
+    """
     for container in podspec.containers(pod):
-        if all(podspec.env_value(container, name) for name in ("MASTER_PORT", "WORLD_SIZE", "RANK")) and (
-            podspec.env_value(container, "MASTER_ADDR") or podspec.env_value(container, names.ENV_MASTER_NAME)
+        if all(podspec.env_value(container, name) for name in ("MASTER_PORT", "WORLD_SIZE", "RANK")) and any(
+            entry["name"] == "MASTER_ADDR" and (entry.get("value") or (entry.get("valueFrom") or {}).get("fieldRef"))
+            for entry in podspec.env(container)
         ):
             return True
     return False
