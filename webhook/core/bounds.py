@@ -38,7 +38,7 @@ LONGEST_ANNOTATION = 32_768
 OPERATIONS = 1_000
 """Operations of a patch; an ordinary one has about thirty."""
 PATCH_BYTES = 1 << 20
-PARSED_BYTES = 64 << 20
+PARSED_BYTES = 40 << 20
 _SMALL = 65_536
 _FEW = 1_000
 

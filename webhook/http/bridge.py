@@ -32,6 +32,8 @@ RECEIVED_AT = "fabric_injector.received_at"
 CLOSE = (b"connection", b"close")
 LINGER_SECONDS = 2.0
 """How long the rest of a refused body is read, so that its sender sees the answer instead of a reset connection."""
+LINGERING = 4
+"""How many are read so at a time. The others wait unread: a flood of them would take the time of those that are answered."""
 
 log = logging.getLogger(__name__)
 
@@ -45,8 +47,8 @@ class Limits:
 
     body_bytes: int = 7 << 20
     body_seconds: float = 3.0
-    small_bytes: int = 16 << 20
-    large_bytes: int = 12 << 20
+    small_bytes: int = 8 << 20
+    large_bytes: int = 8 << 20
 
 
 class Bridge:
@@ -70,6 +72,7 @@ class Bridge:
         self._app, self._pool, self._large, self._limits = app, pool, large or pool, limits
         self._budgets = Budget(limits.small_bytes), Budget(limits.large_bytes)
         self._refuse, self._on_refused = refuse, on_refused
+        self._lingering = asyncio.Semaphore(LINGERING)
         self.closing = False
         self.in_flight = 0
         self.last_request = time.monotonic()
@@ -141,7 +144,7 @@ class Bridge:
             await send({"type": "http.response.body", "body": content, "more_body": True})
             content = b""
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(LINGER_SECONDS):
+                async with asyncio.timeout(LINGER_SECONDS), self._lingering:
                     while (await receive()).get("more_body"):
                         pass
         await send({"type": "http.response.body", "body": content})

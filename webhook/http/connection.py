@@ -7,10 +7,11 @@ or reads no answers is waited for without end, and with what it sent in memory.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TypeAlias
 
 from uvicorn.config import Config
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
@@ -21,9 +22,14 @@ HEAD_SECONDS = 10.0
 HEAD_BYTES = 64 << 10
 READ_SECONDS = 10.0
 """How long a client may leave answers unread once they fill its buffers."""
-UNREAD_BYTES = 64 << 10
+UNREAD_BYTES = 16 << 10
+UNTAKEN_BYTES = 16 << 10
+"""How much of a body is read before it is taken."""
 PIPELINED = 64
 """Most requests of one connection that wait for the answer to an earlier one."""
+ENCRYPTED_BYTES = (20 << 10, 20 << 10)
+"""What TLS holds of a connection that is not read from, and from how little on it takes more: with a whole record in it, of which
+there may be up to 18 KB, it would wait for ever."""
 
 Waiting: TypeAlias = dict[object, Callable[[], object]]
 """Connections that only wait for their client, the one that waits longest first, with the function that ends each."""
@@ -70,6 +76,18 @@ class Connections(ServerState):
             connected.transport.abort()
 
 
+class _Flow(FlowControl):
+    """Read nothing from a connection while a request of it waits for an earlier one: uvicorn reads on with every answer."""
+
+    def __init__(self, transport: asyncio.Transport, waiting: Collection[object]) -> None:
+        super().__init__(transport)
+        self._waiting = waiting
+
+    def resume_reading(self) -> None:
+        if not self._waiting:
+            super().resume_reading()
+
+
 class HttpConnection(HttpToolsProtocol):
     """Speak HTTP/1.1 as uvicorn does, with a deadline or a bound for each thing that uvicorn waits for or holds."""
 
@@ -85,6 +103,9 @@ class HttpConnection(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn narrows it too
         """Count the connection as silent, and give it the idle timeout that uvicorn gives only after an answer."""
         super().connection_made(transport)
+        self.flow = _Flow(transport, self.pipeline)
+        if transport.get_extra_info("ssl_object"):
+            transport.set_read_buffer_limits(*ENCRYPTED_BYTES)  # type: ignore[attr-defined]  # of TLS alone
         transport.set_write_buffer_limits(UNREAD_BYTES)
         self._drop = transport.abort
         self._handshaking.discard(self)
@@ -136,6 +157,12 @@ class HttpConnection(HttpToolsProtocol):
         self._silent.pop(self, None)
         self._idle.pop(self, None)
         super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Read no more of a body that nobody takes."""
+        super().on_body(body)
+        if len(self.cycle.body) > UNTAKEN_BYTES and not self.cycle.response_complete:
+            self.flow.pause_reading()
 
     def on_response_complete(self) -> None:
         """Go on with the next request; where none has come, the connection is idle."""

@@ -24,6 +24,7 @@ from webhook.http.logs import log_fields
 from webhook.http.pool import WorkerPool
 from webhook.http.refusal import STRANGER
 from webhook.http.signals import StopSignals
+from webhook.serve import allocator
 from webhook.serve.admission import AdmissionRecorder, make_admission_app
 from webhook.serve.metrics import WebhookMetrics
 from webhook.serve.page_process import PageProcess
@@ -33,7 +34,7 @@ SPARES = 7
 WAITING = 256
 PATIENCE_SECONDS = 4.0
 """Longest wait for a thread: the API server gives up after 5 s, so that a later answer is of no use."""
-CONNECTIONS = 500
+CONNECTIONS = 300
 YOUNG_OBJECTS = 20_000
 """How many new objects make the collector look for cycles: a review makes a thousand, which live for a millisecond."""
 MOST_DRAIN_SECONDS = 25.0
@@ -73,6 +74,7 @@ class Service:
 
 def serve(service: Service, sockets: Sockets) -> None:
     """Serve until SIGTERM or SIGINT."""
+    allocator.give_back()
     gc.collect()
     gc.freeze()  # what is loaded now stays: no collection needs to look through it
     gc.set_threshold(YOUNG_OBJECTS)
