@@ -2,7 +2,8 @@
 
 Each place of a training pod is repeated or made long until the review holds about 2.8 MB. Ratio: processor time of the whole answer to
 that of ``orjson.loads`` of the same body, both the best of three in one process. Memory: the most that one answer held at a time, above
-what the process held before. Nothing is asserted; ``--worst`` lists the worst alone.
+what the process held before. ``--worst`` lists the worst alone. At last the most memory of a whole server to which 60 connections send
+3 MB each at once, five times. Nothing is asserted.
 """
 
 from __future__ import annotations
@@ -12,16 +13,22 @@ import gc
 import json
 import os
 import re
+import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import orjson
 
+from certs.throwaway import make_throwaway
 from tests.core import hostile
+from tests.sockets.conftest import OBJECTS, PROFILES
+from tests.sockets.flood import flood, large_reviews, request
+from tests.sockets.server import Server
 from webhook.core.errors import WebhookError
 from webhook.core.profiles import Profiles
 from webhook.core.review import answer_review
@@ -30,6 +37,8 @@ from webhook.world.objects import ObjectsWorld
 
 BYTES = 2_800_000
 ROUNDS = 3
+CONNECTIONS, FLOODS = 60, 5
+REVIEW = Path(__file__).parents[1] / "fixtures/live/torchx-volcano/pods-train-fgwp3pq7vkl4vc-train-0-0.review.json"
 
 
 def main() -> None:
@@ -60,6 +69,25 @@ def main() -> None:
     for _, _, line in sorted(found, reverse=True)[: options.worst]:
         print(line)
     print(f"{len(found)} shapes; worst ratio {max(found)[0]:.1f}, most memory {max(each[1] for each in found):.0f} MB")
+    measure_server()
+
+
+def measure_server() -> None:
+    """Print the most memory of a server after each flood of large bodies, and what it has then."""
+    with tempfile.TemporaryDirectory(prefix="fabric-injector-hostile-") as name:
+        folder = Path(name)
+        authority = make_throwaway(folder / "tls", now=datetime.now(UTC))
+        requests = [request(body) for body in large_reviews(REVIEW.read_bytes())]
+        options = (f"--profiles={PROFILES}", f"--objects={OBJECTS}", f"--tls-dir={folder / 'tls'}")
+        with Server(folder / "log", *options) as server:
+            for _ in range(FLOODS):
+                statuses = flood(server, authority, requests, CONNECTIONS)
+                answered = ", ".join(f"{count} x {status or 'none'}" for status, count in sorted(statuses.items()))
+                print(
+                    f"{CONNECTIONS} connections x 3 MB: {answered}; most memory {server.peak_megabytes():.0f} MB, "
+                    f"now {server.resident_megabytes():.0f} MB",
+                    flush=True,
+                )
 
 
 def sized(build: hostile.Build, size: int) -> bytes:

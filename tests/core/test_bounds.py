@@ -305,7 +305,7 @@ def test_a_patch_of_too_many_bytes_is_denied() -> None:
     "part", [b"[", b'{"":', b"1,1,1,", b"{},"], ids=["lists", "objects", "very many numbers", "empty objects"]
 )
 def test_a_body_that_would_fill_the_memory_is_refused_before_it_is_parsed(part: bytes) -> None:
-    with pytest.raises(MalformedReview, match="MB of memory, and at most 64 are given to one"):
+    with pytest.raises(MalformedReview, match="MB of memory, and at most 40 are given to one"):
         answer_review(b"[" + part * 1_300_000, PROFILES, WORLD)
 
 
@@ -314,7 +314,7 @@ def test_a_body_that_would_fill_the_memory_is_refused_before_it_is_parsed(part: 
 )
 def test_a_body_of_three_megabytes_is_refused_for_all_that_it_holds(part: str) -> None:
     unit = part.encode()
-    with pytest.raises(MalformedReview, match="MB of memory, and at most 64 are given to one"):
+    with pytest.raises(MalformedReview, match="MB of memory, and at most 40 are given to one"):
         answer_review(b"[" + unit * ((3 << 20) // len(unit)), PROFILES, WORLD)
 
 

@@ -89,8 +89,15 @@ class Server:
 
     def peak_megabytes(self) -> float:
         """Return the most memory that the process has had, those of its children not counted."""
+        return self._megabytes("VmHWM:")
+
+    def resident_megabytes(self) -> float:
+        """Return the memory that the process has now."""
+        return self._megabytes("VmRSS:")
+
+    def _megabytes(self, field: str) -> float:
         lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
-        return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) / 1000
+        return next(int(line.split()[1]) for line in lines if line.startswith(field)) / 1000
 
     def connect(self, which: str = "admission", timeout: float = 10) -> socket.socket:
         """Open a TCP connection to one of the listeners."""

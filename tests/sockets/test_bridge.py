@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 import uvloop
 
-from tests.sockets.server import Reply, ask, is_closed
+from tests.sockets.server import Reply, ask, is_closed, read_reply
 from tests.waiting import wait_until
+from webhook.http import bridge as bridge_module
 from webhook.http import connection as connection_module
 from webhook.http.bridge import Bridge, Limits
 from webhook.http.connection import Connections
@@ -173,7 +174,8 @@ def test_large_bodies_wait_for_one_another_within_their_bound_and_small_ones_for
         pytest.param(b"Transfer-Encoding: chunked\r\n\r\n493e0\r\n" + b"x" * 280_000, id="come"),
     ],
 )
-def test_room_for_a_body_that_stalls_is_taken_and_given_back(head: bytes) -> None:
+def test_room_for_a_body_that_stalls_is_taken_and_given_back(head: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bridge_module, "LARGE_SECONDS", 60.0)
     with running(echo, WorkerPool("stalled"), Limits(body_seconds=20, large_bytes=400_000)) as server:
         with closing(server.client()) as client:
             client.connect()
@@ -182,6 +184,27 @@ def test_room_for_a_body_that_stalls_is_taken_and_given_back(head: bytes) -> Non
             assert server.post(b"x" * 150_000).status == 503
             assert server.post(b"x" * 60_000).status == 200
         wait_until(lambda: server.post(b"x" * 400_000).status == 200, "the room to be given back")
+
+
+@pytest.mark.parametrize("length", [60_000, 90_000], ids=["small", "large"])
+def test_the_oldest_body_that_stalls_gives_up_its_room(length: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bridge_module, "LARGE_SECONDS", 0.0)
+    limits = Limits(body_seconds=20, small_bytes=150_000, large_bytes=200_000)
+    with running(echo, WorkerPool("oldest"), limits) as server, ExitStack() as stack:
+        stalled = [stack.enter_context(closing(server.client())) for _ in range(2)]
+        for count, client in enumerate(stalled, start=1):
+            client.connect()
+            client.sock.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % length)
+            client.sock.sendall(b"x" * (length - 10))
+            wait_until(lambda held=count: len(server.bridge._coming) == held, "the body")  # type: ignore[misc]
+        left = server.bridge._budgets[length > 64 << 10]
+        wait_until(lambda: left._left <= 30_020, "the room to be taken")
+        assert server.post(b"x" * length).body == b"x" * length
+        reply = read_reply(stalled[0].sock)
+        assert (reply.status, reply.headers["connection"]) == (503, "close")
+        assert "before others needed its room" in reply.json()["message"]
+        stalled[1].sock.sendall(b"x" * 10)
+        assert read_reply(stalled[1].sock).body == b"x" * length
 
 
 def test_small_bodies_have_a_bound_too() -> None:
@@ -259,14 +282,14 @@ def test_drops_the_oldest_that_has_asked_nothing_whether_its_handshake_is_done_o
     connections, dropped = Connections(2), list[str]()
     for name in ("silent", "greeting"):
         connections.handshaking.add(name)
-        connections.silent[name] = partial(dropped.append, name)
+        connections.waiting[name] = partial(dropped.append, name)
     connections.handshaking.remove("silent")
     connections.connections.add("silent")  # type: ignore[arg-type]  # any object will do
     assert connections.make_room()
     assert dropped == ["silent"]
     connections.most = 1
     assert connections.make_room()
-    assert (dropped, connections.handshaking, connections.silent) == (["silent", "greeting"], set(), {})
+    assert (dropped, connections.handshaking, connections.waiting) == (["silent", "greeting"], set(), {})
 
 
 def test_drops_the_oldest_silent_connection_where_there_are_too_many() -> None:

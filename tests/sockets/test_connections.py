@@ -105,7 +105,7 @@ def test_drops_the_connection_that_was_idle_for_longest_where_there_are_too_many
             assert ask(client, "POST", "/", b"x").status == 200
 
 
-def test_refuses_a_new_connection_where_all_are_busy() -> None:
+def test_a_new_connection_waits_where_all_are_busy() -> None:
     entered, leave = threading.Event(), threading.Event()
 
     def app(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
@@ -117,9 +117,14 @@ def test_refuses_a_new_connection_where_all_are_busy() -> None:
         busy.sendall(GET + b"\r\n")
         assert entered.wait(20)
         with connect(server) as other:
-            assert is_closed(other)
-        leave.set()
-        assert read_reply(busy).status == 200
+            other.sendall(GET + b"\r\n")
+            other.settimeout(0.2)
+            with pytest.raises(TimeoutError):
+                other.recv(1)
+            leave.set()
+            assert read_reply(busy).status == 200
+            other.settimeout(20)
+            assert read_reply(other).status == 200
 
 
 @pytest.mark.parametrize("asked", [False, True], ids=["first", "after a request"])

@@ -48,6 +48,17 @@ def test_serves_others_while_bodies_stall_and_gives_those_up(server: Server, aut
     assert_at_rest(server)
 
 
+@pytest.mark.parametrize("sent", [0, 64_000], ids=["as many as may connect", "as much as may be held"])
+def test_serves_others_while_hundreds_of_bodies_stall(
+    server: Server, authority: Path, review: bytes, sent: int
+) -> None:
+    with ExitStack() as stack:
+        for _ in range(320):
+            connection = stack.enter_context(server.connect_tls(authority))
+            connection.sendall(HEAD + b"Content-Length: 65000\r\n\r\n" + b" " * sent)
+        assert_serves(server, authority, review)
+
+
 @pytest.mark.parametrize("most", [100, 10_000], ids=["half a greeting", "a greeting"])
 def test_serves_others_while_handshakes_stall(server: Server, authority: Path, review: bytes, most: int) -> None:
     outgoing = ssl.MemoryBIO()

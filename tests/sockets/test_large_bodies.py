@@ -2,44 +2,27 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from tests.sockets.flood import flood, large_reviews, request
 from tests.sockets.server import Server, admit, admitting
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.sockets
 
 MOST_MEGABYTES = 160.0
-LARGEST = 3 << 20
+LATER_MEGABYTES = 90.0
 AT_ONCE = 24
-
-
-def texts(size: int) -> str:
-    return ",".join(['"aa"'] * (size // 5))
-
-
-SHAPES: dict[str, Callable[[int], str]] = {
-    "a text": lambda size: '"' + "x" * (size - 2) + '"',
-    "texts": lambda size: "[" + texts(size - 2) + "]",
-    "objects and texts": lambda size: "[" + '{"":0},' * 50_000 + texts(size - 7 * 50_000) + "]",
-    "keys": lambda size: "{" + ",".join(f'"{number:06}":0' for number in range((size - 2) // 11)) + "}",
-}
 
 
 def test_many_at_once_need_no_more_memory_than_the_container_has_and_others_are_admitted(
     own: Server, authority: Path, review: bytes
 ) -> None:
-    bodies = []
-    for value in SHAPES.values():
-        asked = json.loads(review)
-        asked["request"]["object"]["status"] = "HERE"
-        text = json.dumps(asked)
-        bodies.append(text.replace('"HERE"', value(LARGEST - len(text))).encode())
+    bodies = large_reviews(review)
 
     def ask(number: int) -> int:
         with closing(own.client(authority, timeout=60)) as client:
@@ -53,4 +36,21 @@ def test_many_at_once_need_no_more_memory_than_the_container_has_and_others_are_
     assert 503 in answered
     assert set(answered) <= {200, 408, 503}  # 408: sent more slowly than any API server does, by a busy machine
     assert [ask(number) for number in range(len(bodies))] == [200] * len(bodies)
+    assert own.peak_megabytes() <= MOST_MEGABYTES
+
+
+def test_memory_stays_within_its_bound_however_often_they_come(own: Server, authority: Path, review: bytes) -> None:
+    requests = [request(body) for body in large_reviews(review)]
+    for connections in (60, 60, 60, 200):
+        assert flood(own, authority, requests, connections)["503"] > 0
+    assert own.peak_megabytes() <= MOST_MEGABYTES
+    wait_until(lambda: own.resident_megabytes() < LATER_MEGABYTES, "memory to be given back")
+
+
+def test_a_large_body_behind_other_requests_of_its_connection_is_not_read_before_they_are_answered(
+    own: Server, authority: Path, review: bytes
+) -> None:
+    [largest, *_] = large_reviews(review)
+    answered = flood(own, authority, [request(review) * 20 + request(largest)], connections=80)
+    assert answered["200"] > 0
     assert own.peak_megabytes() <= MOST_MEGABYTES

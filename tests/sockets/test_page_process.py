@@ -7,6 +7,7 @@ import base64
 import json
 import os
 import signal
+import socket
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -191,6 +192,32 @@ def test_says_what_happened_where_it_is_killed(run: Any) -> None:
         reply = asked.result()
     assert (reply.status, reply.headers["connection"]) == (503, "close")
     assert "the process of the dry run has ended (Killed): ask again" in reply.json()["message"]
+    assert page.ask().status == 200
+
+
+def test_says_so_to_all_whose_pastes_are_under_way_though_its_end_is_noticed_late(
+    run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noticed, serve = threading.Event(), Answers.serve
+
+    def serve_and_wait(answers: Answers, asked: socket.socket) -> None:
+        serve(answers, asked)
+        noticed.wait(20)
+
+    monkeypatch.setattr(Answers, "serve", serve_and_wait)
+    page = run()
+    child = page.child()
+    os.kill(child, signal.SIGSTOP)
+    try:
+        with ThreadPoolExecutor(12) as clients:
+            asked = [clients.submit(page.ask, "/dry-run", POD + b"#" * (2 << 20)) for _ in range(12)]
+            wait_until(lambda: sum(bool(each.asked) for each in page.page._exchanges) == 12, "the requests")
+            os.kill(child, signal.SIGKILL)
+            replies = [each.result() for each in asked]
+    finally:
+        noticed.set()
+    assert [reply.status for reply in replies] == [503] * 12
+    assert "the process of the dry run has ended" in replies[0].json()["message"]
     assert page.ask().status == 200
 
 

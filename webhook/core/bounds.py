@@ -38,7 +38,7 @@ LONGEST_ANNOTATION = 32_768
 OPERATIONS = 1_000
 """Operations of a patch; an ordinary one has about thirty."""
 PATCH_BYTES = 1 << 20
-PARSED_BYTES = 64 << 20
+PARSED_BYTES = 40 << 20
 VALIDATED_BYTES = 16 << 20
 """The same for a namespace or a profile, which is read beside a pod: one that takes more is let in unseen, for its entry fails open."""
 _SMALL = 65_536

@@ -23,6 +23,8 @@ BURST = 8
 """Most connections accepted in one go: a handshake costs as much as a review, and those that are open wait meanwhile."""
 PAUSE_SECONDS = 0.5
 """Pause where no connection can be accepted for want of file descriptors or memory."""
+BUSY_SECONDS = 0.02
+"""Pause where each connection has a request that is worked on: a new one waits in the socket's backlog, and is not refused."""
 LOG_SECONDS = 10.0
 """Least time between two log lines about failed handshakes: any client can cause any number of them."""
 
@@ -64,6 +66,9 @@ class Acceptor:
 
     def _accept(self, most: int = BURST) -> None:
         for _ in range(most):
+            if self._connections.are_busy and most == BURST:
+                self._wait(BUSY_SECONDS)
+                return
             try:
                 accepted, peer = self._socket.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
@@ -81,15 +86,18 @@ class Acceptor:
             connection = self._make()
             handshake = self._loop.create_task(self._shake_hands(connection, accepted, str(peer[0])))
             self._connections.handshaking.add(connection)
-            self._connections.silent[connection] = handshake.cancel
+            self._connections.waiting[connection] = handshake.cancel
             self._unowned.add(accepted)
             handshake.add_done_callback(partial(self._handshake_done, connection, accepted))
 
     def _pause(self, error: OSError) -> None:
         """Stop accepting for a while: the socket stays readable, so that the loop would try again at once, and for ever."""
         log.error("connections wait: %s", error.strerror or error)
+        self._wait(PAUSE_SECONDS)
+
+    def _wait(self, seconds: float) -> None:
         self._loop.remove_reader(self._socket)
-        self._loop.call_later(PAUSE_SECONDS, self._resume)
+        self._loop.call_later(seconds, self._resume)
 
     def _resume(self) -> None:
         if not self._is_stopped:
@@ -116,7 +124,7 @@ class Acceptor:
     ) -> None:
         if connection in self._connections.handshaking:  # it failed: connection_made was never called
             self._connections.handshaking.remove(connection)
-            self._connections.silent.pop(connection)
+            self._connections.waiting.pop(connection)
         if accepted in self._unowned:  # dropped before its task began
             self._unowned.remove(accepted)
             accepted.close()

@@ -42,15 +42,20 @@ class Body:
         """Return whether it is to wait for other large ones."""
         return self._budget is self._large
 
+    def shares_room_with(self, other: Body) -> bool:
+        """Return whether some of it counts where *other* counts."""
+        return self._counted > 0 and self._budget is other._budget
+
     def reserve(self) -> bool:
         """Count all of a large body before it comes, lest it be refused when most has come; return False where there is no room."""
         return self.declared <= SMALL_BYTES or self._count(self.declared)
 
     def add(self, part: bytes) -> bool:
         """Keep *part*; return False where there is no room for it."""
-        self._length += len(part)
-        if self._length > self._counted and not self._count(self._length):
+        length = self._length + len(part)
+        if length > self._counted and not self._count(length):
             return False
+        self._length = length
         self._bytes.write(part)
         return True
 

@@ -14,11 +14,12 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 from webhook.http.body import Body, Budget
 from webhook.http.pool import PoolFull, WorkerPool
-from webhook.http.refusal import INTERNAL, OVERLOADED, TOO_LARGE, TOO_SLOW, Refusal
+from webhook.http.refusal import INTERNAL, OVERLOADED, STALLED, TOO_LARGE, TOO_SLOW, Refusal
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -30,8 +31,12 @@ Answer: TypeAlias = tuple[int, list[tuple[bytes, bytes]], bytes]
 RECEIVED_AT = "fabric_injector.received_at"
 """Key of the WSGI environment: ``time.perf_counter()`` when the request's head had arrived."""
 CLOSE = (b"connection", b"close")
+LARGE_SECONDS = 0.5
+"""How long a large body may take to come before another may have its room; a small one comes at once, or gives up its room at once."""
 LINGER_SECONDS = 2.0
 """How long the rest of a refused body is read, so that its sender sees the answer instead of a reset connection."""
+LINGERING = 4
+"""How many are read so at a time. The others wait unread: a flood of them would take the time of those that are answered."""
 
 log = logging.getLogger(__name__)
 
@@ -45,8 +50,8 @@ class Limits:
 
     body_bytes: int = 7 << 20
     body_seconds: float = 3.0
-    small_bytes: int = 16 << 20
-    large_bytes: int = 12 << 20
+    small_bytes: int = 8 << 20
+    large_bytes: int = 8 << 20
 
 
 class Bridge:
@@ -70,6 +75,8 @@ class Bridge:
         self._app, self._pool, self._large, self._limits = app, pool, large or pool, limits
         self._budgets = Budget(limits.small_bytes), Budget(limits.large_bytes)
         self._refuse, self._on_refused = refuse, on_refused
+        self._coming: dict[Body, tuple[float, asyncio.Timeout]] = {}  # not all there yet, the oldest first
+        self._lingering = asyncio.Semaphore(LINGERING)
         self.closing = False
         self.in_flight = 0
         self.last_request = time.monotonic()
@@ -93,7 +100,8 @@ class Bridge:
             if refusal:
                 self._on_refused(refusal)
                 answer = answer_of(refusal)
-            await self._send(answer, receive, send, drain=unread in (TOO_LARGE, OVERLOADED))
+            drain, late = unread in (TOO_LARGE, OVERLOADED), unread in (TOO_SLOW, STALLED)
+            await self._send(answer, receive, send, drain=drain, late=late)
         except ConnectionError:  # the client has gone
             return
         finally:
@@ -104,24 +112,45 @@ class Bridge:
         """Read the whole *body*, within time and size. Raises ConnectionError where the client has gone."""
         if body.declared > self._limits.body_bytes:
             return TOO_LARGE
-        if keep and not body.reserve():
-            return OVERLOADED
         length = 0
         try:
-            async with asyncio.timeout(self._limits.body_seconds):
+            async with asyncio.timeout(self._limits.body_seconds) as limit:
+                self._coming[body] = asyncio.get_running_loop().time(), limit
+                if keep and not self._find_room(body, body.reserve):
+                    return OVERLOADED
                 while True:
                     message = await receive()
                     if message["type"] == "http.disconnect":
                         raise ConnectionError
-                    length += len(message["body"])
+                    if body not in self._coming:
+                        return STALLED
+                    part = message["body"]
+                    length += len(part)
                     if length > self._limits.body_bytes:
                         return TOO_LARGE
-                    if keep and not body.add(message["body"]):
+                    if keep and not self._find_room(body, partial(body.add, part)):
                         return OVERLOADED
                     if not message["more_body"]:
                         return None
         except TimeoutError:
-            return TOO_SLOW
+            return TOO_SLOW if body in self._coming else STALLED
+        finally:
+            self._coming.pop(body, None)
+
+    def _find_room(self, body: Body, take: Callable[[], bool]) -> bool:
+        """Have *body* take room; where there is none, the oldest that has not come yet gives up its own."""
+        while not take():
+            oldest = next((each for each in self._coming if each is not body and each.shares_room_with(body)), None)
+            if oldest is None:
+                return False
+            since, limit = self._coming[oldest]
+            now = asyncio.get_running_loop().time()
+            if oldest.is_large and now - since < LARGE_SECONDS:
+                return False
+            del self._coming[oldest]
+            oldest.free()
+            limit.reschedule(now)
+        return True
 
     def _call(self, scope: Scope, body: Body, received_at: float) -> Answer:
         """Call the application in a thread of the pool; whatever it raises becomes a plain 500."""
@@ -132,16 +161,16 @@ class Bridge:
             self._on_refused(INTERNAL)
             return answer_of(INTERNAL)
 
-    async def _send(self, answer: Answer, receive: Receive, send: Send, *, drain: bool) -> None:
+    async def _send(self, answer: Answer, receive: Receive, send: Send, *, drain: bool, late: bool) -> None:
         status, headers, content = answer
-        if self.closing or drain or status == TOO_SLOW.code:  # nobody waits for the rest of a late body
+        if self.closing or drain or late:  # nobody waits for the rest of a late body
             headers = [*headers, CLOSE]
         await send({"type": "http.response.start", "status": status, "headers": headers})
         if drain:
             await send({"type": "http.response.body", "body": content, "more_body": True})
             content = b""
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(LINGER_SECONDS):
+                async with asyncio.timeout(LINGER_SECONDS), self._lingering:
                     while (await receive()).get("more_body"):
                         pass
         await send({"type": "http.response.body", "body": content})

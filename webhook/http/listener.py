@@ -16,7 +16,7 @@ from webhook.http.acceptor import BACKLOG, Acceptor
 from webhook.http.bridge import Receive, Scope, Send
 from webhook.http.connection import KEEP_ALIVE_SECONDS, Connections, HttpConnection
 
-RECEIVE_BYTES = 32 << 10
+RECEIVE_BYTES = 16 << 10
 """What the kernel keeps of a connection, and so the most that TLS takes at a time: else 200 large bodies that come at once, though
 nearly all of them are refused, need 160 MB of buffers."""
 

@@ -36,6 +36,7 @@ PIECE_BYTES = 16 << 10
 ELSEWHERE = "fabric-injector dry-run -f FILE answers it on your own machine, however large it is"
 SLOW = f"the dry run took longer than {{:g}} s and was ended: give fewer objects at once, or ask elsewhere: {ELSEWHERE}"
 CHANGED = "the profiles have changed, and the dry run was ended: ask again"
+_LOST = f"the process of the dry run has ended ({{}}): ask again; if the manifest ends it, {ELSEWHERE}"
 _IDLE = "nobody asks"
 _ENDING = "the webhook ends"
 
@@ -62,8 +63,7 @@ class _Child:
 
     def epitaph(self) -> str:
         """Say why an answer does not come."""
-        lost = f"the process of the dry run has ended ({self.how()}): ask again; if the manifest ends it, {ELSEWHERE}"
-        return self.why or lost
+        return self.why or _LOST.format(self.how())
 
 
 @dataclass(eq=False)
@@ -71,6 +71,11 @@ class _Exchange:
     """Hold when, by the loop's clock, a connection asked what is not answered yet; None where it waits for nothing."""
 
     asked: float | None
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether nothing has come yet of an answer that is due."""
+        return self.asked is not None
 
 
 class PageProcess:
@@ -106,7 +111,7 @@ class PageProcess:
         """Refuse connections, wait *grace_seconds* for what was asked, and end the process."""
         self._server.close()
         deadline = self._loop.time() + grace_seconds
-        while any(each.asked is not None for each in self._exchanges) and self._loop.time() < deadline:
+        while any(each.is_open for each in self._exchanges) and self._loop.time() < deadline:
             await asyncio.sleep(0.02)
         if self._child:
             self._child.end(_ENDING)
@@ -137,9 +142,10 @@ class PageProcess:
                 problem = f"the process of the dry run cannot be started ({reason}): ask again in a minute; {ELSEWHERE}"
             else:
                 await self._pass(first, exchange, child, near, reader, writer)
-                if exchange.asked is None or not await _has_ended(child):
+                if not exchange.is_open:
                     return
-                problem = child.epitaph()
+                # its end may be noticed later than that of the connection, while a question of it is being answered
+                problem = child.epitaph() if await _has_ended(child) else _LOST.format("it closed the connection")
             await _refuse(problem, reader, writer)
         finally:
             self._exchanges.discard(exchange)

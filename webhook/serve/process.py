@@ -24,6 +24,7 @@ from webhook.http.logs import log_fields
 from webhook.http.pool import WorkerPool
 from webhook.http.refusal import STRANGER
 from webhook.http.signals import StopSignals
+from webhook.serve import allocator
 from webhook.serve.admission import AdmissionRecorder, make_admission_app
 from webhook.serve.metrics import WebhookMetrics
 from webhook.serve.page_process import PageProcess
@@ -41,7 +42,7 @@ VALIDATING_PATIENCE_SECONDS = 0.3
 VALIDATING_LIMITS = Limits(body_bytes=4 << 20, body_seconds=1.0, small_bytes=1 << 20, large_bytes=4 << 20)
 """Namespaces and profiles come rarely, and take none of what is kept for pods. The API takes none that is larger than 1.5 MB; one that
 is changed comes twice."""
-CONNECTIONS = 500
+CONNECTIONS = 300
 YOUNG_OBJECTS = 20_000
 """How many new objects make the collector look for cycles: a review makes a thousand, which live for a millisecond."""
 MOST_DRAIN_SECONDS = 25.0
@@ -82,6 +83,7 @@ class Service:
 
 def serve(service: Service, sockets: Sockets) -> None:
     """Serve until SIGTERM or SIGINT."""
+    allocator.give_back()
     gc.collect()
     gc.freeze()  # what is loaded now stays: no collection needs to look through it
     gc.set_threshold(YOUNG_OBJECTS)
