@@ -12,6 +12,8 @@ import urllib3
 import yaml
 
 from tests.waiting import wait_until
+from webhook.core.profiles.convert import to_objects
+from webhook.core.profiles.custom_resource import PLURAL
 
 from .client import Client, Response
 from .controlplane import ControlPlane
@@ -62,6 +64,12 @@ def remove(control_plane: ControlPlane, text: str) -> None:
     wait_until(lambda: admit(api, "labelled").status == 201, "the webhook to be forgotten", 15)
 
 
+def apply_profiles(control_plane: ControlPlane, profiles: str) -> None:
+    """Create the FabricProfiles that the text of a profiles file describes, as the manual says."""
+    control_plane.kubectl("wait", "--for=condition=Established", f"crd/{PLURAL}.fabric-injector.io", "--timeout=30s")
+    control_plane.kubectl("apply", "--server-side", "--filename=-", input=yaml.safe_dump_all(to_objects(profiles)))
+
+
 def own_address() -> str:
     """Give an address of this machine that is not loopback, which no endpoint may be. Raises OSError where there is none."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
@@ -101,11 +109,11 @@ class Installation:
         (secret,) = (each["secret"] for each in deployment["spec"]["template"]["spec"]["volumes"] if "secret" in each)
         assert SECRET.endswith(f"/{secret['secretName']}")
         data = self.api.expect("GET", SECRET)["data"]
-        for name in ("tls", "profiles"):
+        for name in ("tls", "config"):
             (self.folder / "mounted" / name).mkdir(parents=True, exist_ok=True)
         for item in secret["items"]:
             (self.folder / "mounted" / "tls" / item["path"]).write_bytes(base64.b64decode(data[item["key"]]))
-        (self.folder / "mounted" / "profiles" / "profiles.yaml").write_text(self._profiles)
+        apply_profiles(self._control_plane, self._profiles)
         port = free_port()
         self._start("webhook", f"--listen=0.0.0.0:{port}", f"--dry-run-listen=127.0.0.1:{free_port()}")
         wait_until(lambda: self.status("webhook", "/readyz") == 200, "the webhook to be ready", 60)

@@ -186,9 +186,9 @@ def test_the_manuals_own_overlay_renders(programs: None, tmp_path: Path) -> None
     local = re.sub(r"https://…/manifests/([\w/-]+)\?ref=v[\d.]+", rf"{above}{MANIFESTS}/\1", printed)
     assert local != printed
     (tmp_path / "kustomization.yaml").write_text(local)
-    (tmp_path / "profiles.yaml").write_text("profiles: {}\n")
+    (tmp_path / "config.yaml").write_text("kind: Configuration\n")
     text = render(tmp_path)
-    assert find(text, "ConfigMap", "fabric-injector-profiles")["data"] == {"profiles.yaml": "profiles: {}\n"}
+    assert find(text, "ConfigMap", "fabric-injector-config")["data"] == {"config.yaml": "kind: Configuration\n"}
     pod = find(text, "Deployment", "fabric-injector-webhook")["spec"]["template"]["spec"]
     assert pod["containers"][0]["image"].startswith("registry.example.com/fabric-injector:")
     assert find(text, "ServiceMonitor", "fabric-injector")

@@ -84,5 +84,5 @@ def test_the_networks_are_those_that_the_operator_makes(fabric: str) -> None:
         stated = cr["spec"].get("resourceName")
         assert annotated == (f"nvidia.com/{stated}" if stated else None)
         assert json.loads(definition["spec"]["config"])["ipam"] == json.loads(cr["spec"]["ipam"])
-    profiles = yaml.safe_load((EXAMPLES / fabric / "profiles.yaml").read_text())["profiles"]
-    assert list(profiles) == [namespace["metadata"]["labels"][names.PROFILE]]
+    profile = yaml.safe_load((EXAMPLES / fabric / "profiles.yaml").read_text())
+    assert profile["metadata"]["name"] == namespace["metadata"]["labels"][names.PROFILE]

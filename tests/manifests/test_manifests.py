@@ -66,8 +66,11 @@ def test_gives_options_that_the_command_has_and_ports_that_it_listens_on(compone
 
 def test_mounts_what_the_options_name() -> None:
     mounts = {each["name"]: each["mountPath"] for each in container("webhook")["volumeMounts"]}
-    profiles, tls = (option.partition("=")[2] for option in container("webhook")["args"][1:])
-    assert profiles == f"{mounts['profiles']}/profiles.yaml"
+    config, tls = (option.partition("=")[2] for option in container("webhook")["args"][1:])
+    assert config == f"{mounts['config']}/config.yaml"
+    [volume] = (each["configMap"] for each in pod("webhook")["volumes"] if each["name"] == "config")
+    assert volume["name"] == names.CONFIG_MAP
+    assert volume["optional"] is True
     assert tls == mounts["tls"]
     assert all(each["readOnly"] for each in container("webhook")["volumeMounts"])
     assert not any("subPath" in each for each in container("webhook")["volumeMounts"])

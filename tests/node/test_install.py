@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.apiserver.client import Client
-from tests.apiserver.installation import INSTALL, NAMESPACE, shipped
+from tests.apiserver.installation import INSTALL, NAMESPACE, apply_profiles, shipped
 from tests.image import builder as images
 from tests.installed import not_installed
 from tests.waiting import NotReady, wait_until
@@ -41,15 +41,11 @@ def cluster(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactor
 
 
 @pytest.fixture(scope="module")
-def installed(cluster: Node, tmp_path_factory: pytest.TempPathFactory) -> Client:
-    """Install as the README says: the profiles, then install.yaml, then wait for the two Deployments."""
-    profiles = tmp_path_factory.mktemp("install") / "profiles.yaml"
-    profiles.write_text(PROFILES)
+def installed(cluster: Node) -> Client:
+    """Install install.yaml, then the profiles, then wait for the two Deployments."""
     plane = cluster.control_plane
     plane.kubectl("apply", "--server-side", "--validate=strict", f"--filename={INSTALL}")
-    plane.kubectl(
-        "create", "configmap", "fabric-injector-profiles", f"--namespace={NAMESPACE}", f"--from-file={profiles}"
-    )
+    apply_profiles(plane, PROFILES)
     try:
         wait_until(lambda: is_available(cluster.api), "all replicas to be available", 180)
     except NotReady as problem:
