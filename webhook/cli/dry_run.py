@@ -84,7 +84,8 @@ def command(
 
     FILE holds pods, or anything that holds pod templates: Jobs, Volcano Jobs, PyTorchJobs, TrainJobs, JobSets, LeaderWorkerSets,
     PodCliqueSets, StormServices, RayClusters, AppWrappers, Deployments, Lists of them, or all that torchx run --dryrun prints.
-    Without --objects the cluster is the one of the service account, else of the kubeconfig.
+    Without --objects the cluster is the one of the service account, else of the kubeconfig. You need get of the namespace and list of
+    fabricprofiles, by ClusterRole fabric-injector-profile-viewer; networks that you may not read are taken to exist, which is said.
 
     \b
     Examples:
