@@ -202,3 +202,14 @@ def test_finds_profiles_among_the_objects_of_files() -> None:
     assert broken is not None
     with pytest.raises(InputError, match="profile a stands at line 1 already"):
         broken.known()
+
+
+def test_settings_are_those_that_the_deployment_mounts(server: FakeApiServer) -> None:
+    put(server, "a")
+    path = "/api/v1/namespaces/sys/configmaps/mine"
+    server.misbehave("get", path, config_map({"c.yaml": CONFIGURATION}))
+    server.misbehave("get", CONFIG, config_map({"config.yaml": CONFIGURATION}))
+    server.misbehave("get", DEPLOYMENT, deployment("--config=/p/c.yaml"), deployment())
+    assert read(server, None).known().multus == Multus(namespace_isolation=True)
+    assert read(server, None).known().multus == Multus(), "it was told of no file"
+    assert read(server).known().multus == Multus(namespace_isolation=True), "the Deployment is not known"

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from webhook.core import names
 from webhook.core.errors import InputError, Problem, ProfilesError
 from webhook.core.model import Object
 from webhook.core.profiles import Multus, Profile, Profiles
@@ -31,10 +32,14 @@ class ConfigMapKey(NamedTuple):
 
 
 class ProfilesPlace(NamedTuple):
-    """Say what a webhook was told: to read a *file*, out of a *config_map* if that is mounted there; without one, FabricProfiles."""
+    """Say what a webhook was told: to read a *file*, out of a *config_map* if that is mounted there; without one, FabricProfiles.
+
+    *settings*: where the Configuration is beside them; None where it was told of none, so that the defaults hold.
+    """
 
     file: str = ""
     config_map: ConfigMapKey | None = None
+    settings: ConfigMapKey | None = ConfigMapKey(names.CONFIG_MAP, "config.yaml")
 
 
 FROM_OBJECTS = ProfilesPlace()
@@ -110,8 +115,14 @@ def place_in_deployment(deployment: Object) -> ProfilesPlace:
 
 
 def read_place(pod: Object, container: Object, arguments: Sequence[str]) -> ProfilesPlace:
-    """Follow ``--profiles=PATH`` of the webhook's *container* by the mount that holds it to the ConfigMap and its key."""
-    path = option_of(container, arguments, "--profiles", "FABRIC_INJECTOR_SERVE_PROFILES")
+    """Follow ``--profiles=PATH`` and ``--config=PATH`` of the webhook's *container* to where these files are from."""
+    profiles = option_of(container, arguments, "--profiles", "FABRIC_INJECTOR_SERVE_PROFILES")
+    settings = option_of(container, arguments, "--config", "FABRIC_INJECTOR_SERVE_CONFIG")
+    return ProfilesPlace(profiles, _mounted(pod, container, profiles), _mounted(pod, container, settings))
+
+
+def _mounted(pod: Object, container: Object, path: str) -> ConfigMapKey | None:
+    """Follow a *path* by the mount that holds it to the ConfigMap and its key; None where there is none."""
     for mount in container.get("volumeMounts") or ():
         folder = str(mount.get("mountPath") or "").rstrip("/")
         if not path or not path.startswith(f"{folder}/"):
@@ -121,8 +132,8 @@ def read_place(pod: Object, container: Object, arguments: Sequence[str]) -> Prof
         source = volume.get("configMap") or {}
         if source.get("name"):
             items = {each.get("path"): each.get("key") for each in source.get("items") or ()}
-            return ProfilesPlace(path, ConfigMapKey(source["name"], items.get(inside) or inside))
-    return ProfilesPlace(path)
+            return ConfigMapKey(source["name"], items.get(inside) or inside)
+    return None
 
 
 def option_of(container: Object, arguments: Sequence[str], option: str, variable: str) -> str:
