@@ -204,6 +204,18 @@ def test_finds_profiles_among_the_objects_of_files() -> None:
         broken.known()
 
 
+def test_a_file_beside_a_configuration_says_nothing_of_its_settings(server: FakeApiServer) -> None:
+    place = ProfilesPlace("/p/f.yaml", ConfigMapKey("mine", "f.yaml"))
+    path = "/api/v1/namespaces/sys/configmaps/mine"
+    both = "{profiles: {}, multus: {defaultNetworks: 1}}"
+    server.misbehave("get", path, config_map({"f.yaml": "profiles: {a: {}}"}), config_map({"f.yaml": both}))
+    server.misbehave("get", CONFIG, config_map({"config.yaml": CONFIGURATION}))
+    found = read(server, place).known()
+    assert (list(found.profiles), found.multus) == (["a"], Multus(namespace_isolation=True))
+    with pytest.raises(InputError, match="mine, f.yaml: multus: is given though there is a configuration file"):
+        read(server, place).known()
+
+
 def test_settings_are_those_that_the_deployment_mounts(server: FakeApiServer) -> None:
     put(server, "a")
     path = "/api/v1/namespaces/sys/configmaps/mine"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from webhook.core.model import Object
 from webhook.core.profiles import Multus
@@ -42,7 +43,7 @@ def installed_profiles(reader: Reader, namespace: str, place: ProfilesPlace | No
         data = reader.find(CONFIG_MAPS, (namespace, place.config_map.name), config_map_data)
         if data is None or place.config_map.key not in data:
             return ProfilesRead(source, missing="does not exist")
-        return read_file(source, data[place.config_map.key])
+        return _with_settings(reader, namespace, place.settings, read_file(source, data[place.config_map.key]))
     if place.file:
         source = f"file {place.file} of the webhook's pods"
         return ProfilesRead(source, problem="is out of no ConfigMap, and cannot be read from here")
@@ -83,6 +84,17 @@ def _objects(reader: Reader, namespace: str, settings: ConfigMapKey | None) -> P
     multus, faults, unread = _settings(reader, namespace, settings) if settings else (Multus(), (), "")
     faults = (*faults, *(ProfileFault(name, f"cannot be read: {problem}") for name, problem in broken))
     return read_objects(OBJECTS, found, multus, faults=faults, unread=unread)
+
+
+def _with_settings(reader: Reader, namespace: str, place: ConfigMapKey | None, read: ProfilesRead) -> ProfilesRead:
+    """Add the settings of a Configuration to the profiles of a file, which then may say nothing of them itself."""
+    if place is None or read.profiles is None:
+        return read
+    if read.profiles.multus != Multus():
+        message = "multus: is given though there is a configuration file; write it there alone"
+        return replace(read, profiles=None, faults=(ProfileFault(read.source, message),))
+    multus, faults, unread = _settings(reader, namespace, place)
+    return replace(read, profiles=replace(read.profiles, multus=multus), faults=faults, unread=unread)
 
 
 def _settings(reader: Reader, namespace: str, place: ConfigMapKey) -> tuple[Multus, tuple[ProfileFault, ...], str]:
