@@ -50,6 +50,18 @@ def installed_profiles(reader: Reader, namespace: str, place: ProfilesPlace | No
     return _objects(reader, namespace, place.settings)
 
 
+def beside_installed_settings(
+    reader: Reader, namespace: str, read: ProfilesRead, place: ProfilesPlace | None = None
+) -> ProfilesRead:
+    """Give objects of a file that hold no Configuration that of the cluster, as they get it once they are applied there.
+
+    Raises Unavailable as `installed_profiles` does.
+    """
+    if not read.lacks_settings:
+        return read
+    return _with_settings(reader, namespace, (place or _place(reader, namespace)).settings, read)
+
+
 def config_map_data(obj: Object) -> Mapping[str, str]:
     """Return the texts of a ConfigMap."""
     return {key: text for key, text in (obj.get("data") or {}).items() if isinstance(text, str)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import posixpath
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from webhook.core.profiles.consistency import find_contradictions
 from webhook.core.profiles.custom_resource import PLURAL
 from webhook.core.profiles.load import parse_profiles, read_profile
 from webhook.core.profiles.objects import PROFILE_API_VERSION, PROFILE_KIND, SETTINGS_KIND, path_in_object
+from webhook.core.yaml_reader import decode, read_documents
 
 OBJECTS = f"{PROFILE_KIND}s"
 """What profiles are called that no file holds."""
@@ -73,7 +74,7 @@ class ProfilesRead:
 
     *profiles* None: *faults* say what is wrong, *missing* that there are none and why, *problem* why they cannot be read.
     *objects*: the FabricProfiles, those with faults among them; the profiles are those of the others. *unread*: why the settings of the
-    whole cluster are not known, whose defaults are taken; else empty.
+    whole cluster are not known, whose defaults are taken; else empty. *lacks_settings*: objects of a file, with no Configuration.
     """
 
     source: str
@@ -83,6 +84,7 @@ class ProfilesRead:
     missing: str = ""
     objects: tuple[InstalledProfile, ...] = ()
     unread: str = ""
+    lacks_settings: bool = False
 
     @property
     def unusable(self) -> frozenset[str]:
@@ -150,9 +152,20 @@ def option_of(container: Object, arguments: Sequence[str], option: str, variable
 def read_file(source: str, content: str | bytes) -> ProfilesRead:
     """Read the content of a profiles file."""
     try:
-        return ProfilesRead(source, parse_profiles(content))
+        profiles = parse_profiles(content)
     except ProfilesError as error:
         return ProfilesRead(source, faults=_in_file(source, error))
+    text = decode(content) if isinstance(content, bytes) else content
+    kinds = [kind for document in read_documents(text) for kind in _kinds(document.value)]
+    return ProfilesRead(source, profiles, lacks_settings=PROFILE_KIND in kinds and SETTINGS_KIND not in kinds)
+
+
+def _kinds(document: Any) -> Iterator[Any]:
+    """Yield the kind of an object, and of each object of a List."""
+    if isinstance(document, dict):
+        yield document.get("kind")
+        for item in document.get("items") or ():
+            yield from _kinds(item)
 
 
 def read_objects(
