@@ -17,6 +17,8 @@ from tests import pods
 from tests.waiting import wait_until
 from webhook.cli import main
 from webhook.core import names
+from webhook.core.profiles.convert import to_objects
+from webhook.core.profiles.custom_resource import custom_resource_definition
 from webhook.diagnose.check.configuration import check_configuration
 from webhook.diagnose.check.deployments import read_deployment
 from webhook.diagnose.check.privileges import Access, needed
@@ -131,6 +133,10 @@ def healthy(
             "data": {"profiles.yaml": PROFILES},
         }
     )
+    api.ensure(custom_resource_definition())
+    wait_until(lambda: api.answers("/apis/fabric-injector.io/v1alpha1/fabricprofiles"), "the CRD to be served", 30)
+    for profile in to_objects(PROFILES):
+        api.ensure(profile)
     for name in ("webhook", "controller"):
         set_ready(api, name, 2)
     with Installation(cluster, tmp_path_factory.mktemp("healthy"), webhook_command, PROFILES) as running:
@@ -183,7 +189,9 @@ def test_before_installation_it_asks_for_profiles(check: Check) -> None:
     found = check()
     assert found.status == 0
     (line,) = found.told("warn", "profiles")
-    assert line.startswith("ConfigMap fabric-injector/fabric-injector-profiles, profiles.yaml: does not exist yet")
+    assert line.startswith(
+        "FabricProfiles: the cluster has no CustomResourceDefinition fabricprofiles.fabric-injector.io"
+    )
 
 
 def test_before_installation_it_finds_what_is_missing(check: Check, profiles: Callable[[str], Path]) -> None:
@@ -225,9 +233,7 @@ def test_finds_a_healthy_installation_in_order(check: Check, healthy: Installati
     assert found.told("ok", "reachability") == [
         f"the webhook, by a dry run of a pod in namespace {LABELLED} (nothing was created): is called, and injects"
     ]
-    assert found.told("ok", "profiles") == [
-        "ConfigMap fabric-injector/fabric-injector-profiles, profiles.yaml: 1 profile, valid: rdma-shared"
-    ]
+    assert any(line.endswith(": 1 profile, valid: rdma-shared") for line in found.told("ok", "profiles"))
 
 
 def test_creates_nothing(check: Check, healthy: Installation) -> None:
@@ -482,6 +488,7 @@ def test_says_what_it_may_not_look_at(check: Check, healthy: Installation, clust
     unread = [each["subject"] for each in found.findings if each["topic"] == "unread" and each["subject"] not in queues]
     assert sorted(unread) == sorted(
         [
+            "CustomResourceDefinition",
             "namespaces",
             "profiles",
             "networks",
@@ -606,3 +613,26 @@ def test_the_command_itself(
     silent = run(config)
     assert (silent.returncode, silent.stdout) == (2, "")
     assert "Traceback" not in silent.stderr
+
+
+def test_follows_a_webhook_that_reads_objects(check: Check, healthy: Installation) -> None:
+    """The Deployment names no file: each object is judged by itself, and what the API server would refuse today is told."""
+    path = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/fabric-injector-webhook"
+    before = healthy.api.expect("GET", path)["spec"]["template"]["spec"]["containers"]
+    args = [each for each in before[0]["args"] if not each.startswith("--profiles=")]
+    strategic = {"Content-Type": "application/strategic-merge-patch+json"}
+
+    def give(arguments: list[str]) -> None:
+        body = {"spec": {"template": {"spec": {"containers": [{"name": "webhook", "args": arguments}]}}}}
+        assert healthy.api.request("PATCH", path, body, strategic).status == 200
+
+    give(args)
+    try:
+        found = check()
+    finally:
+        give(before[0]["args"])
+    assert found.told("fail", "profiles") == []
+    assert found.told("ok", "profiles") == [
+        "FabricProfiles: 1 profile, valid: rdma-shared",
+        "CustomResourceDefinition fabricprofiles.fabric-injector.io: is established, with the schema of this version",
+    ]

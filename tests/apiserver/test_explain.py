@@ -15,6 +15,8 @@ from tests.pods import load
 from tests.waiting import wait_until
 from webhook import __version__
 from webhook.core import names
+from webhook.core.profiles.convert import to_objects
+from webhook.core.profiles.custom_resource import custom_resource_definition
 
 from .client import Client
 from .conftest import PROFILES, NamespaceFactory
@@ -24,6 +26,7 @@ from .webhook import Webhook
 
 NETWORK = "default/rdma-net-ipam"
 SYSTEM = "fabric-injector"
+OBJECTS = "/apis/fabric-injector.io/v1alpha1/fabricprofiles"
 SIZE = 1024
 
 
@@ -31,8 +34,10 @@ SIZE = 1024
 def cluster(control_plane: ControlPlane, api: Client, webhook: Webhook) -> ControlPlane:
     """Install what `explain` reads besides the job: profiles, a network, a node, a Lease that nobody renews."""
     api.ensure({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM}})
-    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": names.PROFILES_CONFIG_MAP}}
-    api.ensure({**config, "data": {names.PROFILES_FILE: PROFILES}}, SYSTEM)
+    api.ensure(custom_resource_definition())
+    wait_until(lambda: api.answers(OBJECTS), "the CRD to be served", 30)
+    for profile in to_objects(PROFILES):
+        api.ensure(profile)
     lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "fabric-injector"}}
     spec = {"holderIdentity": "c-1", "leaseDurationSeconds": 15, "renewTime": "2026-01-01T00:00:00.000000Z"}
     api.request("DELETE", f"/apis/coordination.k8s.io/v1/namespaces/{SYSTEM}/leases/fabric-injector")

@@ -43,8 +43,8 @@ def cluster(controller_manager: ControlPlane, api: Client) -> Iterator[ControlPl
     api.ensure(custom_resource_definition())
     wait_until(lambda: api.answers(PROFILES), "the CRD to be served", 30)
     api.ensure(PROFILE)
-    settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": names.SETTINGS_CONFIG_MAP}}
-    api.ensure({**settings, "data": {names.SETTINGS_FILE: SETTINGS}}, SYSTEM)
+    settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": names.CONFIG_MAP}}
+    api.ensure({**settings, "data": {"config.yaml": SETTINGS}}, SYSTEM)
     api.ensure(network("default/rdma-net"))
     controller_manager.ensure_shipped("rbac-users")
     yield controller_manager
@@ -166,14 +166,14 @@ def test_no_user_of_a_namespace_may_change_a_profile(
         ("PUT", f"{PROFILES}/shared", PROFILE),
         ("DELETE", f"{PROFILES}/shared", None),
         ("DELETE", PROFILES, None),
-        ("PATCH", f"{maps}/{names.SETTINGS_CONFIG_MAP}", {"data": {}}),
+        ("PATCH", f"{maps}/{names.CONFIG_MAP}", {"data": {}}),
         ("GET", maps, None),
         ("GET", f"{maps}/other", None),
         ("GET", f"/api/v1/namespaces/{SYSTEM}/secrets/fabric-injector-tls", None),
         ("GET", "/apis/k8s.cni.cncf.io/v1/network-attachment-definitions", None),
     ]
     assert [client.request(*one).status for one in tries] == [403] * len(tries)
-    assert client.request("GET", f"{maps}/{names.SETTINGS_CONFIG_MAP}").status == 200
+    assert client.request("GET", f"{maps}/{names.CONFIG_MAP}").status == 200
 
 
 def test_the_api_server_keeps_the_definition_as_check_knows_it(cluster: ControlPlane, api: Client) -> None:

@@ -13,8 +13,15 @@ from webhook.core.profiles import Multus
 from webhook.kube.connection import Connection, RequestFailed
 from webhook.kube.credentials import Credentials
 from webhook.kube.reader import Reader
-from webhook.world.installed_profiles import installed_profiles
-from webhook.world.profiles_read import FROM_OBJECTS, ConfigMapKey, ProfilesPlace, ProfilesRead, of_file_objects
+from webhook.world.installed_profiles import beside_installed_settings, installed_profiles
+from webhook.world.profiles_read import (
+    FROM_OBJECTS,
+    ConfigMapKey,
+    ProfilesPlace,
+    ProfilesRead,
+    of_file_objects,
+    read_file,
+)
 
 DEPLOYMENT = "/apis/apps/v1/namespaces/sys/deployments/fabric-injector-webhook"
 CONFIG = "/api/v1/namespaces/sys/configmaps/fabric-injector-config"
@@ -202,3 +209,41 @@ def test_finds_profiles_among_the_objects_of_files() -> None:
     assert broken is not None
     with pytest.raises(InputError, match="profile a stands at line 1 already"):
         broken.known()
+
+
+def test_a_file_beside_a_configuration_says_nothing_of_its_settings(server: FakeApiServer) -> None:
+    place = ProfilesPlace("/p/f.yaml", ConfigMapKey("mine", "f.yaml"))
+    path = "/api/v1/namespaces/sys/configmaps/mine"
+    both = "{profiles: {}, multus: {defaultNetworks: 1}}"
+    server.misbehave("get", path, config_map({"f.yaml": "profiles: {a: {}}"}), config_map({"f.yaml": both}))
+    server.misbehave("get", CONFIG, config_map({"config.yaml": CONFIGURATION}))
+    found = read(server, place).known()
+    assert (list(found.profiles), found.multus) == (["a"], Multus(namespace_isolation=True))
+    with pytest.raises(InputError, match=r"mine, f\.yaml: multus: is given though there is a configuration file"):
+        read(server, place).known()
+
+
+def test_settings_are_those_that_the_deployment_mounts(server: FakeApiServer) -> None:
+    put(server, "a")
+    path = "/api/v1/namespaces/sys/configmaps/mine"
+    server.misbehave("get", path, config_map({"c.yaml": CONFIGURATION}))
+    server.misbehave("get", CONFIG, config_map({"config.yaml": CONFIGURATION}))
+    server.misbehave("get", DEPLOYMENT, deployment("--config=/p/c.yaml"), deployment())
+    assert read(server, None).known().multus == Multus(namespace_isolation=True)
+    assert read(server, None).known().multus == Multus(), "it was told of no file"
+    assert read(server).known().multus == Multus(namespace_isolation=True), "the Deployment is not known"
+
+
+def test_objects_of_a_file_get_the_clusters_settings_and_the_short_form_has_its_own(server: FakeApiServer) -> None:
+    objects = "{apiVersion: fabric-injector.io/v1alpha1, kind: FabricProfile, metadata: {name: a}, spec: {}}"
+    listed = f"{{kind: List, items: [{objects}]}}"
+    reader = Reader(Connection(Credentials("test", server.url)))
+    for content in (objects, listed):
+        server.misbehave("get", CONFIG, config_map({"config.yaml": CONFIGURATION}))
+        found = beside_installed_settings(reader, "sys", read_file("f", content), FROM_OBJECTS).known()
+        assert (list(found.profiles), found.multus) == (["a"], Multus(namespace_isolation=True))
+    for content in ("profiles: {a: {}}", f"{CONFIGURATION.replace('true', 'false')}---\n{objects}"):
+        server.misbehave("get", CONFIG, config_map({"config.yaml": CONFIGURATION}))
+        assert (
+            beside_installed_settings(reader, "sys", read_file("f", content), FROM_OBJECTS).known().multus == Multus()
+        )

@@ -31,10 +31,10 @@ from webhook.kube.connection import Connection, RequestFailed
 from webhook.kube.reader import Reader
 from webhook.kube.resource import key_text
 from webhook.world.cluster import Cluster
-from webhook.world.installed_profiles import installed_profiles
+from webhook.world.installed_profiles import beside_installed_settings, installed_profiles
 from webhook.world.objects import ObjectsWorld, load_objects
 from webhook.world.permitted import PermittedWorld
-from webhook.world.profiles_read import of_file_objects, read_file
+from webhook.world.profiles_read import ProfilesRead, of_file_objects, read_file
 
 _LOOKUP_SECONDS = 10.0
 _FILE = click.Path(path_type=Path, allow_dash=True)
@@ -84,7 +84,8 @@ def command(
 
     FILE holds pods, or anything that holds pod templates: Jobs, Volcano Jobs, PyTorchJobs, TrainJobs, JobSets, LeaderWorkerSets,
     PodCliqueSets, StormServices, RayClusters, AppWrappers, Deployments, Lists of them, or all that torchx run --dryrun prints.
-    Without --objects the cluster is the one of the service account, else of the kubeconfig.
+    Without --objects the cluster is the one of the service account, else of the kubeconfig. You need get of the namespace and list of
+    fabricprofiles, by ClusterRole fabric-injector-profile-viewer; networks that you may not read are taken to exist, which is said.
 
     \b
     Examples:
@@ -141,11 +142,14 @@ def command(
 def _profiles(path: Path | None, found: list[Object], connection: Connection | None, system_namespace: str) -> Profiles:
     """Return the profiles of the file, else of the *found* objects, else of the cluster, else samples."""
     if path:
-        return read_file(shown(path), read_text(path)).known()
+        read = read_file(shown(path), read_text(path))
+        if connection:
+            read = beside_installed_settings(Reader(connection, _LOOKUP_SECONDS), system_namespace, read)
+        return _told(read)
     if connection:
         return _installed(connection, system_namespace)
-    if read := of_file_objects("--objects", found):
-        return read.known()
+    if among := of_file_objects("--objects", found):
+        return among.known()
     click.echo("no --profiles: the sample profiles are used, see fabric-injector demo", err=True)
     return parse_profiles(files("webhook.demo").joinpath("profiles.yaml").read_text(encoding="utf-8"))
 
@@ -155,7 +159,7 @@ def _installed(connection: Connection, system_namespace: str) -> Profiles:
     elsewhere = "give --profiles FILE, or --server to ask the cluster"
     try:
         read = installed_profiles(Reader(connection, _LOOKUP_SECONDS), system_namespace)
-        profiles = read.known()
+        read.known()
     except RequestFailed as error:
         if not error.is_refusal:
             raise
@@ -163,6 +167,12 @@ def _installed(connection: Connection, system_namespace: str) -> Profiles:
         raise InputError(f"the profiles cannot be read: {error}; {elsewhere}{may}") from None
     except InputError as error:
         raise InputError(f"{error}; {elsewhere}") from None
+    return _told(read)
+
+
+def _told(read: ProfilesRead) -> Profiles:
+    """Return the profiles; say what is left out, and what is taken to have its defaults."""
+    profiles = read.known()
     for fault in read.faults:
         left_out = fault.where.removeprefix(f"{PROFILE_KIND} ") in read.unusable
         _note(f"{fault.where}: {fault.message}{'; it is left out here' if left_out else ''}")

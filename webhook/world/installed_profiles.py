@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from webhook.core import names
 from webhook.core.model import Object
 from webhook.core.profiles import Multus
 from webhook.kube.catalogue import CONFIG_MAPS, DEPLOYMENTS, FABRIC_PROFILES
@@ -14,6 +14,7 @@ from webhook.world.profiles_read import (
     DEFINITION,
     FROM_OBJECTS,
     OBJECTS,
+    ConfigMapKey,
     ProfileFault,
     ProfilesPlace,
     ProfilesRead,
@@ -42,11 +43,23 @@ def installed_profiles(reader: Reader, namespace: str, place: ProfilesPlace | No
         data = reader.find(CONFIG_MAPS, (namespace, place.config_map.name), config_map_data)
         if data is None or place.config_map.key not in data:
             return ProfilesRead(source, missing="does not exist")
-        return read_file(source, data[place.config_map.key])
+        return _with_settings(reader, namespace, place.settings, read_file(source, data[place.config_map.key]))
     if place.file:
         source = f"file {place.file} of the webhook's pods"
         return ProfilesRead(source, problem="is out of no ConfigMap, and cannot be read from here")
-    return _objects(reader, namespace)
+    return _objects(reader, namespace, place.settings)
+
+
+def beside_installed_settings(
+    reader: Reader, namespace: str, read: ProfilesRead, place: ProfilesPlace | None = None
+) -> ProfilesRead:
+    """Give objects of a file that hold no Configuration that of the cluster, as they get it once they are applied there.
+
+    Raises Unavailable as `installed_profiles` does.
+    """
+    if not read.lacks_settings:
+        return read
+    return _with_settings(reader, namespace, (place or _place(reader, namespace)).settings, read)
 
 
 def config_map_data(obj: Object) -> Mapping[str, str]:
@@ -63,7 +76,7 @@ def _place(reader: Reader, namespace: str) -> ProfilesPlace:
         return FROM_OBJECTS
 
 
-def _objects(reader: Reader, namespace: str) -> ProfilesRead:
+def _objects(reader: Reader, namespace: str, settings: ConfigMapKey | None) -> ProfilesRead:
     found: list[Object] = []
     broken: list[tuple[str, str]] = []
     is_installed = False
@@ -80,22 +93,33 @@ def _objects(reader: Reader, namespace: str) -> ProfilesRead:
             raise
     if not is_installed:
         return ProfilesRead(OBJECTS, missing=NO_DEFINITION)
-    multus, faults, unread = _settings(reader, namespace)
+    multus, faults, unread = _settings(reader, namespace, settings) if settings else (Multus(), (), "")
     faults = (*faults, *(ProfileFault(name, f"cannot be read: {problem}") for name, problem in broken))
     return read_objects(OBJECTS, found, multus, faults=faults, unread=unread)
 
 
-def _settings(reader: Reader, namespace: str) -> tuple[Multus, tuple[ProfileFault, ...], str]:
+def _with_settings(reader: Reader, namespace: str, place: ConfigMapKey | None, read: ProfilesRead) -> ProfilesRead:
+    """Add the settings of a Configuration to the profiles of a file, which then may say nothing of them itself."""
+    if place is None or read.profiles is None:
+        return read
+    if read.profiles.multus != Multus():
+        message = "multus: is given though there is a configuration file; write it there alone"
+        return replace(read, profiles=None, faults=(ProfileFault(read.source, message),))
+    multus, faults, unread = _settings(reader, namespace, place)
+    return replace(read, profiles=replace(read.profiles, multus=multus), faults=faults, unread=unread)
+
+
+def _settings(reader: Reader, namespace: str, place: ConfigMapKey) -> tuple[Multus, tuple[ProfileFault, ...], str]:
     """Return the settings of the whole cluster, their faults, and why they are not known; without the ConfigMap the defaults hold."""
-    title = f"ConfigMap {namespace}/{names.SETTINGS_CONFIG_MAP}"
+    title = f"ConfigMap {namespace}/{place.name}"
     try:
-        data = reader.find(CONFIG_MAPS, (namespace, names.SETTINGS_CONFIG_MAP), config_map_data)
+        data = reader.find(CONFIG_MAPS, (namespace, place.name), config_map_data)
     except RequestFailed as error:
         if not error.is_refusal:
             raise
         return Multus(), (), f"{title} cannot be read, so Multus is taken to have its defaults: {error}"
     if data is None:
         return Multus(), (), ""
-    if names.SETTINGS_FILE not in data:
-        return Multus(), (ProfileFault(title, f"holds no {names.SETTINGS_FILE}; write the Configuration there"),), ""
-    return (*read_settings(f"{title}, {names.SETTINGS_FILE}", data[names.SETTINGS_FILE]), "")
+    if place.key not in data:
+        return Multus(), (ProfileFault(title, f"holds no {place.key}; write the Configuration there"),), ""
+    return (*read_settings(f"{title}, {place.key}", data[place.key]), "")

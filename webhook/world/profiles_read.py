@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import posixpath
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from webhook.core import names
 from webhook.core.errors import InputError, Problem, ProfilesError
 from webhook.core.model import Object
 from webhook.core.profiles import Multus, Profile, Profiles
@@ -15,6 +16,7 @@ from webhook.core.profiles.consistency import find_contradictions
 from webhook.core.profiles.custom_resource import PLURAL
 from webhook.core.profiles.load import parse_profiles, read_profile
 from webhook.core.profiles.objects import PROFILE_API_VERSION, PROFILE_KIND, SETTINGS_KIND, path_in_object
+from webhook.core.yaml_reader import decode, read_documents
 
 OBJECTS = f"{PROFILE_KIND}s"
 """What profiles are called that no file holds."""
@@ -31,10 +33,14 @@ class ConfigMapKey(NamedTuple):
 
 
 class ProfilesPlace(NamedTuple):
-    """Say what a webhook was told: to read a *file*, out of a *config_map* if that is mounted there; without one, FabricProfiles."""
+    """Say what a webhook was told: to read a *file*, out of a *config_map* if that is mounted there; without one, FabricProfiles.
+
+    *settings*: where the Configuration is beside them; None where it was told of none, so that the defaults hold.
+    """
 
     file: str = ""
     config_map: ConfigMapKey | None = None
+    settings: ConfigMapKey | None = ConfigMapKey(names.CONFIG_MAP, "config.yaml")
 
 
 FROM_OBJECTS = ProfilesPlace()
@@ -68,7 +74,7 @@ class ProfilesRead:
 
     *profiles* None: *faults* say what is wrong, *missing* that there are none and why, *problem* why they cannot be read.
     *objects*: the FabricProfiles, those with faults among them; the profiles are those of the others. *unread*: why the settings of the
-    whole cluster are not known, whose defaults are taken; else empty.
+    whole cluster are not known, whose defaults are taken; else empty. *lacks_settings*: objects of a file, with no Configuration.
     """
 
     source: str
@@ -78,6 +84,7 @@ class ProfilesRead:
     missing: str = ""
     objects: tuple[InstalledProfile, ...] = ()
     unread: str = ""
+    lacks_settings: bool = False
 
     @property
     def unusable(self) -> frozenset[str]:
@@ -110,8 +117,14 @@ def place_in_deployment(deployment: Object) -> ProfilesPlace:
 
 
 def read_place(pod: Object, container: Object, arguments: Sequence[str]) -> ProfilesPlace:
-    """Follow ``--profiles=PATH`` of the webhook's *container* by the mount that holds it to the ConfigMap and its key."""
-    path = option_of(container, arguments, "--profiles", "FABRIC_INJECTOR_SERVE_PROFILES")
+    """Follow ``--profiles=PATH`` and ``--config=PATH`` of the webhook's *container* to where these files are from."""
+    profiles = option_of(container, arguments, "--profiles", "FABRIC_INJECTOR_SERVE_PROFILES")
+    settings = option_of(container, arguments, "--config", "FABRIC_INJECTOR_SERVE_CONFIG")
+    return ProfilesPlace(profiles, _mounted(pod, container, profiles), _mounted(pod, container, settings))
+
+
+def _mounted(pod: Object, container: Object, path: str) -> ConfigMapKey | None:
+    """Follow a *path* by the mount that holds it to the ConfigMap and its key; None where there is none."""
     for mount in container.get("volumeMounts") or ():
         folder = str(mount.get("mountPath") or "").rstrip("/")
         if not path or not path.startswith(f"{folder}/"):
@@ -121,8 +134,8 @@ def read_place(pod: Object, container: Object, arguments: Sequence[str]) -> Prof
         source = volume.get("configMap") or {}
         if source.get("name"):
             items = {each.get("path"): each.get("key") for each in source.get("items") or ()}
-            return ProfilesPlace(path, ConfigMapKey(source["name"], items.get(inside) or inside))
-    return ProfilesPlace(path)
+            return ConfigMapKey(source["name"], items.get(inside) or inside)
+    return None
 
 
 def option_of(container: Object, arguments: Sequence[str], option: str, variable: str) -> str:
@@ -139,9 +152,20 @@ def option_of(container: Object, arguments: Sequence[str], option: str, variable
 def read_file(source: str, content: str | bytes) -> ProfilesRead:
     """Read the content of a profiles file."""
     try:
-        return ProfilesRead(source, parse_profiles(content))
+        profiles = parse_profiles(content)
     except ProfilesError as error:
         return ProfilesRead(source, faults=_in_file(source, error))
+    text = decode(content) if isinstance(content, bytes) else content
+    kinds = [kind for document in read_documents(text) for kind in _kinds(document.value)]
+    return ProfilesRead(source, profiles, lacks_settings=PROFILE_KIND in kinds and SETTINGS_KIND not in kinds)
+
+
+def _kinds(document: Any) -> Iterator[Any]:
+    """Yield the kind of an object, and of each object of a List."""
+    if isinstance(document, dict):
+        yield document.get("kind")
+        for item in document.get("items") or ():
+            yield from _kinds(item)
 
 
 def read_objects(

@@ -43,12 +43,17 @@ def deployment(*arguments: str, **more: Any) -> dict[str, Any]:
     }
 
 
+def told(file: str = "", key: str = "") -> ProfilesPlace:
+    """Give the place of a webhook that was told of this file, and of no Configuration."""
+    return ProfilesPlace(file, ConfigMapKey("my-profiles", key) if key else None, None)
+
+
 PLACE = "--profiles=/etc/fabric-injector/profiles/profiles.yaml"
 
 
 def test_reads_the_webhook() -> None:
     found = read_deployment(deployment("serve", PLACE))
-    place = ProfilesPlace("/etc/fabric-injector/profiles/profiles.yaml", ConfigMapKey("my-profiles", "profiles.yaml"))
+    place = told("/etc/fabric-injector/profiles/profiles.yaml", "profiles.yaml")
     assert found == Deployment("webhook", "webhook", 2, 1, 1, "registry/fabric-injector:0.1.0", "acc", place)
 
 
@@ -57,20 +62,24 @@ def test_reads_the_webhook() -> None:
     [
         (
             deployment("serve", "--profiles", "/etc/fabric-injector/profiles/a.yaml"),
-            ProfilesPlace("/etc/fabric-injector/profiles/a.yaml", ConfigMapKey("my-profiles", "a.yaml")),
+            told("/etc/fabric-injector/profiles/a.yaml", "a.yaml"),
         ),
         (
             deployment(
                 "serve", env=[{"name": "FABRIC_INJECTOR_SERVE_PROFILES", "value": "/etc/fabric-injector/profiles/b"}]
             ),
-            ProfilesPlace("/etc/fabric-injector/profiles/b", ConfigMapKey("my-profiles", "b")),
+            told("/etc/fabric-injector/profiles/b", "b"),
         ),
-        (deployment("serve", "--profiles=/tls/profiles.yaml"), ProfilesPlace("/tls/profiles.yaml")),
-        (deployment("serve", "--profiles=/elsewhere/profiles.yaml"), ProfilesPlace("/elsewhere/profiles.yaml")),
-        (deployment("serve"), ProfilesPlace()),
-        (deployment("serve", "--profiles"), ProfilesPlace()),
+        (deployment("serve", "--profiles=/tls/profiles.yaml"), told("/tls/profiles.yaml")),
+        (deployment("serve", "--profiles=/elsewhere/profiles.yaml"), told("/elsewhere/profiles.yaml")),
+        (deployment("serve"), told()),
+        (deployment("serve", "--profiles"), told()),
+        (
+            deployment("serve", "--config=/etc/fabric-injector/profiles/c.yaml"),
+            ProfilesPlace(settings=ConfigMapKey("my-profiles", "c.yaml")),
+        ),
     ],
-    ids=["two words", "variable", "a Secret", "not mounted", "none", "no value"],
+    ids=["two words", "variable", "a Secret", "not mounted", "none", "no value", "objects and settings"],
 )
 def test_follows_the_profiles(obj: dict[str, Any], expected: ProfilesPlace) -> None:
     found = read_deployment(obj)

@@ -28,6 +28,7 @@ from webhook.diagnose.check.reachability import probe_pod
 
 BASE = ROOT / "manifests/base"
 READY = {"observedGeneration": 1, "conditions": [{"type": "Ready", "status": "True", "reason": "R", "message": ""}]}
+MOUNT = {"name": "c", "mountPath": "/c"}
 SETTINGS = "{apiVersion: config.fabric-injector.io/v1alpha1, kind: Configuration, multus: {defaultNetworks: 0}}"
 QUANTITIES = {"hard": {"requests.rdma/hca": "8"}, "used": {"requests.rdma/hca": "1"}}
 
@@ -48,8 +49,10 @@ def named(name: str, namespace: str = "", **fields: Any) -> Object:
 def deployment(role: str) -> Object:
     found = manifest(f"deployment-{role}.yaml")
     found["metadata"]["namespace"] = "fabric-injector"
-    container = found["spec"]["template"]["spec"]["containers"][0]
-    container["args"] = [each for each in container["args"] if not each.startswith("--profiles=")]
+    if role == "webhook":  # whatever is shipped: with all that such a Deployment may tell
+        pod = found["spec"]["template"]["spec"]
+        pod["volumes"] = [{"name": "c", "configMap": {"name": names.CONFIG_MAP}}]
+        pod["containers"][0] |= {"args": ["serve", "--config=/c/config.yaml"], "volumeMounts": [MOUNT]}
     return {**found, "status": {"readyReplicas": 2}}
 
 
@@ -114,9 +117,7 @@ def installed() -> HostileConnection:
             **custom_resource_definition(),
             "status": {"conditions": [{"type": "Established", "status": "True"}]},
         },
-        f"{own}/configmaps/{names.SETTINGS_CONFIG_MAP}": named(
-            names.SETTINGS_CONFIG_MAP, data={names.SETTINGS_FILE: SETTINGS}
-        ),
+        f"{own}/configmaps/{names.CONFIG_MAP}": named(names.CONFIG_MAP, data={"config.yaml": SETTINGS}),
         "POST /api/v1/namespaces/research/pods": injected,
         "POST /apis/authorization.k8s.io/v1/subjectaccessreviews": {"status": {"allowed": True}},
     }

@@ -112,3 +112,10 @@ def test_tells_what_is_alike_once() -> None:
 def test_says_nothing_of_profiles_that_are_not_known() -> None:
     """Without profiles it cannot be told whether a namespace's is right."""
     assert look(space(), space("kube-system"), known=None)[-1].startswith("warn namespace kube-system")
+
+
+def test_says_nothing_of_a_profile_whose_faults_are_told_by_themselves() -> None:
+    """What the webhook makes of it, its last good content, is unknown."""
+    spaces = [LabelledNamespace("a", {names.PROFILE: "broken"}), LabelledNamespace("b", {names.PROFILE: "gone"})]
+    found = brief(list(check_namespaces(spaces, Profiles(), "fabric-injector", {"broken"})))
+    assert [line.partition(": ")[0] for line in found] == ["fail namespace b"]

@@ -44,10 +44,11 @@ def test_warns_of_a_setting_that_another_one_rules_out() -> None:
 
 def test_says_where_profiles_are_missing() -> None:
     objects = ProfilesRead("FabricProfiles", missing="no definition")
-    assert told(objects) == [], "the definition is told by itself"
-    assert told(objects, is_installed=False) == [
-        "warn FabricProfiles: no definition: neither networks nor devices were looked for"
-    ]
+    assert list(check_profiles(objects, is_installed=True, definition_is_missed=True)) == []
+    for is_installed in (True, False):
+        assert told(objects, is_installed=is_installed) == [
+            "warn FabricProfiles: no definition: neither networks nor devices were looked for"
+        ]
     assert told(ProfilesRead("ConfigMap a/b, c", missing="does not exist")) == ["fail ConfigMap a/b, c: does not exist"]
 
 

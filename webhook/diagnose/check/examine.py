@@ -42,10 +42,11 @@ def examine(inventory: Inventory) -> list[Finding]:
 
 def _profiles(inventory: Inventory, *, is_installed: bool) -> Iterator[Finding]:
     """Look at the profiles, and at the kind of object that they are."""
-    yield from check_profiles(inventory.profiles, is_installed=is_installed)
-    definition = inventory.installation.definition
+    definition, is_needed = inventory.installation.definition, inventory.installation.reads_objects
+    is_missed = definition.absent and is_needed
+    yield from check_profiles(inventory.profiles, is_installed=is_installed, definition_is_missed=is_missed)
     if not definition.problem:
-        yield from check_definition(definition.value, is_needed=inventory.installation.reads_objects)
+        yield from check_definition(definition.value, is_needed=is_needed)
 
 
 def _fabric(inventory: Inventory, demands: list[Demand]) -> Iterator[Finding]:

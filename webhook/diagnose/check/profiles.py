@@ -33,8 +33,11 @@ def read_definition(obj: Object) -> Definition:
     return Definition(established, (ours.get("schema") or {}).get("openAPIV3Schema"))
 
 
-def check_profiles(read: ProfilesRead, *, is_installed: bool) -> Iterator[Finding]:
-    """Tell each fault where it is; profiles that could not be read are told with all else that could not be."""
+def check_profiles(read: ProfilesRead, *, is_installed: bool, definition_is_missed: bool = False) -> Iterator[Finding]:
+    """Tell each fault where it is; profiles that could not be read are told with all else that could not be.
+
+    *definition_is_missed*: that there can be no FabricProfile is told by itself.
+    """
     for fault in read.faults:
         yield Finding("fail", Code.PROFILE_INVALID, fault.where, fault.message)
     if read.profiles is not None and (read.profiles.profiles or not read.faults):
@@ -43,9 +46,9 @@ def check_profiles(read: ProfilesRead, *, is_installed: bool) -> Iterator[Findin
         yield Finding("ok", Code.PROFILES_VALID, read.source, message)
     if read.missing and is_installed and read.source != OBJECTS:
         yield Finding("fail", Code.PROFILES_MISSING, read.source, read.missing)
-    elif read.missing and not is_installed:
+    elif read.missing and not definition_is_missed:
         message = f"{read.missing}: neither networks nor devices were looked for"
-        action = "give --profiles FILE to look at yours before installation"
+        action = "give --profiles FILE to look at yours"
         yield Finding("warn", Code.PROFILES_MISSING, read.source, message, action)
     for profile in read.profiles.profiles.values() if read.profiles is not None else ():
         if profile.nccl_conf and profile.rendezvous.wait_image:

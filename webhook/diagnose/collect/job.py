@@ -25,7 +25,7 @@ from webhook.kube.catalogue import EVENTS, LEASES, NAMESPACES, NETWORKS, NODES, 
 from webhook.kube.connection import Connection, RequestFailed
 from webhook.kube.reader import whole
 from webhook.kube.resource import Key, Resource
-from webhook.world.installed_profiles import installed_profiles
+from webhook.world.installed_profiles import beside_installed_settings, installed_profiles
 from webhook.world.profiles_read import ProfilesRead
 
 MOST_PAGES = 40
@@ -86,11 +86,11 @@ def read_job(
         of_owners = collector.begin_part(
             "Events", lambda: _list(collector, EVENTS.select(fields="involvedObject.kind!=Pod"), namespace)
         )
-        known = collector.begin(lambda: _profiles(collector, system_namespace)) if profiles is None else None
+        known = collector.begin(lambda: _profiles(collector, system_namespace, profiles))
         of_pods = collector.part("Events", lambda: _pod_events(collector, namespace, pods)) if pods else ()
         read = space.result()
         labels = None if read is None else dict(podspec.labels(read))
-        profiles = known.result() if known else profiles
+        profiles = known.result()
         networks = _networks(
             collector, networks_to_read(pods, namespace, labels or {}, profiles.profiles if profiles else None)
         )
@@ -219,13 +219,16 @@ def _networks(collector: Collector, wanted: Iterable[Key]) -> Mapping[Key, Objec
     return {key: found[0] for key, network in begun.items() if (found := network.result()) is not None}
 
 
-def _profiles(collector: Collector, namespace: str) -> ProfilesRead | None:
-    """Read the profiles that the webhook uses; what cannot be read or used is noted."""
+def _profiles(collector: Collector, namespace: str, given: ProfilesRead | None) -> ProfilesRead | None:
+    """Read the profiles that the webhook uses, or what the *given* ones lack; what cannot be read or used is noted."""
     try:
-        read = installed_profiles(collector.reader, namespace)
+        if given is not None:
+            read = beside_installed_settings(collector.reader, namespace, given)
+        else:
+            read = installed_profiles(collector.reader, namespace)
     except Unavailable as error:
         collector.unread.append(Unread("profiles", f"cannot be read, so {_UNKNOWN}: {error}"))
-        return None
+        return given
     if read.unread:
         collector.unread.append(Unread("settings", read.unread))
     for name in sorted(read.unusable):

@@ -35,7 +35,7 @@ from webhook.kube.catalogue import (
 from webhook.kube.connection import Connection, RequestFailed
 from webhook.kube.reader import Reader, whole
 from webhook.kube.tls_secret import read_tls_secret
-from webhook.world.installed_profiles import installed_profiles
+from webhook.world.installed_profiles import beside_installed_settings, installed_profiles
 from webhook.world.profiles_read import DEFINITION, FROM_OBJECTS, OBJECTS, ProfilesRead
 
 MOST_PAGES = 400
@@ -61,7 +61,7 @@ def take_inventory(
         finish_installation = _begin_installation(collector, subject)
         finish_surroundings = begin_surroundings(collector, namespaces)
         installation = finish_installation()
-        profiles = given or _profiles(collector, subject, installation)
+        profiles = _profiles(collector, subject, installation, given)
         finish_questions = _begin_questions(collector, subject, installation)
         attempts: tuple[Attempt, ...] = ()
         if (configuration := installation.configuration(subject.configuration)) is not None:
@@ -126,13 +126,20 @@ def _begin_installation(collector: Collector, subject: Subject) -> Callable[[], 
     return finish
 
 
-def _profiles(collector: Collector, subject: Subject, installation: Installation) -> ProfilesRead:
-    """Read the profiles where the webhook's Deployment says."""
+def _profiles(
+    collector: Collector, subject: Subject, installation: Installation, given: ProfilesRead | None
+) -> ProfilesRead:
+    """Read the profiles where the webhook's Deployment says, or what the *given* ones lack."""
     places = [each.profiles for each in installation.deployments.items if each.role == "webhook"]
+    place = places[0] if places else FROM_OBJECTS
     try:
-        read = installed_profiles(collector.reader, subject.namespace, places[0] if places else FROM_OBJECTS)
+        if given is not None:
+            read = beside_installed_settings(collector.reader, subject.namespace, given, place)
+        else:
+            read = installed_profiles(collector.reader, subject.namespace, place)
     except Unavailable as error:
-        return ProfilesRead(OBJECTS, problem=collector.note("profiles", error))
+        problem = collector.note("profiles", error)
+        return given or ProfilesRead(OBJECTS, problem=problem)
     if read.problem:
         collector.unread.append(Unread("profiles", f"{read.source} {read.problem}; give --profiles FILE"))
     if read.unread:
