@@ -319,7 +319,7 @@ class ProfileStatus:
     def _write(
         self, name: str, obj: ProfileObject, conditions: Sequence[Condition], namespaces: int, networks: str
     ) -> None:
-        """Write the status where it says something new. Raises RequestFailed where the API server gives no answer."""
+        """Write the status where it says something new. Raises RequestFailed where that may go better in a moment."""
         now = self._now().strftime("%Y-%m-%dT%H:%M:%SZ")
         status = next_status(
             obj.status, conditions, generation=obj.generation, namespaces=namespaces, networks=networks, now=now
@@ -334,8 +334,8 @@ class ProfileStatus:
             response = self._connection.request("PATCH", path, body=body, headers=_HEADERS, timeout=PATCH_SECONDS)
         if response.status == 200:
             self._tell(name, conditions)
-        elif response.status == 409:
-            self._woken.set()  # somebody wrote since; what the watch brings is judged next
+        elif response.status == 409:  # somebody wrote since: what the watch brings is judged a little later
+            raise RequestFailed(response.problem, response.status)
         elif response.status != 404:
             self._log_once(name, f"FabricProfile {name}: its status is not written: {response.problem}")
 
