@@ -47,7 +47,7 @@ def test_names_what_else_may_not_be_read(server: FakeApiServer) -> None:
     server.put(NAMESPACES, "ml")
     items = [{"metadata": {"name": "a-0", "namespace": "ml", "uid": "u"}, "spec": {"containers": [{"name": "m"}]}}]
     server.misbehave("get", PATH, lambda exchange: exchange.answer(200, {"metadata": {}, "items": items}))
-    server.misbehave("get", "/api/v1/nodes", status(403, "nodes is forbidden"))
+    server.misbehave("list", "/api/v1/nodes", status(403, "nodes is forbidden"))
     read = asked(server)
     assert [pod["metadata"]["name"] for pod in read.pods] == ["a-0"]
     assert read.nodes is None
