@@ -311,6 +311,28 @@ def test_what_may_not_be_read_is_unknown(world: World) -> None:
     }
 
 
+def test_an_api_server_that_is_down_for_a_moment_changes_no_status(world: World) -> None:
+    world.server.misbehave("list", NETWORKS, status(503, "starting"))
+    world.server.misbehave("list", NODES, status(503, "starting"))
+    world.network()
+    world.node("n", rdma__hca="8")
+    world.put()
+    with running(world.statuses):
+        wait_until(lambda: world.told(), "the status")
+    assert world.told() == GOOD
+    assert len(world.writes()) == 1
+
+
+def test_what_the_api_server_does_not_answer_for_long_is_unknown(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PATIENCE", 1)
+    world.server.misbehave("list", NODES, *[status(500, "broken")] * 20)
+    world.network()
+    world.put()
+    with running(world.statuses):
+        wait_until(lambda: world.told(), "the status")
+    assert world.told() == {**GOOD, "DevicesOffered": "Unknown NotRead"}
+
+
 def test_without_multus_no_network_is_found(world: World) -> None:
     world.server.misbehave("list", NETWORKS, text(404, NOT_INSTALLED))
     world.put()

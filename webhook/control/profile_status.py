@@ -54,6 +54,8 @@ REQUEST_SECONDS = 30.0
 PATCH_SECONDS = 4.0
 """Timeout of a write: it has ended before another leader may write."""
 STOP_SECONDS = 0.5
+PATIENCE = 3
+"""Failures in a row after which what the API server does not answer is unknown: its restart shall not change every status."""
 NODES_A_PAGE = 100
 """Nodes weigh 10 kB and more: they list their images."""
 MOST_PAGES = 1000
@@ -269,7 +271,7 @@ class ProfileStatus:
                     found.clear()
                 found |= {(each.namespace, each.name): each for each in page.objects if each is not None}
         except RequestFailed as error:
-            return NetworksSeen(None, str(error))
+            return NetworksSeen(None, self._unknown(error))
         return NetworksSeen(found, is_installed=is_installed)
 
     def _look_at_nodes(self, wishes: set[Wish]) -> NodesSeen:
@@ -281,7 +283,7 @@ class ProfileStatus:
         try:
             found = self._search_nodes(due) if due else {}
         except RequestFailed as error:
-            found, problem = {}, str(error)
+            found, problem = {}, self._unknown(error)
         missing = {wish for wish in due if wish not in found}
         rest = min(self._period, max(self._unsound, NODES_REST * (self._monotonic() - began)))
         until = self._monotonic() + rest
@@ -294,6 +296,12 @@ class ProfileStatus:
         if any(supply.shortage is Shortage.NOWHERE for supply in found.values()):
             self._classes = self._read_classes()
         return NodesSeen({wish: known.supply for wish, known in self._supplies.items()}, problem, self._classes)
+
+    def _unknown(self, error: RequestFailed) -> str:
+        """Return why something is unknown; raise *error* where that may be over in seconds, so that what is written stays till then."""
+        if not error.is_refusal and self._failures < PATIENCE:
+            raise error
+        return str(error)
 
     def _search_nodes(self, wishes: set[Wish]) -> dict[Wish, Supply]:
         searches: dict[Wish, Search] = {}
@@ -319,7 +327,7 @@ class ProfileStatus:
     def _write(
         self, name: str, obj: ProfileObject, conditions: Sequence[Condition], namespaces: int, networks: str
     ) -> None:
-        """Write the status where it says something new. Raises RequestFailed where the API server gives no answer."""
+        """Write the status where it says something new. Raises RequestFailed where that may go better in a moment."""
         now = self._now().strftime("%Y-%m-%dT%H:%M:%SZ")
         status = next_status(
             obj.status, conditions, generation=obj.generation, namespaces=namespaces, networks=networks, now=now
@@ -334,8 +342,8 @@ class ProfileStatus:
             response = self._connection.request("PATCH", path, body=body, headers=_HEADERS, timeout=PATCH_SECONDS)
         if response.status == 200:
             self._tell(name, conditions)
-        elif response.status == 409:
-            self._woken.set()  # somebody wrote since; what the watch brings is judged next
+        elif response.status == 409:  # somebody wrote since: what the watch brings is judged a little later
+            raise RequestFailed(response.problem, response.status)
         elif response.status != 404:
             self._log_once(name, f"FabricProfile {name}: its status is not written: {response.problem}")
 

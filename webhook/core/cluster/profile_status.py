@@ -162,7 +162,8 @@ def conditions_of(content: Content, examined: Examined, networks: NetworksSeen, 
 def _without_content(content: Content) -> list[Condition]:
     if content.is_read:
         reason, status = ConditionReason.CONTENT_REFUSED, "False"
-        message = f"{content.problem}; correct it: until then a webhook keeps the last one that it could use"
+        faults = printable(content.problem, _MOST_MESSAGE - 100)  # so that the advice has room behind them
+        message = f"{faults}; correct it: until then a webhook keeps the last one that it could use"
     else:
         reason, status, message = ConditionReason.NOT_READ, "Unknown", content.problem
     not_judged = "not looked for, since the content of the profile is not known"
