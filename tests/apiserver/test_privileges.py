@@ -4,6 +4,7 @@ import base64
 import copy
 import json
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -19,7 +20,7 @@ from .client import Client, Response
 from .conftest import CONTROLLER, NamespaceFactory
 from .controlplane import ACCESS, ControlPlane
 from .hostile import SHAPES, create
-from .webhook import ACCOUNT, CONFIGURATIONS, Webhook, default_configuration
+from .webhook import ACCOUNT, CONFIGURATIONS, VALIDATING, Webhook, default_configuration, validating
 
 PROFILES = "profiles: {shared: {networks: [{network: default/rdma-net, resource: rdma/hca}]}}"
 OWN = "/api/v1/namespaces/fabric-injector"
@@ -429,11 +430,20 @@ def test_the_controller_has_its_secret_and_no_other(writer: Client, api: Client,
     api.expect("DELETE", f"{OWN}/secrets/fabric-injector-tls")
 
 
+@pytest.fixture(params=["mutating", "validating"])
+def configuration(request: pytest.FixtureRequest, api: Client, webhook: Webhook) -> Iterator[str]:
+    """The path of each webhook configuration, as shipped but for whom it calls."""
+    with ExitStack() as stack:
+        if request.param == "validating":
+            stack.enter_context(validating(api, webhook.url, webhook.authority.pem))
+        yield VALIDATING if request.param == "validating" else f"{CONFIGURATIONS}/{webhook.name}"
+
+
 def test_the_controller_changes_the_ca_bundle_and_nothing_else_of_the_webhook(
-    writer: Client, api: Client, webhook: Webhook, installed: ControlPlane
+    writer: Client, api: Client, webhook: Webhook, installed: ControlPlane, configuration: str
 ) -> None:
-    """Who could point it elsewhere, or widen it, would rule over every pod."""
-    path = f"{CONFIGURATIONS}/{webhook.name}"
+    """Who could point it elsewhere, or widen it, would rule over every pod, or keep everybody from namespaces."""
+    path, configurations = configuration, configuration.rpartition("/")[0]
     before = api.expect("GET", path)
     bundle = base64.b64encode(webhook.authority.pem * 2).decode()
 
@@ -442,20 +452,19 @@ def test_the_controller_changes_the_ca_bundle_and_nothing_else_of_the_webhook(
 
     answer = patch("/webhooks/0/clientConfig/caBundle", bundle)
     assert answer.status == 200, answer.message
-    entry = before["webhooks"][0]
+    entry, *others = before["webhooks"]
     forbidden: dict[str, Any] = {
         "/webhooks/0/clientConfig/url": "https://127.0.0.1:1/evil",
-        "/webhooks/0/rules/0/resources": ["pods", "secrets"],
-        "/webhooks/0/rules/0/operations": ["CREATE", "UPDATE"],
-        "/webhooks/0/failurePolicy": "Ignore",
+        "/webhooks/0/rules/0/resources": ["secrets"],
+        "/webhooks/0/rules/0/operations": ["DELETE"],
+        "/webhooks/0/failurePolicy": "Ignore" if entry["failurePolicy"] == "Fail" else "Fail",
         "/webhooks/0/matchPolicy": "Exact",
         "/webhooks/0/namespaceSelector": {},
-        "/webhooks/0/objectSelector": {},
+        "/webhooks/0/objectSelector": {"matchLabels": {"a": "b"}},
         "/webhooks/0/matchConditions": [],
         "/webhooks/0/sideEffects": "NoneOnDryRun",
         "/webhooks/0/timeoutSeconds": 30,
         "/webhooks/0/admissionReviewVersions": ["v1", "v1beta1"],
-        "/webhooks/0/reinvocationPolicy": "Never",
         "/webhooks/0/name": "other.fabric-injector.io",
         "/webhooks/-": {**entry, "name": "second.fabric-injector.io"},
         "/metadata/labels": {"a": "b"},
@@ -463,17 +472,19 @@ def test_the_controller_changes_the_ca_bundle_and_nothing_else_of_the_webhook(
         "/metadata/finalizers": ["a.b/c"],
         "/metadata/ownerReferences": [{"apiVersion": "v1", "kind": "Namespace", "name": "x", "uid": "y"}],
     }
+    if configuration != VALIDATING:
+        forbidden["/webhooks/0/reinvocationPolicy"] = "Never"
     answers = {where: patch(where, value) for where, value in forbidden.items()}
     assert {where: answer.status for where, answer in answers.items()} == dict.fromkeys(forbidden, 403)
     assert all("fabric-injector-ca-bundle" in answer.message for answer in answers.values())
     assert writer.request("PATCH", path, [{"op": "remove", "path": "/webhooks/0"}], JSON_PATCH).status == 403
     after = api.expect("GET", path)
-    assert after["webhooks"] == [{**entry, "clientConfig": {**entry["clientConfig"], "caBundle": bundle}}]
-    other = {**default_configuration(), "metadata": {"name": "other"}}
+    assert after["webhooks"] == [{**entry, "clientConfig": {**entry["clientConfig"], "caBundle": bundle}}, *others]
+    other = {"apiVersion": after["apiVersion"], "kind": after["kind"], "metadata": {"name": "other"}}
     tries: list[tuple[str, str, Any]] = [
-        ("POST", CONFIGURATIONS, other),
-        ("GET", CONFIGURATIONS, None),
-        ("PATCH", f"{CONFIGURATIONS}/other", {"metadata": {"labels": {"a": "b"}}}),
+        ("POST", configurations, other),
+        ("GET", configurations, None),
+        ("PATCH", f"{configurations}/other", {"metadata": {"labels": {"a": "b"}}}),
         ("PUT", path, after),
         ("DELETE", path, None),
         ("DELETE", "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/fabric-injector-addresses", None),

@@ -166,6 +166,20 @@ def test_counts_an_injected_job_once_whatever_its_pods_show() -> None:
     assert warning.startswith("1 unfinished training job here")
 
 
+def test_counts_a_job_without_rank_zero_by_its_owner() -> None:
+    workers = [pods.load(f"pods/mpijob-worker-{number}.yaml") for number in range(2)]
+    (warning,) = answer(namespace(profile="shared"), namespace(profile=None), FewWords(workers))
+    assert warning.startswith("1 unfinished training job here (MPIJob ")
+
+
+def test_a_job_of_one_pod_cannot_be_split() -> None:
+    (alone, _) = job()
+    for entry in alone["spec"]["containers"][0]["env"]:
+        if entry["name"] in ("WORLD_SIZE", "PET_NNODES"):
+            entry["value"] = "1"
+    assert answer(namespace(profile="shared"), namespace(profile=None), FewWords([alone])) == []
+
+
 def test_names_few_of_many_jobs_and_says_that_there_may_be_more() -> None:
     many = []
     for number in range(30):

@@ -97,6 +97,12 @@ def test_tells_what_is_not_trusted(cluster: Cluster) -> None:
     assert look(shipped(other.certificate), cluster)[0].endswith("trusts no CA that signed tls.crt")
 
 
+def test_says_nothing_of_a_certificate_that_is_not_there(cluster: Cluster) -> None:
+    configuration = shipped(cluster.secret["ca.crt"])
+    cluster.change_secret(tls_crt=None)
+    assert look(configuration, cluster)[0].startswith("ok "), "it is told of the Secret"
+
+
 @pytest.mark.parametrize("webhooks", [None, [], [{}], [{"clientConfig": {"service": {}}, "rules": [{}]}]])
 def test_takes_a_configuration_that_holds_little(cluster: Cluster, webhooks: object) -> None:
     assert f"warn validation-incomplete {SUBJECT}: has no rule for fabricprofiles" in look(
