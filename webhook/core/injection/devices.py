@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from webhook.core import names, podspec
+from webhook.core import bounds, names, podspec
 from webhook.core.draft import Draft
 from webhook.core.errors import Denied
 from webhook.core.model import Decision, Object, Outcome, Reason
@@ -85,7 +85,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
 def _read_added(pod: Object) -> dict[str, int]:
     """Read what an earlier pass added, ``rdma/a=2,rdma/b=1``; pieces without a number do not count."""
     added: dict[str, int] = {}
-    for piece in podspec.annotations(pod).get(names.ADDED_DEVICES, "").split(","):
+    for piece in podspec.annotations(pod).get(names.ADDED_DEVICES, "").split(",", bounds.QUANTITIES):
         resource, _, amount = piece.partition("=")
         if amount.isascii() and amount.isdigit() and len(amount) < 20:
             added[resource] = int(amount)

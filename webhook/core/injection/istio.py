@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from webhook.core import names, podspec
@@ -13,6 +14,8 @@ from webhook.core.podspec import containers, init_containers, labels
 STEP = "istio"
 
 _TRUE = frozenset({"y", "yes", "true", "on"})
+_PARTS = re.compile(r"[^,\s][^,]*")
+"""What stands between commas, if anything does."""
 
 
 def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
@@ -25,7 +28,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     if not interfaces:
         return [Decision(STEP, Outcome.SKIPPED, Reason.NOT_ASKED, "the pod has no secondary interface")]
     text = podspec.annotations(draft.pod).get(names.ISTIO_EXCLUDE_INTERFACES) or ""
-    there = [part for part in map(str.strip, text.split(",")) if part]
+    there = [part.rstrip() for part in _PARTS.findall(text)]
     excluded = frozenset(there)
     missing = [interface for interface in dict.fromkeys(interfaces) if interface not in excluded]
     if not missing:
