@@ -4,6 +4,7 @@ import threading
 from collections import Counter
 
 from webhook.control.queue import FairQueue
+from webhook.control.shares import MOST_SLOW
 from webhook.core.reconcile import Unit
 
 
@@ -37,6 +38,27 @@ def test_a_namespace_with_ten_thousand_pods_starves_nobody() -> None:
     queue.add(unit(f"n{number}", "j", "0") for number in range(100))
     first = Counter(one.namespace for one in drain(queue, 101))
     assert first == {"huge": 1, **{f"n{number}": 1 for number in range(100)}}
+
+
+def test_many_namespaces_of_slow_writes_hold_up_no_quick_one_and_else_nobody_rests() -> None:
+    now = 0.0
+    queue = FairQueue(lambda: now)
+    slow = [unit(f"slow-{number}", "j", "0") for number in range(20)]
+
+    def take(count: int) -> list[Unit]:
+        taken = [queue.get() for _ in range(count)]
+        return [one[0] for one in taken if one is not None]
+
+    queue.add(slow)
+    for one in take(20):
+        queue.done(one, seconds=2.0, failed=False)
+    now = 60.0
+    queue.add(slow)
+    queue.add(unit("quick", "j", str(number)) for number in range(3))
+    assert Counter(one.namespace.partition("-")[0] for one in take(MOST_SLOW + 2)) == {"slow": MOST_SLOW, "quick": 2}
+    queue.done(unit("quick", "j", "0"), failed=False)
+    assert take(1) == [unit("quick", "j", "2")]
+    assert len(take(20 - MOST_SLOW)) == 20 - MOST_SLOW, "nobody who is quick waits"
 
 
 def test_a_unit_is_held_once() -> None:

@@ -1,6 +1,14 @@
 """How much of the publishing a namespace gets, after writes that went well, took long, or failed."""
 
-from webhook.control.shares import FIRST_AT_ONCE, MOST_AT_ONCE, MOST_FAILING, MOST_REST_SECONDS, SLOW_SECONDS, Shares
+from webhook.control.shares import (
+    FIRST_AT_ONCE,
+    MOST_AT_ONCE,
+    MOST_FAILING,
+    MOST_REST_SECONDS,
+    MOST_SLOW,
+    SLOW_SECONDS,
+    Shares,
+)
 
 NEVER = float("inf")
 
@@ -34,15 +42,27 @@ def test_a_namespace_begins_with_little_and_gets_more_while_its_writes_go_well()
     assert begun(found, "other") == FIRST_AT_ONCE
 
 
-def test_a_namespace_of_slow_writes_has_little_while_others_wait_and_rests_for_nobody() -> None:
+def test_a_namespace_of_slow_writes_has_little_while_quick_ones_wait_and_else_its_share() -> None:
     found = shares()
     for _ in range(20):
         turn(found, "ml", 0.0, failed=False)
     turn(found, "ml", 0.0, failed=False, seconds=SLOW_SECONDS)
-    assert begun(found, "ml") == 1
-    assert found.rest_seconds("ml", 0.0, is_alone=True) == 0.0
-    found.end("ml", 0.0, failed=False)
-    assert begun(found, "ml") == MOST_AT_ONCE, "the last write was quick again"
+    assert found.rest_seconds("ml", SLOW_SECONDS) == SLOW_SECONDS, "it rests twice as long as it wrote"
+    assert begun(found, "ml", 2 * SLOW_SECONDS) == 1
+    assert found.rest_seconds("ml", 0.0, quick_wait=False) == 0.0
+    found.end("ml", 9.0, failed=False)
+    assert begun(found, "ml", 9.0) == MOST_AT_ONCE, "the last write was quick again"
+
+
+def test_all_that_are_slow_have_few_together_while_quick_ones_wait() -> None:
+    found = shares()
+    for number in range(20):
+        turn(found, f"slow-{number}", 0.0, failed=False, seconds=SLOW_SECONDS)
+    assert sum(begun(found, f"slow-{number}", 60.0) for number in range(20)) == MOST_SLOW
+    assert found.rest_seconds("slow-19", 60.0, quick_wait=False) == 0.0
+    assert begun(found, "quick", 60.0) == FIRST_AT_ONCE
+    found.end("slow-0", 60.0, failed=False)
+    assert begun(found, "slow-19", 60.0) == 1, "one of them is quick now"
 
 
 def test_a_namespace_rests_ever_longer_while_its_writes_fail_and_has_one_at_a_time_then() -> None:

@@ -97,8 +97,9 @@ class FairQueue:
     def _next_namespace(self, now: float) -> tuple[str | None, float]:
         """Return the namespace whose turn it is, None where each has its share or rests; then for how long the first one rests."""
         least = float("inf")
+        quick_wait = not all(map(self._shares.is_slow, self._namespaces))
         for namespace in self._namespaces:
-            rest_seconds = self._shares.rest_seconds(namespace, now, is_alone=len(self._namespaces) == 1)
+            rest_seconds = self._shares.rest_seconds(namespace, now, quick_wait=quick_wait)
             if not rest_seconds:
                 return namespace, 0.0
             least = min(least, rest_seconds)
