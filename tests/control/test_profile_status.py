@@ -54,22 +54,26 @@ class World:
     def __init__(self, server: FakeApiServer) -> None:
         self.server = server
         self.leads = True
+        self.questions = 0
         self.named: dict[str, str] | None = {}
         self.read: list[list[str]] = []
-        self.time = 0.0
         self.date = datetime(2026, 1, 1, tzinfo=UTC)
         self.statuses = self.writer(period_seconds=3600, unsound_seconds=3600)
 
     def writer(self, **settings: Any) -> ProfileStatus:
         return ProfileStatus(
             Connection(Credentials("test", self.server.url)),
-            lambda: self.leads,
+            self.may_write,
             lambda: self.named,
             ProfileReading(self.contents),
             own_namespace="fabric-injector",
             now=lambda: self.date,
             **settings,
         )
+
+    def may_write(self) -> bool:
+        self.questions += 1
+        return self.leads
 
     def contents(self, specs: Mapping[str, Any]) -> dict[str, Content]:
         self.read.append(sorted(specs))
@@ -219,7 +223,8 @@ def test_writes_nothing_and_asks_nothing_while_another_leads(world: World) -> No
     with running(world.statuses):
         wait_until(lambda: world.server.asked("watch", FABRIC_PROFILES), "the watch")
         world.statuses.wake()
-        wait_until(lambda: not world.statuses._woken.is_set() or len(world.server.requests) >= 2, "a look at the Lease")
+        before = world.questions
+        wait_until(lambda: world.questions > before + 2, "more looks at the Lease")
         assert world.asked() == {"network-attachment-definitions": 0, "nodes": 0, "deviceclasses": 0}
         world.leads = True
         wait_until(lambda: world.told() == GOOD, "the status")
@@ -373,14 +378,17 @@ def test_a_write_that_hangs_holds_no_address_up(server: FakeApiServer) -> None:
             pods.controller.stop()
 
 
-def test_ends_at_once_while_it_looks_and_waits_for_a_write(world: World) -> None:
-    world.server.misbehave("list", NODES, hang)
-    world.network()
-    world.put()
-    with running(world.statuses):
-        wait_until(lambda: world.server.asked("list", NODES), "the list that hangs")
-        world.statuses.stop()
-        assert world.statuses._thread.is_alive(), "it ends with the process; nothing is written any more"
+def test_ends_at_once_while_it_looks_and_writes_nothing_more() -> None:
+    with FakeApiServer() as server:
+        world = World(server)
+        server.misbehave("list", NODES, hang)
+        world.network()
+        world.put()
+        with running(world.statuses):
+            wait_until(lambda: server.asked("list", NODES), "the list that hangs")
+        assert world.statuses._thread.is_alive(), "nobody waits for the list"
+    world.statuses._thread.join(20)
+    assert not world.statuses._thread.is_alive()
     assert world.writes() == []
 
 
