@@ -68,6 +68,7 @@ _NEEDED: Mapping[Role, tuple[tuple[str, str, str, str, str], ...]] = {
         ("", "namespaces", "", "", "get list watch"),
         ("", "pods", "", "", "get list watch"),
         ("k8s.cni.cncf.io", "network-attachment-definitions", "", "", "get list watch"),
+        ("fabric-injector.io", "fabricprofiles", "", "", "get list watch"),
         (_ADMISSION, "mutatingwebhookconfigurations", "", "*", "get"),
     ),
     "controller": (
@@ -106,6 +107,7 @@ POLICIES = ("fabric-injector-addresses", "fabric-injector-ca-bundle", "fabric-in
 def to_install(namespace: str) -> list[Access]:
     """Return what the caller needs to apply the manifests."""
     cluster = (
+        ("apiextensions.k8s.io", "customresourcedefinitions"),
         ("", "namespaces"),
         ("scheduling.k8s.io", "priorityclasses"),
         (_RBAC, "clusterroles"),
