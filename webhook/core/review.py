@@ -48,6 +48,7 @@ class Verdict(NamedTuple):
     job: str = ""
     role: str = ""
     profile: str = ""
+    revision: str = ""
     observed: bool = False
 
 
@@ -86,7 +87,8 @@ def decide(pod: Object, namespace: str, profiles: Profiles, world: World, *, pro
                 profile=plan.profile,
             )
         else:
-            decisions = tuple(steps.apply(draft, plan, __version__))
+            applied = steps.apply(draft, plan, __version__)
+            decisions = (plan.profile_decision, *applied) if plan.profile_decision else tuple(applied)
             verdict = Verdict(
                 True,
                 draft.pod,
@@ -98,6 +100,7 @@ def decide(pod: Object, namespace: str, profiles: Profiles, world: World, *, pro
                 job=plan.rendezvous.job if plan.rendezvous else "",
                 role=plan.rendezvous.role if plan.rendezvous else "",
                 profile=plan.profile.name,
+                revision=plan.profile.revision,
             )
     except Denied as denied:
         verdict = _denial(_all_faults(denied, pod, space, profiles, world, profile), pod)
