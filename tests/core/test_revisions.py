@@ -107,9 +107,7 @@ def test_what_is_not_known_any_more_is_told() -> None:
     assert when(verdict) == "after"
     assert told(verdict) == [(Outcome.WARNED, Reason.UNKNOWN_REVISION)]
     [warning] = verdict.warnings
-    assert warning.startswith(
-        f"rank 0 of the job has profile a in revision {OLD.revision}, which is not known any more; "
-    )
+    assert warning.startswith(f"rank 0 of the job has profile a in revision {OLD.revision}, which is not known here; ")
 
 
 def test_a_namespace_that_names_another_profile_now_keeps_the_job_on_its_own() -> None:

@@ -152,7 +152,7 @@ def _as_rank_zero(
     if found is not None and present is not None and found.is_for(namespace.name) and present.is_for(namespace.name):
         message = f"{which}, and so has this pod: it would be profile {profile.name} in revision {profile.revision} now"
         return found, Decision(STEP, Outcome.KEPT, Reason.EARLIER_REVISION, message)
-    why = "is not known any more" if found is None or present is None else f"is not for namespace {namespace.name}"
+    why = "is not known here" if found is None or present is None else f"is not for namespace {namespace.name}"
     message = (
         f"{which}, which {why}; this pod has profile {profile.name} in revision {profile.revision}: "
         "start the job again if its members do not meet"
