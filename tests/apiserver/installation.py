@@ -62,6 +62,8 @@ def remove(control_plane: ControlPlane, text: str) -> None:
     control_plane.api.request("DELETE", SECRET)
     api = control_plane.api
     wait_until(lambda: admit(api, "labelled").status == 201, "the webhook to be forgotten", 15)
+    definition = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{PLURAL}.fabric-injector.io"
+    wait_until(lambda: api.request("GET", definition).status == 404, "the definition and its profiles to be gone", 30)
 
 
 def apply_profiles(control_plane: ControlPlane, profiles: str) -> None:

@@ -12,9 +12,9 @@ FIRST_AT_ONCE = 2
 MOST_FAILING = 4
 """Requests under way of all namespaces together whose writes have failed lately."""
 SLOW_SECONDS = 1.0
-"""A namespace whose last write took as long has one request at a time, and rests twice as long after it, while one waits whose writes are
-quick: a pod with thousands of variables costs the API server seconds, whoever writes. It is no failure: the API server may be slow for
-all, and then nobody gains by fewer requests."""
+"""A namespace whose last write took as long has one request at a time, and rests twice as long after it, while one waits whose writes
+are quick: a pod with thousands of variables costs the API server seconds, whoever writes. It is no failure: the API server may be slow
+for all, and then nobody gains by fewer requests."""
 MOST_SLOW = 2
 """Requests under way of all slow namespaces together while one waits whose writes are quick: somebody may have many namespaces."""
 LEAST_REST_SECONDS, MOST_REST_SECONDS = 0.25, 15.0

@@ -20,6 +20,7 @@ class Plan(NamedTuple):
     *rendezvous*: the training pod's, where it is moved to the secondary network; None where not, and *why_no_rendezvous* says why.
     *local_address_everywhere*: c10d would order the ranks differently unless every rank gives its own address. *master*: the published
     address of rank 0, for a worker of a job that has one already. *own_image*: this program's image, empty where unknown.
+    *chosen_by*: whose word chose the profile. *profile_decision*: what is to be told of its revision, if anything.
     """
 
     profile: Profile
@@ -37,6 +38,8 @@ class Plan(NamedTuple):
     local_address_everywhere: bool = False
     master: MasterAddress | None = None
     own_image: str = ""
+    chosen_by: str = ""
+    profile_decision: Decision | None = None
 
     @property
     def fabric_resources(self) -> list[str]:

@@ -54,6 +54,7 @@ class Verdict(NamedTuple):
     job: str = ""
     role: str = ""
     profile: str = ""
+    revision: str = ""
     observed: bool = False
 
 
@@ -127,7 +128,8 @@ def _judge(pod: Object, space: Namespace, profiles: Profiles, world: World, prof
                 system=plan.system,
                 profile=plan.profile,
             )
-        decisions = tuple(steps.apply(draft, plan, __version__))
+        applied = tuple(steps.apply(draft, plan, __version__))
+        decisions = (plan.profile_decision, *applied) if plan.profile_decision else applied
         return Verdict(
             True,
             draft.pod,
@@ -139,6 +141,7 @@ def _judge(pod: Object, space: Namespace, profiles: Profiles, world: World, prof
             job=plan.rendezvous.job if plan.rendezvous else "",
             role=plan.rendezvous.role if plan.rendezvous else "",
             profile=plan.profile.name,
+            revision=plan.profile.revision,
         )
     except Denied as denied:
         return _denial(_all_faults(denied, pod, space, profiles, world, profile), pod)

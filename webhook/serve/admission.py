@@ -56,6 +56,7 @@ class AdmissionRecorder:
             decision, reason = _decision(answer), verdict.reason
             message = f"denied: {verdict.message}" if verdict.message else decision
             fields["profile"] = verdict.profile
+            fields["revision"] = verdict.revision
             for each in verdict.decisions:
                 if each.outcome is Outcome.INJECTED:
                     self._metrics.injected(each.step)

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from webhook.core.errors import Problem
-from webhook.core.model import MasterAddress, Namespace, NetworkDefinition
+from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, ProfileOfMaster
 from webhook.core.profiles import (
     Multus,
     PodInfo,
@@ -35,6 +35,7 @@ _CLASSES: dict[str, Any] = {
         Problem,
         Profile,
         ProfileNetwork,
+        ProfileOfMaster,
         Profiles,
         RendezvousSettings,
         SharedMemory,

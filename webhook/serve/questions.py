@@ -54,6 +54,7 @@ class Answers:
             "fresh_namespace": world.fresh_namespace,
             "network": world.network,
             "master": world.master,
+            "master_profile": world.master_profile,
             "known": self._known,
         }
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from webhook.core.errors import InputError
-from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, Object
+from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, Object, ProfileOfMaster
 from webhook.core.networks import define_network
 from webhook.core.validation import UnfinishedPods
 from webhook.core.value_types import OBJECT, STRING, type_name
@@ -52,6 +52,10 @@ class ObjectsWorld:
     def unfinished_pods(self, namespace: str) -> UnfinishedPods:
         """List the pods of the namespace that run or may still run."""
         return UnfinishedPods(self._pods.get(namespace, ()))
+
+    def master_profile(self, namespace: str, job: str) -> ProfileOfMaster | None:
+        """Look up which profile the job's newest live rank 0 has. Never asks."""
+        return self._masters.profile(namespace, job)
 
     def snapshot(self) -> Snapshot:
         """Copy what is held."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 import orjson
@@ -193,7 +194,7 @@ class ProfileObjects:
         self._alone.discard(name)
         self._kept.discard(name)
         if isinstance(result, Profile):
-            self._good[name] = result
+            self._good[name] = replace(result, generation=content.generation)
             self._problems.pop(name, None)
             return
         last = "its last good content stays" if name in self._good else "it is not in use"
@@ -221,7 +222,7 @@ class ProfileObjects:
 
     def _publish(self) -> None:
         found = dict(sorted(self._good.items()))
-        if found == self._profiles:
+        if self._profiles is not None and _revisions(found) == _revisions(self._profiles):
             return
         self._profiles = found
         self._on_reload(found)
@@ -229,6 +230,10 @@ class ProfileObjects:
         for name, problem in self._clashes.items():
             if before.get(name) != problem:
                 self._on_error(InputError(problem))
+
+
+def _revisions(profiles: Mapping[str, Profile]) -> dict[str, tuple[str, int]]:
+    return {name: (profile.revision, profile.generation) for name, profile in profiles.items()}
 
 
 def _clashes(profiles: Mapping[str, Profile]) -> Iterator[tuple[str, str]]:

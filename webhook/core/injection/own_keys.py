@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 
 import orjson
 
@@ -43,7 +43,7 @@ def write(draft: Draft, plan: Plan, decisions: Iterable[Decision], version: str)
             annotations[names.MASTER_ADDR] = plan.master.addr
             annotations[names.MASTER_HOST] = plan.master.host
     earlier = podspec.annotations(draft.pod).get(names.STATUS)
-    annotations[names.STATUS] = _status(plan.profile.name, version, decisions, earlier)
+    annotations[names.STATUS] = _status(plan, version, decisions, earlier)
     if labels:
         draft.set_keys(_LABELS, labels)
     draft.set_keys(_ANNOTATIONS, annotations)
@@ -69,8 +69,8 @@ def _rank_zero_name(draft: Draft, plan: Plan) -> str:
     return "" if "$" in name or is_local(name) else name
 
 
-def _status(profile: str, version: str, decisions: Iterable[Decision], earlier: str | None) -> str:
-    """Write one line of JSON for people.
+def _status(plan: Plan, version: str, decisions: Iterable[Decision], earlier: str | None) -> str:
+    """Write one line of JSON for people, and for members of the job that come later.
 
     What an earlier pass over the same pod injected is found as kept by this one: it is still told as injected.
     """
@@ -86,7 +86,8 @@ def _status(profile: str, version: str, decisions: Iterable[Decision], earlier: 
         elif outcome is Outcome.SKIPPED and reason not in _NOBODY_ASKED:
             skipped.setdefault(step, message)
     status = {
-        "profile": profile,
+        "profile": plan.profile.name,
+        **_revision(plan),
         "version": version,
         "injected": list(injected),
         "kept": [step for step in kept if step not in injected],
@@ -96,6 +97,14 @@ def _status(profile: str, version: str, decisions: Iterable[Decision], earlier: 
         return orjson.dumps(status).decode()
     except TypeError:  # lone surrogates, from a name in the pod
         return json.dumps(status, separators=(",", ":"))
+
+
+def _revision(plan: Plan) -> Mapping[str, str | int]:
+    profile = plan.profile
+    if not profile.revision:
+        return {}
+    generation = {"generation": profile.generation} if profile.generation else {}
+    return {**generation, "revision": profile.revision, "chosenBy": plan.chosen_by}
 
 
 def _injected_earlier(status: str | None) -> frozenset[str]:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from hashlib import sha256
+from types import MappingProxyType
 from typing import Any
 
 from pydantic import ValidationError
@@ -19,6 +22,8 @@ from webhook.core.profiles.objects import (
     SETTINGS_KIND,
 )
 from webhook.core.profiles.profile import Multus, Profile, Profiles
+
+REVISION_LENGTH = 12
 
 
 def read_profile(name: str, spec: Any) -> Profile:
@@ -67,4 +72,12 @@ def _read(document: ProfilesDocument) -> Profiles:
     problems.update(document.problem(*found) for found in find_contradictions(document.value))
     if problems:
         raise ProfilesError(tuple(sorted(problems, key=lambda problem: (problem.line, problem.path, problem.message))))
-    return profiles
+    written = document.value.get("profiles") or {}
+    found = {name: replace(each, revision=_revision(written[name])) for name, each in profiles.profiles.items()}
+    return replace(profiles, profiles=MappingProxyType(found))
+
+
+def _revision(content: Any) -> str:
+    """Return a short digest of a profile's content as it is written: the same in a file and in an object, and in every version."""
+    text = json.dumps(content or {}, sort_keys=True, separators=(",", ":"))
+    return sha256(text.encode()).hexdigest()[:REVISION_LENGTH]

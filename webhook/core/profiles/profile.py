@@ -247,6 +247,14 @@ class Profile:
         NamespaceList,
         Field(description="Namespaces that may use the profile, by namespace and pod label alike; or the word all."),
     ] = None
+    revision: NotInFile[str] = field(default="", compare=False)
+    """Digest of the content; empty where unknown."""
+    generation: NotInFile[int] = field(default=0, compare=False)
+    """That of the object, which begins anew with an object that is created anew; 0 for a file's."""
+
+    def is_for(self, namespace: str) -> bool:
+        """Tell whether the pods of *namespace* may use this profile."""
+        return self.allowed_namespaces is None or namespace in self.allowed_namespaces
 
     def is_chosen_by(self, labels: Mapping[str, str]) -> bool:
         """Tell whether a pod with *labels* takes this profile by ``podLabels``."""
@@ -292,6 +300,8 @@ class Profiles:
     ] = field(default_factory=_nothing)
     own_image: NotInFile[str] = ""
     """Image of fabric-injector itself, for ``waitImage: installed``; known to the webhook alone."""
+    past: NotInFile[Mapping[tuple[str, str], Profile] | None] = field(default=None, compare=False)
+    """Earlier contents by name and revision, which a rank 0 that lives may have; known to the webhook alone."""
     by_pod_label: Mapping[tuple[str, str], tuple[Profile, ...]] = field(init=False, compare=False, repr=False)
     """The profiles with podLabels, each under the one of its labels that the fewest others have; most files have none."""
 
@@ -303,6 +313,13 @@ class Profiles:
             rarest = min(profile.pod_labels.items(), key=lambda label: (frequency[label], label))
             found.setdefault(rarest, []).append(profile)
         object.__setattr__(self, "by_pod_label", {label: tuple(profiles) for label, profiles in found.items()})
+
+    def of_revision(self, name: str, revision: str) -> Profile | None:
+        """Return the profile as it is or was in *revision*; None where that is not known."""
+        present = self.profiles.get(name)
+        if present is not None and present.revision == revision:
+            return present
+        return self.past.get((name, revision)) if self.past else None
 
     def chosen_by(self, labels: Mapping[str, str]) -> list[Profile]:
         """Return the profiles whose podLabels a pod with *labels* carries."""

@@ -63,7 +63,8 @@ def _job(pod: tuple[str, str], master: Master) -> Object:
 def _profile(profile: Profile) -> Object:
     """Describe a profile with the keys of its file; *settings* holds what differs from the default."""
     settings = dict(_settings(profile, Profile(profile.name)))
-    settings.pop("networks", None)
+    for key in ("networks", "revision", "generation"):
+        settings.pop(key, None)
     return {"name": profile.name, "networks": [_wanted(network) for network in profile.networks], "settings": settings}
 
 
