@@ -9,15 +9,20 @@ import sys
 
 import click
 
+NICENESS = 10
+
 
 @click.command("read-profiles")
-def command() -> None:
+@click.option("--yields", is_flag=True)
+def command(yields: bool) -> None:
     """Read the content of profiles.yaml from standard input, and write plain data: the profiles, or all problems."""
     from webhook.core.errors import ProfilesError
     from webhook.core.profiles import parse_profiles
     from webhook.serve.plain import to_plain
     from webhook.serve.profiles_process import DATA_BYTES, SECONDS, TOO_LARGE
 
+    if yields:
+        os.nice(NICENESS)  # admission comes first
     resource.setrlimit(resource.RLIMIT_DATA, (DATA_BYTES, DATA_BYTES))
     resource.setrlimit(
         resource.RLIMIT_CPU, (int(SECONDS), int(SECONDS))

@@ -20,15 +20,16 @@ TOO_LARGE = 3
 """Its exit status where that is too little."""
 
 
-def parse_profiles_apart(content: bytes, slot: Slot, seconds: float = SECONDS) -> Profiles:
+def parse_profiles_apart(content: bytes, slot: Slot, seconds: float = SECONDS, *, yields: bool = False) -> Profiles:
     """Read the content of profiles.yaml as ``parse_profiles`` does, in a process that takes *slot* from whoever has it.
 
+    *yields*: others come first, for the slot as for the processor.
     Raises ProfilesError with every fault, InputError where the process fails or is not done within *seconds*.
     """
     deadline = time.monotonic() + seconds
-    command = [sys.executable, "-m", "webhook", "read-profiles"]
+    command = [sys.executable, "-m", "webhook", "read-profiles", *(["--yields"] if yields else [])]
     try:
-        with slot.evicting(seconds):
+        with slot.evicting(seconds, yields=yields):
             done = subprocess.run(
                 command,
                 input=content,
