@@ -9,7 +9,7 @@ import sys
 
 import click
 
-NICENESS = 10
+NICENESS = 5
 
 
 @click.command("read-profiles")

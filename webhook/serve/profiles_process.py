@@ -39,9 +39,11 @@ def parse_profiles_apart(content: bytes, slot: Slot, seconds: float = SECONDS, *
                 start_new_session=True,
             )
     except TimeoutError:
-        raise InputError(f"another process of ours has not ended in {seconds:g} s; try again in a minute") from None
+        raise InputError(f"another process of ours has not ended in {seconds:.3g} s; try again in a minute") from None
     except subprocess.TimeoutExpired:
-        raise InputError(f"the profiles cannot be read in {seconds:g} s; make the file smaller") from None
+        raise InputError(
+            f"the profiles cannot be read in {seconds:.3g} s; make the file smaller, or try again"
+        ) from None
     except OSError as error:
         raise InputError(f"the process that reads the profiles cannot be started: {error.strerror}") from None
     if done.returncode == TOO_LARGE:
