@@ -52,7 +52,8 @@ class BoundedWorld:
         metadata = {"name": name}
         content = {"apiVersion": PROFILE_API_VERSION, "kind": PROFILE_KIND, "metadata": metadata, "spec": spec}
         try:
-            return parse_profiles_apart(json.dumps(content).encode(), self._slot, self._left()).profiles[name]
+            body = json.dumps(content).encode()
+            return parse_profiles_apart(body, self._slot, self._left(), yields=True).profiles[name]
         except InputError as error:
             raise Unavailable(str(error)) from None
 

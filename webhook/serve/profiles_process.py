@@ -23,12 +23,13 @@ TOO_LARGE = 3
 """Its exit status where that is too little."""
 
 
-def parse_profiles_apart(content: bytes, slot: Slot, seconds: float = SECONDS) -> Profiles:
+def parse_profiles_apart(content: bytes, slot: Slot, seconds: float = SECONDS, *, yields: bool = False) -> Profiles:
     """Read the content of profiles.yaml as ``parse_profiles`` does, in a process that takes *slot* from whoever has it.
 
+    *yields*: others come first, for the slot as for the processor.
     Raises ProfilesError with every fault, InputError where the process fails or is not done within *seconds*.
     """
-    profiles: Profiles = _value(_run("file", content, slot, seconds))
+    profiles: Profiles = _value(_run("file", content, slot, seconds, yields=yields))
     return profiles
 
 
@@ -87,12 +88,12 @@ def _value(found: Any) -> Any:
     return from_plain(found["value"])
 
 
-def _run(what: str, content: bytes, slot: Slot, seconds: float = SECONDS) -> Any:
+def _run(what: str, content: bytes, slot: Slot, seconds: float = SECONDS, *, yields: bool = False) -> Any:
     deadline = time.monotonic() + seconds
-    command = [sys.executable, "-m", "webhook", "read-profiles", what]
+    command = [sys.executable, "-m", "webhook", "read-profiles", what, *(["--yields"] if yields else [])]
     noun = "configuration" if what == "configuration" else "profiles"
     try:
-        with slot.evicting(seconds):
+        with slot.evicting(seconds, yields=yields):
             done = subprocess.run(
                 command,
                 input=content,
@@ -102,7 +103,7 @@ def _run(what: str, content: bytes, slot: Slot, seconds: float = SECONDS) -> Any
                 start_new_session=True,
             )
     except TimeoutError:
-        raise InputError(f"another process of ours has not ended in {seconds:g} s; try again in a minute") from None
+        raise InputError(f"another process of ours has not ended in {seconds:.3g} s; try again in a minute") from None
     except subprocess.TimeoutExpired:
         raise InputError(f"the {noun} cannot be read in {seconds:g} s; write less") from None
     except OSError as error:
