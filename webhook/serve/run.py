@@ -76,9 +76,8 @@ def run(settings: WebhookSettings) -> None:
     logs.configure()
     metrics = WebhookMetrics()
     slot = Slot()
-    in_force = ProfilesInForce(
-        own_image=settings.image, on_change=lambda _: slot.evict()
-    )  # the page's process has old ones
+    # what is in the slot, the page's process, has the profiles from before
+    in_force = ProfilesInForce(own_image=settings.image, on_change=lambda _: slot.evict())
     configuration = (
         follow_configuration(settings.configuration, in_force, slot, metrics) if settings.configuration else None
     )

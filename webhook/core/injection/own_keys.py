@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable
 
 import orjson
 
@@ -85,26 +85,21 @@ def _status(plan: Plan, version: str, decisions: Iterable[Decision], earlier: st
             kept[step] = None
         elif outcome is Outcome.SKIPPED and reason not in _NOBODY_ASKED:
             skipped.setdefault(step, message)
-    status = {
-        "profile": plan.profile.name,
-        **_revision(plan),
-        "version": version,
-        "injected": list(injected),
-        "kept": [step for step in kept if step not in injected],
-        "skipped": skipped,
-    }
+    profile = plan.profile
+    status: dict[str, object] = {"profile": profile.name}
+    if profile.generation:
+        status["generation"] = profile.generation
+    if profile.revision:
+        status["revision"] = profile.revision
+        status["chosenBy"] = plan.chosen_by
+    status["version"] = version
+    status["injected"] = list(injected)
+    status["kept"] = [step for step in kept if step not in injected]
+    status["skipped"] = skipped
     try:
         return orjson.dumps(status).decode()
     except TypeError:  # lone surrogates, from a name in the pod
         return json.dumps(status, separators=(",", ":"))
-
-
-def _revision(plan: Plan) -> Mapping[str, str | int]:
-    profile = plan.profile
-    if not profile.revision:
-        return {}
-    generation = {"generation": profile.generation} if profile.generation else {}
-    return {**generation, "revision": profile.revision, "chosenBy": plan.chosen_by}
 
 
 def _injected_earlier(status: str | None) -> frozenset[str]:
