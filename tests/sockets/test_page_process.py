@@ -245,7 +245,7 @@ def test_another_process_may_take_its_place(run: Any) -> None:
     page = run()
     child = page.child()
     with ThreadPoolExecutor(1) as clients:
-        with page.slot.evicting():
+        with page.slot.evicting(10):
             assert not runs(child)
             wait_until(lambda: not page.page._exchanges, "the end of the connection that the client keeps alive")
             asked = clients.submit(page.ask)
