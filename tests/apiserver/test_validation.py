@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -45,6 +44,12 @@ def checked(api: Client, spec: Any, name: str) -> Response:
     return found[0]
 
 
+def relabelled(api: Client, profile: str) -> list[str]:
+    """Return the warnings for a new namespace that names the profile; none is created."""
+    metadata = {"name": "misspelt", "labels": {PROFILE: profile}}
+    return api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}, dry_run=True).warnings
+
+
 def relabel(api: Client, name: str, **labels: str | None) -> Response:
     """Change labels as `kubectl label` does; a name is that after our prefix."""
     changed = {f"fabric-injector.io/{key}": value for key, value in labels.items()}
@@ -56,18 +61,21 @@ def calls(control_plane: ControlPlane) -> float:
 
 
 @pytest.fixture(scope="module")
-def webhook_profiles(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Profiles that no namespace of another module names."""
-    path = tmp_path_factory.mktemp("profiles") / "profiles.yaml"
-    path.write_text("profiles: {only-here: {}}")
-    return path
+def webhook(
+    control_plane: ControlPlane, api: Client, webhook_command: list[str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Webhook]:
+    """The webhook of the module, which follows the FabricProfiles."""
+    api.ensure(custom_resource_definition())
+    wait_until(lambda: api.request("GET", PATH).status == 200, "the CRD to be served", 30)
+    with Webhook(control_plane, tmp_path_factory.mktemp("webhook"), None, webhook_command) as running:
+        yield running
+    for each in api.expect("GET", PATH)["items"]:
+        api.expect("DELETE", f"{PATH}/{each['metadata']['name']}")
 
 
 @pytest.fixture(scope="module")
 def validating(control_plane: ControlPlane, api: Client, webhook: Webhook) -> Iterator[Webhook]:
-    """The webhook, asked by the shipped validating configuration too."""
-    api.ensure(custom_resource_definition())
-    wait_until(lambda: api.request("GET", PATH).status == 200, "the CRD to be served", 30)
+    """The webhook, asked by the shipped validating configuration too, with a profile in force."""
     with registered(api, webhook.url, webhook.authority.pem):
         wait_until(
             lambda: bool(api.create(MISSPELT, dry_run=True).warnings), "the API server to ask about namespaces", 30
@@ -77,6 +85,8 @@ def validating(control_plane: ControlPlane, api: Client, webhook: Webhook) -> It
             "the API server to ask about profiles",
             30,
         )
+        assert create(api, {}).status == 201
+        wait_until(lambda: relabelled(api, "only-here") == [], "the profile to be in force", 30)
         yield webhook
 
 
@@ -155,11 +165,11 @@ def test_keeps_a_profile_that_a_namespace_names(
 ) -> None:
     """As long as one does, and by whatever way it is deleted; its labels are nobody's concern."""
     name = namespace({PROFILE: "only-here"})
-    assert create(api, {}).status == 201
     before = calls(control_plane)
     api.expect("PATCH", f"{PATH}/only-here", {"metadata": {"labels": {"team": "a"}}})
     assert calls(control_plane) == before
     refused = "it ("
+    wait_until(lambda: api.request("DELETE", f"{PATH}/only-here?dryRun=All").status == 422, "the label to be seen", 15)
     for path in (f"{PATH}/only-here", PATH):
         answer = api.request("DELETE", path)
         assert (answer.status, refused in answer.message) == (422, True), answer.message
@@ -171,6 +181,7 @@ def test_keeps_a_profile_that_a_namespace_names(
     for each in users:
         assert relabel(api, each, profile=None).status == 200
     assert api.request("DELETE", f"{PATH}/only-here").status == 200
+    assert create(api, {}).status == 201
 
 
 def test_nobody_waits_for_a_webhook_that_is_gone(api: Client, validating: Webhook, namespace: NamespaceFactory) -> None:
@@ -178,7 +189,7 @@ def test_nobody_waits_for_a_webhook_that_is_gone(api: Client, validating: Webhoo
     validating.stop(force=True)
     try:
         assert relabel(api, name, profile="nobody").status == 200
-        assert create(api, {"networks": [{"network": "a/b", "resource": "rdma/a,rdma/a"}]}).status == 201
+        assert create(api, {"networks": [{"network": "a/b", "resource": "rdma/a,rdma/a"}]}, "twice").status == 201
         assert api.request("DELETE", f"{PATH}/only-here").status == 200
         assert (
             api.create(

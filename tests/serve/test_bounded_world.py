@@ -39,6 +39,10 @@ def test_asks_for_few_namespaces_live() -> None:
     assert many.asked == 0
 
 
+def test_no_namespace_needs_an_object_where_the_profiles_are_a_files() -> None:
+    assert not BoundedWorld(RelabelledWorld(2), Slot(), of_objects=False).namespaces_naming("shared")
+
+
 def test_what_was_known_last_counts_where_nobody_answers() -> None:
     world = RelabelledWorld(2, "train-1")
     world.silent = True

@@ -24,10 +24,20 @@ FEW = 5
 
 
 class BoundedWorld:
-    """Implement ValidationWorld for one review; its time begins when it is made. Profiles are read in a process that takes *slot*."""
+    """Implement ValidationWorld for one review; its time begins when it is made. Profiles are read in a process that takes *slot*.
 
-    def __init__(self, world: CheckedWorld, slot: Slot, *, monotonic: Callable[[], float] = time.monotonic) -> None:
-        self._world, self._slot, self._monotonic = world, slot, monotonic
+    *of_objects*: the profiles in force are the cluster's objects; where they are a file's, no namespace needs one.
+    """
+
+    def __init__(
+        self,
+        world: CheckedWorld,
+        slot: Slot,
+        *,
+        of_objects: bool = True,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._world, self._slot, self._of_objects, self._monotonic = world, slot, of_objects, monotonic
         self._deadline = monotonic() + SECONDS
 
     def network(self, namespace: str, name: str) -> NetworkDefinition | None:
@@ -37,6 +47,8 @@ class BoundedWorld:
 
     def namespaces_naming(self, profile: str) -> Sequence[str]:
         """Name the namespaces whose label names *profile*; few are asked for live."""
+        if not self._of_objects:
+            return ()
         if doubt := self._world.checks().get("namespaces"):
             raise Unavailable(f"namespaces: {doubt}")
         held = self._world.snapshot().namespaces.values()

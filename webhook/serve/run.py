@@ -114,7 +114,9 @@ def run(settings: WebhookSettings) -> None:
             return answer_review(body, in_force.current(), world)
 
         def validate(body: bytes) -> ValidationAnswer:
-            return answer_validation(body, in_force.current(), BoundedWorld(world, slot))
+            return answer_validation(
+                body, in_force.current(), BoundedWorld(world, slot, of_objects=settings.profiles is None)
+            )
 
         def problems() -> Mapping[str, str]:
             settings = {"configuration": "\n".join(configuration.problems())} if configuration else {}
