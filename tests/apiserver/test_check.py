@@ -182,7 +182,7 @@ def test_before_installation_it_looks_at_the_cluster(check: Check, profiles: Cal
     assert found.told("ok", "devices") == [
         f"profile rdma-shared: {DEVICE}: 1 node (gpu-1) offers 8 in all; a pod takes 1"
     ]
-    assert found.told("ok", "privileges") == ["you: may do all 16 things that installation takes"]
+    assert found.told("ok", "privileges") == ["you: may do all 17 things that installation takes"]
 
 
 def test_before_installation_it_asks_for_profiles(check: Check) -> None:
@@ -494,6 +494,7 @@ def test_says_what_it_may_not_look_at(check: Check, healthy: Installation, clust
             "networks",
             "nodes",
             "DaemonSets, for Multus",
+            "validating webhook configuration",
             "webhook configurations",
             "Deployments",
             "own pods",
@@ -626,6 +627,13 @@ def test_follows_a_webhook_that_reads_objects(check: Check, healthy: Installatio
         body = {"spec": {"template": {"spec": {"containers": [{"name": "webhook", "args": arguments}]}}}}
         assert healthy.api.request("PATCH", path, body, strategic).status == 200
 
+    profile = "/apis/fabric-injector.io/v1alpha1/fabricprofiles/rdma-shared"
+
+    def is_judged() -> bool:
+        conditions = healthy.api.expect("GET", profile).get("status", {}).get("conditions", [])
+        return any(each["type"] == "Ready" for each in conditions)
+
+    wait_until(is_judged, "the controller to say whether the profile is ready", seconds=60)
     give(args)
     try:
         found = check()
@@ -634,5 +642,6 @@ def test_follows_a_webhook_that_reads_objects(check: Check, healthy: Installatio
     assert found.told("fail", "profiles") == []
     assert found.told("ok", "profiles") == [
         "FabricProfiles: 1 profile, valid: rdma-shared",
+        "FabricProfiles: 1 profile ready, says the controller: rdma-shared",
         "CustomResourceDefinition fabricprofiles.fabric-injector.io: is established, with the schema of this version",
     ]
