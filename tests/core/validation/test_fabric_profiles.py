@@ -94,6 +94,23 @@ def test_warns_of_networks_that_do_not_exist() -> None:
     assert warning == "FabricProfile fabric: network rails/rail-0 does not exist: its pods are denied until then"
 
 
+def test_warns_of_namespaces_that_name_it_and_may_not_use_it() -> None:
+    world = FewWords(users=["train", "eval", "play"])
+    _, (warning,) = created({"allowedNamespaces": ["train"]}, world)
+    assert warning == (
+        "FabricProfile fabric: 2 namespaces name it (eval, play), and may not use it (allowedNamespaces): "
+        "training pods there are denied, except in observe mode"
+    )
+    assert created({"allowedNamespaces": ["train", "eval", "play"]}, world) == ("", [])
+    assert created({"allowedNamespaces": "all"}, world) == ("", [])
+
+
+def test_warns_of_a_setting_that_does_nothing() -> None:
+    _, (warning,) = created({"ncclConf": True, "rendezvous": {"waitImage": "installed"}})
+    assert warning.startswith("FabricProfile fabric: ncclConf: true writes nothing: ")
+    assert warning.endswith("; leave one of the two out")
+
+
 def test_lets_in_what_cannot_be_read_now() -> None:
     assert created({"networks": [{"network": "rails/rail-0"}]}, FewWords(silent=True)) == (
         "",
@@ -101,8 +118,8 @@ def test_lets_in_what_cannot_be_read_now() -> None:
     )
 
 
-class NetworksSilent(FewWords):
-    """Read profiles, but know no networks."""
+class NothingButProfiles(FewWords):
+    """Read profiles, but know no networks and no namespaces."""
 
     def read_profile(self, name: str, spec: Any) -> Any:
         self.silent = False
@@ -111,10 +128,11 @@ class NetworksSilent(FewWords):
         return found
 
 
-def test_says_nothing_of_networks_that_cannot_be_asked_for() -> None:
-    world = NetworksSilent()
+def test_says_nothing_of_what_cannot_be_asked_for() -> None:
+    world = NothingButProfiles()
     assert created({"networks": [{"network": "a/b"}, {"network": "a/c"}]}, world) == ("", [])
     assert world.asked.count("network a/c") == 0, "one that is not answered is enough"
+    assert created({"allowedNamespaces": ["train"]}, world) == ("", [])
 
 
 def deleted(name: str, world: FewWords, using: Profiles = PROFILES) -> tuple[str, list[str]]:

@@ -260,6 +260,15 @@ class Profile:
         """Tell whether a pod with *labels* takes this profile by ``podLabels``."""
         return bool(self.pod_labels) and all(labels.get(key) == value for key, value in self.pod_labels.items())
 
+    def inert_settings(self) -> tuple[str, ...]:
+        """Tell what the profile says in vain, in a sentence each."""
+        if self.nccl_conf and self.rendezvous.wait_image:
+            return (
+                "ncclConf: true writes nothing: with rendezvous.waitImage the wait step runs in another image, where it cannot "
+                "read the training image's own /etc/nccl.conf; leave one of the two out",
+            )
+        return ()
+
 
 @dataclass(frozen=True, slots=True)
 class Multus:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from webhook.core import names
@@ -30,7 +30,8 @@ def review_profile(name: str, spec: Any, profiles: Profiles, world: ValidationWo
         if other.name != name and profile.pod_labels and dict(other.pod_labels) == dict(profile.pod_labels):
             advice = "no pod could choose one of the two; write others"
             return Validation(f"{subject}: spec.podLabels: profile {other.name} has the same; {advice}")
-    return Validation(warnings=tuple(_absent_networks(profile, world)))
+    inert = (f"{subject}: {each}" for each in profile.inert_settings())
+    return Validation(warnings=(*_shut_out(profile, world), *inert, *_absent_networks(profile, world)))
 
 
 def review_deletion(name: str, profiles: Profiles, world: ValidationWorld) -> Validation:
@@ -44,9 +45,27 @@ def review_deletion(name: str, profiles: Profiles, world: ValidationWorld) -> Va
         return Validation(warnings=(f"{subject}: whether namespaces name it was not looked at: {error}",))
     if not users:
         return Validation()
-    number = f"{len(users)} namespace{'s' if len(users) > 1 else ''}"
     cure = f"first give them another: kubectl label namespace {users[0]} --overwrite {names.PROFILE}=NAME, or {names.PROFILE}-"
-    return Validation(f"{subject}: {number} name{'' if len(users) > 1 else 's'} it ({some(users)}); {cure}")
+    return Validation(f"{subject}: {_naming(users)}; {cure}")
+
+
+def _naming(users: Sequence[str]) -> str:
+    several = len(users) > 1
+    return f"{len(users)} namespace{'s' if several else ''} name{'' if several else 's'} it ({some(users)})"
+
+
+def _shut_out(profile: Profile, world: ValidationWorld) -> Iterator[str]:
+    if profile.allowed_namespaces is None:
+        return
+    try:
+        users = world.namespaces_naming(profile.name)
+    except Unavailable:  # what is not known is not told
+        return
+    allowed = frozenset(profile.allowed_namespaces)
+    shut_out = [user for user in users if user not in allowed]
+    if shut_out:
+        what = f"{_naming(shut_out)}, and may not use it (allowedNamespaces)"
+        yield f"{PROFILE_KIND} {profile.name}: {what}: training pods there are denied, except in observe mode"
 
 
 def _absent_networks(profile: Profile, world: ValidationWorld) -> Iterator[str]:

@@ -51,11 +51,7 @@ def check_profiles(read: ProfilesRead, *, is_installed: bool, definition_is_miss
         action = "give --profiles FILE to look at yours"
         yield Finding("warn", Code.PROFILES_MISSING, read.source, message, action)
     for profile in read.profiles.profiles.values() if read.profiles is not None else ():
-        if profile.nccl_conf and profile.rendezvous.wait_image:
-            message = (
-                "ncclConf: true writes nothing: with rendezvous.waitImage the wait step runs in another image, where it cannot "
-                "read the training image's own /etc/nccl.conf"
-            )
+        for message in profile.inert_settings():
             yield Finding("warn", Code.SETTING_INERT, f"profile {profile.name}", message)
     yield from _conditions(read.objects)
 
