@@ -163,7 +163,7 @@ def _installed(connection: Connection, system_namespace: str) -> Profiles:
     except RequestFailed as error:
         if not error.is_refusal:
             raise
-        may = " or ask for ClusterRole fabric-injector-profile-viewer" if error.status == 403 else ""
+        may = ", or ask for ClusterRole fabric-injector-profile-viewer" if error.status == 403 else ""
         raise InputError(f"the profiles cannot be read: {error}; {elsewhere}{may}") from None
     except InputError as error:
         raise InputError(f"{error}; {elsewhere}") from None
