@@ -139,7 +139,7 @@ def test_names_the_faults_of_the_profiles_file(tmp_path: Path) -> None:
 def test_the_kubeconfigs_namespace_is_meant_where_none_is_named(tmp_path: Path, server: FakeApiServer) -> None:
     absent = call(tmp_path, "pod/bert-0", server=server)
     assert absent.exit_code == 2
-    assert "pod/bert-0: namespace ml does not exist; name the job's by -n" in absent.output
+    assert "pod/bert-0: namespace ml does not exist; name the job's namespace by -n" in absent.output
     server.misbehave("get", f"{NAMESPACES}/ml", status(403, "no such right"))
     unknown = call(tmp_path, "pod/bert-0", server=server)
     server.put(NAMESPACES, "ml")
@@ -147,7 +147,7 @@ def test_the_kubeconfigs_namespace_is_meant_where_none_is_named(tmp_path: Path, 
     for result in (unknown, empty):
         assert result.exit_code == 2
         assert (
-            "pod/bert-0: namespace ml has no such pod, and no Event of an owner of that name; name the job's by -n"
+            "pod/bert-0: namespace ml has no such pod, and no Event of an owner of that name; name the job's namespace by -n"
             in result.output
         )
     server.misbehave("get", "/api/v1/namespaces/ml/events", status(403, "no such right"))

@@ -101,9 +101,9 @@ def read_job(
             events = (*of_pods, *(event for event in others if any(concerns(event, each, owners) for each in roots)))
         if not pods and not events:
             if labels is None and not any(part.what == space_title for part in collector.unread):
-                raise InputError(f"{target}: namespace {namespace} does not exist; name the job's by -n")
+                raise InputError(f"{target}: namespace {namespace} does not exist; name the job's namespace by -n")
             listed = known_names(_list(collector, PODS.metadata, namespace))
-            hint = "; name the job's by -n"
+            hint = "; name the job's namespace by -n"
             if listed:
                 hint = f"; jobs there: {', '.join(listed[:_NAMED])}{', …' if len(listed) > _NAMED else ''}"
             lack = "no Event of an owner of that name" if events is not None else "its Events may not be read"
