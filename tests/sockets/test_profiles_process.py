@@ -72,7 +72,7 @@ def test_says_that_it_cannot_be_started(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_says_that_it_takes_too_long() -> None:
-    with pytest.raises(InputError, match=r"the profiles cannot be read in 0\.01 s"):
+    with pytest.raises(InputError, match=r"the profiles cannot be read in 0\.01 s; try again"):
         parse_profiles_apart(b"profiles: {}", Slot(), 0.01)
 
 

@@ -105,7 +105,9 @@ def _run(what: str, content: bytes, slot: Slot, seconds: float = SECONDS, *, yie
     except TimeoutError:
         raise InputError(f"another process of ours has not ended in {seconds:.3g} s; try again in a minute") from None
     except subprocess.TimeoutExpired:
-        raise InputError(f"the {noun} cannot be read in {seconds:g} s; write less") from None
+        raise InputError(
+            f"the {noun} cannot be read in {seconds:.3g} s; try again, for the machine may be busy, or write less"
+        ) from None
     except OSError as error:
         raise InputError(f"the process that reads the {noun} cannot be started: {error.strerror}") from None
     if done.returncode == TOO_LARGE:
