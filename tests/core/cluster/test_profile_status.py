@@ -67,7 +67,7 @@ def supply(wish: Wish, nodes: Sequence[NodeOffer]) -> Supply:
 
 def test_says_that_all_is_there() -> None:
     assert judge(SHARED, network("default/rdma")) == {
-        "Ready": "True Usable: namespaces can use it",
+        "Ready": "True Usable: its content can be used",
         "NetworksFound": "True AllFound: found: network default/rdma",
         "DevicesOffered": "True AllOffered: a node offers what a pod takes: 2 rdma/hca",
     }
@@ -75,7 +75,7 @@ def test_says_that_all_is_there() -> None:
 
 def test_a_profile_that_names_nothing_is_ready() -> None:
     assert judge("{}", nodes=None) == {
-        "Ready": "True Usable: namespaces can use it",
+        "Ready": "True Usable: its content can be used",
         "NetworksFound": "True NoneNamed: the profile names no network",
         "DevicesOffered": "True NoneNamed: neither the profile nor its networks name a device",
     }
@@ -83,7 +83,7 @@ def test_a_profile_that_names_nothing_is_ready() -> None:
 
 def test_a_network_of_the_pods_own_namespace_is_looked_for_in_each_that_names_the_profile() -> None:
     assert judge(OWN) == {
-        "Ready": "True Usable: namespaces can use it",
+        "Ready": "True Usable: its content can be used",
         "NetworksFound": "Unknown NoNamespace: network rdma: looked for in each namespace that names the profile, and none does",
         "DevicesOffered": "Unknown NoNamespace: the devices of network rdma are known from its NetworkAttachmentDefinition alone, "
         "and no namespace to look for it in names the profile",
@@ -265,7 +265,7 @@ def test_names_the_first_few_networks() -> None:
     assert networks_in_short(Content(None, "a fault")) == ""
 
 
-READY = Condition("Ready", "True", ConditionReason.USABLE, "namespaces can use it")
+READY = Condition("Ready", "True", ConditionReason.USABLE, "its content can be used")
 
 
 def status(condition: Condition = READY, before: Any = None, now: str = "2026-01-01T00:00:00Z") -> Object | None:
@@ -285,7 +285,7 @@ def test_writes_a_status_once() -> None:
                 "observedGeneration": 3,
                 "lastTransitionTime": "2026-01-01T00:00:00Z",
                 "reason": "Usable",
-                "message": "namespaces can use it",
+                "message": "its content can be used",
             }
         ],
     }

@@ -155,7 +155,7 @@ def conditions_of(content: Content, examined: Examined, networks: NetworksSeen, 
     if wrong is not None:
         ready = Condition(READY, "False", wrong.reason, wrong.message)
     else:
-        ready = Condition(READY, "True", ConditionReason.USABLE, "namespaces can use it")
+        ready = Condition(READY, "True", ConditionReason.USABLE, "its content can be used")
     return [each._replace(message=printable(each.message, _MOST_MESSAGE)) for each in (ready, found, offered)]
 
 
