@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from webhook.core.cluster.profile_status import READY
 from webhook.core.model import Object
 from webhook.core.profiles.custom_resource import custom_resource_definition
 from webhook.core.profiles.objects import PROFILE_API_VERSION
@@ -129,9 +130,17 @@ def _conditions(objects: tuple[InstalledProfile, ...]) -> Iterator[Finding]:
         if not lacks:
             ready.append(each.name)
             continue
-        level: Level = "fail" if each.conditions.get("Ready", ("",))[0] == "False" else "warn"
-        told = "; ".join(f"{kind} is {status}{f' ({message})' if message else ''}" for kind, (status, message) in lacks)
-        yield Finding(level, Code.PROFILE_NOT_READY, subject, f"generation {each.generation}: {told}")
+        level: Level = "fail" if each.conditions.get(READY, ("",))[0] == "False" else "warn"
+        yield Finding(level, Code.PROFILE_NOT_READY, subject, f"generation {each.generation}: {_lacking(lacks)}")
     if ready:
         message = f"{counted(len(ready), 'profile')} ready, says the controller: {listed(sorted(ready), 10)}"
         yield Finding("ok", Code.PROFILES_READY, OBJECTS, message)
+
+
+def _lacking(conditions: Sequence[tuple[str, tuple[str, str]]]) -> str:
+    """Write the conditions out; what Ready says is often the message of another, and told there."""
+    others = {message for kind, (_, message) in conditions if kind != READY}
+    return "; ".join(
+        f"{kind} is {status}{f' ({message})' if message and not (kind == READY and message in others) else ''}"
+        for kind, (status, message) in conditions
+    )
