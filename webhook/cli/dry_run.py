@@ -184,7 +184,7 @@ def _told(read: ProfilesRead) -> Profiles:
 def _tell_assumed(world: PermittedWorld) -> None:
     if world.assumed:
         named = listed(sorted(map(key_text, world.assumed)))
-        taken = "taken to exist, to give addresses and to name no device of its own"
+        taken = "taken to exist, to give addresses and to name no device of their own"
         remedy = "ask for get of network-attachment-definitions there, or let --server ask the cluster"
         _note(f"networks that you may not read are {taken}: {named}; {remedy}")
 
