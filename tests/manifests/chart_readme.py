@@ -14,20 +14,20 @@ _KEY = re.compile(r"(?P<indent> *)(?P<key>\w+):(?P<value>(?: (?!#)[^#\n]*?)?)(?:
 _HEAD = """\
 # Helm chart of fabric-injector
 
-Written by `make manifests` from values.yaml. The chart renders the objects of [install.yaml](../install.yaml), and FabricProfile objects
-of the value `profiles`. [Install, run and remove](../README.md) says the rest.
+Written by `make manifests` from values.yaml. The chart renders the objects of [install.yaml](../install.yaml), and FabricProfile
+objects of the value `profiles`. [Install, run and remove](../README.md) says the rest.
 
 ```
 helm install fabric-injector manifests/chart --namespace fabric-injector --create-namespace --values values.yaml
 helm test fabric-injector --namespace fabric-injector
 ```
 
-A mistake in the values, in a profile too, is told by `helm install`, `upgrade`, `template` and `lint`, with its path; what spans fields,
-by the API server. `helm test` runs `fabric-injector check`, which fails where something has to be mended.
+A mistake in the values, in a profile too, is told by `helm install`, `upgrade`, `template` and `lint`, with its path; what spans
+fields, by the API server. `helm test` runs `fabric-injector check`, which fails where something has to be mended.
 
-Helm makes the profiles of a first install by a hook, after their definition; the next `helm upgrade` takes them over, and one that takes
-a profile out of the values deletes it. An uninstall keeps the definition, and with it the profiles that Helm has not made or not yet
-taken over. Where the definition is there already, made by `kubectl`, add `--take-ownership`.
+Helm makes the profiles of a first install by a hook, after their definition; the next `helm upgrade` takes them over, and one that
+takes a profile out of the values deletes it. An uninstall keeps the definition, and with it the profiles that Helm has not made or
+not yet taken over. Where the definition is there already, made by `kubectl`, add `--take-ownership`.
 
 | value | default | what it is |
 |---|---|---|
