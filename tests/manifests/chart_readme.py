@@ -27,7 +27,7 @@ fields, by the API server. `helm test` runs `fabric-injector check`, which fails
 
 Helm makes the profiles of a first install by a hook, after their definition; the next `helm upgrade` takes them over, and one that
 takes a profile out of the values deletes it. An uninstall keeps the definition, and with it the profiles that Helm has not made or
-not yet taken over. Where the definition is there already, made by `kubectl`, add `--take-ownership`.
+not yet taken over. Where profiles of the values were made by `kubectl` before, add `--take-ownership`.
 
 | value | default | what it is |
 |---|---|---|
