@@ -112,9 +112,11 @@ CHART_FILES := $(addprefix manifests/base/,custom-resource-definition.yaml rbac-
 	$(wildcard manifests/base/pod-disruption-budget-*.yaml) $(addprefix manifests/components/,cert-manager/issuers.yaml \
 	cert-manager/certificates.yaml prometheus/service-metrics.yaml prometheus/service-monitor.yaml \
 	prometheus-rules/prometheus-rule.yaml profile-viewer/profile-viewer.yaml grafana-dashboard/fabric-injector.json) $(wildcard manifests/components/network-policy/n*.yaml)
-manifests: $(STAMP) ## write the CRD, render manifests/install.yaml from the default overlay, and copy what the chart shares (kubectl is built once with Go)
+manifests: $(STAMP) ## write the CRD, render manifests/install.yaml from the default overlay, copy what the chart shares, write its schema and README (kubectl is built once with Go)
 	@$(BIN)/python -m tests.manifests.custom_resource_definition manifests/base/custom-resource-definition.yaml
 	@cp $(CHART_FILES) manifests/chart/files/
+	@$(BIN)/python -m tests.manifests.values_schema manifests/chart/values.schema.json
+	@$(BIN)/python -m tests.manifests.chart_readme manifests/chart/README.md
 	@$(BIN)/python -m tests.apiserver.kustomize manifests/overlays/default manifests/install.yaml
 
 scan: .venv-scan/.installed ## Checkov over install.yaml, and the schemas of the oldest and the newest Kubernetes (PyPI; some minutes the first time)

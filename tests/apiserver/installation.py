@@ -3,7 +3,7 @@
 import base64
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -28,9 +28,9 @@ ROUTED = "--enable-aggregator-routing=true"
 """Flag of an API server that calls a Service's endpoints itself, for want of a kube-proxy."""
 
 
-def shipped(kind: str, name: str | None = None) -> Iterator[dict[str, Any]]:
+def shipped(kind: str, name: str | None = None, install: Path = INSTALL) -> Iterator[dict[str, Any]]:
     """Give the objects of install.yaml of this kind, and of this name where one is given."""
-    for manifest in yaml.safe_load_all(INSTALL.read_text()):
+    for manifest in yaml.safe_load_all(install.read_text()):
         if manifest["kind"] == kind and name in (None, manifest["metadata"]["name"]):
             yield manifest
 
@@ -82,8 +82,21 @@ def own_address() -> str:
 class Installation:
     """The processes of an installed control plane, stopped when the `with` block is left."""
 
-    def __init__(self, control_plane: ControlPlane, folder: Path, command: list[str], profiles: str) -> None:
-        """Prepare to run the command, the image's entrypoint, with what the Deployments add to it."""
+    def __init__(
+        self,
+        control_plane: ControlPlane,
+        folder: Path,
+        command: list[str],
+        profiles: str,
+        *,
+        install: Path = INSTALL,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """Prepare to run the command, the image's entrypoint, with what the Deployments of *install* add to it.
+
+        *profiles*: those that are made objects before the webhook starts; empty: it finds what it reads.
+        """
+        self._install, self._environment = install, environment or {}
         self.api = control_plane.api
         self.folder = folder
         self._control_plane, self._command, self._profiles = control_plane, command, profiles
@@ -106,18 +119,29 @@ class Installation:
         wait_until(lambda: self.ca_bundle() != b"", "the controller to write the caBundle", 60)
 
     def start_webhook(self) -> None:
-        """Mount what the Deployment mounts, start its container, make it the Service's endpoint, and return once it is ready."""
-        (deployment,) = shipped("Deployment", "fabric-injector-webhook")
+        """Start the webhook's container, make it the Service's endpoint, and return once it is ready."""
+        if self._profiles:
+            apply_profiles(self._control_plane, self._profiles)
+        self.serve_webhook(self.launch_webhook())
+
+    def launch_webhook(self) -> int:
+        """Mount what the Deployment mounts, and start its container; give the port, at which nobody calls it yet."""
+        (deployment,) = shipped("Deployment", "fabric-injector-webhook", self._install)
         (secret,) = (each["secret"] for each in deployment["spec"]["template"]["spec"]["volumes"] if "secret" in each)
         assert SECRET.endswith(f"/{secret['secretName']}")
         data = self.api.expect("GET", SECRET)["data"]
-        for name in ("tls", "config"):
-            (self.folder / "mounted" / name).mkdir(parents=True, exist_ok=True)
+        (self.folder / "mounted" / "tls").mkdir(parents=True, exist_ok=True)
         for item in secret["items"]:
             (self.folder / "mounted" / "tls" / item["path"]).write_bytes(base64.b64decode(data[item["key"]]))
-        apply_profiles(self._control_plane, self._profiles)
+        self._mount_config_maps(deployment)
+        options = [f"--superseded-profiles={self.folder}/mounted/superseded/profiles.yaml"]
         port = free_port()
-        self._start("webhook", f"--listen=0.0.0.0:{port}", f"--dry-run-listen=127.0.0.1:{free_port()}")
+        listen = (f"--listen=0.0.0.0:{port}", f"--dry-run-listen=127.0.0.1:{free_port()}")
+        self._start("webhook", *listen, *(options if self._install == INSTALL else []))
+        return port
+
+    def serve_webhook(self, port: int) -> None:
+        """Wait until it is ready, and make it the Service's endpoint."""
         wait_until(lambda: self.status("webhook", "/readyz") == 200, "the webhook to be ready", 60)
         self._set_endpoint(port)
 
@@ -132,6 +156,14 @@ class Installation:
         except urllib3.exceptions.HTTPError:
             return None
 
+    def url(self, component: str, path: str) -> str:
+        """Give the URL of a path on the metrics port."""
+        return self._servers[component][1] + path
+
+    def said(self, component: str, path: str) -> str:
+        """Give the body of a GET on the metrics port."""
+        return urllib3.request("GET", self.url(component, path), retries=False, timeout=5).data.decode()
+
     def configuration(self) -> dict[str, Any]:
         """Give the live MutatingWebhookConfiguration."""
         path = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/zz-fabric-injector"
@@ -143,8 +175,22 @@ class Installation:
         bundles = {entry["clientConfig"].get("caBundle", "") for entry in self.configuration()["webhooks"]}
         return base64.b64decode(bundles.pop()) if len(bundles) == 1 else b""
 
+    def _mount_config_maps(self, deployment: dict[str, Any]) -> None:
+        """Write the files of each ConfigMap that the pod mounts, as a kubelet does; one that is optional need not be there."""
+        spec = deployment["spec"]["template"]["spec"]
+        mounts = {each["name"]: each["mountPath"] for each in spec["containers"][0]["volumeMounts"]}
+        for volume in spec["volumes"]:
+            if "configMap" not in volume:
+                continue
+            folder = self.folder / "mounted" / mounts[volume["name"]].removeprefix(f"{MOUNTED}/")
+            folder.mkdir(parents=True, exist_ok=True)
+            found = self.api.request("GET", f"/api/v1/namespaces/{NAMESPACE}/configmaps/{volume['configMap']['name']}")
+            assert found.status == 200 or volume["configMap"].get("optional"), found.message
+            for name, content in (found.json.get("data") or {}).items() if found.status == 200 else ():
+                (folder / name).write_text(content)
+
     def _start(self, component: str, *options: str) -> None:
-        (deployment,) = shipped("Deployment", f"fabric-injector-{component}")
+        (deployment,) = shipped("Deployment", f"fabric-injector-{component}", self._install)
         spec = deployment["spec"]["template"]["spec"]
         (container,) = spec["containers"]
         folder = self.folder / component
@@ -158,7 +204,7 @@ class Installation:
         server = Server(
             [*self._command, *mounted, *options, f"--metrics-listen=127.0.0.1:{port}"],
             folder / "log",
-            {**kept, "KUBECONFIG": str(config)},
+            {**kept, "KUBECONFIG": str(config), **self._environment},
         )
         self._servers[component] = server, f"http://127.0.0.1:{port}"
         server.wait_ready(lambda: self.status(component, "/livez") == 200, 60)
@@ -178,5 +224,6 @@ class Installation:
             "endpoints": [{"addresses": [own_address()], "conditions": {"ready": True}}],
             "ports": [{"name": service["spec"]["ports"][0]["name"], "port": port, "protocol": "TCP"}],
         }
-        self.api.request("DELETE", self.api.path(slices) + "/fabric-injector-test")
-        self.api.expect("POST", self.api.path(slices), slices)
+        path = self.api.path(slices)
+        if self.api.request("PUT", f"{path}/fabric-injector-test", slices).status == 404:
+            self.api.expect("POST", path, slices)

@@ -3,18 +3,26 @@
 import json
 import os
 import re
+import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from click.testing import CliRunner
 
+from tests.manifests.chart_readme import examples_of, uncommented
+from tests.waiting import wait_until
 from webhook import __version__
-from webhook.core.profiles import parse_profiles
+from webhook.cli import main
+from webhook.core.names import CONFIG_MAP, PROFILES_CONFIG_MAP
+from webhook.core.profiles.convert import to_objects
+from webhook.core.profiles.load import parse_configuration
 
 from .assets import AssetsUnavailable, binary
-from .conftest import PROFILES, unavailable
+from .conftest import unavailable
 from .controlplane import ControlPlane
 from .installation import MANIFESTS, NAMESPACE, remove
 from .kustomize import render
@@ -32,6 +40,18 @@ VALUES = {
     "prometheus-rules": "prometheusRule=true",
 }
 """The value that stands for each component."""
+PROFILES = "/apis/fabric-injector.io/v1alpha1/fabricprofiles"
+DEFINITION = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/fabricprofiles.fabric-injector.io"
+OF_HELM = {
+    "app.kubernetes.io/instance": "fabric-injector",
+    "app.kubernetes.io/managed-by": "Helm",
+    "app.kubernetes.io/part-of": "fabric-injector",
+    "app.kubernetes.io/version": __version__,
+    "helm.sh/chart": f"fabric-injector-{__version__}",
+}
+"""Labels of the chart's objects that those of install.yaml do not have."""
+EXAMPLES = list(examples_of((CHART / "values.yaml").read_text()))
+PROFILE = {"networks": [{"network": "default/rdma-net-ipam", "resource": "rdma/rdma_shared_device_a"}]}
 
 
 @pytest.fixture(scope="module")
@@ -54,16 +74,37 @@ def template(helm: Path, *values: str, namespace: str = NAMESPACE) -> str:
     return done.stdout
 
 
+def of_the_test(each: dict[str, Any]) -> bool:
+    return bool(each["metadata"].get("annotations", {}).get("helm.sh/hook") == "test")
+
+
+def as_shipped(text: str) -> dict[tuple[str, str], dict[str, Any]]:
+    """Give the objects without what only Helm needs: its labels, which all have, and the annotations of the definition."""
+    found = objects(text)
+    definition = found["CustomResourceDefinition", "fabricprofiles.fabric-injector.io"]["metadata"]
+    assert definition.pop("annotations") == {
+        "helm.sh/resource-policy": "keep",
+        "meta.helm.sh/release-name": "fabric-injector",
+        "meta.helm.sh/release-namespace": NAMESPACE,
+    }
+    for each in found.values():
+        labels = each["metadata"]["labels"]
+        assert {key: labels.pop(key) for key in OF_HELM} == OF_HELM
+    return found
+
+
 def objects(text: str) -> dict[tuple[str, str], dict[str, Any]]:
     """Give the objects by kind and name; the release's own namespace is made by Helm, if at all."""
-    found = [each for each in yaml.safe_load_all(text) if each and each["kind"] != "Namespace"]
+    found = [
+        each for each in yaml.safe_load_all(text) if each and each["kind"] != "Namespace" and not of_the_test(each)
+    ]
     named = {(each["kind"], each["metadata"]["name"]): each for each in found}
     assert len(named) == len(found)
     return named
 
 
 def test_renders_what_install_yaml_holds(helm: Path) -> None:
-    assert objects(template(helm)) == objects((MANIFESTS / "install.yaml").read_text())
+    assert as_shipped(template(helm)) == objects((MANIFESTS / "install.yaml").read_text())
 
 
 def test_every_component_has_its_value() -> None:
@@ -72,7 +113,7 @@ def test_every_component_has_its_value() -> None:
 
 @pytest.mark.parametrize("names", [*([name] for name in VALUES), list(VALUES)], ids="+".join)
 def test_values_do_what_components_do(helm: Path, tmp_path: Path, names: list[str]) -> None:
-    rendered = objects(template(helm, *(VALUES[name] for name in names)))
+    rendered = as_shipped(template(helm, *(VALUES[name] for name in names)))
     assert rendered == objects(with_components(tmp_path / "overlay", *names))
 
 
@@ -88,8 +129,8 @@ def test_the_port_is_closed_to_all_but_the_api_servers(helm: Path, cluster: Cont
     (first, *_) = patched["NetworkPolicy", "fabric-injector-webhook"]["spec"]["ingress"]
     values = tmp_path / "values.yaml"
     values.write_text(yaml.safe_dump({"networkPolicy": True, "apiServers": first["from"]}))
-    done = run(helm, "template", "x", str(CHART), f"--namespace={NAMESPACE}", f"--values={values}")
-    assert objects(done.stdout) == patched
+    done = run(helm, "template", "fabric-injector", str(CHART), f"--namespace={NAMESPACE}", f"--values={values}")
+    assert as_shipped(done.stdout) == patched
     assert [peer for peer in first["from"] if "ipBlock" in peer]
     open_to_all = objects(template(helm, "networkPolicy=true"))["NetworkPolicy", "fabric-injector-webhook"]
     assert "from" not in open_to_all["spec"]["ingress"][0], "an empty list, too, would let in everybody"
@@ -109,15 +150,62 @@ def test_lint_finds_nothing(helm: Path) -> None:
     assert "[WARNING]" not in done.stdout + done.stderr
 
 
-def test_profiles_become_the_config_map_that_the_webhook_mounts(helm: Path, tmp_path: Path) -> None:
-    values = tmp_path / "values.yaml"
-    values.write_text(yaml.safe_dump({"profiles": yaml.safe_load(PROFILES)}))
-    done = run(helm, "template", "x", str(CHART), f"--namespace={NAMESPACE}", f"--values={values}")
-    found = objects(done.stdout)
-    config_map = found["ConfigMap", "fabric-injector-profiles"]
-    assert list(parse_profiles(config_map["data"]["profiles.yaml"]).profiles) == ["rdma-shared"]
+def rendered(helm: Path, folder: Path, values: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    file = folder / "values.yaml"
+    file.write_text(values)
+    return run(helm, "template", "x", str(CHART), f"--namespace={NAMESPACE}", f"--values={file}", *arguments)
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_an_example_works_by_itself(helm: Path, tmp_path: Path, example: str) -> None:
+    done = rendered(helm, tmp_path, example)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("number", range(len(EXAMPLES)))
+def test_an_example_works_when_uncommented_where_it_stands(helm: Path, tmp_path: Path, number: int) -> None:
+    text = (CHART / "values.yaml").read_text()
+    block = list(re.finditer(r"(?:^#(?!#).*\n)+", text, re.MULTILINE))[number]
+    text = text[: block.start()] + uncommented(block[0]) + text[block.end() :]
+    done = rendered(helm, tmp_path, text)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert contains(yaml.safe_load(text), yaml.safe_load(EXAMPLES[number]))
+
+
+def test_all_examples_work_together(helm: Path, tmp_path: Path) -> None:
+    done = rendered(helm, tmp_path, uncommented((CHART / "values.yaml").read_text()))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert objects(done.stdout)["FabricProfile", "rdma-shared"]["spec"] == PROFILE
+
+
+def contains(whole: Any, part: Any) -> bool:
+    if isinstance(part, dict):
+        return isinstance(whole, dict) and all(key in whole and contains(whole[key], part[key]) for key in part)
+    return bool(whole == part)
+
+
+def test_profiles_become_objects(helm: Path, tmp_path: Path) -> None:
+    """Ordinary ones where the API knows them; before, by a hook that runs when it does, with what Helm knows its own by."""
+    values = yaml.safe_dump({"profiles": {"rdma-shared": PROFILE}})
+    for known in (True, False):
+        versions = ["--api-versions=fabric-injector.io/v1alpha1/FabricProfile"] if known else []
+        found = objects(rendered(helm, tmp_path, values, *versions).stdout)["FabricProfile", "rdma-shared"]
+        assert found["spec"] == PROFILE
+        annotations = found["metadata"].get("annotations", {})
+        assert ("post-install" in annotations.get("helm.sh/hook", "")) is not known
+        assert (annotations.get("meta.helm.sh/release-name") == "x") is not known
+    done = rendered(helm, tmp_path, values, "--is-upgrade")
+    assert "of a version before FabricProfile" in done.stderr
+
+
+def test_settings_become_the_configuration_that_the_webhook_mounts(helm: Path, tmp_path: Path) -> None:
+    values = yaml.safe_dump({"multus": {"namespaceIsolation": True, "globalNamespaces": ["default", "fabric"]}})
+    found = objects(rendered(helm, tmp_path, values).stdout)
+    multus = parse_configuration(found["ConfigMap", CONFIG_MAP]["data"]["config.yaml"])
+    assert (multus.namespace_isolation, list(multus.global_namespaces)) == (True, ["default", "fabric"])
     volumes = found["Deployment", "fabric-injector-webhook"]["spec"]["template"]["spec"]["volumes"]
-    assert {"name": config_map["metadata"]["name"]} in [each.get("configMap") for each in volumes]
+    assert CONFIG_MAP in [each["configMap"]["name"] for each in volumes if "configMap" in each]
+    assert ("ConfigMap", CONFIG_MAP) not in objects(template(helm)), "an admin's own stays as it is"
 
 
 def test_lives_in_another_namespace_as_well(helm: Path) -> None:
@@ -146,7 +234,19 @@ def test_lives_in_another_namespace_as_well(helm: Path) -> None:
         ("webhook.replicas=many", "/webhook/replicas"),
         ("failurePolicy=Perhaps", "/failurePolicy"),
         ("image.pullPolicy=never", "/image/pullPolicy"),
-        ("profiles.networks=x", "profiles"),
+        ("profiles.shared.networks=x", "/profiles/shared/networks"),
+        ("profiles.shared.networks[0].netwrk=x", "/profiles/shared/networks/0': additional properties 'netwrk'"),
+        ("profiles.shared.rendezvous.waitImage=instaled", "/profiles/shared/rendezvous/waitImage"),
+        ("profiles.shared.env.FABRIC_INJECTOR_X=x", "/profiles/shared/env/FABRIC_INJECTOR_X"),
+        ("profiles.shared.nodeSelector.-=x", "/profiles/shared/nodeSelector"),
+        ("profiles.shared.allowedNamespaces=all", "/profiles/shared/allowedNamespaces"),
+        ("profiles.Shared.ipcLock=true", "/profiles"),
+        ("profiles.none.ipcLock=true", "/profiles/none"),
+        ("profiles.profiles.shared.ipcLock=true", "/profiles/profiles"),
+        ("multus.defaultNetworks=-1", "/multus/defaultNetworks"),
+        ("image.digest=sha256:0", "/image/digest"),
+        ("metricsNamespaces=[]", "/metricsNamespaces"),
+        ("webhook.affinity.nodeAfinity.x=1", "/webhook/affinity"),
         ("certManager=please", "/certManager"),
         ("apiServers[0].ipBlock.cidr=192.0.2.10", "/apiServers/0/ipBlock/cidr"),
         ("apiServers[0].address=192.0.2.10", "address"),
@@ -186,6 +286,195 @@ def test_values_reach_the_pods(helm: Path) -> None:
     assert ("ValidatingAdmissionPolicy", "fabric-injector-priority") not in found
 
 
+def test_what_is_added_to_pods_and_monitors(helm: Path) -> None:
+    digest = f"sha256:{'0' * 64}"
+    found = objects(
+        template(
+            helm,
+            f"image.digest={digest}",
+            "controller.tag=0.0.9",
+            "webhook.podLabels.team=fabric",
+            "webhook.podLabels.app\\.kubernetes\\.io/component=other",
+            "webhook.podAnnotations.note=x",
+            "webhook.annotations.reloader=x",
+            "webhook.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight=1",
+            "controller.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight=1",
+            "serviceMonitor=true",
+            "serviceMonitorLabels.release=prometheus",
+            "prometheusRule=true",
+            "prometheusRuleLabels.role=alerts",
+            "networkPolicy=true",
+            "metricsNamespaces={metrics,observability}",
+        )
+    )
+    webhook, controller = (found["Deployment", f"fabric-injector-{each}"] for each in ("webhook", "controller"))
+    template_ = webhook["spec"]["template"]
+    assert (
+        template_["metadata"]["labels"].items() >= {"team": "fabric", "app.kubernetes.io/component": "webhook"}.items()
+    )
+    assert template_["metadata"]["annotations"]["note"] == webhook["metadata"]["annotations"]["reloader"] == "x"
+    (container,) = template_["spec"]["containers"]
+    assert container["image"] == container["env"][0]["value"] == f"fabric-injector@{digest}"
+    assert controller["spec"]["template"]["spec"]["containers"][0]["image"] == "fabric-injector:0.0.9"
+    preferred = "preferredDuringSchedulingIgnoredDuringExecution"
+    affinity = template_["spec"]["affinity"]
+    assert affinity["nodeAffinity"][preferred] == [{"weight": 1}]
+    assert len(affinity["podAntiAffinity"][preferred]) > 1, "our own wish stays"
+    assert controller["spec"]["template"]["spec"]["affinity"] == {"podAntiAffinity": {preferred: [{"weight": 1}]}}
+    assert found["ServiceMonitor", "fabric-injector"]["metadata"]["labels"]["release"] == "prometheus"
+    assert found["PrometheusRule", "fabric-injector"]["metadata"]["labels"]["role"] == "alerts"
+    for name in ("webhook", "controller"):
+        peers = found["NetworkPolicy", f"fabric-injector-{name}"]["spec"]["ingress"][-1]["from"]
+        allowed = [each["namespaceSelector"]["matchLabels"]["kubernetes.io/metadata.name"] for each in peers]
+        assert allowed == ["metrics", "observability"]
+
+
+class Release:
+    """A release of the chart on a real API server."""
+
+    def __init__(self, helm: Path, cluster: ControlPlane, folder: Path) -> None:
+        self.helm, self.cluster, self.folder = helm, cluster, folder
+        self.config = cluster.kubeconfig(cluster.folder / "helm.kubeconfig")
+
+    def run(self, command: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        options = (f"--namespace={NAMESPACE}", f"--kubeconfig={self.config}")
+        return run(self.helm, command, "fabric-injector", *arguments, *options)
+
+    def put(self, command: str, **profiles: str) -> None:
+        """Install or upgrade with these profiles, each of one network."""
+        values = self.folder / "values.yaml"
+        specs = {name: {"networks": [{"network": network}]} for name, network in profiles.items()}
+        values.write_text(yaml.safe_dump({"profiles": specs}))
+        more = ["--create-namespace"] if command == "install" else []
+        done = self.run(command, str(CHART), f"--values={values}", *more)
+        assert done.returncode == 0, done.stderr
+
+    def profiles(self) -> dict[str, str]:
+        items = self.cluster.api.expect("GET", PROFILES)["items"]
+        return {each["metadata"]["name"]: each["spec"]["networks"][0]["network"] for each in items}
+
+
+@pytest.fixture
+def release(helm: Path, cluster: ControlPlane, tmp_path: Path) -> Iterator[Release]:
+    """Give a release that is not installed yet, on a cluster without the definition of FabricProfile."""
+    api = cluster.api
+    if api.request("DELETE", DEFINITION).status == 200:
+        wait_until(lambda: api.request("GET", DEFINITION).status == 404, "the definition to go", 30)
+        wait_until(lambda: api.request("GET", PROFILES).status == 404, "the API to go", 30)
+    release = Release(helm, cluster, tmp_path)
+    yield release
+    release.run("uninstall", "--ignore-not-found")
+    remove(cluster, render(MANIFESTS / "overlays" / "default"))
+
+
+def test_profiles_follow_the_values_through_the_life_of_a_release(release: Release) -> None:
+    """Those that the first install made by its hook are taken over, changed and removed as those of later ones."""
+    release.put("install", first="default/one", second="default/two")
+    assert release.profiles() == {"first": "default/one", "second": "default/two"}
+    release.put("upgrade", first="default/changed", third="default/three")
+    assert release.profiles() == {"first": "default/changed", "third": "default/three"}
+    release.put("upgrade", first="default/again")
+    assert release.profiles() == {"first": "default/again"}
+    assert release.run("rollback", "2").returncode == 0
+    assert release.profiles() == {"first": "default/changed", "third": "default/three"}
+    assert release.run("rollback", "1").returncode == 0
+    assert release.profiles().items() >= {"first": "default/one", "second": "default/two"}.items()
+    release.put("upgrade", first="default/again")
+    assert release.profiles() == {"first": "default/again"}
+
+
+def test_an_uninstall_keeps_the_definition_and_the_admins_profiles(release: Release) -> None:
+    release.put("install", shipped="default/one")
+    own = {
+        "apiVersion": "fabric-injector.io/v1alpha1",
+        "kind": "FabricProfile",
+        "metadata": {"name": "own"},
+        "spec": {"networks": [{"network": "default/own"}]},
+    }
+    release.cluster.api.expect("POST", PROFILES, own)
+    release.put("upgrade", shipped="default/one")
+    assert release.run("uninstall").returncode == 0
+    assert release.profiles() == {"own": "default/own"}
+    release.put("install", shipped="default/two")
+    assert release.profiles() == {"own": "default/own", "shipped": "default/two"}
+    release.put("upgrade", other="default/three")
+    assert release.profiles() == {"own": "default/own", "other": "default/three"}
+
+
+def test_uninstalled_before_an_upgrade_the_profiles_stay_and_are_taken_over(release: Release) -> None:
+    """The notes of the install say so, and how to remove them."""
+    release.put("install", first="default/one", second="default/two")
+    assert release.run("uninstall").returncode == 0
+    assert release.profiles() == {"first": "default/one", "second": "default/two"}
+    release.put("install", first="default/changed")
+    assert release.profiles()["first"] == "default/changed"
+    release.put("upgrade", first="default/changed")
+    assert release.profiles() == {"first": "default/changed"}
+
+
+def test_a_release_of_a_version_before_profiles_were_objects_is_upgraded_by_the_manuals_steps(
+    release: Release, tmp_path: Path
+) -> None:
+    """Without them nothing is changed: neither before the definition is there, nor before the profiles are."""
+    before = tmp_path / "before"
+    shutil.copytree(CHART, before)
+    (before / "templates/definition.yaml").unlink()
+    held = {"profiles.yaml": yaml.safe_dump({"profiles": {"first": {"networks": [{"network": "default/one"}]}}})}
+    metadata = {"name": PROFILES_CONFIG_MAP, "namespace": NAMESPACE}
+    config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": held}
+    (before / "templates/profiles.yaml").write_text(yaml.safe_dump(config_map))
+    done = release.run("install", str(before), "--create-namespace")
+    assert done.returncode == 0, done.stderr
+    for missing in ("fabricprofiles.fabric-injector.io is not installed", f"{PROFILES_CONFIG_MAP} holds the profiles"):
+        done = release.run("upgrade", str(CHART), "--reset-values")
+        assert done.returncode != 0
+        assert missing in done.stderr
+        definition = release.run("template", str(CHART), "--show-only=templates/definition.yaml").stdout
+        release.cluster.kubectl("apply", "--server-side", "--field-manager=helm", "--filename=-", input=definition)
+        crd = f"crd/{DEFINITION.rpartition('/')[2]}"
+        release.cluster.kubectl("wait", "--for=condition=Established", crd, "--timeout=30s")
+    release.cluster.kubectl("apply", "--filename=-", input=yaml.safe_dump_all(to_objects(yaml.safe_dump(config_map))))
+    done = release.run("upgrade", str(CHART), "--reset-values")
+    assert done.returncode == 0, done.stderr
+    assert release.profiles() == {"first": "default/one"}
+    assert release.run("rollback", "1").returncode == 0
+    assert release.profiles() == {"first": "default/one"}, "for the next upgrade"
+    kept = release.cluster.api.expect("GET", f"/api/v1/namespaces/{NAMESPACE}/configmaps/{PROFILES_CONFIG_MAP}")
+    assert kept["data"] == held
+
+
+def test_the_account_of_helm_test_reads_all_but_the_secret(
+    release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What `check` says it could not read is the certificates alone, and the pod passes PodSecurity's strictest level."""
+    release.put("install", first="default/rdma-net-ipam")
+    done = run(release.helm, "template", "fabric-injector", str(CHART), f"--namespace={NAMESPACE}")
+    hooks = [each for each in yaml.safe_load_all(done.stdout) if each and of_the_test(each)]
+    (pod,) = (each for each in hooks if each["kind"] == "Pod")
+    for each in hooks:
+        policy = each["metadata"]["annotations"]["helm.sh/hook-delete-policy"]
+        assert policy == "before-hook-creation,hook-succeeded"
+    account, cluster = pod["spec"]["serviceAccountName"], release.cluster
+    text = yaml.safe_dump_all(each for each in hooks if each["kind"] != "Pod")
+    cluster.kubectl("apply", "--filename=-", input=text)
+    try:
+        enforce = {"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}}
+        cluster.api.expect("PATCH", f"/api/v1/namespaces/{NAMESPACE}", enforce)
+        answer = cluster.api.create(pod, NAMESPACE, dry_run=True)
+        assert (answer.status, answer.warnings) == (201, []), answer.message
+        token = cluster.service_account_token(NAMESPACE, account)
+        monkeypatch.setenv("KUBECONFIG", str(cluster.kubeconfig(tmp_path / "kubeconfig", token)))
+        result = CliRunner().invoke(main, [*pod["spec"]["containers"][0]["args"], "--output=json"])
+        findings = json.loads(result.output)["findings"]
+        unread = [
+            each["subject"] for each in findings if "cannot be read" in each["message"] or "403" in each["message"]
+        ]
+        assert unread == ["certificates"]
+        assert [each["message"] for each in findings if each["subject"].startswith("ServiceAccount")] != []
+    finally:
+        cluster.kubectl("delete", "--filename=-", input=text)
+
+
 def test_is_installed_by_helm_twice(helm: Path, cluster: ControlPlane) -> None:
     """Installed and upgraded in place, on a real API server; the second time changes nothing."""
     config = cluster.kubeconfig(cluster.folder / "helm.kubeconfig")
@@ -201,7 +490,10 @@ def test_is_installed_by_helm_twice(helm: Path, cluster: ControlPlane) -> None:
         done = run(helm, *common, "--create-namespace", "--output=json")
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout)["info"]["status"] == "deployed"
-    again = cluster.kubectl(*APPLY, "--dry-run=server", "--force-conflicts", input=template(helm))
+    without_hooks = run(
+        helm, "template", "fabric-injector", str(CHART), f"--namespace={NAMESPACE}", "--no-hooks"
+    ).stdout
+    again = cluster.kubectl(*APPLY, "--dry-run=server", "--force-conflicts", input=without_hooks)
     assert again.stderr == ""
     done = run(helm, "uninstall", "fabric-injector", f"--namespace={NAMESPACE}", f"--kubeconfig={config}")
     assert done.returncode == 0, done.stderr

@@ -10,6 +10,7 @@ from tests import ROOT
 from tests.manifests.custom_resource_definition import text
 from webhook import __version__
 from webhook.cli import main
+from webhook.cli.serve import SUPERSEDED
 from webhook.control.run import DEFAULT_NAMESPACE, LEASE
 from webhook.core import names
 from webhook.core.profiles.custom_resource import PLURAL, custom_resource_definition
@@ -72,6 +73,9 @@ def test_mounts_what_the_options_name() -> None:
     assert volume["name"] == names.CONFIG_MAP
     assert volume["optional"] is True
     assert tls == mounts["tls"]
+    assert f"{mounts['superseded']}/{names.PROFILES_FILE}" == SUPERSEDED
+    [volume] = (each["configMap"] for each in pod("webhook")["volumes"] if each["name"] == "superseded")
+    assert volume == {"name": names.PROFILES_CONFIG_MAP, "optional": True}
     assert all(each["readOnly"] for each in container("webhook")["volumeMounts"])
     assert not any("subPath" in each for each in container("webhook")["volumeMounts"])
 
@@ -186,7 +190,9 @@ def test_the_chart_shares_the_files_of_the_kustomization() -> None:
     copies = sorted((MANIFESTS / "chart" / "files").iterdir())
     assert copies
     for copy in copies:
-        (original,) = (each for each in MANIFESTS.glob(f"*/**/{copy.name}") if "chart" not in each.parts)
+        (original,) = (
+            each for each in MANIFESTS.glob(f"*/**/{copy.name}") if "chart" not in each.relative_to(MANIFESTS).parts
+        )
         assert copy.read_text() == original.read_text(), "run `make manifests`"
 
 

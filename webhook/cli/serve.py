@@ -24,6 +24,7 @@ from webhook.http.listener import ListenAddress
 from webhook.serve.run import WebhookSettings, run
 
 _VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
+SUPERSEDED = "/etc/fabric-injector/superseded/profiles.yaml"
 QUIET_SECONDS_IN_CLUSTER = 5.0
 """A Service sends new connections for a moment after its pod stops being ready; without a cluster nothing does."""
 
@@ -39,6 +40,13 @@ QUIET_SECONDS_IN_CLUSTER = 5.0
     type=FILE,
     help="YAML file of the Configuration: how this cluster's Multus is configured; read again when it changes. Where there is no "
     "such file in its folder, the defaults hold until there is.",
+)
+@option(
+    "--superseded-profiles",
+    type=FILE,
+    default=SUPERSEDED,
+    help="Where the profiles of a version before FabricProfile are mounted. Where that file exists, and there is no FabricProfile, the "
+    "webhook is not ready, so that the replicas before it serve on until the profiles are converted.",
 )
 @objects_option(FILE)
 @option(
@@ -85,6 +93,7 @@ QUIET_SECONDS_IN_CLUSTER = 5.0
 def command(
     profiles: Path | None,
     config: Path | None,
+    superseded_profiles: Path,
     objects: tuple[Path, ...],
     tls_dir: Path | None,
     client_ca: Path | None,
@@ -121,6 +130,7 @@ def command(
         profiles=profiles,
         configuration=config,
         objects=objects,
+        superseded=superseded_profiles,
         tls_dir=tls_dir,
         handshake=handshake,
         client_names=frozenset(client_name),

@@ -25,7 +25,13 @@ from webhook.serve.certificate import CertificateWatch
 from webhook.serve.metrics import WebhookMetrics
 from webhook.serve.page_process import PageProcess
 from webhook.serve.process import Service, Sockets, serve
-from webhook.serve.profiles import ProfilesSource, follow_configuration, follow_file, follow_objects
+from webhook.serve.profiles import (
+    ProfilesSource,
+    SupersededProfiles,
+    follow_configuration,
+    follow_file,
+    follow_objects,
+)
 from webhook.serve.questions import Answers, CheckedWorld
 from webhook.serve.slot import Slot
 from webhook.world.profiles_in_force import ProfilesInForce
@@ -40,7 +46,8 @@ class WebhookSettings:
     """Hold the settings of ``fabric-injector serve``.
 
     *profiles* None: the objects of the cluster. *configuration* None: the defaults, or what the profiles file says. *objects*: files in
-    place of a cluster, which need *profiles*. *tls_dir* None: a throw-away certificate, for tests and demos. *image*: this program's,
+    place of a cluster, which need *profiles*. *superseded*: the file of a version before FabricProfile, which keeps the webhook
+    from being ready while there is none. *tls_dir* None: a throw-away certificate, for tests and demos. *image*: this program's,
     as nodes pull it. *quiet_seconds* and *client_names*: as in ``process.Service``.
     """
 
@@ -50,6 +57,7 @@ class WebhookSettings:
     dry_run_listen: ListenAddress
     metrics_listen: ListenAddress
     objects: tuple[Path, ...] = ()
+    superseded: Path | None = None
     tls_dir: Path | None = None
     handshake: Requirements = field(default_factory=Requirements)
     client_names: frozenset[str] = frozenset()
@@ -98,6 +106,7 @@ def run(settings: WebhookSettings) -> None:
         in_force.masters = lambda: world.snapshot().masters.values()
         profiles = file or _objects(cluster, in_force, slot, metrics)
         metrics.faulty("profiles", profiles.faulty)
+        superseded = SupersededProfiles(settings.superseded, in_force) if settings.superseded and not file else None
         certificate_watch = CertificateWatch(certificate, metrics)
         trust = _trust(cluster, settings.webhook_configuration, certificate) if cluster else None
         followers: list[_Follower] = [
@@ -124,8 +133,11 @@ def run(settings: WebhookSettings) -> None:
 
         def checks() -> Mapping[str, str]:
             trusted = {"ca-bundle": trust.problem()} if trust else {}
+            known = profiles.checks()
+            converted = {"superseded-profiles": superseded.problem()} if superseded and not any(known.values()) else {}
             return {
-                **profiles.checks(),
+                **known,
+                **converted,
                 "certificate": certificate_watch.problem(),
                 **trusted,
                 **world.checks(),

@@ -1,0 +1,90 @@
+"""Write the chart's README from the comments of values.yaml: ``python -m … FILE``."""
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import yaml
+
+from tests import ROOT
+
+CHART = ROOT / "manifests" / "chart"
+_KEY = re.compile(r"(?P<indent> *)(?P<key>\w+):(?P<value>(?: (?!#)[^#\n]*?)?)(?: +# (?P<told>.*))?")
+_HEAD = """\
+# Helm chart of fabric-injector
+
+Written by `make manifests` from values.yaml. The chart renders the objects of [install.yaml](../install.yaml), and FabricProfile
+objects of the value `profiles`. [Install, run and remove](../README.md) says the rest.
+
+```
+helm install fabric-injector manifests/chart --namespace fabric-injector --create-namespace --values values.yaml
+helm test fabric-injector --namespace fabric-injector
+```
+
+A mistake in the values, in a profile too, is told by `helm install`, `upgrade`, `template` and `lint`, with its path; what spans
+fields, by the API server. `helm test` runs `fabric-injector check`, which fails where something has to be mended.
+
+Helm makes the profiles of a first install by a hook, after their definition; the next `helm upgrade` takes them over, and one that
+takes a profile out of the values deletes it. An uninstall keeps the definition, and with it the profiles that Helm has not made or
+not yet taken over. Where profiles of the values were made by `kubectl` before, add `--take-ownership`.
+
+| value | default | what it is |
+|---|---|---|
+"""
+_EXAMPLES = "\n## Examples\n"
+
+
+def text() -> str:
+    """Return the file's content."""
+    values = (CHART / "values.yaml").read_text()
+    rows = [f"| `{path}` | `{default}` | {told} |" for path, default, told in _rows(values)]
+    examples = [f"\n```yaml\n{example}```\n" for example in examples_of(values)]
+    return _HEAD + "\n".join(rows) + "\n" + _EXAMPLES + "".join(examples)
+
+
+def examples_of(values: str) -> Iterator[str]:
+    """Give each example of values.yaml as values by themselves: below the keys that it belongs to, without its #."""
+    keys: list[str] = []
+    example: list[str] = []
+    for line in [*values.splitlines(), ""]:
+        if line.startswith("#") and not line.startswith("##"):
+            example.append(line[1:])
+            continue
+        if example:
+            yield "\n".join([*keys, *example]) + "\n"
+            example = []
+        found = _KEY.fullmatch(line)
+        if found:
+            keys = [key for key in keys if _indent(key) < len(found["indent"])]
+            keys.append(f"{found['indent']}{found['key']}:")
+
+
+def uncommented(values: str) -> str:
+    """Give values.yaml with all of its examples in force."""
+    return re.sub(r"^#(?!#)", "", values, flags=re.MULTILINE)
+
+
+def _rows(values: str) -> Iterator[tuple[str, str, str]]:
+    """Give path, default and comment of each value."""
+    lines = [line for line in values.splitlines() if line and not line.startswith("#")]
+    keys: list[str] = []
+    for number, line in enumerate(lines):
+        found = _KEY.fullmatch(line)
+        if found is None:
+            raise SystemExit(f"values.yaml: {line!r}: write key, value and comment on one line")
+        indent = len(found["indent"])
+        keys = [*keys[: indent // 2], found["key"]]
+        if number + 1 < len(lines) and _indent(lines[number + 1]) > indent:
+            continue
+        default = yaml.safe_load(found["value"] or "{}")
+        shown = found["value"].strip() or ("[]" if keys[-1] == "extraArgs" else "{}")
+        yield ".".join(keys), shown if default != "" else '""', (found["told"] or "").replace("|", "\\|")
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_text(text())
