@@ -24,12 +24,12 @@ pytestmark = pytest.mark.sockets
 
 MOST_MEGABYTES = 160.0
 AT_ONCE = 8
-VARIABLES = 3000
+VARIABLES = 2000
 
 
 @cache
 def crowd(number: int) -> str:
-    """Return a list of a tenant's pods, 40 KB each: many values of few bytes, as the API server takes them."""
+    """Return a list of a tenant's pods, 28 KB each: many values of few bytes, as the API server takes them."""
     pods = [
         {
             "apiVersion": "v1",

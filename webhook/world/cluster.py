@@ -34,8 +34,8 @@ MOST_PODS = 100
 """Pods of a namespace that are read where its label changes: whole ones, for their containers tell who trains."""
 FEWER_PODS = 10
 """The same where so many are too long, or have too many values."""
-MOST_POD_BYTES = 4 << 20
-MOST_POD_VALUES = 16 << 20
+MOST_POD_BYTES = 2 << 20
+MOST_POD_VALUES = 8 << 20
 """Bytes of memory that the values of these pods may take: what a tenant writes in a pod can take twenty times its length."""
 MASTERS = PODS.metadata.select(labels=f"{names.RENDEZVOUS}=master", fields=UNFINISHED)
 
