@@ -263,3 +263,43 @@ def test_pods_that_cannot_be_listed_are_not_known(server: FakeApiServer, behavio
     for name in ("", "..", "ml/pods"):
         with pytest.raises(Unavailable, match="no namespace is called so"):
             cluster.unfinished_pods(name)
+
+
+def crowded(exchange: Exchange) -> None:
+    """Answer with as many pods as are asked for: all of them have more values than are read at once, a few have not."""
+    env = [{"name": "A"}] * 1000
+    spec = {"containers": [{"name": "a", "env": env}]}
+    pods = [
+        {"metadata": {"name": f"p-{number}", "namespace": "ml", "uid": f"u-{number}"}, "spec": spec}
+        for number in range(int(exchange.request.query["limit"]))
+    ]
+    exchange.answer(200, {"items": pods, "metadata": {"continue": "more"}})
+
+
+def test_of_pods_with_too_many_values_few_are_read(server: FakeApiServer, watched: Cluster) -> None:
+    server.misbehave("get", f"{NAMESPACES}/ml/pods", crowded, crowded)
+    found = watched.unfinished_pods("ml")
+    assert (len(found.pods), found.more) == (10, True)
+    too_large = text(200, json.dumps({"items": [{}] * 100_000}))
+    server.misbehave("get", f"{NAMESPACES}/ml/pods", too_large, too_large)
+    with pytest.raises(Unavailable, match="too large to be read"):
+        watched.unfinished_pods("ml")
+
+
+def test_the_pods_of_one_namespace_are_read_at_a_time(server: FakeApiServer) -> None:
+    cluster = Cluster(Connection(Credentials("test", server.url)), lookup_seconds=10)
+    asked_meanwhile: list[int] = []
+
+    def slow(exchange: Exchange) -> None:
+        threading.Event().wait(0.3)
+        asked_meanwhile.append(len(server.asked("get", f"{NAMESPACES}/ml/pods")))
+        exchange.answer(200, {"items": [], "metadata": {}})
+
+    server.misbehave("get", f"{NAMESPACES}/slow/pods", slow)
+    first = threading.Thread(target=cluster.unfinished_pods, args=("slow",))
+    first.start()
+    wait_until(lambda: server.asked("get", f"{NAMESPACES}/slow/pods"), "the first list")
+    assert not cluster.unfinished_pods("ml").pods
+    first.join()
+    assert asked_meanwhile == [0]
+    assert len(server.asked("get", f"{NAMESPACES}/ml/pods")) == 1

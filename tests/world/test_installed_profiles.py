@@ -194,7 +194,7 @@ def test_finds_profiles_among_the_objects_of_files() -> None:
         "apiVersion": "fabric-injector.io/v1alpha1",
         "kind": "FabricProfile",
         "metadata": {"name": "a"},
-        "spec": {},
+        "spec": {"annotations": {"team/note": "\U0001f680"}},
     }
     settings = {
         "apiVersion": "config.fabric-injector.io/v1alpha1",

@@ -68,3 +68,12 @@ def test_keeps_no_more_than_it_may() -> None:
     for each in versions(*map(str, range(MOST_PAST + 10))):
         in_force.put(profiles=each)
     assert len(past(in_force)) == MOST_PAST
+
+
+def test_what_a_rank_zero_has_outlives_any_number_of_newer_contents() -> None:
+    in_force = ProfilesInForce()
+    in_force.masters = lambda: [master("0")]
+    for each in versions(*map(str, range(MOST_PAST + 10))):
+        in_force.put(profiles=each)
+    assert ("a", "0") in past(in_force)
+    assert len(past(in_force)) == MOST_PAST

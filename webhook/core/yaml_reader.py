@@ -28,6 +28,8 @@ _TEXT_PER_NODE = 64
 
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What YAML itself does not allow: no reader of it finds another, so that each of its errors has a mark."""
+_BASIC = re.compile("[\x7f-\uffff]")
+"""All characters but ASCII that an escape of four digits stands for."""
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _CONSTANTS: dict[str, bool | None] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
@@ -121,6 +123,11 @@ def read_documents(text: str, marks: Marks | None = None) -> list[Document]:
     if "\\u" in text or "\\U" in text:
         _check_surrogates(documents)
     return documents
+
+
+def json_as_yaml(value: Any) -> str:
+    """Write plain values as JSON that YAML reads as the same: it knows no pairs of surrogates, nor some characters unescaped."""
+    return _BASIC.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(value, ensure_ascii=False))
 
 
 def format_path(location: Location) -> str:

@@ -8,12 +8,13 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from webhook.core import names
+from webhook.core import bounds, names
 from webhook.core.errors import Unavailable, WebhookError
 from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, Object, ProfileOfMaster
 from webhook.core.networks import define_network
 from webhook.core.profiles import Profile
 from webhook.core.validation import UnfinishedPods
+from webhook.kube.answer import AnswerTooLong
 from webhook.kube.catalogue import NAMESPACES, NETWORKS, PODS, UNFINISHED, WEBHOOK_CONFIGURATIONS
 from webhook.kube.connection import Connection, RequestFailed, connect
 from webhook.kube.reader import Reader, read_list
@@ -31,7 +32,11 @@ T = TypeVar("T")
 _UNFINISHED_PODS = PODS.select(fields=UNFINISHED)
 MOST_PODS = 100
 """Pods of a namespace that are read where its label changes: whole ones, for their containers tell who trains."""
-MOST_POD_BYTES = 4 << 20
+FEWER_PODS = 10
+"""The same where so many are too long, or have too many values."""
+MOST_POD_BYTES = 2 << 20
+MOST_POD_VALUES = 8 << 20
+"""Bytes of memory that the values of these pods may take: what a tenant writes in a pod can take twenty times its length."""
 MASTERS = PODS.metadata.select(labels=f"{names.RENDEZVOUS}=master", fields=UNFINISHED)
 
 LOOKUP_SECONDS = 1.0
@@ -87,6 +92,7 @@ class Cluster:
             on_restart=on_restart,
             monotonic=monotonic,
         )
+        self._one_list = threading.Lock()
         slots = threading.Semaphore(MOST_LOOKUPS)
         self._namespace = self._lookup(self._namespaces, read_namespace, slots)
         self._network = self._lookup(self._networks, define_network, slots)
@@ -157,18 +163,45 @@ class Cluster:
         )
 
     def unfinished_pods(self, namespace: str) -> UnfinishedPods:
-        """List pods of the namespace that run or may still run, live, at most MOST_PODS. Raises Unavailable."""
+        """List pods of the namespace that run or may still run, live, at most MOST_PODS. Raises Unavailable.
+
+        One list at a time is read, whoever asks: together they could take more memory than there is, and admission's processor time.
+        """
         if not _NAME.fullmatch(namespace):
             raise Unavailable("no namespace is called so")
-        response = self._connection.request(
-            "GET",
-            _UNFINISHED_PODS.path_in(namespace),
-            query=_UNFINISHED_PODS.query(limit=str(MOST_PODS)),
-            timeout=self._lookup_seconds,
-            most_bytes=MOST_POD_BYTES,
-        )
+        deadline = self._monotonic() + self._lookup_seconds
+        if not self._one_list.acquire(timeout=self._lookup_seconds):
+            raise Unavailable(f"pods of {namespace}: those of other namespaces are being read")
+        try:
+            return self._first_pods(namespace, MOST_PODS, deadline) or self._few_pods(namespace, deadline)
+        finally:
+            self._one_list.release()
+
+    def _few_pods(self, namespace: str, deadline: float) -> UnfinishedPods:
+        few = self._first_pods(namespace, FEWER_PODS, deadline)
+        if few is None:
+            raise Unavailable(f"pods of {namespace}: {FEWER_PODS} of them are too large to be read")
+        return few
+
+    def _first_pods(self, namespace: str, most: int, deadline: float) -> UnfinishedPods | None:
+        """List the first *most* pods; None where these are too large to be read."""
+        seconds = deadline - self._monotonic()
+        if seconds <= 0:
+            raise Unavailable(f"pods of {namespace}: the API server has not answered in time")
+        try:
+            response = self._connection.request(
+                "GET",
+                _UNFINISHED_PODS.path_in(namespace),
+                query=_UNFINISHED_PODS.query(limit=str(most)),
+                timeout=seconds,
+                most_bytes=MOST_POD_BYTES,
+            )
+        except AnswerTooLong:
+            return None
         if response.status != 200:
             raise RequestFailed(response.problem, response.status)
+        if bounds.parsed_bytes(response.body) > MOST_POD_VALUES:
+            return None
         items, metadata = read_list(response)
         pods = [item for item in items if not _UNFINISHED_PODS.misfit(item)]
         return UnfinishedPods(pods, bool(metadata.get("continue")))

@@ -56,7 +56,7 @@ class ProfilesInForce:
             self._on_change(self._profiles)
 
     def _past(self, present: Mapping[str, Profile]) -> Mapping[_Revision, Profile] | None:
-        """Return the earlier contents that a rank 0 may still have, the newest of them where there are too many."""
+        """Return the earlier contents that a rank 0 may still have: where there are too many, those that one has, then the newest."""
         before, now = self._profiles, self._monotonic()
         known = {
             **(before.past or {}),
@@ -67,6 +67,6 @@ class ProfilesInForce:
         had = {(one.profile.name, one.profile.revision) for one in self.masters() if one.profile is not None}
         ended = {key: self._ended.get(key, now) for key in known}
         kept = [key for key in known if key in had or now - ended[key] < RECENT_SECONDS]
-        newest = sorted(kept, key=lambda key: ended[key], reverse=True)[:MOST_PAST]
+        newest = sorted(kept, key=lambda key: (key in had, ended[key]), reverse=True)[:MOST_PAST]
         self._ended = {key: ended[key] for key in newest}
         return MappingProxyType({key: known[key] for key in newest}) if newest else None

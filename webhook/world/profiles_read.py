@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +15,7 @@ from webhook.core.profiles.consistency import find_contradictions
 from webhook.core.profiles.custom_resource import PLURAL
 from webhook.core.profiles.load import parse_profiles, read_profile
 from webhook.core.profiles.objects import PROFILE_API_VERSION, PROFILE_KIND, SETTINGS_KIND, path_in_object
-from webhook.core.yaml_reader import decode, read_documents
+from webhook.core.yaml_reader import decode, json_as_yaml, read_documents
 
 OBJECTS = f"{PROFILE_KIND}s"
 """What profiles are called that no file holds."""
@@ -229,7 +228,7 @@ def of_file_objects(source: str, objects: Iterable[Object]) -> ProfilesRead | No
     settings = [each for each in kept if each.get("kind") == SETTINGS_KIND]
     if not profiles and not settings:
         return None
-    content = json.dumps({"kind": "List", "items": [_without_server_fields(each) for each in (*settings, *profiles)]})
+    content = json_as_yaml({"kind": "List", "items": [_without_server_fields(each) for each in (*settings, *profiles)]})
     try:
         return ProfilesRead(source, parse_profiles(content))
     except ProfilesError as error:  # all stands in one line here

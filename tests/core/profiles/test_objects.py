@@ -6,6 +6,7 @@ import pytest
 
 from webhook.core.errors import ProfilesError
 from webhook.core.profiles import parse_profiles
+from webhook.core.profiles.load import read_profile
 
 HEAD = "apiVersion: fabric-injector.io/v1alpha1\nkind: FabricProfile\n"
 PROFILE = HEAD + "metadata: {name: hostdev, labels: {team: fabric}}\nspec:\n  networks: [{network: default/rdma-net}]\n"
@@ -103,3 +104,10 @@ def test_a_fault_is_told_with_its_place_in_the_object(text: str, problem: str) -
 
 def test_a_name_that_no_label_can_hold_is_refused() -> None:
     assert "FabricProfile none: spec" in problems(PROFILE.replace("hostdev", "none"))[0]
+
+
+@pytest.mark.parametrize(
+    "text", ["\U0001f680 rail", "\x7f", "\x1b", "\x85", "\u2028", "\ufeff", "\ufffe", "\U0010ffff", '\\ud83d "']
+)
+def test_values_are_read_as_the_api_server_holds_them(text: str) -> None:
+    assert read_profile("hostdev", {"env": {"A": text}, "annotations": {"team/note": text}}).env["A"] == text

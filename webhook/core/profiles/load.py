@@ -22,16 +22,15 @@ from webhook.core.profiles.objects import (
     SETTINGS_KIND,
 )
 from webhook.core.profiles.profile import Multus, Profile, Profiles
+from webhook.core.yaml_reader import json_as_yaml
 
 REVISION_LENGTH = 12
 
 
 def read_profile(name: str, spec: Any) -> Profile:
     """Read the content of a FabricProfile as plain values. Raises ProfilesError with every fault, in the paths of the object."""
-    text = json.dumps(
-        {"apiVersion": PROFILE_API_VERSION, "kind": PROFILE_KIND, "metadata": {"name": name}, "spec": spec}
-    )
-    return parse_profiles(text).profiles[name]
+    value = {"apiVersion": PROFILE_API_VERSION, "kind": PROFILE_KIND, "metadata": {"name": name}, "spec": spec}
+    return parse_profiles(json_as_yaml(value)).profiles[name]
 
 
 def parse_profiles(content: str | bytes) -> Profiles:
