@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
 import pytest
 
-from tests.fake_apiserver import NETWORKS, NOT_INSTALLED, Behaviour, Exchange, FakeApiServer, hang, status, text
+from tests.fake_apiserver import NETWORKS, NODES, NOT_INSTALLED, Behaviour, Exchange, FakeApiServer, hang, status, text
 from webhook.core.model import Object
 from webhook.kube import catalogue, page_size
 from webhook.kube.answer import AnswerTooLong
@@ -236,3 +238,23 @@ def test_waits_no_longer_than_it_was_told_to(server: FakeApiServer) -> None:
     with pytest.raises(RequestFailed) as raised:
         pages(reader)
     assert raised.value.status == 0
+
+
+def test_decodes_one_of_the_objects_that_several_threads_ask_for_at_a_time(
+    server: FakeApiServer, reader: Reader
+) -> None:
+    for each in "abcd":
+        server.put(NODES, each)
+    entered: list[str] = []
+    most: list[int] = []
+
+    def slow(obj: Object) -> str:
+        entered.append(name(obj))
+        most.append(len(entered))
+        threading.Event().wait(0.05)
+        return entered.pop()
+
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(lambda each: reader.find(catalogue.NODES, ("", each), slow), "abcd"))
+    assert found == list("abcd")
+    assert most == [1, 1, 1, 1]

@@ -106,10 +106,10 @@ def test_follows_the_newest_live_rank_zero(server: FakeApiServer, watched: Clust
 
 
 def test_asks_once_for_what_the_watch_has_not_brought(server: FakeApiServer, cluster: Cluster) -> None:
-    server.put(NAMESPACES, "ml", labels={"a": "b"})
+    server.put(NAMESPACES, "ml", labels={names.PROFILE: "hostdev"})
     server.put(NETWORKS, "rail-0", "ml", spec={"config": CONFIG})
     for _ in range(3):
-        assert cluster.namespace("ml") == Namespace("ml", {"a": "b"})
+        assert cluster.namespace("ml") == Namespace("ml", {names.PROFILE: "hostdev"})
         network = cluster.network("ml", "rail-0")
         assert network
         assert network.has_ipam

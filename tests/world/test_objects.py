@@ -104,13 +104,15 @@ def test_knows_the_newest_live_rank_zero(tmp_path: Path) -> None:
 
 
 def test_reads_scalars_as_kubernetes_tools_do(tmp_path: Path) -> None:
-    text = "{kind: Namespace, metadata: {name: ml, labels: {window: 12:30, day: 2026-11-21}}}"
-    assert world(tmp_path, text).namespace("ml") == Namespace("ml", {"window": "12:30", "day": "2026-11-21"})
+    text = "{kind: Namespace, metadata: {name: ml, labels: {istio.io/rev: 12:30, istio-injection: 2026-11-21}}}"
+    assert world(tmp_path, text).namespace("ml") == Namespace(
+        "ml", {"istio.io/rev": "12:30", "istio-injection": "2026-11-21"}
+    )
 
 
 def test_lets_the_last_object_of_a_name_count(tmp_path: Path) -> None:
-    text = "{kind: Namespace, metadata: {name: ml, labels: {n: '%s'}}}"
-    assert world(tmp_path, text % 1, text % 2).namespace("ml") == Namespace("ml", {"n": "2"})
+    text = "{kind: Namespace, metadata: {name: ml, labels: {istio.io/rev: '%s'}}}"
+    assert world(tmp_path, text % 1, text % 2).namespace("ml") == Namespace("ml", {"istio.io/rev": "2"})
 
 
 @pytest.mark.parametrize("text", ["", "---\n---\n", "# nothing\n", "{}\n"[:0]], ids=repr)

@@ -11,6 +11,7 @@ expired: 410 for a page that outlived its version. The list begins anew, in one 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -50,6 +51,9 @@ class Reader:
         self.connection = connection
         self.answered: datetime | None = None
         self._seconds = seconds
+        self._decoding = (
+            threading.Lock()
+        )  # an object can take twenty times its length, and several are asked for at a time
 
     def find(
         self,
@@ -68,7 +72,8 @@ class Reader:
         if response.status == 404:
             return None
         try:
-            return _read(resource, _success(response).json(managed_fields=managed_fields), read)
+            with self._decoding:
+                return _read(resource, _success(response).json(managed_fields=managed_fields), read)
         except _Broken as broken:
             problem = f"{response.request} answered with an object that cannot be read: {broken}"
             raise RequestFailed(problem, 200) from None

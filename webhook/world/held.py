@@ -19,6 +19,8 @@ _NO_LABELS: Mapping[str, str] = {}
 _PROFILE = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?", re.ASCII)
 """A label's value, which a profile's name is."""
 _REVISION = re.compile(r"[0-9a-f]{12}", re.ASCII)
+_READ_LABELS = (names.PROFILE, names.MODE, names.POD_SECURITY_ENFORCE, names.ISTIO_INJECTION, names.ISTIO_REVISION)
+"""Labels of a namespace that admission reads. A namespace may have 150,000 others, and all namespaces are held."""
 MOST_STATUS = 16 << 10
 """Longest status annotation that is read, in characters; one of ours is seldom longer than 2,000."""
 
@@ -39,11 +41,11 @@ class Master:
 
 
 def read_namespace(obj: Object) -> Namespace:
-    """Keep name and labels; equal texts are kept once, for a cluster's namespaces are much alike."""
+    """Keep name and the labels that are read; equal texts are kept once, for a cluster's namespaces are much alike."""
     metadata = obj["metadata"]
-    labels = metadata.get("labels")
-    kept = {intern(key): intern(value) for key, value in labels.items()} if labels else _NO_LABELS
-    return Namespace(intern(metadata["name"]), kept, _NO_LABELS)
+    labels = metadata.get("labels") or {}
+    kept = {key: intern(labels[key]) for key in _READ_LABELS if key in labels}
+    return Namespace(intern(metadata["name"]), kept or _NO_LABELS, _NO_LABELS)
 
 
 def read_master(obj: Object) -> Master | None:
