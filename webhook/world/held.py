@@ -39,11 +39,11 @@ class Master:
 
 
 def read_namespace(obj: Object) -> Namespace:
-    """Keep name and labels; equal texts are kept once, for a cluster's namespaces are much alike."""
+    """Keep name and labels, and whether it is being deleted; equal texts are kept once, for a cluster's namespaces are much alike."""
     metadata = obj["metadata"]
     labels = metadata.get("labels")
     kept = {intern(key): intern(value) for key, value in labels.items()} if labels else _NO_LABELS
-    return Namespace(intern(metadata["name"]), kept, _NO_LABELS)
+    return Namespace(intern(metadata["name"]), kept, _NO_LABELS, bool(metadata.get("deletionTimestamp")))
 
 
 def read_master(obj: Object) -> Master | None:
