@@ -198,13 +198,14 @@ def test_profiles_become_objects(helm: Path, tmp_path: Path) -> None:
     assert "of a version before FabricProfile" in done.stderr
 
 
-def test_settings_become_the_configuration_that_the_webhook_mounts(helm: Path, tmp_path: Path) -> None:
+def test_settings_become_the_configuration_that_both_mount(helm: Path, tmp_path: Path) -> None:
     values = yaml.safe_dump({"multus": {"namespaceIsolation": True, "globalNamespaces": ["default", "fabric"]}})
     found = objects(rendered(helm, tmp_path, values).stdout)
     multus = parse_configuration(found["ConfigMap", CONFIG_MAP]["data"]["config.yaml"])
     assert (multus.namespace_isolation, list(multus.global_namespaces)) == (True, ["default", "fabric"])
-    volumes = found["Deployment", "fabric-injector-webhook"]["spec"]["template"]["spec"]["volumes"]
-    assert CONFIG_MAP in [each["configMap"]["name"] for each in volumes if "configMap" in each]
+    for component in ("webhook", "controller"):
+        volumes = found["Deployment", f"fabric-injector-{component}"]["spec"]["template"]["spec"]["volumes"]
+        assert CONFIG_MAP in [each["configMap"]["name"] for each in volumes if "configMap" in each]
     assert ("ConfigMap", CONFIG_MAP) not in objects(template(helm)), "an admin's own stays as it is"
 
 

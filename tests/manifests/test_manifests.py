@@ -76,15 +76,23 @@ def test_mounts_what_the_options_name() -> None:
     assert f"{mounts['superseded']}/{names.PROFILES_FILE}" == SUPERSEDED
     [volume] = (each["configMap"] for each in pod("webhook")["volumes"] if each["name"] == "superseded")
     assert volume == {"name": names.PROFILES_CONFIG_MAP, "optional": True}
-    assert all(each["readOnly"] for each in container("webhook")["volumeMounts"])
-    assert not any("subPath" in each for each in container("webhook")["volumeMounts"])
+    for component in ("webhook", "controller"):
+        assert all(each["readOnly"] for each in container(component)["volumeMounts"])
+        assert not any("subPath" in each for each in container(component)["volumeMounts"])
+
+
+def test_both_read_one_configuration() -> None:
+    for kind in ("volumes", "volumeMounts"):
+        theirs, ours = ((pod if kind == "volumes" else container)(each)[kind] for each in ("webhook", "controller"))
+        assert ours == [each for each in theirs if each["name"] == "config"]
+    assert container("controller")["args"][1:] == [container("webhook")["args"][1]]
 
 
 def test_mounts_no_key_of_an_authority() -> None:
     (secret,) = (each["secret"] for each in pod("webhook")["volumes"] if "secret" in each)
     assert secret["secretName"] == names.TLS_SECRET
     assert {item["key"] for item in secret["items"]} == {"tls.crt", "tls.key", "ca.crt"}
-    assert "volumes" not in pod("controller")
+    assert not any("secret" in each for each in pod("controller")["volumes"])
 
 
 def test_lets_a_webhook_drain_before_it_is_killed() -> None:

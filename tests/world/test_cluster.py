@@ -7,7 +7,18 @@ from typing import Any
 
 import pytest
 
-from tests.fake_apiserver import NAMESPACES, NETWORKS, NOT_INSTALLED, PODS, Exchange, FakeApiServer, hang, status, text
+from tests.fake_apiserver import (
+    FABRIC_PROFILES,
+    NAMESPACES,
+    NETWORKS,
+    NOT_INSTALLED,
+    PODS,
+    Exchange,
+    FakeApiServer,
+    hang,
+    status,
+    text,
+)
 from tests.pods import member_pod
 from tests.waiting import wait_until
 from webhook.core import names
@@ -78,6 +89,14 @@ def test_answers_from_watches_without_a_question(server: FakeApiServer, cluster:
     assert cluster.checks() == {"namespaces": "", "network-attachment-definitions": "", "pods": ""}
 
 
+def test_a_namespace_that_is_being_deleted_uses_no_profile(server: FakeApiServer, cluster: Cluster) -> None:
+    server.put(NAMESPACES, "ending", labels={names.PROFILE: "old"}, deletionTimestamp="2026-01-01T00:00:00Z")
+    server.put(NAMESPACES, "ml", labels={names.PROFILE: "hostdev"})
+    assert cluster.names_profile("old"), "not known yet"
+    started(server, cluster)
+    assert [cluster.names_profile(name) for name in ("old", "hostdev", "other")] == [False, True, False]
+
+
 def test_watches_the_live_rank_zero_pods_as_metadata_only(server: FakeApiServer, watched: Cluster) -> None:
     (pods,) = server.asked("list", PODS)
     assert pods.query["labelSelector"] == "fabric-injector.io/rendezvous=master"
@@ -115,6 +134,19 @@ def test_asks_once_for_what_the_watch_has_not_brought(server: FakeApiServer, clu
         assert network.has_ipam
     assert [request.path for request in server.requests] == [f"{NAMESPACES}/ml", RAIL]
     assert "as=PartialObjectMetadata;" in server.requests[0].headers["Accept"]
+
+
+def test_asks_for_a_profile_each_time(server: FakeApiServer, cluster: Cluster) -> None:
+    assert [cluster.profile_spec(name, 1) for name in ("new", "No_Name", "")] == [None] * 3
+    server.put(FABRIC_PROFILES, "new", spec={"pods": "all"})
+    assert cluster.profile_spec("new", 1) == {"pods": "all"}
+    assert len(server.requests) == 2
+    server.misbehave("get", f"{FABRIC_PROFILES}/new", status(403, "forbidden"))
+    with pytest.raises(Unavailable, match="403"):
+        cluster.profile_spec("new", 1)
+    server.misbehave("get", f"{FABRIC_PROFILES}/new", hang)
+    with pytest.raises(Unavailable):
+        cluster.profile_spec("new", 0.05)
 
 
 def test_asks_once_for_a_burst(server: FakeApiServer, cluster: Cluster) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,17 +18,32 @@ from webhook.cli.options import (
     webhook_configuration_option,
 )
 from webhook.core import names
-from webhook.core.errors import InputError, ProfilesError
+from webhook.core.errors import InputError, ProfilesError, WebhookError
 from webhook.core.profiles import Multus
 from webhook.http.listener import ListenAddress
+
+if TYPE_CHECKING:
+    from webhook.serve.slot import Slot
+    from webhook.world.followed_file import FollowedFile
+
+log = logging.getLogger(__name__)
+
+DEFAULTS_HOLD = ", which is absent or says nothing: the defaults hold"
 
 
 @click.command("control")
 @option(
     "--profiles",
     type=FILE,
-    help="YAML file of the profiles, read once; its faults are logged. The status of FabricProfiles is judged by its multus section; "
-    "all else that the controller needs is on the pods.",
+    help="YAML file of the profiles, read once; its faults are logged. The status of FabricProfiles is judged by its multus section "
+    "where there is no Configuration; all else that the controller needs is on the pods.",
+)
+@option(
+    "--config",
+    type=FILE,
+    help="YAML file of the Configuration, by which the status of FabricProfiles is judged: how this cluster's Multus is configured; "
+    "read again when it has changed. Where there is no such file, the defaults hold until there is; a faulty one is logged, and the "
+    "last good one stays in force.",
 )
 @option(
     "-n",
@@ -61,6 +78,7 @@ from webhook.http.listener import ListenAddress
 )
 def command(
     profiles: Path | None,
+    config: Path | None,
     namespace: str,
     certificates: str,
     service: str,
@@ -86,7 +104,9 @@ def command(
     from webhook.serve.profiles_process import read_contents_apart
     from webhook.serve.slot import Slot
 
+    slot = Slot()
     multus = _multus(profiles) if profiles else Multus()
+    configuration = _configuration(config, multus, slot) if config else None
     try:
         kept = run(
             ControllerSettings(
@@ -98,7 +118,9 @@ def command(
                 validating_configuration,
                 pod_opt_in,
             ),
-            ProfileReading(partial(read_contents_apart, slot=Slot()), multus),
+            ProfileReading(
+                partial(read_contents_apart, slot=slot), configuration.look if configuration else lambda: multus
+            ),
         )
     except InputError as error:
         raise Failure(str(error)) from None
@@ -118,3 +140,26 @@ def _multus(path: Path) -> Multus:
     except InputError as error:
         click.echo(str(error), err=True)
     return Multus()
+
+
+def _configuration(path: Path, absent: Multus, slot: Slot) -> FollowedFile[Multus]:
+    """Make what reads the configuration file at each look. Its faults are logged; addresses are published all the same."""
+    from webhook.serve.profiles_process import parse_configuration_apart
+    from webhook.world.followed_file import FollowedFile
+
+    def read(multus: Multus) -> None:
+        log.info("configuration read: %s%s", path, DEFAULTS_HOLD if multus == Multus() else "")
+
+    def broken(error: WebhookError) -> None:
+        for fault in error.problems if isinstance(error, ProfilesError) else (error,):
+            log.error("configuration not read, the last good one stays: %s: %s", path, fault)
+
+    return FollowedFile(
+        path,
+        parse=partial(parse_configuration_apart, slot=slot),
+        title="configuration file",
+        absent=absent,
+        at_first=absent,
+        on_reload=read,
+        on_error=broken,
+    )

@@ -88,11 +88,12 @@ class Decision(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Namespace:
-    """Hold what is known of a namespace."""
+    """Hold what is known of a namespace; *is_ending*: it is being deleted, so that no pod is created in it any more."""
 
     name: str
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
+    is_ending: bool = False
 
 
 @dataclass(frozen=True, slots=True)

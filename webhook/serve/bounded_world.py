@@ -9,7 +9,7 @@ from typing import Any
 
 from webhook.core import names
 from webhook.core.errors import InputError, Unavailable
-from webhook.core.model import NetworkDefinition
+from webhook.core.model import Namespace, NetworkDefinition
 from webhook.core.profiles import Profile
 from webhook.core.profiles.objects import PROFILE_API_VERSION, PROFILE_KIND
 from webhook.core.validation import UnfinishedPods
@@ -46,18 +46,23 @@ class BoundedWorld:
         return self._world.network(namespace, name)
 
     def namespaces_naming(self, profile: str) -> Sequence[str]:
-        """Name the namespaces whose label names *profile*; few are asked for live."""
+        """Name the namespaces whose label names *profile*, but for those being deleted; few are asked for live."""
         if not self._of_objects:
             return ()
         if doubt := self._world.checks().get("namespaces"):
             raise Unavailable(f"namespaces: {doubt}")
         held = self._world.snapshot().namespaces.values()
-        found = sorted(each.name for each in held if each.labels.get(names.PROFILE) == profile)
+        found = sorted(each.name for each in held if _names(each, profile))
         return [name for name in found if self._still_names(name, profile)] if len(found) <= FEW else found
 
     def unfinished_pods(self, namespace: str) -> UnfinishedPods:
         """List pods of the namespace that run or may still run."""
         return self._world.unfinished_pods(namespace)
+
+    def new_profile(self, name: str) -> Profile | None:
+        """Look live for a FabricProfile that is not in force, and read it."""
+        spec = self._world.profile_spec(name, self._left()) if self._of_objects else None
+        return None if spec is None else self.read_profile(name, spec)
 
     def read_profile(self, name: str, spec: Any) -> Profile:
         """Read the content of a FabricProfile. Raises ProfilesError with every fault, Unavailable where the process fails."""
@@ -75,10 +80,14 @@ class BoundedWorld:
             namespace = self._world.fresh_namespace(name)
         except Unavailable:  # what was known last counts
             return True
-        return namespace is not None and namespace.labels.get(names.PROFILE) == profile
+        return namespace is not None and _names(namespace, profile)
 
     def _left(self) -> float:
         left = self._deadline - self._monotonic()
         if left <= 0:
             raise Unavailable(f"the answers of the cluster took longer than {SECONDS:g} s")
         return left
+
+
+def _names(namespace: Namespace, profile: str) -> bool:
+    return namespace.labels.get(names.PROFILE) == profile and not namespace.is_ending

@@ -14,7 +14,7 @@ from heapq import nsmallest
 from typing import Any, Protocol
 
 from webhook.core.errors import Unavailable
-from webhook.core.model import World
+from webhook.core.model import Object, World
 from webhook.core.profiles import Profiles
 from webhook.core.validation import UnfinishedPods
 from webhook.serve.plain import to_plain
@@ -32,6 +32,9 @@ class CheckedWorld(World, Protocol):
 
     def unfinished_pods(self, namespace: str) -> UnfinishedPods:
         """List pods of the namespace that run or may still run, a bounded number. Raises Unavailable."""
+
+    def profile_spec(self, name: str, seconds: float) -> Object | None:
+        """Look the content of a FabricProfile up live, within *seconds*; None where there is none. Raises Unavailable."""
 
     def checks(self) -> Mapping[str, str]:
         """Return each check's problem, empty if there is none."""

@@ -15,7 +15,7 @@ from webhook.core.networks import define_network
 from webhook.core.profiles import Profile
 from webhook.core.validation import UnfinishedPods
 from webhook.kube.answer import AnswerTooLong
-from webhook.kube.catalogue import NAMESPACES, NETWORKS, PODS, UNFINISHED, WEBHOOK_CONFIGURATIONS
+from webhook.kube.catalogue import FABRIC_PROFILES, NAMESPACES, NETWORKS, PODS, UNFINISHED, WEBHOOK_CONFIGURATIONS
 from webhook.kube.connection import Connection, RequestFailed, connect
 from webhook.kube.reader import Reader, read_list
 from webhook.kube.reflector import Reflector
@@ -93,9 +93,9 @@ class Cluster:
             monotonic=monotonic,
         )
         self._one_list = threading.Lock()
-        slots = threading.Semaphore(MOST_LOOKUPS)
-        self._namespace = self._lookup(self._namespaces, read_namespace, slots)
-        self._network = self._lookup(self._networks, define_network, slots)
+        self._lookups = threading.Semaphore(MOST_LOOKUPS)
+        self._namespace = self._lookup(self._namespaces, read_namespace, self._lookups)
+        self._network = self._lookup(self._networks, define_network, self._lookups)
 
     def start(self) -> None:
         """Begin to watch; `checks` says when all is known."""
@@ -138,10 +138,23 @@ class Cluster:
             WEBHOOK_CONFIGURATIONS, ("", name), read_webhook_configuration, seconds=CONFIGURATION_SECONDS
         )
 
+    def profile_spec(self, name: str, seconds: float) -> Object | None:
+        """Look the content of a FabricProfile up live, within *seconds*; None where there is none. Raises Unavailable."""
+        if not _NAME.fullmatch(name):
+            return None
+        if not self._lookups.acquire(blocking=False):
+            raise Unavailable(f"FabricProfile {name}: too many look-ups at the API server under way")
+        try:
+            return self._reader.find(FABRIC_PROFILES, ("", name), _spec, seconds=min(seconds, self._lookup_seconds))
+        finally:
+            self._lookups.release()
+
     def names_profile(self, profile: str) -> bool:
-        """Tell whether the label of a namespace names *profile*, or may do so: not all are listed yet."""
-        labels = (namespace.labels for namespace in self._namespaces.items.copy().values())
-        return not self._namespaces.synced or any(each.get(names.PROFILE) == profile for each in labels)
+        """Tell whether the label of a namespace that is not being deleted names *profile*, or may do so: not all are listed yet."""
+        namespaces = self._namespaces.items.copy().values()
+        return not self._namespaces.synced or any(
+            each.labels.get(names.PROFILE) == profile and not each.is_ending for each in namespaces
+        )
 
     def follow_profiles(
         self,
@@ -230,3 +243,7 @@ class Cluster:
 def connected_cluster(*, on_restart: Callable[[str, str], None]) -> Cluster:
     """Prepare the cluster of this process' credentials; raise InputError where there are none."""
     return Cluster(connect(), on_restart=on_restart)
+
+
+def _spec(obj: Object) -> Object:
+    return obj.get("spec") or {}

@@ -19,14 +19,15 @@ _SETTLE_SECONDS = 0.1
 
 
 class FollowedFile(Generic[T]):
-    """Hold what *parse* makes of a file's content; once started, follow its changes in a thread.
+    """Hold what *parse* makes of a file's content; once started, follow its changes in a thread, or else at each `look`.
 
     *parse* raises ProfilesError or InputError. *title* names the file in messages. *absent* is what a file means that is empty, or
-    does not exist in a folder that does; where it is None, that is an error.
+    does not exist in a folder that does; where it is None, that is an error. *at_first* is what holds until a `look` finds something
+    good; where it is None, the file is read here.
     *on_reload* gets each new value. *on_error* gets, once for each broken content, a ProfilesError with every fault, or
     an InputError where the file cannot be read; the last good value stays. Both are called in the thread, and must not raise.
 
-    Raises ProfilesError or InputError where the file cannot be used at start.
+    Raises ProfilesError or InputError where the file cannot be used when it is read here.
     """
 
     def __init__(
@@ -36,6 +37,7 @@ class FollowedFile(Generic[T]):
         parse: Callable[[bytes], T],
         title: str = "profiles file",
         absent: T | None = None,
+        at_first: T | None = None,
         on_reload: Callable[[T], None] = lambda _: None,
         on_error: Callable[[WebhookError], None] = lambda _: None,
         interval_seconds: float = 1.0,
@@ -46,8 +48,12 @@ class FollowedFile(Generic[T]):
         self._interval_seconds = interval_seconds
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
-        self._judged: bytes | str = self._content()
-        self._value = self._read(self._judged)
+        self._judged: bytes | str | None = None
+        if at_first is None:
+            self._judged = self._content()
+            self._value = self._read(self._judged)
+        else:
+            self._value = at_first
         self._error: WebhookError | None = None
 
     def current(self) -> T:
@@ -65,6 +71,18 @@ class FollowedFile(Generic[T]):
     def problems(self) -> list[str]:
         """Say that the file as it stands is not in use, and why."""
         return [f"the last good content is in use: {self._error}"] if self._error else []
+
+    def look(self) -> T:
+        """Read the file in this thread, judge it where it has changed, and return the last good value; for one that is not started.
+
+        What failed for another reason than its content, as without memory for its process, is tried again.
+        """
+        seen = self._look()
+        is_known = seen == self._judged
+        if not is_known or isinstance(self._error, InputError):
+            self._judged = seen
+            self._judge(seen, is_told=is_known)
+        return self._value
 
     def start(self) -> None:
         """Begin to follow the file."""
@@ -95,12 +113,13 @@ class FollowedFile(Generic[T]):
         """Tell whether the file is no longer being written: a rewrite in place shows half a file for a moment."""
         return not self._stopping.wait(_SETTLE_SECONDS) and self._look() == seen
 
-    def _judge(self, seen: bytes | str) -> None:
+    def _judge(self, seen: bytes | str, *, is_told: bool = False) -> None:
         try:
             value = self._read(seen)
         except Exception as error:  # a fault of ours must not end the watch
             self._error = error if isinstance(error, WebhookError) else InputError(f"internal error: {error!r}")
-            self._on_error(self._error)
+            if not is_told:
+                self._on_error(self._error)
         else:
             self._value = value
             self._error = None

@@ -41,11 +41,11 @@ class Master:
 
 
 def read_namespace(obj: Object) -> Namespace:
-    """Keep name and the labels that are read; equal texts are kept once, for a cluster's namespaces are much alike."""
+    """Keep name, the labels that are read, and whether it is being deleted; equal texts are kept once, for many are alike."""
     metadata = obj["metadata"]
     labels = metadata.get("labels") or {}
     kept = {key: intern(labels[key]) for key in _READ_LABELS if key in labels}
-    return Namespace(intern(metadata["name"]), kept or _NO_LABELS, _NO_LABELS)
+    return Namespace(intern(metadata["name"]), kept or _NO_LABELS, _NO_LABELS, bool(metadata.get("deletionTimestamp")))
 
 
 def read_master(obj: Object) -> Master | None:

@@ -53,6 +53,10 @@ class ObjectsWorld:
         """List the pods of the namespace that run or may still run."""
         return UnfinishedPods(self._pods.get(namespace, ()))
 
+    def profile_spec(self, _name: str, _seconds: float) -> Object | None:
+        """Look the content of a FabricProfile up: there is none."""
+        return None
+
     def master_profile(self, namespace: str, job: str) -> ProfileOfMaster | None:
         """Look up which profile the job's newest live rank 0 has. Never asks."""
         return self._masters.profile(namespace, job)

@@ -60,6 +60,23 @@ def test_names_the_profile_that_may_be_meant() -> None:
     assert 'no profile is named ""' in warning
 
 
+def test_looks_for_a_profile_that_was_made_a_moment_ago() -> None:
+    world = FewWords(new={"share": {}, "elsewhere": {"allowedNamespaces": ["here"]}, "broken": {"pods": 3}})
+    assert answer(namespace(profile="share"), world=world) == []
+    (warning,) = answer(namespace(profile="elsewhere"), world=world)
+    assert "profile elsewhere is not for namespace train (allowedNamespaces): its training pods are denied" in warning
+    (warning,) = answer(namespace(profile="broken"), world=world)
+    assert "the content of profile broken cannot be used: its training pods are denied; correct the profile" in warning
+    world.asked.clear()
+    assert answer(namespace(profile="shared"), world=world) == []
+    assert answer(namespace(profile="none"), world=world) == []
+    assert world.asked == [], "the one that is in force is known"
+
+
+def test_says_nothing_of_a_profile_for_which_nobody_could_be_asked() -> None:
+    assert answer(namespace(profile="share"), world=FewWords(silent=True)) == []
+
+
 def test_says_that_there_is_no_profile_yet() -> None:
     (warning,) = answer(namespace(profile="shared"), using=Profiles())
     assert warning.endswith("there is none yet")

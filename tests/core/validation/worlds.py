@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,12 +16,13 @@ from webhook.core.validation import UnfinishedPods
 
 @dataclass
 class FewWords:
-    """Implement ValidationWorld; *silent*: nothing can be asked."""
+    """Implement ValidationWorld; *new*: specs of profiles that are not in force yet. *silent*: nothing can be asked."""
 
     pods: Sequence[Object] = ()
     more: bool = False
     users: Sequence[str] = ()
     networks: Sequence[str] = ()
+    new: Mapping[str, Any] = field(default_factory=dict)
     silent: bool = False
     asked: list[str] = field(default_factory=list)
 
@@ -36,6 +37,10 @@ class FewWords:
     def unfinished_pods(self, namespace: str) -> UnfinishedPods:
         self._ask(f"pods of {namespace}")
         return UnfinishedPods(self.pods, self.more)
+
+    def new_profile(self, name: str) -> Profile | None:
+        self._ask(f"new profile {name}")
+        return read_profile(name, self.new[name]) if name in self.new else None
 
     def read_profile(self, name: str, spec: Any) -> Profile:
         self._ask(f"profile {name}")

@@ -30,10 +30,13 @@ class ValidationWorld(Protocol):
         """Look a NetworkAttachmentDefinition up; None where it does not exist."""
 
     def namespaces_naming(self, profile: str) -> Sequence[str]:
-        """Name the namespaces whose label names *profile*."""
+        """Name the namespaces whose label names *profile*, but for those being deleted."""
 
     def unfinished_pods(self, namespace: str) -> UnfinishedPods:
         """List pods of the namespace, a bounded number."""
+
+    def new_profile(self, name: str) -> Profile | None:
+        """Look live for a profile that is not in force; None where there is no such object. Raises ProfilesError as below."""
 
     def read_profile(self, name: str, spec: Any) -> Profile:
         """Read the content of a FabricProfile. Raises ProfilesError with every fault."""

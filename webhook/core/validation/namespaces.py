@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 from webhook.core import bounds, names, podspec
-from webhook.core.errors import Unavailable
+from webhook.core.errors import ProfilesError, Unavailable
 from webhook.core.model import Object, Reason
 from webhook.core.printable import quoted
 from webhook.core.profiles import Profiles
@@ -28,10 +28,10 @@ def review_namespace(
 ) -> Validation:
     """Judge the labels of namespace *name*; *before*: those that it had, None for a new one. A namespace is never refused."""
     unread = islice(_unread_labels(labels), _MOST_LABELS)
-    warnings = [*_of_mode(labels), *_of_profile(name, labels, profiles), *unread]
-    if before is not None and _in_force(before) != _in_force(labels):
-        warnings += _of_jobs(name, _in_force(before), _in_force(labels), world)
-    return Validation(warnings=tuple(warnings))
+    is_new = before is not None and _in_force(before) != _in_force(labels)
+    # asked first: what is left of the time is for the profile, which takes a process
+    jobs = list(_of_jobs(name, _in_force(before or {}), _in_force(labels), world)) if is_new else []
+    return Validation(warnings=(*_of_mode(labels), *_of_profile(name, labels, profiles, world), *unread, *jobs))
 
 
 def _unread_labels(labels: Mapping[str, str]) -> Iterator[str]:
@@ -51,12 +51,18 @@ def _of_mode(labels: Mapping[str, str]) -> Iterator[str]:
         yield f"label {names.MODE}: {quoted(mode)} means nothing, and pods are injected; {advice}"
 
 
-def _of_profile(name: str, labels: Mapping[str, str], profiles: Profiles) -> Iterator[str]:
+def _of_profile(name: str, labels: Mapping[str, str], profiles: Profiles, world: ValidationWorld) -> Iterator[str]:
     named = labels.get(names.PROFILE)
     if named is None or named == names.PROFILE_NONE:
         return
     consequence = "" if _observes(labels) else ": its training pods are denied"
-    profile = profiles.profiles.get(named)
+    try:  # the watch may not have brought one that was made a moment ago
+        profile = profiles.profiles.get(named) or world.new_profile(named)
+    except Unavailable:  # what is not known is not told
+        return
+    except ProfilesError:
+        yield f"label {names.PROFILE}: the content of profile {named} cannot be used{consequence}; correct the profile"
+        return
     if profile is None:
         known = sorted(profiles.profiles)
         meant = did_you_mean(named, known[:_MOST_COMPARED])

@@ -1,0 +1,94 @@
+"""What ``control`` hands to the controller: how Multus is configured, as its files say at each look."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from webhook.cli import main
+from webhook.control import run
+from webhook.control.profile_status import ProfileReading
+from webhook.core.profiles import Multus
+from webhook.core.profiles.objects import SETTINGS_API_VERSION
+
+HEAD = f"apiVersion: {SETTINGS_API_VERSION}\nkind: Configuration\n"
+ISOLATED = f"{HEAD}multus: {{namespaceIsolation: true}}\n"
+FAULTY = f"{HEAD}multos: {{}}\n"
+FAULT = "multos: is not a field; did you mean multus?"
+
+
+@pytest.fixture
+def multus(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Callable[[], Multus]]:
+    """Give how the controller that has these options asks for the settings of Multus."""
+
+    def multus(*options: str) -> Callable[[], Multus]:
+        readings: list[ProfileReading] = []
+
+        def keep(_settings: run.ControllerSettings, reading: ProfileReading) -> bool:
+            readings.append(reading)
+            return True
+
+        monkeypatch.setattr(run, "run", keep)
+        result = CliRunner().invoke(main, ["control", *options])
+        assert (result.exit_code, result.stderr) == (0, "")
+        return readings[0].multus
+
+    return multus
+
+
+def test_the_configuration_is_followed_and_its_last_good_content_stays(
+    tmp_path: Path, multus: Callable[..., Callable[[], Multus]], caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "config.yaml"
+    look = multus(f"--config={path}")
+    assert look() == Multus(), "without the file the defaults hold"
+    path.write_text(ISOLATED)
+    assert look() == Multus(namespace_isolation=True)
+    path.write_text(FAULTY)
+    assert [look(), look()] == [Multus(namespace_isolation=True)] * 2
+    assert caplog.text.count(f"configuration not read, the last good one stays: {path}: line 3: {FAULT}") == 1
+    path.unlink()
+    assert look() == Multus()
+
+
+def test_a_faulty_configuration_does_not_keep_the_controller_from_starting(
+    tmp_path: Path, multus: Callable[..., Callable[[], Multus]], caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text(FAULTY)
+    assert multus(f"--config={path}")() == Multus()
+    assert FAULT in caplog.text
+    assert multus("--config=/nowhere/config.yaml")() == Multus()
+    assert "configuration file /nowhere/config.yaml: cannot be read" in caplog.text
+
+
+def test_a_file_of_profiles_says_it_where_there_is_no_configuration(
+    tmp_path: Path, multus: Callable[..., Callable[[], Multus]]
+) -> None:
+    profiles, config = tmp_path / "profiles.yaml", tmp_path / "config.yaml"
+    profiles.write_text("multus: {defaultNetworks: 2}\nprofiles: {}\n")
+    assert multus(f"--profiles={profiles}")() == Multus(default_networks=2)
+    look = multus(f"--profiles={profiles}", f"--config={config}")
+    assert look() == Multus(default_networks=2)
+    config.write_text(ISOLATED)
+    assert look() == Multus(namespace_isolation=True)
+
+
+def test_the_configuration_is_read_in_another_process(tmp_path: Path) -> None:
+    """What reading takes would stay in the controller's memory."""
+    path = tmp_path / "config.yaml"
+    path.write_text(ISOLATED)
+    script = (
+        "import sys; from webhook.control import run; from webhook.cli import main\n"
+        "run.run = lambda _, reading: print(reading.multus().namespace_isolation, *sys.modules) or True\n"
+        f"main(['control', '--config={path}'])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    isolated, *modules = done.stdout.split()
+    assert isolated == "True"
+    assert [name for name in modules if name.startswith("pydantic")] == []
