@@ -14,7 +14,7 @@ from certs.throwaway import make_throwaway
 from tests.bench.admission import Load
 from tests.sockets.conftest import OBJECTS, PROFILES
 from tests.sockets.server import Server, is_closed
-from webhook.http.bridge import Limits
+from webhook.http.endpoint import Limits
 
 MANY = 64
 RATE = 100

@@ -18,9 +18,10 @@ from tests.sockets.server import Reply, ask, is_closed, read_reply
 from tests.waiting import wait_until
 from webhook.http import bridge as bridge_module
 from webhook.http import connection as connection_module
-from webhook.http.bridge import Bridge, Limits
+from webhook.http.bridge import Bridge
 from webhook.http.connection import Connections
-from webhook.http.listener import Application, ListenAddress, Listener, bind
+from webhook.http.endpoint import Endpoint, Limits
+from webhook.http.listener import ListenAddress, Listener, bind
 from webhook.http.pool import WorkerPool
 from webhook.http.refusal import STARTING, Refusal
 
@@ -86,7 +87,7 @@ def running(
 
 @contextmanager
 def listened(
-    app: Application, connections: int = 100, **options: Any
+    app: Endpoint, connections: int = 100, **options: Any
 ) -> Iterator[tuple[Listener, asyncio.AbstractEventLoop]]:
     """Serve *app* in an event loop of its own thread."""
     loop = uvloop.new_event_loop()

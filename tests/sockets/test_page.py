@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.sockets.server import Server
-from webhook.http.guard import HEADERS
+from webhook.serve.page.guard import HEADERS
 
 pytestmark = pytest.mark.sockets
 

@@ -32,7 +32,7 @@ class Body:
     def __init__(self, small: Budget, large: Budget, declared: int) -> None:
         self._large = large
         self._budget = large if declared > SMALL_BYTES else small
-        self.declared, self._length, self._counted = declared, 0, 0
+        self.declared, self.length, self._counted = declared, 0, 0
         self._bytes = (
             io.BytesIO()
         )  # not a list of parts: each of two bytes, as chunks may be, needs twenty times its length
@@ -52,10 +52,10 @@ class Body:
 
     def add(self, part: bytes) -> bool:
         """Keep *part*; return False where there is no room for it."""
-        length = self._length + len(part)
+        length = self.length + len(part)
         if length > self._counted and not self._count(length):
             return False
-        self._length = length
+        self.length = length
         self._bytes.write(part)
         return True
 

@@ -7,31 +7,33 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from uvicorn.config import Config
-
-from webhook.http.bridge import Bridge
 from webhook.http.connection import Connections, HttpConnection
+from webhook.http.endpoint import Endpoints
 from webhook.http.logs import log_fields
+from webhook.http.refusal import STRANGER
 
 log = logging.getLogger(__name__)
 
 
 class NamedConnection(HttpConnection):
-    """Pass requests of clients without an allowed name to the app *strangers*; the certificate is looked at once per connection."""
+    """Refuse every request of a client without one of *names*; the certificate is looked at once per connection."""
 
-    def __init__(self, config: Config, connections: Connections, *, names: frozenset[str], strangers: Bridge) -> None:
-        super().__init__(config, connections)
-        self._names, self._strangers = names, strangers
+    __slots__ = ("_names",)
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn narrows it too
-        """Set the connection up, and choose who answers by the certificate, which is known once the handshake is done."""
+    def __init__(self, endpoints: Endpoints, connections: Connections, *, names: frozenset[str]) -> None:
+        super().__init__(endpoints, connections)
+        self._names = names
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in HttpConnection
+        """Judge the client by the certificate, which is known once the handshake is done."""
         super().connection_made(transport)
         found = names_of(transport.get_extra_info("peercert") or {})
         if self._names.isdisjoint(found):
-            self.app = self._strangers
+            self.refusal = STRANGER
             carried, allowed = ", ".join(found) or "no name", ", ".join(sorted(self._names))
             message = f"client refused: its certificate carries {carried}, and none of the allowed {allowed}"
-            log_fields(log, logging.WARNING, message, {"peer": self.client[0] if self.client else ""})
+            peer = transport.get_extra_info("peername") or ("",)
+            log_fields(log, logging.WARNING, message, {"peer": str(peer[0])})
 
 
 def names_of(certificate: Mapping[str, Any]) -> tuple[str, ...]:

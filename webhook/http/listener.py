@@ -7,14 +7,11 @@ import socket
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
-
-from uvicorn.config import Config
 
 from webhook.core.errors import InputError
 from webhook.http.acceptor import BACKLOG, Acceptor
-from webhook.http.bridge import Receive, Scope, Send
-from webhook.http.connection import KEEP_ALIVE_SECONDS, Connections, HttpConnection
+from webhook.http.connection import Connections, HttpConnection
+from webhook.http.endpoint import Endpoints
 
 RECEIVE_BYTES = 16 << 10
 """What the kernel keeps of a connection, and so the most that TLS takes at a time: else 200 large bodies that come at once, though
@@ -55,17 +52,8 @@ def bind(address: ListenAddress) -> socket.socket:
         raise InputError(f"cannot listen on {address}: {reason}; choose another address") from None
 
 
-class Application(Protocol):
-    """Answer requests as ASGI applications do; while *closing* is set, each answer asks its client to connect anew."""
-
-    closing: bool
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-
-
 class Listener:
-    """Serve *app* on a bound socket to at most *connections* clients at a time.
+    """Serve *endpoints* on a bound socket to at most *connections* clients at a time.
 
     *context* returns the SSL context for a new connection; without it there is no TLS. Where there are too many connections, one that
     only waits for its client is dropped, else the new one; *on_dropped* gets the reason. *make* makes what serves a connection.
@@ -74,29 +62,17 @@ class Listener:
     def __init__(
         self,
         sock: socket.socket,
-        app: Application,
+        endpoints: Endpoints,
         *,
         connections: int,
         context: Callable[[], ssl.SSLContext] | None = None,
         on_dropped: Callable[[str], None] = lambda reason: None,
-        make: Callable[[Config, Connections], HttpConnection] = HttpConnection,
+        make: Callable[[Endpoints, Connections], HttpConnection] = HttpConnection,
     ) -> None:
-        self._app = app
+        self._endpoints = endpoints
         self.address = ListenAddress(*sock.getsockname()[:2])
         self._socket, self._context, self._on_dropped, self._make = sock, context, on_dropped, make
         self._connections = Connections(connections)
-        self._config = Config(
-            app,
-            interface="asgi3",
-            http=HttpConnection,
-            ws="none",
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-            proxy_headers=False,
-            timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        )
-        self._config.load()
         self._acceptor: Acceptor | None = None
 
     @property
@@ -116,7 +92,7 @@ class Listener:
     async def close(self, *, linger_seconds: float, grace_seconds: float) -> None:
         """Close every connection after its answer: idle ones after *linger_seconds*, busy ones after *grace_seconds*."""
         self.stop_accepting()
-        self._app.closing = True
+        self._endpoints.closing = True
         await self._wait(linger_seconds)
         for connection in list(self._connections.connections):
             connection.shutdown()
@@ -130,4 +106,4 @@ class Listener:
             await asyncio.sleep(0.02)
 
     def _connection(self) -> HttpConnection:
-        return self._make(self._config, self._connections)
+        return self._make(self._endpoints, self._connections)

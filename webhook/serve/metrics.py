@@ -2,13 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate
 
-from prometheus_client import Counter
+from prometheus_client import Metric
+from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
+from prometheus_client.registry import Collector
+from prometheus_client.utils import floatToGoString
 
 from webhook.http.metrics import Metrics
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5)
+
+
+class Admissions(Collector):
+    """Count admissions in plain numbers: prometheus_client's own take ten times as long."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._requests: dict[tuple[str, str], int] = {}
+        self._injected: dict[str, int] = {}
+        self._slower = [0] * (len(SECONDS) + 1)  # how many took as long as each bound, and no less than the one before
+        self._seconds = 0.0
+
+    def count(self, decision: str, reason: str, seconds: float | None, injected: Iterable[str]) -> None:
+        """Count one, which any thread may."""
+        with self._lock:
+            key = decision, reason
+            self._requests[key] = self._requests.get(key, 0) + 1
+            for step in injected:
+                self._injected[step] = self._injected.get(step, 0) + 1
+            if seconds is not None:
+                self._slower[bisect_left(SECONDS, seconds)] += 1
+                self._seconds += seconds
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield what was counted, as prometheus_client's own metrics would be shown."""
+        with self._lock:
+            requests, injected, slower, total = (
+                dict(self._requests),
+                dict(self._injected),
+                [*self._slower],
+                self._seconds,
+            )
+        yield _counter(
+            "fabric_injector_admission_requests",
+            "Admission requests answered, by what was decided and why.",
+            ("decision", "reason"),
+            requests.items(),
+        )
+        buckets = zip((*map(floatToGoString, SECONDS), "+Inf"), accumulate(slower), strict=True)
+        duration = HistogramMetricFamily(
+            "fabric_injector_admission_duration_seconds",
+            "Time from a request's head to its answer.",
+            buckets=[(bound, float(number)) for bound, number in buckets],
+            sum_value=total,
+        )
+        yield duration
+        steps = (((step,), number) for step, number in injected.items())
+        yield _counter("fabric_injector_injected", "Steps that changed a pod.", ("step",), steps)
+
+
+def _counter(name: str, text: str, labels: Sequence[str], counted: Iterable[tuple[tuple[str, ...], int]]) -> Metric:
+    family = CounterMetricFamily(name, text, labels=labels)
+    for values, number in counted:
+        family.add_metric(values, float(number))
+    return family
 
 
 class WebhookMetrics(Metrics):
@@ -16,17 +77,9 @@ class WebhookMetrics(Metrics):
 
     def __init__(self) -> None:
         super().__init__("When the certificate ends.")
-        self._requests = self.counter(
-            "fabric_injector_admission_requests",
-            "Admission requests answered, by what was decided and why.",
-            "decision",
-            "reason",
-        )
-        self._seconds = self.histogram(
-            "fabric_injector_admission_duration_seconds", "Time from a request's head to its answer.", SECONDS
-        )
+        self._admissions = Admissions()
+        self.registry.register(self._admissions)
         self._in_flight = self.gauge("fabric_injector_admission_in_flight", "Admission requests being answered.")
-        self._injected = self.counter("fabric_injector_injected", "Steps that changed a pod.", "step")
         self._dropped = self.counter(
             "fabric_injector_connections_dropped",
             "Connections to the admission port that were ended without an answer.",
@@ -52,33 +105,19 @@ class WebhookMetrics(Metrics):
         self._validation_seconds = self.histogram(
             "fabric_injector_validation_duration_seconds", "Time from a request's head to its answer.", SECONDS
         )
-        self._request_children: dict[tuple[str, str], Counter] = {}
-        self._step_children: dict[str, Counter] = {}
         for result in ("success", "error"):
             self._profiles_reloads.labels(result)
             self._certificate_reloads.labels(result)
 
-    def admission(self, decision: str, reason: str, seconds: float | None = None) -> None:
-        """Count an answer to an admission request."""
-        child = self._request_children.get((decision, reason))
-        if child is None:
-            child = self._request_children[decision, reason] = self._requests.labels(decision, reason)
-        child.inc()
-        if seconds is not None:
-            self._seconds.observe(seconds)
+    def admission(self, decision: str, reason: str, seconds: float | None = None, injected: Iterable[str] = ()) -> None:
+        """Count an answer to an admission request, and the steps that changed its pod."""
+        self._admissions.count(decision, reason, seconds, injected)
 
     def validation(self, entry: str, decision: str, seconds: float | None = None) -> None:
         """Count an answer about a namespace or a profile; *entry* is empty where the request was not read."""
         self._validations.labels(entry, decision).inc()
         if seconds is not None:
             self._validation_seconds.observe(seconds)
-
-    def injected(self, step: str) -> None:
-        """Count a step that changed a pod."""
-        child = self._step_children.get(step)
-        if child is None:
-            child = self._step_children[step] = self._injected.labels(step)
-        child.inc()
 
     def connection_dropped(self, reason: str) -> None:
         """Count a connection that was ended without an answer: ``handshake`` or ``too-many``."""

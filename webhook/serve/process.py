@@ -15,20 +15,19 @@ import uvloop
 
 from certs.serving import ServingCertificate
 from webhook.core.review import Answer, ValidationAnswer
-from webhook.http.bridge import Bridge, Limits, Receive, Scope, Send
 from webhook.http.client_names import NamedConnection
 from webhook.http.connection import HttpConnection
+from webhook.http.endpoint import Endpoint, Limits
 from webhook.http.health import Health, Readiness
 from webhook.http.listener import Listener
 from webhook.http.logs import log_fields
 from webhook.http.pool import WorkerPool
-from webhook.http.refusal import STRANGER
 from webhook.http.signals import StopSignals
 from webhook.serve import allocator
-from webhook.serve.admission import AdmissionRecorder, make_admission_app
+from webhook.serve.admission import Admission, AdmissionRecorder
 from webhook.serve.metrics import WebhookMetrics
 from webhook.serve.page_process import PageProcess
-from webhook.serve.validation import PATH, ValidationRecorder, make_validation_app
+from webhook.serve.validation import PATH, Validation, ValidationRecorder
 
 THREADS = 1
 SPARES = 7
@@ -49,6 +48,7 @@ MOST_DRAIN_SECONDS = 25.0
 """How long to serve on after SIGTERM at the most: Kubernetes kills after 30 s."""
 LINGER_SECONDS = 1.0
 GRACE_SECONDS = 3.0
+_VALIDATION_PATH = PATH.encode()
 
 log = logging.getLogger(__name__)
 
@@ -65,12 +65,13 @@ class Sockets:
 class Service:
     """Hold what a process serves.
 
-    *quiet_seconds*: after SIGTERM the process ends once no admission request has come for so long; a Service sends new connections
-    for a while. *client_names*: a client's certificate must carry one of them; empty: any verified certificate will do, if one is
-    demanded at all. *announcement*: more fields for the log line that says where it serves.
+    *admit*, *admit_at_once*: as in ``Admission``. *quiet_seconds*: after SIGTERM the process ends once no admission request has come
+    for so long; a Service sends new connections for a while. *client_names*: a client's certificate must carry one of them; empty: any
+    verified certificate will do, if one is demanded at all. *announcement*: more fields for the log line that says where it serves.
     """
 
     admit: Callable[[bytes], Answer]
+    admit_at_once: Callable[[bytes], Answer]
     validate: Callable[[bytes], ValidationAnswer]
     page: PageProcess
     readiness: Readiness
@@ -96,31 +97,23 @@ async def _serve(service: Service, sockets: Sockets) -> None:
     pool = WorkerPool("admission", threads=THREADS, spares=SPARES, waiting=WAITING, patience_seconds=PATIENCE_SECONDS)
     # one at a time: what is made of the largest body needs twenty times its size
     large = WorkerPool("large", waiting=WAITING, patience_seconds=PATIENCE_SECONDS)
-    admission_app = make_admission_app(service.admit, recorder)
-    admission = Bridge(
-        admission_app,
-        pool,
-        Limits(),
-        large=large,
-        refuse=service.readiness.refusal,
-        on_refused=recorder.refused,
+    admission = Admission(
+        service.admit, service.admit_at_once, recorder, pool=pool, large=large, refuse=service.readiness.refusal
     )
-    validating_recorder = ValidationRecorder(service.metrics)
     validating_pool = WorkerPool(
         "validation",
         spares=VALIDATING_SPARES,
         waiting=VALIDATING_WAITING,
         patience_seconds=VALIDATING_PATIENCE_SECONDS,
     )
-    validation = Bridge(
-        make_validation_app(service.validate, validating_recorder),
+    validation = Validation(
+        service.validate,
+        ValidationRecorder(service.metrics),
         validating_pool,
         VALIDATING_LIMITS,
         refuse=service.readiness.refusal,
-        on_refused=validating_recorder.refused,
     )
-    reviews = _Reviews(admission, validation)
-    strangers = Bridge(admission_app, pool, Limits(), refuse=lambda: STRANGER, on_refused=recorder.refused)
+    reviews = Reviews(admission, validation)
     service.metrics.in_flight(lambda: admission.in_flight)
     health = Health(service.readiness.checks, service.metrics.registry)
     listeners = (
@@ -130,9 +123,7 @@ async def _serve(service: Service, sockets: Sockets) -> None:
             connections=CONNECTIONS,
             context=lambda: service.certificate.context,
             on_dropped=service.metrics.connection_dropped,
-            make=partial(NamedConnection, names=service.client_names, strangers=strangers)
-            if service.client_names
-            else HttpConnection,
+            make=partial(NamedConnection, names=service.client_names) if service.client_names else HttpConnection,
         ),
         Listener(sockets.metrics, health, connections=100),
     )
@@ -159,21 +150,24 @@ async def _serve(service: Service, sockets: Sockets) -> None:
     health.stop()
 
 
-class _Reviews:
-    """Pass requests on by their path: namespaces and profiles to *validation*, all others to *admission*. An ASGI application."""
+class Reviews:
+    """Choose by the path: namespaces and profiles go to *validation*, all others to *admission*."""
 
-    def __init__(self, admission: Bridge, validation: Bridge) -> None:
+    def __init__(self, admission: Endpoint, validation: Endpoint) -> None:
         self._admission, self._validation = admission, validation
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await (self._validation if scope["path"] == PATH else self._admission)(scope, receive, send)
+    def of(self, path: bytes) -> Endpoint:
+        """Return what answers requests for *path*."""
+        return self._validation if path == _VALIDATION_PATH else self._admission
 
     @property
     def last_request(self) -> float:
+        """Return when the last request came, by ``time.monotonic()``."""
         return max(self._admission.last_request, self._validation.last_request)
 
     @property
     def closing(self) -> bool:
+        """Return whether every answer asks its client to connect anew."""
         return self._admission.closing
 
     @closing.setter
@@ -186,7 +180,7 @@ def _ending(quiet_seconds: float) -> str:
     return f"ending: not ready any more, {until}"
 
 
-async def _drain(reviews: _Reviews, quiet_seconds: float, stop: StopSignals) -> None:
+async def _drain(reviews: Reviews, quiet_seconds: float, stop: StopSignals) -> None:
     """Wait until no request has come for *quiet_seconds*, MOST_DRAIN_SECONDS are over, or a second signal comes."""
     begun = time.monotonic()
     while not stop.at_once.is_set():

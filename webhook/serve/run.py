@@ -119,6 +119,8 @@ def run(settings: WebhookSettings) -> None:
             follower.start()
             stack.callback(follower.stop)
 
+        at_once = cluster.at_once if cluster else world
+
         def admit(body: bytes) -> Answer:
             return answer_review(body, in_force.current(), world)
 
@@ -126,6 +128,9 @@ def run(settings: WebhookSettings) -> None:
             return answer_validation(
                 body, in_force.current(), BoundedWorld(world, slot, of_objects=settings.profiles is None)
             )
+
+        def admit_at_once(body: bytes) -> Answer:
+            return answer_review(body, in_force.current(), at_once)
 
         def problems() -> Mapping[str, str]:
             settings = {"configuration": "\n".join(configuration.problems())} if configuration else {}
@@ -145,6 +150,7 @@ def run(settings: WebhookSettings) -> None:
 
         service = Service(
             admit=admit,
+            admit_at_once=admit_at_once,
             validate=validate,
             page=PageProcess(page, Answers(world, in_force.current, problems), slot),
             readiness=Readiness(checks),

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
-
-from flask import Flask, Response, request
+from collections.abc import Awaitable, Callable
 
 from webhook.core.review import ValidationAnswer
-from webhook.http.app import make_app
-from webhook.http.bridge import RECEIVED_AT
+from webhook.http.endpoint import Endpoint, Limits
 from webhook.http.logs import log_fields
-from webhook.http.refusal import Refusal
-from webhook.serve.admission import review_body
+from webhook.http.pool import PoolFull, WorkerPool
+from webhook.http.refusal import INTERNAL, OVERLOADED, Refusal, refusal_for
+from webhook.http.request import Request, Response, response_of
+from webhook.serve.admission import JSON, misdirected
 from webhook.serve.metrics import WebhookMetrics
 
 PATH = "/validate"
@@ -21,17 +20,47 @@ PATH = "/validate"
 log = logging.getLogger(__name__)
 
 
-def make_validation_app(validate: Callable[[bytes], ValidationAnswer], record: ValidationRecorder) -> Flask:
-    """Make the application that answers AdmissionReviews with *validate*."""
-    app = make_app(__name__, lambda refusal: record.refused(refusal, request.environ.get(RECEIVED_AT)))
+class Validation(Endpoint):
+    """Answer AdmissionReviews with *validate*, in the threads of *pool*, for it may wait for the cluster and for a process."""
 
-    @app.post(PATH, provide_automatic_options=False)
-    def answer() -> Response:
-        answered = validate(review_body())
-        record.answered(answered, request.environ[RECEIVED_AT])
-        return Response(answered.body, content_type="application/json")
+    def __init__(
+        self,
+        validate: Callable[[bytes], ValidationAnswer],
+        record: ValidationRecorder,
+        pool: WorkerPool,
+        limits: Limits,
+        *,
+        refuse: Callable[[], Refusal | None] = lambda: None,
+    ) -> None:
+        super().__init__(limits, refuse=refuse, on_refused=record.refused)
+        self._validate, self._record, self._pool = validate, record, pool
 
-    return app
+    def answer(self, request: Request) -> Response | Awaitable[Response]:
+        """Answer one request."""
+        if refusal := misdirected(request, PATH):
+            return self._refused(refusal, request)
+        return self._answer(request.body.take(), request)
+
+    async def _answer(self, body: bytes, request: Request) -> Response:
+        def answer() -> Response:
+            try:
+                answered = self._validate(body)
+            except BaseException as error:  # also StopIteration, which no future takes
+                refusal = refusal_for(error)
+                if refusal is INTERNAL:
+                    log.error("internal error", exc_info=error)
+                return self._refused(refusal, request)
+            self._record.answered(answered, request.received_at)
+            return Response(200, JSON, answered.body)
+
+        try:
+            return await self._pool.run(answer)
+        except PoolFull:
+            return self._refused(OVERLOADED, request)
+
+    def _refused(self, refusal: Refusal, request: Request) -> Response:
+        self._record.refused(refusal, request.received_at)
+        return response_of(refusal)
 
 
 class ValidationRecorder:

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from webhook.core import bounds, names
 from webhook.core.errors import Unavailable, WebhookError
-from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, Object, ProfileOfMaster
+from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, Object, ProfileOfMaster, World
 from webhook.core.networks import define_network
 from webhook.core.profiles import Profile
 from webhook.core.validation import UnfinishedPods
@@ -22,7 +22,7 @@ from webhook.kube.reflector import Reflector
 from webhook.kube.resource import Key, Resource
 from webhook.kube.webhook_configuration import WebhookConfiguration, read_webhook_configuration
 from webhook.world.held import Master, Masters, Snapshot, read_master, read_namespace
-from webhook.world.lookup import Lookup
+from webhook.world.lookup import Lookup, MustAsk
 from webhook.world.profile_objects import Parse, ProfileObjects
 
 __all__ = ["Cluster", "WebhookConfiguration", "connected_cluster"]
@@ -48,7 +48,7 @@ _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?", re.ASCII)
 
 
 class Cluster:
-    """Implement model.World for a real cluster.
+    """Implement model.World for a real cluster; *at_once* raises MustAsk where this one would ask.
 
     Before `start` and for what no watch has brought, each question costs one live look-up. While the API server is gone, the
     last known state is served. *on_restart* gets the resource and the reason whenever a watch begins anew.
@@ -96,6 +96,7 @@ class Cluster:
         self._lookups = threading.Semaphore(MOST_LOOKUPS)
         self._namespace = self._lookup(self._namespaces, read_namespace, self._lookups)
         self._network = self._lookup(self._networks, define_network, self._lookups)
+        self.at_once: World = _AtOnce(self._namespace, self._network, self._masters)
 
     def start(self) -> None:
         """Begin to watch; `checks` says when all is known."""
@@ -238,6 +239,28 @@ class Cluster:
         if not _NAME.fullmatch(name) or (namespace and not _NAME.fullmatch(namespace)):
             return None
         return self._reader.find(resource, key, read)
+
+
+class _AtOnce:
+    """Answer from what is known."""
+
+    def __init__(self, namespaces: Lookup[Namespace], networks: Lookup[NetworkDefinition], masters: Masters) -> None:
+        self._namespaces, self._networks, self._masters = namespaces, networks, masters
+
+    def namespace(self, name: str) -> Namespace | None:
+        return self._namespaces.at_once(("", name))
+
+    def fresh_namespace(self, name: str) -> Namespace | None:
+        raise MustAsk
+
+    def network(self, namespace: str, name: str) -> NetworkDefinition | None:
+        return self._networks.at_once((namespace, name))
+
+    def master(self, namespace: str, job: str) -> MasterAddress | None:
+        return self._masters.address(namespace, job)
+
+    def master_profile(self, namespace: str, job: str) -> ProfileOfMaster | None:
+        return self._masters.profile(namespace, job)
 
 
 def connected_cluster(*, on_restart: Callable[[str, str], None]) -> Cluster:

@@ -20,6 +20,10 @@ FAILED_SECONDS = 0.5
 _MOST_ANSWERS = 1000
 
 
+class MustAsk(Exception):
+    """Say that the answer would have to be asked for, and may take long."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Answer(Generic[T]):
     value: T | None
@@ -55,11 +59,20 @@ class Lookup(Generic[T]):
 
     def get(self, key: Key) -> T | None:
         """Give the value, None where it does not exist; raise Unavailable where that cannot be known."""
+        try:
+            return self.at_once(key)
+        except MustAsk:
+            return self._live(key, since=None)
+
+    def at_once(self, key: Key) -> T | None:
+        """Give what is known as `get` does, or raise MustAsk."""
         answer = self._answers.get(key)
         if answer is not None and not answer.problem and answer.expires > self._monotonic():
             return answer.value
         value = self._held.get(key)
-        return value if value is not None else self._live(key, since=None)
+        if value is None:
+            raise MustAsk
+        return value
 
     def fresh(self, key: Key) -> T | None:
         """Give the value as it is at the time of this call or later, whatever is held; raise Unavailable as `get` does."""

@@ -11,10 +11,10 @@ from flask import Flask, Response, request
 from webhook.core.errors import InputError
 from webhook.core.model import Object
 from webhook.dry_run import RENDERERS, DryRun, render_page
-from webhook.http.app import make_app
-from webhook.http.guard import guard
 from webhook.http.refusal import Refused
 from webhook.serve.page import INDEX, SAMPLES, read_page
+from webhook.serve.page.flask_app import make_app
+from webhook.serve.page.guard import guard
 from webhook.serve.page_process import ELSEWHERE
 
 PARAMETERS = frozenset(("namespace", "output", "profile"))

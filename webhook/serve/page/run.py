@@ -19,7 +19,8 @@ import uvloop
 from webhook.core.model import Object
 from webhook.dry_run import DryRun, dry_run
 from webhook.http import logs
-from webhook.http.bridge import Bridge, Limits
+from webhook.http.bridge import Bridge
+from webhook.http.endpoint import Limits
 from webhook.http.listener import Listener
 from webhook.http.pool import WorkerPool
 from webhook.serve.page.app import make_dry_run_app
