@@ -212,7 +212,10 @@ class HttpConnection(asyncio.Protocol):
         connections.waiting.pop(self, None)
         connections.waiting[self] = self.drop  # for the body, from now on
         parser = self._parser
-        keeps_alive = parser.should_keep_alive() and not parser.should_upgrade() and parser.get_http_version() != "1.0"
+        version = parser.get_http_version()
+        if version not in ("1.0", "1.1"):
+            raise ValueError(f"HTTP/{version} is not spoken here")
+        keeps_alive = version == "1.1" and parser.should_keep_alive() and not parser.should_upgrade()
         method = parser.get_method().decode()
         url = httptools.parse_url(self._target)
         path = url.path or b""

@@ -1,0 +1,92 @@
+"""Lines of the log: each whole, in order, and none that stops whoever writes it."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import subprocess
+import sys
+import threading
+
+from tests.waiting import wait_until
+from webhook.http.logs import MOST_LINES, LineWriter
+
+
+def test_waits_for_no_reader_and_loses_no_line() -> None:
+    reading, writing = os.pipe()
+    lines = LineWriter(writing)
+    expected = [b"%06d %s" % (number, b"x" * (number % 6000)) for number in range(2000)]
+    for line in expected:  # six megabytes, of which a pipe takes 64 KiB
+        lines.write(line)
+    with open(reading, "rb") as reader:
+        assert [reader.readline()[:-1] for _ in expected] == expected
+        lines.write(b"later")
+        assert reader.readline() == b"later\n"
+    os.close(writing)
+
+
+def test_lines_of_many_threads_stay_whole() -> None:
+    reading, writing = os.pipe()
+    lines = LineWriter(writing)
+
+    def write(number: int) -> None:
+        for _ in range(300):
+            lines.write(b"%d" % number * (1000 * (number + 1)))
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    with open(reading, "rb") as reader:
+        found = [reader.readline() for _ in range(1800)]
+    for thread in threads:
+        thread.join()
+    os.close(writing)
+    assert {(line[:1], len(line), len(set(line[:-1]))) for line in found} == {
+        (b"%d" % number, 1000 * (number + 1) + 1, 1) for number in range(6)
+    }
+
+
+def test_holds_a_bounded_number_of_lines() -> None:
+    reading, writing = os.pipe()
+    lines, written = LineWriter(writing), list[int]()
+
+    def write() -> None:
+        for number in range(MOST_LINES + 2000):
+            lines.write(b"x" * 100)
+            written.append(number)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    wait_until(lambda: len(written) >= MOST_LINES, "all lines that are held")
+    with open(reading, "rb") as reader:
+        assert len([reader.readline() for _ in range(MOST_LINES + 2000)]) == len(written)
+    thread.join()
+    os.close(writing)
+
+
+SCRIPT = """
+import logging
+from webhook.http import logs
+logs.configure()
+log = logging.getLogger("a.b")
+logs.log_fields(log, logging.INFO, "m" * 2000, {"text": "t" * 2000, "list": ["a"], "number": 1 << 70, "half": "\\ud800"})
+log.warning("plain %s", "words")
+try:
+    raise ValueError("why")
+except ValueError:
+    log.exception("failed")
+logs.log_fields(log, logging.DEBUG, "too much", {})
+"""
+
+
+def test_writes_records_of_both_kinds_as_json() -> None:
+    done = subprocess.run([sys.executable, "-c", SCRIPT], stderr=subprocess.PIPE, text=True, check=True)
+    first, second, third = map(json.loads, done.stderr.splitlines())
+    assert list(first) == ["time", "level", "message", "text", "list", "number", "half"]
+    assert (first["level"], first["message"], first["text"]) == ("info", "m" * 1024, "t" * 1024)
+    assert (first["list"], first["number"], first["half"]) == (["a"], 1 << 70, "\ud800")
+    assert (second["level"], second["message"]) == (logging.getLevelName(logging.WARNING).lower(), "plain words")
+    assert third["message"] == "failed"
+    assert third["error"].endswith("ValueError: why")
+    assert {len(each["time"]) for each in (first, second, third)} == {len("2026-11-22T12:00:00.000Z")}

@@ -1,0 +1,142 @@
+"""Where admissions are answered: at once, or in a thread, so that nothing stops the event loop."""
+
+from __future__ import annotations
+
+import http.client
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.sockets.server import Reply, Server, ask
+from tests.sockets.test_bridge import listened
+from tests.waiting import wait_until
+from webhook.core.errors import Unavailable
+from webhook.core.review import Answer
+from webhook.http.pool import WorkerPool
+from webhook.serve.admission import Admission, AdmissionRecorder
+from webhook.serve.metrics import WebhookMetrics
+from webhook.world.lookup import MustAsk
+
+pytestmark = pytest.mark.sockets
+
+
+class Cluster:
+    """Reviews of which some must ask, and get their answer once the gate is open."""
+
+    def __init__(self) -> None:
+        self.gate = threading.Event()
+        self.threads: list[str] = []
+
+    def at_once(self, body: bytes) -> Answer:
+        self.threads.append(threading.current_thread().name)
+        if body.startswith(b"ask"):
+            raise MustAsk
+        return self.answer(body)
+
+    def admit(self, body: bytes) -> Answer:
+        self.threads.append(threading.current_thread().name)
+        if body.startswith(b"ask"):
+            assert self.gate.wait(30)
+        if body == b"ask and fail":
+            raise Unavailable("the API server does not answer")
+        return self.answer(body)
+
+    @staticmethod
+    def answer(body: bytes) -> Answer:
+        return Answer(b"answer to " + body[:20], None, "uid", "ns", "name", False)
+
+
+@dataclass
+class Admitting:
+    """An admission endpoint that listens."""
+
+    address: str
+    cluster: Cluster
+    admission: Admission
+
+    def post(self, body: bytes) -> Reply:
+        with closing(http.client.HTTPConnection(self.address, timeout=20)) as client:
+            return ask(client, "POST", "/mutate", body, {"Content-Type": "application/json"})
+
+
+@contextmanager
+def admitting(**pool: int) -> Iterator[Admitting]:
+    cluster, threads, large = Cluster(), WorkerPool("asks", **pool), WorkerPool("large")
+    record = AdmissionRecorder(WebhookMetrics())
+    admission = Admission(cluster.admit, cluster.at_once, record, pool=threads, large=large)
+    with listened(admission) as (listener, _):
+        try:
+            yield Admitting(str(listener.address), cluster, admission)
+        finally:
+            cluster.gate.set()
+            threads.stop()
+            large.stop()
+
+
+def test_what_must_ask_the_cluster_stops_nobody_else() -> None:
+    with admitting() as server, ThreadPoolExecutor(2) as clients:
+        asking = [clients.submit(server.post, body) for body in (b"ask", b"ask and fail")]
+        wait_until(lambda: "asks-0" in server.cluster.threads, "one that asks")
+        assert server.post(b"{}").body == b"answer to {}"
+        server.cluster.gate.set()
+        answered, failed = (each.result() for each in asking)
+        assert answered.body == b"answer to ask"
+        assert (failed.status, failed.headers["retry-after"]) == (503, "1")
+        assert b"the API server does not answer" in failed.body
+
+
+def test_too_many_that_must_ask_are_told_to_come_again() -> None:
+    with admitting(threads=1, waiting=1) as server, ThreadPoolExecutor(2) as clients:
+        asking = [clients.submit(server.post, b"ask") for _ in range(2)]
+        wait_until(lambda: server.admission.in_flight == 2, "two that ask")
+        assert server.post(b"ask").status == 503
+        server.cluster.gate.set()
+        assert [each.result().status for each in asking] == [200, 200]
+
+
+def test_large_bodies_are_answered_in_a_thread() -> None:
+    with admitting() as server:
+        assert server.post(b"x" * 65_537).status == 200
+        assert server.cluster.threads == ["large-0"]
+
+
+def test_a_client_that_leaves_while_its_review_is_worked_on_is_forgotten() -> None:
+    with admitting() as server:
+        with closing(http.client.HTTPConnection(server.address, timeout=20)) as client:
+            client.request("POST", "/mutate", b"ask", {"Content-Type": "application/json"})
+            wait_until(lambda: "asks-0" in server.cluster.threads, "one that asks")
+        server.cluster.gate.set()
+        wait_until(lambda: server.admission.in_flight == 0, "its end")
+        assert server.post(b"{}").status == 200
+
+
+def test_the_process_of_admission_loads_neither_a_web_framework_nor_the_schema_of_profiles(server: Server) -> None:
+    """Their memory and their start belong to the process of the page."""
+    script = (
+        "import sys; from webhook.cli import main\n"
+        "main.get_command(None, 'serve')\n"
+        "import webhook.serve.run, webhook.world.cluster, webhook.world.objects, webhook.serve.trust\n"
+        "print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    loaded = {name.partition(".")[0] for name in done.stdout.split()}
+    assert not loaded & {
+        "flask",
+        "werkzeug",
+        "jinja2",
+        "uvicorn",
+        "pydantic",
+        "pydantic_core",
+        "cryptography",
+        "jsonpatch",
+    }
+    mapped = Path(f"/proc/{server.process.pid}/maps").read_text()
+    assert "pydantic_core" not in mapped
+    assert "markupsafe" not in mapped
