@@ -1,33 +1,42 @@
 """Print requests a second, latencies, CPU and memory of the real server beside the floor: ``python -m tests.bench.admission``.
 
-Rounds of both servers take turns, so that a busy machine slows both; the table holds medians. Nothing is asserted.
+With PEER=FOLDER, a checkout of network-resources-injector, its own server is measured too: it holds the same networks and gets the
+same review with a networks annotation, without which it would do nothing. Rounds of all servers take turns, so that a busy machine
+slows them all; the table holds medians. Nothing is asserted.
 """
 
 from __future__ import annotations
 
 import argparse
+import http.client
 import json
 import os
 import shutil
+import ssl
 import statistics
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from certs.throwaway import make_throwaway
+from tests.peer.server import build_server, peer_server
+from tests.peer.suite import copy_source
 from tests.sockets.server import Server
 from tests.waiting import wait_until
 
 HERE = Path(__file__).parent
+REVIEW = HERE / "review.json"
 OBJECTS = 1000
 RATE = 300
+CONNECTIONS = 200
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -37,6 +46,7 @@ class Measured:
 
     name: str
     server: Server
+    body: Path
     values: dict[str, list[float]] = field(default_factory=dict)
 
     def add(self, figure: str, value: float) -> None:
@@ -57,8 +67,8 @@ class Load:
         subprocess.run([go, "build", "-o", self._binary, "."], cwd=HERE / "load", check=True)
         self._authority = tls_dir / "ca.crt"
 
-    def run(self, server: Server, seconds: float, rate: float = 0) -> dict[str, Any]:
-        """Post for some seconds; stop the whole run at the first failed request."""
+    def run(self, server: Server, seconds: float, rate: float = 0, body: Path = REVIEW) -> dict[str, Any]:
+        """Post *body* for some seconds; stop the whole run at the first failed request."""
         command: list[str | Path] = [
             self._binary,
             "-url",
@@ -66,7 +76,7 @@ class Load:
             "-ca",
             self._authority,
         ]
-        command += ["-body", HERE / "review.json", "-seconds", str(seconds), "-rate", str(rate)]
+        command += ["-body", body, "-seconds", str(seconds), "-rate", str(rate)]
         result = subprocess.run(command, check=True, capture_output=True, timeout=seconds + 60)
         figures: dict[str, Any] = json.loads(result.stdout)
         if figures["errors"]:
@@ -91,19 +101,39 @@ def main() -> None:
             folder / "real.log", f"--profiles={HERE / 'profiles.yaml'}", f"--objects={objects}", f"--tls-dir={tls_dir}"
         )
         floor = Server(folder / "floor.log", command=(sys.executable, "-m", "tests.bench.floor", str(tls_dir)))
-        both = [Measured("floor", stack.enter_context(floor)), Measured("real", stack.enter_context(real))]
-        for each in both:
+        servers = [Measured(name, stack.enter_context(one), REVIEW) for name, one in (("real", real), ("floor", floor))]
+        for each in servers:
             wait_until(partial(is_ready, each.server), "readiness")
+            each.add("CPU-ms until ready", 1000 * cpu_seconds(each.server))
+            each.add("CPU-ms until ready, with children", 1000 * cpu_seconds(each.server, children=True))
+        if origin := os.environ.get("PEER"):
+            servers.append(start_peer(folder, Path(origin), tls_dir, stack))
+        for each in servers:
             each.add("resident memory at start, MB", memory(each.server, "status", "VmRSS:"))
-            load.run(each.server, 1)
+            load.run(each.server, 1, body=each.body)
         for turn in range(options.rounds):
             print(f"round {turn + 1} of {options.rounds}", file=sys.stderr)
-            for each in both if turn % 2 else reversed(both):
+            for each in servers if turn % 2 else reversed(servers):
                 measure(each, load, options.seconds)
-        for each in both:
+        for each in servers:
             each.add("resident memory at end, MB", memory(each.server, "status", "VmRSS:"))
             each.add("its own share (PSS), MB", memory(each.server, "smaps_rollup", "Pss:"))
-        print_table(*both)
+            each.add("memory of a further connection, kB", connection_memory(each, tls_dir / "ca.crt"))
+        print_table(*servers)
+
+
+def start_peer(folder: Path, origin: Path, tls_dir: Path, stack: ExitStack) -> Measured:
+    """Build and start the peer; it needs to be told of networks by the pod."""
+    print("building network-resources-injector: some minutes the first time", file=sys.stderr)
+    os.environ["NRI_SOURCE"] = str(origin.absolute())
+    program = build_server(folder, copy_source(folder))
+    networks = [item for item in cluster() if item["kind"] != "Namespace"]
+    review = json.loads(REVIEW.read_text())
+    annotations = review["request"]["object"]["metadata"]["annotations"]
+    annotations["k8s.v1.cni.cncf.io/networks"] = "rails/rail-0,rails/rail-1"
+    body = folder / "peer-review.json"
+    body.write_text(json.dumps(review))
+    return Measured("peer", stack.enter_context(peer_server(folder, program, tls_dir, networks)), body)
 
 
 def cluster() -> Iterator[dict[str, Any]]:
@@ -134,22 +164,39 @@ def is_ready(server: Server) -> bool:
 def measure(each: Measured, load: Load, seconds: float) -> None:
     """Measure one round: as fast as eight connections go, then at a steady rate."""
     before = cpu_seconds(each.server)
-    figures = load.run(each.server, seconds)
+    figures = load.run(each.server, seconds, body=each.body)
     spent = cpu_seconds(each.server) - before
     each.add("requests a second, 8 connections", figures["requests"] / figures["seconds"])
     each.add("CPU-ms an admission, 8 connections", 1000 * spent / figures["requests"])
     before = cpu_seconds(each.server)
-    figures = load.run(each.server, seconds, RATE)
+    figures = load.run(each.server, seconds, RATE, body=each.body)
     spent = cpu_seconds(each.server) - before
     each.add(f"p50 at {RATE}/s, ms", figures["p50Milliseconds"])
     each.add(f"p99 at {RATE}/s, ms", figures["p99Milliseconds"])
     each.add(f"CPU-ms an admission at {RATE}/s", 1000 * spent / figures["requests"])
 
 
-def cpu_seconds(server: Server) -> float:
-    """Return the processor time that the server's process has used, user and system."""
+def connection_memory(each: Measured, authority: Path) -> float:
+    """Return what a connection that is open and has asked once costs, in kB."""
+    context = ssl.create_default_context(cafile=authority)
+    port = urlsplit(each.server.addresses["admission"]).port
+    body, headers = each.body.read_bytes(), {"Content-Type": "application/json"}
+    before = 0.0
+    with ExitStack() as stack:
+        for number in range(2 * CONNECTIONS):  # the first half shows what the process keeps for all of them
+            if number == CONNECTIONS:
+                before = memory(each.server, "status", "VmRSS:")
+            client = http.client.HTTPSConnection("localhost", port, timeout=20, context=context)
+            stack.enter_context(closing(client))
+            client.request("POST", "/mutate", body, headers)
+            client.getresponse().read()
+        return 1024 * (memory(each.server, "status", "VmRSS:") - before) / CONNECTIONS
+
+
+def cpu_seconds(server: Server, *, children: bool = False) -> float:
+    """Return the processor time that the server's process has used, user and system; with that of its ended *children*."""
     fields = Path(f"/proc/{server.process.pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS
+    return sum(map(int, fields[11 : 15 if children else 13])) / TICKS
 
 
 def memory(server: Server, file: str, key: str) -> float:
@@ -160,13 +207,18 @@ def memory(server: Server, file: str, key: str) -> float:
     raise LookupError(key)
 
 
-def print_table(floor: Measured, real: Measured) -> None:
-    """Print medians, and the ratio of the real server to the floor."""
+def print_table(real: Measured, *others: Measured) -> None:
+    """Print medians, and the ratios of the real server to each other one."""
     print(f"\nAdmission of a 2-rail TorchX pod, {OBJECTS} networks and {OBJECTS} namespaces held; medians of rounds\n")
-    print(f"{'':<38}{'real':>10}{'floor':>10}{'ratio':>9}")
+    titles = [real.name, *(title for other in others for title in (other.name, f"/ {other.name}"))]
+    print(f"{'':<38}" + "".join(f"{title:>10}" for title in titles))
     for figure in real.values:
-        ours, least = real.median(figure), floor.median(figure)
-        print(f"{figure:<38}{ours:>10.2f}{least:>10.2f}{ours / least:>9.2f}")
+        ours = real.median(figure)
+        line = f"{figure:<38}{ours:>10.2f}"
+        for other in others:
+            known = figure in other.values
+            line += f"{other.median(figure):>10.2f}{ours / other.median(figure):>10.2f}" if known else f"{'':>20}"
+        print(line)
 
 
 if __name__ == "__main__":

@@ -62,7 +62,7 @@ def build_suite(folder: Path, source: Path) -> Path:
                 text = text.replace(its, ours)
             file.write_text(text)
     shutil.copy(GO / "stand_in.go", source / "test" / "util" / "stand_in.go")
-    return _build(source, folder / "e2e.test", "test", "-c", "./test/e2e")
+    return build(source, folder / "e2e.test", "test", "-c", "./test/e2e")
 
 
 def build_mutate(folder: Path, source: Path) -> Path:
@@ -70,10 +70,11 @@ def build_mutate(folder: Path, source: Path) -> Path:
     target = source / "cmd" / "answer"
     target.mkdir(exist_ok=True)
     shutil.copy(GO / "answer.go", target / "main.go")
-    return _build(source, folder / "answer", "build", "./cmd/answer")
+    return build(source, folder / "answer", "build", "./cmd/answer")
 
 
-def _build(source: Path, program: Path, *words: str) -> Path:
+def build(source: Path, program: Path, *words: str) -> Path:
+    """Run go with the words, the last of which is the package; give the program."""
     command = ["go", *words[:-1], "-o", str(program), words[-1]]
     built = subprocess.run(command, cwd=source, env=_environment(), capture_output=True)
     if built.returncode:

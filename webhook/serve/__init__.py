@@ -5,6 +5,6 @@
 small reviews at once, and in a thread of ``pool`` those that are large or must ask the cluster.
 
 Dry run, page and state are a Flask application in ``page``, which another process runs: ``page_process`` starts it and passes bytes on,
-``questions`` tells it what it asks of the cluster. ``profiles_process`` reads the profiles in a process too; ``slot`` lets one of the two
-run at a time.
+``questions`` tells it what it asks of the cluster. ``profiles_process`` reads the profiles in a process too; ``slot`` lets one of the
+two run at a time.
 """
