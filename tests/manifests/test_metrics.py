@@ -36,11 +36,13 @@ def exported() -> dict[str, set[str]]:
     """Name every series that the two programs export, with the labels of each."""
     webhook, controller = WebhookMetrics(), ControllerMetrics()
     webhook.in_flight(lambda: 0)
+    webhook.admission("injected", "injected", 0.001, ["networks"])  # whose labels show in what is counted
     found: dict[str, set[str]] = {}
     for registry in (webhook.registry, controller.registry):
         for collector in registry._collector_to_names:
-            labels = set(getattr(collector, "_labelnames", ()))
+            declared = set(getattr(collector, "_labelnames", ()))
             for metric in collector.collect():
+                labels = declared | {label for sample in metric.samples for label in sample.labels if label != "le"}
                 for suffix in {"counter": ("_total",), "histogram": ("_bucket", "_sum", "_count")}.get(
                     metric.type, ("",)
                 ):
