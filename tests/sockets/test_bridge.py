@@ -16,8 +16,8 @@ import uvloop
 
 from tests.sockets.server import Reply, ask, is_closed, read_reply
 from tests.waiting import wait_until
-from webhook.http import bridge as bridge_module
 from webhook.http import connection as connection_module
+from webhook.http import endpoint as endpoint_module
 from webhook.http.bridge import Bridge
 from webhook.http.connection import Connections
 from webhook.http.endpoint import Endpoint, Limits
@@ -176,7 +176,7 @@ def test_large_bodies_wait_for_one_another_within_their_bound_and_small_ones_for
     ],
 )
 def test_room_for_a_body_that_stalls_is_taken_and_given_back(head: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bridge_module, "LARGE_SECONDS", 60.0)
+    monkeypatch.setattr(endpoint_module, "LARGE_SECONDS", 60.0)
     with running(echo, WorkerPool("stalled"), Limits(body_seconds=20, large_bytes=400_000)) as server:
         with closing(server.client()) as client:
             client.connect()
@@ -189,7 +189,7 @@ def test_room_for_a_body_that_stalls_is_taken_and_given_back(head: bytes, monkey
 
 @pytest.mark.parametrize("length", [60_000, 90_000], ids=["small", "large"])
 def test_the_oldest_body_that_stalls_gives_up_its_room(length: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bridge_module, "LARGE_SECONDS", 0.0)
+    monkeypatch.setattr(endpoint_module, "LARGE_SECONDS", 0.0)
     limits = Limits(body_seconds=20, small_bytes=150_000, large_bytes=200_000)
     with running(echo, WorkerPool("oldest"), limits) as server, ExitStack() as stack:
         stalled = [stack.enter_context(closing(server.client())) for _ in range(2)]

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from email.utils import formatdate
 from http import HTTPStatus
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import httptools
 
@@ -102,7 +102,7 @@ class HttpConnection(asyncio.Protocol):
         self.refusal: Refusal | None = None  # of all its requests, whatever they ask
         self._endpoints, self._connections = endpoints, connections
         self._loop = asyncio.get_running_loop()
-        self._parser = httptools.HttpRequestParser(self)
+        self._parser: Any = httptools.HttpRequestParser(self)
         self._queue: deque[Request] = deque()  # asked and not answered
         self._reading: Request | None = None  # whose body comes
         self._answering: asyncio.Task[None] | None = None
@@ -145,6 +145,9 @@ class HttpConnection(asyncio.Protocol):
         if self._reading is not None:
             self._reading.endpoint.linger_no_longer(self)
             self._reading = None
+        self._parser = (
+            None  # it holds this connection, and a cycle would be freed only when many more objects have come
+        )
 
     def data_received(self, data: bytes) -> None:
         """Read what has come, and answer what has come whole."""
