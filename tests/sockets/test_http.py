@@ -157,3 +157,11 @@ def test_answers_a_request_of_which_half_the_head_had_come_at_the_end(
         reply = read_reply(connection)
         assert (reply.status, reply.headers["connection"]) == (400, "close")
         assert server.process.wait(20) == 0
+
+
+def test_says_no_more_to_a_body_that_is_refused_and_then_cannot_be_read() -> None:
+    with running(echo, WorkerPool("refused"), Limits(body_bytes=10)) as server, connect(server) as connection:
+        connection.sendall(POST + b"Transfer-Encoding: chunked\r\n\r\n14\r\n" + b"x" * 20)
+        assert connection.recv(12) == b"HTTP/1.1 413"
+        connection.sendall(b"\r\nno length\r\n")
+        assert b"HTTP/1.1 " not in read_all(connection)

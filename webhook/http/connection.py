@@ -145,9 +145,7 @@ class HttpConnection(asyncio.Protocol):
         if self._reading is not None:
             self._reading.endpoint.linger_no_longer(self)
             self._reading = None
-        self._parser = (
-            None  # it holds this connection, and a cycle would be freed only when many more objects have come
-        )
+        self._parser = None  # which holds this connection: a cycle is freed only when many more objects have come
 
     def data_received(self, data: bytes) -> None:
         """Read what has come, and answer what has come whole."""
@@ -281,6 +279,7 @@ class HttpConnection(asyncio.Protocol):
         if self._reading is not None:
             if self._reading.is_answered:
                 self._reading.endpoint.linger_no_longer(self)
+                self._transport.close()
             else:
                 self._reading.endpoint.end(self._queue.pop())
             self._reading = None
@@ -311,7 +310,7 @@ class HttpConnection(asyncio.Protocol):
     async def _write_later(self, request: Request, answer: Awaitable[Response]) -> None:
         try:
             response = await answer
-        except BaseException:
+        except Exception:
             response = request.endpoint.failed()
         self._answering = None
         if self._queue:
