@@ -9,6 +9,7 @@ import pytest
 
 from tests import pods
 from tests.waiting import wait_until
+from webhook.core.names import CONFIG_MAP
 from webhook.core.profiles.custom_resource import PLURAL, custom_resource_definition
 from webhook.core.profiles.objects import PROFILE_API_VERSION, PROFILE_KIND
 
@@ -165,6 +166,35 @@ def test_refuses_a_profile_that_the_schema_takes(api: Client, validating: Webhoo
     absent = checked(api, {"networks": [{"network": "no/where"}]}, "absent")
     assert absent.status == 201
     assert absent.warnings == ["FabricProfile absent: network no/where does not exist: its pods are denied until then"]
+
+
+def test_refuses_a_configuration_that_the_webhook_would_not_take(api: Client, validating: Webhook) -> None:
+    """Whoever applies it hears of it, and not only whoever reads the log."""
+    head = "apiVersion: config.fabric-injector.io/v1alpha1\nkind: Configuration\n"
+    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "fabric-injector"}}
+    api.ensure(space)
+
+    def put(name: str, **data: str) -> Response:
+        body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
+        found: list[Response] = []
+
+        def ask_again() -> bool:
+            found[:] = [api.request("POST", "/api/v1/namespaces/fabric-injector/configmaps?dryRun=All", body)]
+            return not any("was not checked" in warning for warning in found[0].warnings)
+
+        wait_until(ask_again, "the configuration to be checked", 60)
+        return found[0]
+
+    typo = put(CONFIG_MAP, **{"config.yaml": f"{head}multus: {{defaultNetwork: 1}}\n"})
+    assert typo.status == 422
+    assert typo.message.startswith(
+        'admission webhook "configuration.fabric-injector.io" denied the request: ConfigMap fabric-injector-config: config.yaml: '
+        "line 3: Configuration: multus.defaultNetwork: "
+    )
+    right = put(CONFIG_MAP, **{"config.yaml": f"{head}multus: {{defaultNetworks: 1}}\n"})
+    assert (right.status, right.warnings) == (201, [])
+    assert "config.yml" in str(put(CONFIG_MAP, **{"config.yml": head}).warnings)
+    assert put("another", **{"config.yaml": "a: ["}).status == 201
 
 
 def test_keeps_a_profile_that_a_namespace_names(

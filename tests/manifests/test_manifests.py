@@ -142,6 +142,7 @@ def test_a_failing_webhook_keeps_nobody_from_namespaces_and_profiles() -> None:
     assert rules == {
         "namespaces.fabric-injector.io": [{**namespaces, "scope": "Cluster"}],
         "profiles.fabric-injector.io": [{**profiles, "operations": ["CREATE", "UPDATE", "DELETE"], "scope": "Cluster"}],
+        "configuration.fabric-injector.io": [{**namespaces, "resources": ["configmaps"], "scope": "Namespaced"}],
     }
     for entry in entries:
         assert (entry["failurePolicy"], entry["timeoutSeconds"], entry["sideEffects"]) == ("Ignore", 2, "None")
@@ -151,6 +152,9 @@ def test_a_failing_webhook_keeps_nobody_from_namespaces_and_profiles() -> None:
     (excluded,) = entries[0]["namespaceSelector"]["matchExpressions"]
     assert (excluded["key"], excluded["operator"]) == ("kubernetes.io/metadata.name", "NotIn")
     assert {"kube-system", DEFAULT_NAMESPACE} <= set(excluded["values"])
+    (own,) = entries[2]["namespaceSelector"]["matchExpressions"]
+    assert (own["operator"], own["values"]) == ("In", [DEFAULT_NAMESPACE])
+    assert f'"{names.CONFIG_MAP}"' in entries[2]["matchConditions"][0]["expression"]
 
 
 def test_lets_the_accounts_use_what_the_code_uses() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.worlds import namespace
-from webhook.core.errors import Unavailable
+from webhook.core.errors import ProfilesError, Unavailable
 from webhook.core.model import Namespace, Object
 from webhook.serve.bounded_world import FEW, SECONDS, BoundedWorld
 from webhook.serve.slot import Slot
@@ -102,3 +102,15 @@ def test_a_process_that_fails_is_no_fault_of_the_profile(monkeypatch: pytest.Mon
     monkeypatch.setattr("sys.executable", "/nowhere/python")
     with pytest.raises(Unavailable, match="cannot be started"):
         BoundedWorld(ObjectsWorld(()), Slot()).read_profile("a", {})
+
+
+def test_checks_the_content_of_a_configuration() -> None:
+    head = "apiVersion: config.fabric-injector.io/v1alpha1\nkind: Configuration\n"
+    world = BoundedWorld(ObjectsWorld(()), Slot(), monotonic=lambda: 0.0)
+    world.check_configuration(head)
+    with pytest.raises(ProfilesError, match="defaultNetworks"):
+        world.check_configuration(f"{head}multus: {{defaultNetworks: two}}\n")
+    taken = Slot()
+    assert taken.take(lambda: None)
+    with pytest.raises(Unavailable, match="another process of ours"):
+        BoundedWorld(ObjectsWorld(()), taken).check_configuration(head)

@@ -18,6 +18,7 @@ from webhook.core.pod_check import check_pod
 from webhook.core.printable import printable
 from webhook.core.profiles import Profiles
 from webhook.core.validation import Validation, ValidationWorld
+from webhook.core.validation.configuration import review_configuration
 from webhook.core.validation.fabric_profiles import review_deletion, review_profile
 from webhook.core.validation.namespaces import review_namespace
 
@@ -31,6 +32,7 @@ _HIDING = {"container": (names.CONTAINER,), "networks": (names.NETWORKS, names.D
 """The annotations of the pod that a step reads before all others can be asked."""
 _POD = {"group": "", "version": "v1", "resource": "pods"}
 _NAMESPACE = {"group": "", "version": "v1", "resource": "namespaces"}
+_CONFIG_MAP = {"group": "", "version": "v1", "resource": "configmaps"}
 _PROFILE = {"group": names.PREFIX[:-1], "version": "v1alpha1", "resource": "fabricprofiles"}
 
 
@@ -220,7 +222,7 @@ def answer_review(body: bytes, profiles: Profiles, world: World) -> Answer:
 
 
 def answer_validation(body: bytes, profiles: Profiles, world: ValidationWorld) -> ValidationAnswer:
-    """Answer an AdmissionReview v1 of a namespace or a profile. Raises MalformedReview for other bytes."""
+    """Answer an AdmissionReview v1 of a namespace, a profile or the Configuration. Raises MalformedReview for other bytes."""
     request = _parse_request(body, bounds.VALIDATED_BYTES)
     operation, resource = request.get("operation") or "", request.get("resource")
     after, before = _object(request, "object"), _object(request, "oldObject")
@@ -240,6 +242,10 @@ def answer_validation(body: bytes, profiles: Profiles, world: ValidationWorld) -
             validation = review_profile(name, after.get("spec"), profiles, world)
         elif operation == "DELETE":
             validation = review_deletion(name, profiles, world)
+    elif resource == _CONFIG_MAP and name == names.CONFIG_MAP:
+        entry = "configuration"
+        if operation in ("CREATE", "UPDATE"):
+            validation = review_configuration(after.get("data"), world)
     response: Object = {"allowed": not validation.refusal}
     if validation.refusal:
         message = printable(validation.refusal, limit=_LONGEST_MESSAGE)

@@ -13,7 +13,7 @@ from webhook.core.model import Namespace, NetworkDefinition
 from webhook.core.profiles import Profile
 from webhook.core.profiles.objects import PROFILE_API_VERSION, PROFILE_KIND
 from webhook.core.validation import UnfinishedPods
-from webhook.serve.profiles_process import parse_profiles_apart
+from webhook.serve.profiles_process import parse_configuration_apart, parse_profiles_apart
 from webhook.serve.questions import CheckedWorld
 from webhook.serve.slot import Slot
 
@@ -71,6 +71,13 @@ class BoundedWorld:
         try:
             body = json.dumps(content).encode()
             return parse_profiles_apart(body, self._slot, self._left(), yields=True).profiles[name]
+        except InputError as error:
+            raise Unavailable(str(error)) from None
+
+    def check_configuration(self, content: str) -> None:
+        """Read the content of a configuration file. Raises ProfilesError with every fault, Unavailable where the process fails."""
+        try:
+            parse_configuration_apart(content.encode("utf-8", "surrogatepass"), self._slot, self._left(), yields=True)
         except InputError as error:
             raise Unavailable(str(error)) from None
 

@@ -33,9 +33,9 @@ def parse_profiles_apart(content: bytes, slot: Slot, seconds: float = SECONDS, *
     return profiles
 
 
-def parse_configuration_apart(content: bytes, slot: Slot) -> Multus:
+def parse_configuration_apart(content: bytes, slot: Slot, seconds: float = SECONDS, *, yields: bool = False) -> Multus:
     """Read the content of a configuration file as ``parse_configuration`` does, otherwise as above."""
-    multus: Multus = _value(_run("configuration", content, slot))
+    multus: Multus = _value(_run("configuration", content, slot, seconds, yields=yields))
     return multus
 
 

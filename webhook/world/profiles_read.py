@@ -39,7 +39,7 @@ class ProfilesPlace(NamedTuple):
 
     file: str = ""
     config_map: ConfigMapKey | None = None
-    settings: ConfigMapKey | None = ConfigMapKey(names.CONFIG_MAP, "config.yaml")
+    settings: ConfigMapKey | None = ConfigMapKey(names.CONFIG_MAP, names.CONFIG_FILE)
 
 
 FROM_OBJECTS = ProfilesPlace()

@@ -10,7 +10,7 @@ from typing import Any
 from webhook.core.errors import Unavailable
 from webhook.core.model import NetworkDefinition, Object
 from webhook.core.profiles import Profile
-from webhook.core.profiles.load import read_profile
+from webhook.core.profiles.load import parse_configuration, read_profile
 from webhook.core.validation import UnfinishedPods
 
 
@@ -46,6 +46,10 @@ class FewWords:
         self._ask(f"profile {name}")
         return read_profile(name, spec)
 
+    def check_configuration(self, content: str) -> None:
+        self._ask("configuration")
+        parse_configuration(content)
+
     def _ask(self, what: str) -> None:
         self.asked.append(what)
         if self.silent:
@@ -56,7 +60,7 @@ def review(
     resource: str, operation: str, after: Object | None = None, before: Object | None = None, **request: Any
 ) -> bytes:
     """Return the AdmissionReview that an API server sends."""
-    group, version = ("", "v1") if resource == "namespaces" else ("fabric-injector.io", "v1alpha1")
+    group, version = ("", "v1") if resource in ("namespaces", "configmaps") else ("fabric-injector.io", "v1alpha1")
     metadata = (after or before or {}).get("metadata")
     name = metadata.get("name", "") if isinstance(metadata, dict) else ""
     fields: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""Judge namespaces and profiles as they are put in: what is refused, and what only its author is told. Pods are not looked at here."""
+"""Judge namespaces, profiles and the Configuration as they are put in: what is refused, and what only the author is told. Not pods."""
 
 from __future__ import annotations
 
@@ -40,6 +40,9 @@ class ValidationWorld(Protocol):
 
     def read_profile(self, name: str, spec: Any) -> Profile:
         """Read the content of a FabricProfile. Raises ProfilesError with every fault."""
+
+    def check_configuration(self, content: str) -> None:
+        """Read the content of a configuration file. Raises ProfilesError with every fault."""
 
 
 def some(found: Sequence[str], most: int = 5) -> str:
