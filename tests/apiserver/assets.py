@@ -17,12 +17,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from .programs import CHART_PROGRAMS, NODE_PROGRAMS, PROGRAMS
+from .programs import CHART_PROGRAMS, NODE_PROGRAMS, PROGRAMS, SCHEMA_PROGRAMS
 
 TOOLS = Path(__file__).parent / "tools"
 NEEDED = ("etcd", "kube-apiserver")
 SECONDS_BETWEEN_REPORTS = 30
-ALL = {**PROGRAMS, **NODE_PROGRAMS, **CHART_PROGRAMS}
+ALL = {**PROGRAMS, **NODE_PROGRAMS, **CHART_PROGRAMS, **SCHEMA_PROGRAMS}
 
 
 class AssetsUnavailable(Exception):

@@ -40,6 +40,13 @@ NODE_PROGRAMS: Mapping[str, Program] = {
 }
 """What a node that runs pods needs besides; containerd, runc and the CNI plugins come from the machine's packages."""
 
+SCHEMA_PROGRAMS: Mapping[str, Program] = {
+    "definition": Program(
+        "definition", "fabric-injector/tests/apiserver/tools/definition", "about 2 minutes on 2 cores"
+    ),
+}
+"""What judges the CustomResourceDefinition as the oldest Kubernetes does."""
+
 CHART_PROGRAMS: Mapping[str, Program] = {
     "helm": Program("helm", "helm.sh/helm/v4/cmd/helm", "about 3 minutes on 2 cores"),
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from webhook.core.profiles.convert import to_objects
 from webhook.core.profiles.custom_resource import PLURAL, custom_resource_definition
 from webhook.core.profiles.objects import PROFILE_API_VERSION, PROFILE_KIND
 
+from .assets import binary
 from .client import Response
 from .controlplane import ControlPlane
 from .webhook import Webhook
@@ -130,3 +133,19 @@ def test_the_webhook_follows_the_objects(followed: Webhook, definition: ControlP
     followed.stop()
     followed.start()
     wait_until(lambda: "no profile is named 'shared'" in admitted(definition), "what is there after a restart", 15)
+
+
+def test_the_oldest_kubernetes_takes_the_definition(tmp_path: Path) -> None:
+    """Later ones estimate what a rule costs lower, and take what this one takes."""
+    judge = binary("definition")
+    file = tmp_path / "definition.yaml"
+
+    def judged(definition: dict[str, Any]) -> str:
+        file.write_text(json.dumps(definition))
+        return subprocess.run([judge, file], capture_output=True, text=True, timeout=60).stdout
+
+    definition = custom_resource_definition()
+    assert judged(definition) == ""
+    spec = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+    spec["resources"]["maxProperties"] = 64
+    assert "estimated rule cost exceeds budget" in judged(definition)

@@ -184,7 +184,7 @@ class Profile:
     resources: Annotated[
         Table[ResourceName, Quantity],
         Field(
-            max_length=64,
+            max_length=24,  # with more, Kubernetes 1.30 takes the rules for too dear, and refuses the definition
             description="Extended resources and huge pages of the training container, once, however many networks.",
             examples=[{"nvidia.com/hostdev": 8}],
         ),
