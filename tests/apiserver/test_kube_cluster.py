@@ -158,12 +158,12 @@ def test_follows_the_newest_live_rank_zero(plane: ControlPlane, cluster: Cluster
 
 
 def test_asks_live_for_what_no_watch_brings(plane: ControlPlane, connection: Connection, space: str) -> None:
-    label(plane, space, a="b")
+    label(plane, space, **{"team": "a", "fabric-injector.io/profile": "b"})
     put_network(plane, space, "rail-0")
     unstarted = Cluster(connection)
     found = unstarted.namespace(space)
     assert found
-    assert found.labels == {"kubernetes.io/metadata.name": space, "a": "b"}
+    assert found.labels == {"fabric-injector.io/profile": "b"}, "others are not read"
     assert unstarted.fresh_namespace(space) == found
     network = unstarted.network(space, "rail-0")
     assert network
