@@ -8,6 +8,9 @@ from typing import Any, NamedTuple, Protocol
 from webhook.core.model import NetworkDefinition, Object
 from webhook.core.profiles import Profile
 
+MOST_FAULTS = 10
+"""Faults of one object that its author is told at a time."""
+
 
 class Validation(NamedTuple):
     """Hold what is said of an object: a *refusal*, empty where it is let in, and *warnings* for its author."""
@@ -43,9 +46,3 @@ class ValidationWorld(Protocol):
 
     def check_configuration(self, content: str) -> None:
         """Read the content of a configuration file. Raises ProfilesError with every fault."""
-
-
-def some(found: Sequence[str], most: int = 5) -> str:
-    """List the first of *found*, and how many more there are: ``a, b and 3 more``."""
-    left = len(found) - most
-    return ", ".join(found[:most]) + (f" and {left} more" if left > 0 else "")

@@ -6,9 +6,8 @@ from typing import Any
 
 from webhook.core import names
 from webhook.core.errors import ProfilesError, Unavailable
-from webhook.core.validation import Validation, ValidationWorld, some
-
-_MOST_FAULTS = 10
+from webhook.core.validation import MOST_FAULTS, Validation, ValidationWorld
+from webhook.core.wording import listed
 
 
 def review_configuration(data: Any, world: ValidationWorld) -> Validation:
@@ -17,15 +16,13 @@ def review_configuration(data: Any, world: ValidationWorld) -> Validation:
     found = data if isinstance(data, dict) else {}
     content = found.get(names.CONFIG_FILE)
     if not isinstance(content, str):
-        keys = f"its keys are {some(sorted(map(str, found)))}" if found else "it has no data"
+        keys = f"its keys are {listed(sorted(map(str, found)))}" if found else "it has no data"
         return Validation(warnings=(f"{subject}: {names.CONFIG_FILE} is missing, and {keys}: the defaults hold",))
     try:
         world.check_configuration(content)
     except ProfilesError as error:
-        faults = list(map(str, error.problems))
-        left = len(faults) - _MOST_FAULTS
-        more = f"; and {left} more" if left > 0 else ""
-        return Validation(f"{subject}: {names.CONFIG_FILE}: {'; '.join(faults[:_MOST_FAULTS])}{more}")
+        faults = listed(map(str, error.problems), MOST_FAULTS, "; ")
+        return Validation(f"{subject}: {names.CONFIG_FILE}: {faults}")
     except Unavailable as error:
         return Validation(warnings=(f"{subject}: its content was not checked: {error}",))
     return Validation()

@@ -9,9 +9,8 @@ from webhook.core import names
 from webhook.core.errors import ProfilesError, Unavailable
 from webhook.core.profiles import Profile, Profiles
 from webhook.core.profiles.objects import PROFILE_KIND
-from webhook.core.validation import Validation, ValidationWorld, some
-
-_MOST_FAULTS = 10
+from webhook.core.validation import MOST_FAULTS, Validation, ValidationWorld
+from webhook.core.wording import listed
 
 
 def review_profile(name: str, spec: Any, profiles: Profiles, world: ValidationWorld) -> Validation:
@@ -21,9 +20,7 @@ def review_profile(name: str, spec: Any, profiles: Profiles, world: ValidationWo
         profile = world.read_profile(name, spec)
     except ProfilesError as error:
         faults = [f"{each.path}: {each.message}".removeprefix(f"{subject}: ") for each in error.problems]
-        left = len(faults) - _MOST_FAULTS
-        more = f"; and {left} more" if left > 0 else ""
-        return Validation(f"{subject}: {'; '.join(faults[:_MOST_FAULTS])}{more}")
+        return Validation(f"{subject}: {listed(faults, MOST_FAULTS, '; ')}")
     except Unavailable as error:
         return Validation(warnings=(f"{subject}: its content was not checked: {error}",))
     for other in profiles.profiles.values():
@@ -51,7 +48,7 @@ def review_deletion(name: str, profiles: Profiles, world: ValidationWorld) -> Va
 
 def _naming(users: Sequence[str]) -> str:
     several = len(users) > 1
-    return f"{len(users)} namespace{'s' if several else ''} name{'' if several else 's'} it ({some(users)})"
+    return f"{len(users)} namespace{'s' if several else ''} name{'' if several else 's'} it ({listed(users)})"
 
 
 def _shut_out(profile: Profile, world: ValidationWorld) -> Iterator[str]:
@@ -61,8 +58,7 @@ def _shut_out(profile: Profile, world: ValidationWorld) -> Iterator[str]:
         users = world.namespaces_naming(profile.name)
     except Unavailable:  # what is not known is not told
         return
-    allowed = frozenset(profile.allowed_namespaces)
-    shut_out = [user for user in users if user not in allowed]
+    shut_out = [user for user in users if not profile.is_for(user)]
     if shut_out:
         what = f"{_naming(shut_out)}, and may not use it (allowedNamespaces)"
         yield f"{PROFILE_KIND} {profile.name}: {what}: training pods there are denied, except in observe mode"
@@ -82,4 +78,4 @@ def _absent_networks(profile: Profile, world: ValidationWorld) -> Iterator[str]:
     if absent:
         verb = "do" if len(absent) > 1 else "does"
         number = f"{len(absent)} networks" if len(absent) > 1 else "network"
-        yield f"{PROFILE_KIND} {profile.name}: {number} {some(absent)} {verb} not exist: its pods are denied until then"
+        yield f"{PROFILE_KIND} {profile.name}: {number} {listed(absent)} {verb} not exist: its pods are denied until then"

@@ -11,7 +11,8 @@ from webhook.core.model import Object, Reason
 from webhook.core.printable import quoted
 from webhook.core.profiles import Profiles
 from webhook.core.profiles.slips import did_you_mean
-from webhook.core.validation import Validation, ValidationWorld, some
+from webhook.core.validation import Validation, ValidationWorld
+from webhook.core.wording import listed
 from webhook.core.workloads import NotTraining, recognise
 
 LIKE_OURS = "fabric-injector"
@@ -67,9 +68,9 @@ def _of_profile(name: str, labels: Mapping[str, str], profiles: Profiles, world:
         known = sorted(profiles.profiles)
         meant = did_you_mean(named, known[:_MOST_COMPARED])
         advice = f"did you mean {meant}? " if meant else ""
-        listed = f"there are {some(known, _MOST_KNOWN)}" if known else "there is none yet"
-        yield f"label {names.PROFILE}: no profile is named {quoted(named)}{consequence}; {advice}{listed}"
-    elif profile.allowed_namespaces is not None and name not in profile.allowed_namespaces:
+        there = f"there are {listed(known, _MOST_KNOWN)}" if known else "there is none yet"
+        yield f"label {names.PROFILE}: no profile is named {quoted(named)}{consequence}; {advice}{there}"
+    elif not profile.is_for(name):
         yield f"label {names.PROFILE}: profile {named} is not for namespace {name} (allowedNamespaces){consequence}"
 
 
@@ -100,7 +101,7 @@ def _of_jobs(name: str, before: str, after: str, world: ValidationWorld) -> Iter
         change = "pods created from now on are not injected"
     else:
         change = f"only pods created from now on get profile {after}"
-    yield f"{number} here ({some(jobs)}): {change}, and a job some of whose pods are created anew is split; let them end first"
+    yield f"{number} here ({listed(jobs)}): {change}, and a job some of whose pods are created anew is split; let them end first"
 
 
 def _jobs(pods: Sequence[Object]) -> list[str]:

@@ -104,7 +104,7 @@ def _look(namespace: LabelledNamespace, profiles: Profiles | None, own_namespace
 
 
 def _of_profile(namespace: LabelledNamespace, profile: Profile) -> Iterator[_Remark]:
-    if profile.allowed_namespaces is not None and namespace.name not in profile.allowed_namespaces:
+    if not profile.is_for(namespace.name):
         message = f"profile {profile.name} is not for it: every training pod is denied"
         yield _Remark("fail", Code.PROFILE_NOT_ALLOWED, message)
         return

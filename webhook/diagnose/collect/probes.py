@@ -68,7 +68,7 @@ def _suitable(
         pod = {names.PROFILE: namespace.profile}
         called = any(reaches(entry, labels, pod) for entry in entries_of(configuration))
         profile = profiles.profiles.get(namespace.profile) if profiles else None
-        allowed = profile is None or profile.allowed_namespaces is None or namespace.name in profile.allowed_namespaces
+        allowed = profile is None or profile.is_for(namespace.name)
         if called and namespace.profile and allowed and (profiles is None or profile):
             found.append(namespace)
     return sorted(found, key=lambda each: (each.observes, names.POD_SECURITY_ENFORCE in each.labels))[:MOST_ATTEMPTS]
