@@ -13,7 +13,7 @@ import yaml
 
 from tests.waiting import wait_until
 from webhook.core.profiles.convert import to_objects
-from webhook.core.profiles.custom_resource import PLURAL
+from webhook.core.profiles.objects import PLURAL
 
 from .client import Client, Response
 from .controlplane import ControlPlane

@@ -18,8 +18,8 @@ from tests.core.profiles.texts import DESIGN_SAMPLE
 from tests.waiting import wait_until
 from webhook.core import names
 from webhook.core.profiles.convert import to_objects
-from webhook.core.profiles.custom_resource import PLURAL, custom_resource_definition
-from webhook.core.profiles.objects import PROFILE_API_VERSION, PROFILE_KIND
+from webhook.core.profiles.custom_resource import custom_resource_definition
+from webhook.core.profiles.objects import PLURAL, PROFILE_API_VERSION, PROFILE_KIND
 
 from .assets import binary
 from .client import Response

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.waiting import wait_until
-from webhook.core.profiles.custom_resource import PLURAL, custom_resource_definition
-from webhook.core.profiles.objects import PROFILE_API_VERSION, PROFILE_KIND
+from webhook.core.profiles.custom_resource import custom_resource_definition
+from webhook.core.profiles.objects import PLURAL, PROFILE_API_VERSION, PROFILE_KIND
 
 from .conftest import NETWORK
 from .controller import Controller

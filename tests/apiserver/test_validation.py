@@ -10,8 +10,8 @@ import pytest
 from tests import pods
 from tests.waiting import wait_until
 from webhook.core.names import CONFIG_MAP
-from webhook.core.profiles.custom_resource import PLURAL, custom_resource_definition
-from webhook.core.profiles.objects import PROFILE_API_VERSION, PROFILE_KIND
+from webhook.core.profiles.custom_resource import custom_resource_definition
+from webhook.core.profiles.objects import PLURAL, PROFILE_API_VERSION, PROFILE_KIND
 
 from .client import Client, Response
 from .conftest import NamespaceFactory

@@ -13,8 +13,8 @@ from webhook.cli import main
 from webhook.cli.serve import SUPERSEDED
 from webhook.control.run import DEFAULT_NAMESPACE, LEASE
 from webhook.core import names
-from webhook.core.profiles.custom_resource import PLURAL, custom_resource_definition
-from webhook.core.profiles.objects import PROFILE_API_VERSION
+from webhook.core.profiles.custom_resource import custom_resource_definition
+from webhook.core.profiles.objects import PLURAL, PROFILE_API_VERSION
 from webhook.serve.bounded_world import SECONDS as BOUNDED_SECONDS
 from webhook.serve.process import GRACE_SECONDS, LINGER_SECONDS, MOST_DRAIN_SECONDS, VALIDATING_PATIENCE_SECONDS
 from webhook.serve.validation import PATH

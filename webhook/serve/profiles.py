@@ -136,7 +136,7 @@ def _default(multus: Multus) -> str:
 
 def follow_objects(cluster: Cluster, in_force: ProfilesInForce, slot: Slot, metrics: WebhookMetrics) -> ProfilesSource:
     """Make what follows the FabricProfiles of *cluster* once started."""
-    from webhook.world.profile_objects import DEFINITION
+    from webhook.world.profile_objects import DEFINITION_TITLE
 
     def reloaded(profiles: Mapping[str, Profile]) -> None:
         in_force.put(profiles=profiles)
@@ -148,9 +148,9 @@ def follow_objects(cluster: Cluster, in_force: ProfilesInForce, slot: Slot, metr
 
     def installed(is_installed: bool) -> None:
         if is_installed:
-            log.info("%s is installed: profiles are followed", DEFINITION)
+            log.info("%s is installed: profiles are followed", DEFINITION_TITLE)
         else:
-            log.warning("%s is not installed: there are no profiles until it is", DEFINITION)
+            log.warning("%s is not installed: there are no profiles until it is", DEFINITION_TITLE)
 
     def parse(contents: Mapping[str, bytes]) -> Mapping[str, Profile | ProfilesError]:
         return parse_objects_apart(contents, slot)

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from webhook.core.model import Object
 from webhook.core.profiles import Multus
+from webhook.core.profiles.objects import DEFINITION
 from webhook.kube.catalogue import CONFIG_MAPS, DEPLOYMENTS, FABRIC_PROFILES
 from webhook.kube.connection import RequestFailed
 from webhook.kube.reader import Reader, whole
 from webhook.world.profiles_read import (
-    DEFINITION,
     FROM_OBJECTS,
     OBJECTS,
     ConfigMapKey,

@@ -13,6 +13,7 @@ import orjson
 from webhook.core.errors import InputError, ProfilesError, WebhookError
 from webhook.core.model import Object
 from webhook.core.profiles import Profile
+from webhook.core.profiles.objects import DEFINITION, faults_in_object
 from webhook.kube.catalogue import FABRIC_PROFILES
 from webhook.kube.connection import Connection
 from webhook.kube.reflector import Reflector
@@ -28,7 +29,7 @@ MOST_OBJECTS = 1000
 MOST_BYTES = 1 << 20
 """How much is read at once; more is read in turns, so that it fits into the memory of who reads it."""
 STOP_SECONDS = 1.0
-DEFINITION = f"CustomResourceDefinition {FABRIC_PROFILES.name}.{FABRIC_PROFILES.group.split('/')[2]}"
+DEFINITION_TITLE = f"CustomResourceDefinition {DEFINITION}"
 
 Parse: TypeAlias = Callable[[Mapping[str, bytes]], Mapping[str, Profile | ProfilesError]]
 """Read the contents of objects, JSON by name, each into a profile or all of its faults; raises InputError where nothing can be read."""
@@ -98,7 +99,7 @@ class ProfileObjects:
 
     def problems(self) -> list[str]:
         """Say which objects are not in use as they stand, and why; or that there can be none."""
-        return [*([] if self._installed else [f"{DEFINITION} is not installed"]), *self._faults()]
+        return [*([] if self._installed else [f"{DEFINITION_TITLE} is not installed"]), *self._faults()]
 
     def checks(self) -> Mapping[str, str]:
         """Say what keeps the profiles from being known; no profile, and no CustomResourceDefinition, are an answer too."""
@@ -198,8 +199,8 @@ class ProfileObjects:
             self._problems.pop(name, None)
             return
         last = "its last good content stays" if name in self._good else "it is not in use"
-        told = "; ".join(f"{problem.path}: {problem.message}" for problem in result.problems)
-        self._complain({name: f"FabricProfile {name}: {told.replace(f'FabricProfile {name}: ', '')}; {last}"})
+        told = "; ".join(faults_in_object(name, result.problems))
+        self._complain({name: f"FabricProfile {name}: {told}; {last}"})
 
     def _drop(self, name: str) -> None:
         """Forget a deleted object; without the CustomResourceDefinition nobody has deleted it."""

@@ -8,20 +8,17 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from webhook.core import names
-from webhook.core.errors import InputError, Problem, ProfilesError
+from webhook.core.cluster.profile_status import CONDITIONS
+from webhook.core.errors import InputError, ProfilesError
 from webhook.core.model import Object
 from webhook.core.profiles import Multus, Profile, Profiles
 from webhook.core.profiles.consistency import find_contradictions
-from webhook.core.profiles.custom_resource import PLURAL
 from webhook.core.profiles.load import parse_profiles, read_profile
-from webhook.core.profiles.objects import PROFILE_API_VERSION, PROFILE_KIND, SETTINGS_KIND, path_in_object
+from webhook.core.profiles.objects import PROFILE_KIND, SETTINGS_KIND, faults_in_object, path_in_object
 from webhook.core.yaml_reader import decode, json_as_yaml, read_documents
 
 OBJECTS = f"{PROFILE_KIND}s"
 """What profiles are called that no file holds."""
-DEFINITION = f"{PLURAL}.{PROFILE_API_VERSION.partition('/')[0]}"
-"""Name of their CustomResourceDefinition."""
-CONDITIONS = ("Ready", "NetworksFound", "DevicesOffered")
 
 
 class ConfigMapKey(NamedTuple):
@@ -206,7 +203,9 @@ def read_object(obj: Object) -> InstalledProfile:
     try:
         return InstalledProfile(name, generation, read_profile(name, obj.get("spec")), (), observed, conditions)
     except ProfilesError as error:
-        faults = tuple(_of_object(name, problem) for problem in error.problems)
+        faults = tuple(
+            ProfileFault(f"{PROFILE_KIND} {name}", fault) for fault in faults_in_object(name, error.problems)
+        )
         return InstalledProfile(name, generation, None, faults, observed, conditions)
 
 
@@ -243,11 +242,6 @@ def _without_server_fields(obj: Object) -> Object:
 
 def _in_file(source: str, error: ProfilesError) -> tuple[ProfileFault, ...]:
     return tuple(ProfileFault(f"{source}, line {each.line}", f"{each.path}: {each.message}") for each in error.problems)
-
-
-def _of_object(name: str, problem: Problem) -> ProfileFault:
-    head = f"{PROFILE_KIND} {name}"
-    return ProfileFault(head, f"{problem.path.removeprefix(f'{head}: ')}: {problem.message}")
 
 
 def _fault(path: str, message: str) -> ProfileFault:

@@ -18,7 +18,7 @@ from webhook.core.profiles import Multus, Profile, Profiles
 from webhook.core.quantity import format_quantity
 from webhook.core.wording import listed
 
-READY, NETWORKS_FOUND, DEVICES_OFFERED = "Ready", "NetworksFound", "DevicesOffered"
+CONDITIONS = READY, NETWORKS_FOUND, DEVICES_OFFERED = ("Ready", "NetworksFound", "DevicesOffered")
 MOST_CONDITIONS = 8
 _MOST_MESSAGE = 1024
 _MOST_TOLD = 3

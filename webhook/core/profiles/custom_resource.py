@@ -14,9 +14,8 @@ from typing import Any
 from webhook.core import names
 from webhook.core.profiles.field_types import RULES, rule
 from webhook.core.profiles.json_schema import tidy_schema
-from webhook.core.profiles.objects import LONGEST_NAME, PROFILE_API_VERSION, PROFILE_KIND
+from webhook.core.profiles.objects import DEFINITION, LONGEST_NAME, PLURAL, PROFILE_API_VERSION, PROFILE_KIND
 
-PLURAL = "fabricprofiles"
 _KEPT = (
     "type", "description", "enum", "pattern", "nullable", "required", "maxLength", "maxItems", "maxProperties", RULES,
 )  # fmt: skip
@@ -44,7 +43,7 @@ def custom_resource_definition() -> dict[str, Any]:
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
         "metadata": {
-            "name": f"{PLURAL}.{group}",
+            "name": DEFINITION,
             "labels": {"app.kubernetes.io/name": "fabric-injector", "app.kubernetes.io/component": "webhook"},
         },
         "spec": {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from webhook.core import names
@@ -15,6 +15,9 @@ from webhook.core.yaml_reader import Document, Location, Mark, Marks, format_pat
 
 PROFILE_KIND = "FabricProfile"
 PROFILE_API_VERSION = f"{names.PREFIX}v1alpha1"
+PLURAL = "fabricprofiles"
+DEFINITION = f"{PLURAL}.{PROFILE_API_VERSION.partition('/')[0]}"
+"""Name of the CustomResourceDefinition."""
 SETTINGS_KIND = "Configuration"
 SETTINGS_API_VERSION = f"config.{names.PREFIX}v1alpha1"
 _API_VERSIONS = {PROFILE_KIND: PROFILE_API_VERSION, SETTINGS_KIND: SETTINGS_API_VERSION}
@@ -116,6 +119,12 @@ LONGEST_NAME = 63
 def are_objects(documents: Sequence[Document]) -> bool:
     """Tell whether *documents* are objects of the API, which have a kind, rather than the short form."""
     return any(isinstance(document.value, dict) and "kind" in document.value for document in documents)
+
+
+def faults_in_object(name: str, problems: Iterable[Problem]) -> list[str]:
+    """Write the faults of FabricProfile *name* without the object, which the sentence around them names: ``spec.env: …``."""
+    head = f"{PROFILE_KIND} {name}: "
+    return [f"{each.path.removeprefix(head)}: {each.message}" for each in problems]
 
 
 def path_in_object(location: Location) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from webhook.core import names
 from webhook.core.errors import ProfilesError, Unavailable
 from webhook.core.profiles import Profile, Profiles
-from webhook.core.profiles.objects import PROFILE_KIND
+from webhook.core.profiles.objects import PROFILE_KIND, faults_in_object
 from webhook.core.validation import MOST_FAULTS, Validation, ValidationWorld
 from webhook.core.wording import listed
 
@@ -19,7 +19,7 @@ def review_profile(name: str, spec: Any, profiles: Profiles, world: ValidationWo
     try:
         profile = world.read_profile(name, spec)
     except ProfilesError as error:
-        faults = [f"{each.path}: {each.message}".removeprefix(f"{subject}: ") for each in error.problems]
+        faults = faults_in_object(name, error.problems)
         return Validation(f"{subject}: {listed(faults, MOST_FAULTS, '; ')}")
     except Unavailable as error:
         return Validation(warnings=(f"{subject}: its content was not checked: {error}",))

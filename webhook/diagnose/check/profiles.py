@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from webhook.core.cluster.profile_status import READY
+from webhook.core.cluster.profile_status import CONDITIONS, READY
 from webhook.core.model import Object
 from webhook.core.profiles.custom_resource import custom_resource_definition
-from webhook.core.profiles.objects import PROFILE_API_VERSION
+from webhook.core.profiles.objects import DEFINITION, PROFILE_API_VERSION
 from webhook.diagnose.codes import Code
 from webhook.diagnose.finding import Finding, Level
 from webhook.diagnose.wording import counted, listed
-from webhook.world.profiles_read import CONDITIONS, DEFINITION, OBJECTS, InstalledProfile, ProfilesRead
+from webhook.world.profiles_read import OBJECTS, InstalledProfile, ProfilesRead
 
 _VERSION = PROFILE_API_VERSION.rpartition("/")[2]
 _TITLE = f"CustomResourceDefinition {DEFINITION}"

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from webhook.core import names
 from webhook.core.errors import InputError, Unavailable
 from webhook.core.model import Object
+from webhook.core.profiles.objects import DEFINITION
 from webhook.diagnose.check.deployments import Role, read_deployment, read_own_pod
 from webhook.diagnose.check.inventory import Account, Installation, Inventory, Subject
 from webhook.diagnose.check.namespaces import read_namespace
@@ -36,7 +37,7 @@ from webhook.kube.connection import Connection, RequestFailed
 from webhook.kube.reader import Reader, whole
 from webhook.kube.tls_secret import read_tls_secret
 from webhook.world.installed_profiles import beside_installed_settings, installed_profiles
-from webhook.world.profiles_read import DEFINITION, FROM_OBJECTS, OBJECTS, ProfilesRead
+from webhook.world.profiles_read import FROM_OBJECTS, OBJECTS, ProfilesRead
 
 MOST_PAGES = 400
 """Two hundred thousand objects of one kind."""
