@@ -223,6 +223,25 @@ def test_a_file_beside_a_configuration_says_nothing_of_its_settings(server: Fake
         read(server, place).known()
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("multus: {defaultNetworks: 1}", "is not a Configuration"),
+        (
+            f"{CONFIGURATION}---\napiVersion: fabric-injector.io/v1alpha1\nkind: FabricProfile\nmetadata: {{name: a}}\nspec: {{}}",
+            "write profiles elsewhere",
+        ),
+    ],
+    ids=["the short form", "with a profile"],
+)
+def test_takes_for_a_configuration_what_the_webhook_does(server: FakeApiServer, content: str, message: str) -> None:
+    put(server, "a")
+    server.misbehave("get", CONFIG, config_map({"config.yaml": content}))
+    found = read(server)
+    assert found.known().multus == Multus()
+    assert [message in fault.message for fault in found.faults] == [True]
+
+
 def test_settings_are_those_that_the_deployment_mounts(server: FakeApiServer) -> None:
     put(server, "a")
     path = "/api/v1/namespaces/sys/configmaps/mine"

@@ -13,7 +13,7 @@ from webhook.core.errors import InputError, ProfilesError
 from webhook.core.model import Object
 from webhook.core.profiles import Multus, Profile, Profiles
 from webhook.core.profiles.consistency import find_contradictions
-from webhook.core.profiles.load import parse_profiles, read_profile
+from webhook.core.profiles.load import parse_configuration, parse_profiles, read_profile
 from webhook.core.profiles.objects import PROFILE_KIND, SETTINGS_KIND, faults_in_object, path_in_object
 from webhook.core.yaml_reader import decode, json_as_yaml, read_documents
 
@@ -212,7 +212,7 @@ def read_object(obj: Object) -> InstalledProfile:
 def read_settings(source: str, content: str | bytes) -> tuple[Multus, tuple[ProfileFault, ...]]:
     """Read a Configuration: what holds for the whole cluster; its defaults where it has faults."""
     try:
-        return parse_profiles(content).multus, ()
+        return parse_configuration(content), ()
     except ProfilesError as error:
         return Multus(), _in_file(source, error)
 
