@@ -5,25 +5,26 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from webhook.core.model import Outcome
 from webhook.core.review import Answer
-from webhook.http.endpoint import Endpoint, Limits
+from webhook.http.endpoint import Limits
 from webhook.http.logs import log_fields
-from webhook.http.pool import PoolFull, WorkerPool
-from webhook.http.refusal import INTERNAL, OVERLOADED, Refusal, refusal_for
-from webhook.http.request import Request, Response, header_lines, response_of
+from webhook.http.pool import WorkerPool
+from webhook.http.refusal import Refusal
+from webhook.http.request import Request, Response
 from webhook.serve.metrics import WebhookMetrics
+from webhook.serve.review_endpoint import ReviewEndpoint
 from webhook.world.lookup import MustAsk
 
 PATH = "/mutate"
-JSON = header_lines({"content-type": "application/json"})
 
 log = logging.getLogger(__name__)
 
 
-class Admission(Endpoint):
-    """Answer AdmissionReviews: small ones at once, in the event loop, others in a thread.
+class Admission(ReviewEndpoint):
+    """Answer AdmissionReviews of pods: small ones at once, in the event loop, others in a thread.
 
     *admit* answers a body, and may wait for the cluster; *admit_at_once* raises MustAsk where it would have to. Large bodies go to the
     pool *large*, those that wait for the cluster to *pool*. *refuse* says why none can be answered now, or None.
@@ -40,67 +41,23 @@ class Admission(Endpoint):
         refuse: Callable[[], Refusal | None] = lambda: None,
         limits: Limits = Limits(),  # noqa: B008  # frozen
     ) -> None:
-        super().__init__(limits, refuse=refuse, on_refused=record.refused)
+        super().__init__(PATH, record, limits, refuse)
         self._admit, self._admit_at_once, self._record = admit, admit_at_once, record
         self._pool, self._large = pool, large
 
-    def answer(self, request: Request) -> Response | Awaitable[Response]:
-        """Answer one request."""
-        if refusal := misdirected(request, PATH):
-            return self._refused(refusal, request)
-        is_large = request.body.is_large
-        body = request.body.take()
+    def review(self, request: Request, body: bytes, *, is_large: bool) -> Response | Awaitable[Response]:
+        """Answer the review of a pod."""
         if is_large:
-            return self._answer_in(self._large, body, request)
+            return self.reviewed_in(self._large, request, partial(self._answer, self._admit, request, body))
         try:
-            answer = self._admit_at_once(body)
+            return self.reviewed(request, partial(self._answer, self._admit_at_once, request, body))
         except MustAsk:
-            return self._answer_in(self._pool, body, request)
-        except Exception as error:
-            return self._failed(error, request)
-        return self._answered(answer, request)
+            return self.reviewed_in(self._pool, request, partial(self._answer, self._admit, request, body))
 
-    async def _answer_in(self, pool: WorkerPool, body: bytes, request: Request) -> Response:
-        def answer() -> Response:
-            try:
-                return self._answered(self._admit(body), request)
-            except BaseException as error:  # also StopIteration, which no future takes
-                return self._failed(error, request)
-
-        try:
-            return await pool.run(answer)
-        except PoolFull:
-            return self._refused(OVERLOADED, request)
-
-    def _answered(self, answer: Answer, request: Request) -> Response:
+    def _answer(self, admit: Callable[[bytes], Answer], request: Request, body: bytes) -> bytes:
+        answer = admit(body)
         self._record.answered(answer, request.received_at)
-        return Response(200, JSON, answer.body)
-
-    def _failed(self, error: BaseException, request: Request) -> Response:
-        refusal = refusal_for(error)
-        if refusal is INTERNAL:
-            log.error("internal error", exc_info=error)
-        return self._refused(refusal, request)
-
-    def _refused(self, refusal: Refusal, request: Request) -> Response:
-        self._record.refused(refusal, request.received_at)
-        return response_of(refusal)
-
-
-def misdirected(request: Request, path: str) -> Refusal | None:
-    """Say what is wrong with a request for AdmissionReviews at *path*, apart from its body."""
-    if request.path != path:
-        return Refusal(404, "not-found", f"{request.path[:100]} is not found; an AdmissionReview goes to {path}")
-    if request.method != "POST":
-        message = f"the method {request.method} is not answered: POST an AdmissionReview"
-        return Refusal(405, "method-not-allowed", message, {"Allow": "POST"})
-    content_type = request.headers.get(b"content-type", b"")
-    if content_type != b"application/json":
-        kind = content_type.partition(b";")[0].strip().lower().decode("latin-1")
-        if kind not in ("application/json", ""):
-            message = f"content type {kind[:100]}: an AdmissionReview is application/json"
-            return Refusal(415, "content-type", message)
-    return None
+        return answer.body
 
 
 class AdmissionRecorder:

@@ -7,20 +7,20 @@ import time
 from collections.abc import Awaitable, Callable
 
 from webhook.core.review import ValidationAnswer
-from webhook.http.endpoint import Endpoint, Limits
+from webhook.http.endpoint import Limits
 from webhook.http.logs import log_fields
-from webhook.http.pool import PoolFull, WorkerPool
-from webhook.http.refusal import INTERNAL, OVERLOADED, Refusal, refusal_for
-from webhook.http.request import Request, Response, response_of
-from webhook.serve.admission import JSON, misdirected
+from webhook.http.pool import WorkerPool
+from webhook.http.refusal import Refusal
+from webhook.http.request import Request, Response
 from webhook.serve.metrics import WebhookMetrics
+from webhook.serve.review_endpoint import ReviewEndpoint
 
 PATH = "/validate"
 
 log = logging.getLogger(__name__)
 
 
-class Validation(Endpoint):
+class Validation(ReviewEndpoint):
     """Answer AdmissionReviews with *validate*, in the threads of *pool*, for it may wait for the cluster and for a process."""
 
     def __init__(
@@ -32,35 +32,18 @@ class Validation(Endpoint):
         *,
         refuse: Callable[[], Refusal | None] = lambda: None,
     ) -> None:
-        super().__init__(limits, refuse=refuse, on_refused=record.refused)
+        super().__init__(PATH, record, limits, refuse)
         self._validate, self._record, self._pool = validate, record, pool
 
-    def answer(self, request: Request) -> Response | Awaitable[Response]:
-        """Answer one request."""
-        if refusal := misdirected(request, PATH):
-            return self._refused(refusal, request)
-        return self._answer(request.body.take(), request)
+    def review(self, request: Request, body: bytes, *, is_large: bool) -> Response | Awaitable[Response]:
+        """Answer the review of a namespace, a profile or the Configuration."""
 
-    async def _answer(self, body: bytes, request: Request) -> Response:
-        def answer() -> Response:
-            try:
-                answered = self._validate(body)
-            except BaseException as error:  # also StopIteration, which no future takes
-                refusal = refusal_for(error)
-                if refusal is INTERNAL:
-                    log.error("internal error", exc_info=error)
-                return self._refused(refusal, request)
+        def answer() -> bytes:
+            answered = self._validate(body)
             self._record.answered(answered, request.received_at)
-            return Response(200, JSON, answered.body)
+            return answered.body
 
-        try:
-            return await self._pool.run(answer)
-        except PoolFull:
-            return self._refused(OVERLOADED, request)
-
-    def _refused(self, refusal: Refusal, request: Request) -> Response:
-        self._record.refused(refusal, request.received_at)
-        return response_of(refusal)
+        return self.reviewed_in(self._pool, request, answer)
 
 
 class ValidationRecorder:
