@@ -12,11 +12,11 @@ from webhook.core.errors import InputError, ProfilesError
 from webhook.core.profiles import Multus, parse_profiles
 from webhook.core.profiles.load import read_profile
 from webhook.core.profiles.objects import SETTINGS_API_VERSION
+from webhook.serve.profile_contents import read_contents_apart
 from webhook.serve.profiles_process import (
     parse_configuration_apart,
     parse_objects_apart,
     parse_profiles_apart,
-    read_contents_apart,
 )
 from webhook.serve.slot import Slot
 

@@ -101,7 +101,7 @@ def command(
     """  # noqa: D301  # \\b is click's own mark
     from webhook.control.profile_status import ProfileReading
     from webhook.control.run import ControllerSettings, run
-    from webhook.serve.profiles_process import read_contents_apart
+    from webhook.serve.profile_contents import read_contents_apart
     from webhook.serve.slot import Slot
 
     slot = Slot()

@@ -8,12 +8,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from webhook.core import names
-from webhook.core.errors import InputError, Unavailable
+from webhook.core.errors import InputError, ProfilesError, Unavailable
 from webhook.core.model import Namespace, NetworkDefinition
 from webhook.core.profiles import Profile
-from webhook.core.profiles.objects import PROFILE_API_VERSION, PROFILE_KIND
 from webhook.core.validation import UnfinishedPods
-from webhook.serve.profiles_process import parse_configuration_apart, parse_profiles_apart
+from webhook.serve.profiles_process import parse_configuration_apart, parse_objects_apart
 from webhook.serve.questions import CheckedWorld
 from webhook.serve.slot import Slot
 
@@ -66,13 +65,14 @@ class BoundedWorld:
 
     def read_profile(self, name: str, spec: Any) -> Profile:
         """Read the content of a FabricProfile. Raises ProfilesError with every fault, Unavailable where the process fails."""
-        metadata = {"name": name}
-        content = {"apiVersion": PROFILE_API_VERSION, "kind": PROFILE_KIND, "metadata": metadata, "spec": spec}
+        content = {name: json.dumps(spec).encode()}
         try:
-            body = json.dumps(content).encode()
-            return parse_profiles_apart(body, self._slot, self._left(), yields=True).profiles[name]
+            found = parse_objects_apart(content, self._slot, self._left(), yields=True)[name]
         except InputError as error:
             raise Unavailable(str(error)) from None
+        if isinstance(found, ProfilesError):
+            raise found
+        return found
 
     def check_configuration(self, content: str) -> None:
         """Read the content of a configuration file. Raises ProfilesError with every fault, Unavailable where the process fails."""

@@ -10,7 +10,6 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from webhook.core.cluster.profile_status import Content
 from webhook.core.errors import InputError, ProfilesError
 from webhook.core.profiles import Multus, Profile, Profiles
 from webhook.serve.plain import from_plain
@@ -23,55 +22,34 @@ TOO_LARGE = 3
 """Its exit status where that is too little."""
 
 
-def parse_profiles_apart(content: bytes, slot: Slot, seconds: float = SECONDS, *, yields: bool = False) -> Profiles:
+def parse_profiles_apart(content: bytes, slot: Slot, seconds: float = SECONDS) -> Profiles:
     """Read the content of profiles.yaml as ``parse_profiles`` does, in a process that takes *slot* from whoever has it.
 
-    *yields*: others come first, for the slot as for the processor.
     Raises ProfilesError with every fault, InputError where the process fails or is not done within *seconds*.
     """
-    profiles: Profiles = _value(_run("file", content, slot, seconds, yields=yields))
+    profiles: Profiles = _value(_run("file", content, slot, seconds))
     return profiles
 
 
 def parse_configuration_apart(content: bytes, slot: Slot, seconds: float = SECONDS, *, yields: bool = False) -> Multus:
-    """Read the content of a configuration file as ``parse_configuration`` does, otherwise as above."""
+    """Read the content of a configuration file as ``parse_configuration`` does, otherwise as above.
+
+    *yields*: others come first, for the slot as for the processor.
+    """
     multus: Multus = _value(_run("configuration", content, slot, seconds, yields=yields))
     return multus
 
 
-def parse_objects_apart(contents: Mapping[str, bytes], slot: Slot) -> Mapping[str, Profile | ProfilesError]:
+def parse_objects_apart(
+    contents: Mapping[str, bytes], slot: Slot, seconds: float = SECONDS, *, yields: bool = False
+) -> Mapping[str, Profile | ProfilesError]:
     """Read the contents of FabricProfiles, JSON by name, all in one process: each is a profile or every fault of it.
 
-    Raises InputError where the process fails.
+    *yields* as above. Raises InputError where the process fails or is not done within *seconds*.
     """
     content = b"{%s}" % b",".join(json.dumps(name).encode() + b":" + spec for name, spec in contents.items())
-    return {name: _result(found) for name, found in _run("objects", content, slot).items()}
-
-
-def read_contents_apart(specs: Mapping[str, Any], slot: Slot) -> dict[str, Content]:
-    """Read the contents of FabricProfiles by name, each as if there were no other; a process that fails says nothing of them.
-
-    Where it fails with many, each half is tried: one of them may be what it fails with.
-    """
-    if not specs:
-        return {}
-    try:
-        found = parse_objects_apart({name: json.dumps(spec).encode() for name, spec in specs.items()}, slot)
-    except InputError as error:
-        listed = list(specs)
-        if len(listed) == 1:
-            return {listed[0]: Content(None, str(error), is_read=False)}
-        half = len(listed) // 2
-        parts = ({name: specs[name] for name in part} for part in (listed[:half], listed[half:]))
-        return {name: content for part in parts for name, content in read_contents_apart(part, slot).items()}
-    return {name: _content(name, result) for name, result in found.items()}
-
-
-def _content(name: str, result: Profile | ProfilesError) -> Content:
-    if isinstance(result, Profile):
-        return Content(result)
-    told = "; ".join(f"{problem.path}: {problem.message}" for problem in result.problems)
-    return Content(None, told.replace(f"FabricProfile {name}: ", ""))
+    found = _run("objects", content, slot, seconds, yields=yields)
+    return {name: _result(each) for name, each in found.items()}
 
 
 def _result(found: Any) -> Profile | ProfilesError:
