@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -18,17 +16,9 @@ from webhook.cli.options import (
     webhook_configuration_option,
 )
 from webhook.core import names
-from webhook.core.errors import InputError, ProfilesError, WebhookError
+from webhook.core.errors import InputError, ProfilesError
 from webhook.core.profiles import Multus
 from webhook.http.listener import ListenAddress
-
-if TYPE_CHECKING:
-    from webhook.serve.slot import Slot
-    from webhook.world.followed_file import FollowedFile
-
-log = logging.getLogger(__name__)
-
-DEFAULTS_HOLD = ", which is absent or says nothing: the defaults hold"
 
 
 @click.command("control")
@@ -102,11 +92,13 @@ def command(
     from webhook.control.profile_status import ProfileReading
     from webhook.control.run import ControllerSettings, run
     from webhook.serve.profile_contents import read_contents_apart
+    from webhook.serve.profiles import configuration_file
     from webhook.serve.slot import Slot
 
     slot = Slot()
     multus = _multus(profiles) if profiles else Multus()
-    configuration = _configuration(config, multus, slot) if config else None
+    # its faults are logged, and addresses are published all the same
+    configuration = configuration_file(config, slot, absent=multus, at_first=multus, verb="read") if config else None
     try:
         kept = run(
             ControllerSettings(
@@ -140,26 +132,3 @@ def _multus(path: Path) -> Multus:
     except InputError as error:
         click.echo(str(error), err=True)
     return Multus()
-
-
-def _configuration(path: Path, absent: Multus, slot: Slot) -> FollowedFile[Multus]:
-    """Make what reads the configuration file at each look. Its faults are logged; addresses are published all the same."""
-    from webhook.serve.profiles_process import parse_configuration_apart
-    from webhook.world.followed_file import FollowedFile
-
-    def read(multus: Multus) -> None:
-        log.info("configuration read: %s%s", path, DEFAULTS_HOLD if multus == Multus() else "")
-
-    def broken(error: WebhookError) -> None:
-        for fault in error.problems if isinstance(error, ProfilesError) else (error,):
-            log.error("configuration not read, the last good one stays: %s: %s", path, fault)
-
-    return FollowedFile(
-        path,
-        parse=partial(parse_configuration_apart, slot=slot),
-        title="configuration file",
-        absent=absent,
-        at_first=absent,
-        on_reload=read,
-        on_error=broken,
-    )

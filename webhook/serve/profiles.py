@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -105,22 +106,8 @@ def follow_configuration(
 
     Raises InputError where it cannot be used.
     """
-
-    def reloaded(multus: Multus) -> None:
-        in_force.put(multus=multus)
-        log.info("configuration reloaded%s", _default(multus))
-
-    def broken(error: WebhookError) -> None:
-        for fault in _faults(error):
-            log.error("configuration not reloaded, the last good one stays: %s: %s", path, fault)
-
-    def parse(content: bytes) -> Multus:
-        return parse_configuration_apart(content, slot)
-
     try:
-        source = FollowedFile(
-            path, parse=parse, title="configuration file", absent=Multus(), on_reload=reloaded, on_error=broken
-        )
+        source = configuration_file(path, slot, on_reload=lambda multus: in_force.put(multus=multus))
     except ProfilesError as error:
         told = "\n".join(f"{path}: {fault}" for fault in error.problems)
         raise InputError(f"the configuration cannot be used\n{told}") from None
@@ -128,6 +115,36 @@ def follow_configuration(
     log.info("configuration read: %s%s", path, _default(source.current()))
     metrics.faulty("configuration", source.faulty)
     return source
+
+
+def configuration_file(
+    path: Path,
+    slot: Slot,
+    *,
+    absent: Multus = Multus(),  # noqa: B008  # frozen
+    at_first: Multus | None = None,
+    verb: str = "reloaded",
+    on_reload: Callable[[Multus], None] = lambda _: None,
+) -> FollowedFile[Multus]:
+    """Make what reads the configuration file, as ``FollowedFile`` does; what is found is logged as *verb*, and so is what is wrong."""
+
+    def reloaded(multus: Multus) -> None:
+        on_reload(multus)
+        log.info("configuration %s: %s%s", verb, path, _default(multus))
+
+    def broken(error: WebhookError) -> None:
+        for fault in _faults(error):
+            log.error("configuration not %s, the last good one stays: %s: %s", verb, path, fault)
+
+    return FollowedFile(
+        path,
+        parse=partial(parse_configuration_apart, slot=slot),
+        title="configuration file",
+        absent=absent,
+        at_first=at_first,
+        on_reload=reloaded,
+        on_error=broken,
+    )
 
 
 def _default(multus: Multus) -> str:
