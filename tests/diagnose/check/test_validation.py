@@ -52,6 +52,16 @@ def test_misses_it(cluster: Cluster) -> None:
     assert look(None, cluster) == [f"warn validation-missing {SUBJECT}: does not exist"]
 
 
+@pytest.mark.parametrize("resource", ["namespaces", "fabricprofiles", "configmaps"])
+def test_misses_an_entry(cluster: Cluster, resource: str) -> None:
+    """As of a version that did not have it."""
+    configuration = shipped(cluster.secret["ca.crt"])
+    kept = [each for each in configuration["webhooks"] if each["rules"][0]["resources"] != [resource]]
+    assert len(kept) == len(configuration["webhooks"]) - 1
+    told = [f"warn validation-incomplete {SUBJECT}: has no rule for {resource}"]
+    assert look({**configuration, "webhooks": kept}, cluster) == told
+
+
 ENTRY = f"{SUBJECT}, webhook namespaces.fabric-injector.io"
 
 

@@ -16,7 +16,7 @@ from webhook.diagnose.finding import Finding
 from webhook.kube.webhook_configuration import read_webhook_configuration
 
 PATH = "/validate"
-_RESOURCES = ("namespaces", "fabricprofiles")
+_RESOURCES = ("namespaces", "fabricprofiles", "configmaps")
 
 
 def check_validation(
