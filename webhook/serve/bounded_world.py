@@ -7,14 +7,14 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from webhook.core import names
 from webhook.core.errors import InputError, ProfilesError, Unavailable
-from webhook.core.model import Namespace, NetworkDefinition
+from webhook.core.model import NetworkDefinition
 from webhook.core.profiles import Profile
 from webhook.core.validation import UnfinishedPods
 from webhook.serve.profiles_process import parse_configuration_apart, parse_objects_apart
 from webhook.serve.questions import CheckedWorld
 from webhook.serve.slot import Slot
+from webhook.world.held import names_profile
 
 SECONDS = 1.4
 """The API server gives up after 2 s; a connection's handshake and the wait for a thread come before."""
@@ -51,8 +51,8 @@ class BoundedWorld:
         if doubt := self._world.checks().get("namespaces"):
             raise Unavailable(f"namespaces: {doubt}")
         held = self._world.snapshot().namespaces.values()
-        found = sorted(each.name for each in held if _names(each, profile))
-        return [name for name in found if self._still_names(name, profile)] if len(found) <= FEW else found
+        found = sorted(each.name for each in held if names_profile(each, profile))
+        return [name for name in found if self._stillnames_profile(name, profile)] if len(found) <= FEW else found
 
     def unfinished_pods(self, namespace: str) -> UnfinishedPods:
         """List pods of the namespace that run or may still run."""
@@ -81,20 +81,16 @@ class BoundedWorld:
         except InputError as error:
             raise Unavailable(str(error)) from None
 
-    def _still_names(self, name: str, profile: str) -> bool:
+    def _stillnames_profile(self, name: str, profile: str) -> bool:
         try:
             self._left()
             namespace = self._world.fresh_namespace(name)
         except Unavailable:  # what was known last counts
             return True
-        return namespace is not None and _names(namespace, profile)
+        return namespace is not None and names_profile(namespace, profile)
 
     def _left(self) -> float:
         left = self._deadline - self._monotonic()
         if left <= 0:
             raise Unavailable(f"the answers of the cluster took longer than {SECONDS:g} s")
         return left
-
-
-def _names(namespace: Namespace, profile: str) -> bool:
-    return namespace.labels.get(names.PROFILE) == profile and not namespace.is_ending

@@ -21,7 +21,7 @@ from webhook.kube.reader import Reader, read_list
 from webhook.kube.reflector import Reflector
 from webhook.kube.resource import Key, Resource
 from webhook.kube.webhook_configuration import WebhookConfiguration, read_webhook_configuration
-from webhook.world.held import Master, Masters, Snapshot, read_master, read_namespace
+from webhook.world.held import Master, Masters, Snapshot, names_profile, read_master, read_namespace
 from webhook.world.lookup import Lookup, MustAsk
 from webhook.world.profile_objects import Parse, ProfileObjects
 
@@ -153,9 +153,7 @@ class Cluster:
     def names_profile(self, profile: str) -> bool:
         """Tell whether the label of a namespace that is not being deleted names *profile*, or may do so: not all are listed yet."""
         namespaces = self._namespaces.items.copy().values()
-        return not self._namespaces.synced or any(
-            each.labels.get(names.PROFILE) == profile and not each.is_ending for each in namespaces
-        )
+        return not self._namespaces.synced or any(names_profile(each, profile) for each in namespaces)
 
     def follow_profiles(
         self,

@@ -48,6 +48,11 @@ def read_namespace(obj: Object) -> Namespace:
     return Namespace(intern(metadata["name"]), kept or _NO_LABELS, _NO_LABELS, bool(metadata.get("deletionTimestamp")))
 
 
+def names_profile(namespace: Namespace, profile: str) -> bool:
+    """Tell whether the label of a namespace that is not being deleted names *profile*."""
+    return namespace.labels.get(names.PROFILE) == profile and not namespace.is_ending
+
+
 def read_master(obj: Object) -> Master | None:
     """Keep job, age and published address of a rank-0 pod; None for a pod that is none, or that is being deleted.
 
