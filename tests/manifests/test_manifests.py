@@ -17,7 +17,6 @@ from webhook.core.profiles.custom_resource import custom_resource_definition
 from webhook.core.profiles.objects import PLURAL, PROFILE_API_VERSION
 from webhook.serve.bounded_world import SECONDS as BOUNDED_SECONDS
 from webhook.serve.process import GRACE_SECONDS, LINGER_SECONDS, MOST_DRAIN_SECONDS, VALIDATING_PATIENCE_SECONDS
-from webhook.serve.validation import PATH
 
 MANIFESTS = ROOT / "manifests"
 OBJECTS: list[dict[str, Any]] = list(yaml.safe_load_all((MANIFESTS / "install.yaml").read_text()))
@@ -147,7 +146,7 @@ def test_a_failing_webhook_keeps_nobody_from_namespaces_and_profiles() -> None:
     for entry in entries:
         assert (entry["failurePolicy"], entry["timeoutSeconds"], entry["sideEffects"]) == ("Ignore", 2, "None")
         assert entry["timeoutSeconds"] > VALIDATING_PATIENCE_SECONDS + BOUNDED_SECONDS
-        called = {"name": names.SERVICE, "namespace": DEFAULT_NAMESPACE, "path": PATH, "port": 443}
+        called = {"name": names.SERVICE, "namespace": DEFAULT_NAMESPACE, "path": names.VALIDATE_PATH, "port": 443}
         assert entry["clientConfig"] == {"service": called}, "no caBundle: the controller owns it"
     (excluded,) = entries[0]["namespaceSelector"]["matchExpressions"]
     assert (excluded["key"], excluded["operator"]) == ("kubernetes.io/metadata.name", "NotIn")

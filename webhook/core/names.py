@@ -124,6 +124,8 @@ WEBHOOK_CONFIGURATION = "zz-fabric-injector"
 """MutatingWebhookConfiguration (admin; caBundle by the controller); sorts after ``lws-``."""
 VALIDATING_CONFIGURATION = "fabric-injector"
 """ValidatingWebhookConfiguration (admin; caBundle by the controller)."""
+MUTATE_PATH, VALIDATE_PATH = "/mutate", "/validate"
+"""Where the API server sends reviews of pods, and of what is validated."""
 
 OWN_LABELS = (JOB, RENDEZVOUS)
 """Labels that are set or removed at CREATE, never trusted."""

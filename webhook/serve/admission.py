@@ -7,6 +7,7 @@ import time
 from collections.abc import Awaitable, Callable
 from functools import partial
 
+from webhook.core import names
 from webhook.core.model import Outcome
 from webhook.core.review import Answer
 from webhook.http.endpoint import Limits
@@ -17,8 +18,6 @@ from webhook.http.request import Request, Response
 from webhook.serve.metrics import WebhookMetrics
 from webhook.serve.review_endpoint import ReviewEndpoint
 from webhook.world.lookup import MustAsk
-
-PATH = "/mutate"
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +40,7 @@ class Admission(ReviewEndpoint):
         refuse: Callable[[], Refusal | None] = lambda: None,
         limits: Limits = Limits(),  # noqa: B008  # frozen
     ) -> None:
-        super().__init__(PATH, record, limits, refuse)
+        super().__init__(names.MUTATE_PATH, record, limits, refuse)
         self._admit, self._admit_at_once, self._record = admit, admit_at_once, record
         self._pool, self._large = pool, large
 

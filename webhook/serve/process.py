@@ -14,6 +14,7 @@ from functools import partial
 import uvloop
 
 from certs.serving import ServingCertificate
+from webhook.core import names
 from webhook.core.review import Answer, ValidationAnswer
 from webhook.http.client_names import NamedConnection
 from webhook.http.connection import HttpConnection
@@ -27,7 +28,7 @@ from webhook.serve import allocator
 from webhook.serve.admission import Admission, AdmissionRecorder
 from webhook.serve.metrics import WebhookMetrics
 from webhook.serve.page_process import PageProcess
-from webhook.serve.validation import PATH, Validation, ValidationRecorder
+from webhook.serve.validation import Validation, ValidationRecorder
 
 THREADS = 1
 SPARES = 7
@@ -48,7 +49,7 @@ MOST_DRAIN_SECONDS = 25.0
 """How long to serve on after SIGTERM at the most: Kubernetes kills after 30 s."""
 LINGER_SECONDS = 1.0
 GRACE_SECONDS = 3.0
-_VALIDATION_PATH = PATH.encode()
+_VALIDATION_PATH = names.VALIDATE_PATH.encode()
 
 log = logging.getLogger(__name__)
 

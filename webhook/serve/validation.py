@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 
+from webhook.core import names
 from webhook.core.review import ValidationAnswer
 from webhook.http.endpoint import Limits
 from webhook.http.logs import log_fields
@@ -14,8 +15,6 @@ from webhook.http.refusal import Refusal
 from webhook.http.request import Request, Response
 from webhook.serve.metrics import WebhookMetrics
 from webhook.serve.review_endpoint import ReviewEndpoint
-
-PATH = "/validate"
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +31,7 @@ class Validation(ReviewEndpoint):
         *,
         refuse: Callable[[], Refusal | None] = lambda: None,
     ) -> None:
-        super().__init__(PATH, record, limits, refuse)
+        super().__init__(names.VALIDATE_PATH, record, limits, refuse)
         self._validate, self._record, self._pool = validate, record, pool
 
     def review(self, request: Request, body: bytes, *, is_large: bool) -> Response | Awaitable[Response]:

@@ -125,7 +125,7 @@ def _client(entry: Object, subject: str, own_namespace: str, services: Sequence[
 
 
 def _path(path: object, subject: str, field: str) -> Iterator[Finding]:
-    if path != "/mutate":
+    if path != names.MUTATE_PATH:
         action = f"let clientConfig.{field} end in /mutate"
         yield Finding("fail", Code.WEBHOOK_PATH_WRONG, subject, f"calls path {path}", action)
 

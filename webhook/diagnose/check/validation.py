@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from certs.faults import leaf_of, trust_faults, valid_authorities
+from webhook.core import names
 from webhook.core.model import Object
 from webhook.diagnose.check.configuration import entries_of
 from webhook.diagnose.codes import Code
 from webhook.diagnose.finding import Finding
 from webhook.kube.webhook_configuration import read_webhook_configuration
 
-PATH = "/validate"
 _RESOURCES = ("namespaces", "fabricprofiles", "configmaps")
 
 
@@ -61,8 +61,8 @@ def _entry(entry: Object, subject: str, own_namespace: str, services: Sequence[s
         if service.get("namespace") != own_namespace or (services is not None and service.get("name") not in services):
             message = f"calls Service {named}, which is not one of namespace {own_namespace}"
             yield Finding("warn", Code.VALIDATION_ELSEWHERE, subject, message)
-    if path != PATH:
-        yield Finding("warn", Code.VALIDATION_ELSEWHERE, subject, f"calls path {path}, and not {PATH}")
+    if path != names.VALIDATE_PATH:
+        yield Finding("warn", Code.VALIDATION_ELSEWHERE, subject, f"calls path {path}, and not {names.VALIDATE_PATH}")
 
 
 def _trust(configuration: Object, subject: str, data: Mapping[str, bytes] | None, now: datetime) -> Iterator[Finding]:
