@@ -9,7 +9,7 @@ from webhook.core import names
 from webhook.core.draft import Draft
 from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.core.plan import Plan
-from webhook.core.podspec import containers, env
+from webhook.core.podspec import containers, env, names_devices
 
 STEP = "environment"
 
@@ -19,6 +19,9 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     container = containers(draft.pod)[plan.container]
     there = {entry["name"]: entry for entry in env(container)}
     wanted = dict(plan.profile.env)
+    for variable in plan.profile.device_variables:  # the step of these has been here, and env gives way to it
+        if variable in there and names_devices(there[variable]):
+            wanted.pop(variable, None)
     judged = []
     interface = plan.rendezvous_network.interface if plan.rendezvous_network else ""
     if interface:

@@ -213,6 +213,15 @@ class Profile:
             examples=[{"NCCL_IB_HCA": "mlx5"}],
         ),
     ] = field(default_factory=_nothing)
+    device_variables: Annotated[
+        tuple[Literal["NCCL_IB_HCA", "UCX_NET_DEVICES"], ...],
+        Field(
+            max_length=2,
+            description="Variables of the training container that take the names of the pod's own RDMA devices, as Multus' "
+            "network-status tells them once the pod is on a node; the user's own value wins, and env's gives way.",
+            examples=[["NCCL_IB_HCA"]],
+        ),
+    ] = ()
     annotations: Annotated[
         Table[SetAnnotationKey, AnnotationValue],
         Field(
