@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from webhook.core import names
 from webhook.core.draft import Draft
+from webhook.core.injection.fixed_settings import JUDGED, fixed_settings
 from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.core.plan import Plan
 from webhook.core.podspec import containers, env, names_devices
@@ -23,6 +24,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
         if variable in there and names_devices(there[variable]):
             wanted.pop(variable, None)
     judged = []
+    told: set[str] = set()
     interface = plan.rendezvous_network.interface if plan.rendezvous_network else ""
     if interface:
         for name, prefix, means in _SOCKETS:
@@ -30,6 +32,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
             entry = there.get(name) or {"value": ours}
             if not _may_mean(entry, interface, means):
                 judged.append(_disagrees(plan, name, prefix + interface, is_ours=entry.get("value") == ours))
+                told.add(name)
     elif plan.host_network:
         judged.append(_no_interface(Reason.HOST_NETWORK, "the pod is on the host network"))
     else:
@@ -37,6 +40,8 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     switches = [name for name in RDMA_SWITCHES if name in there and disables_rdma(name, there[name].get("value") or "")]
     if switches and plan.profile.ipc_lock and plan.fabric_resources:
         judged += [_turned_off(plan, name) for name in switches]
+    if not (JUDGED.isdisjoint(there) and JUDGED.isdisjoint(plan.profile.env)):
+        judged += _judge_fixed(draft, plan, there, told)
     added = [name for name in wanted if name not in there]
     found = []
     if added:
@@ -46,6 +51,19 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     if len(added) < len(wanted):
         found.append(_kept(plan, there, wanted))
     return found + judged
+
+
+def _judge_fixed(draft: Draft, plan: Plan, there: Mapping[str, Object], told: set[str]) -> Iterator[Decision]:
+    """Judge what the container has or the profile gives it, but for the variables that are *told* of already."""
+    values = {name: value for name, value in plan.profile.env.items() if name in JUDGED and name not in there}
+    for name in JUDGED & there.keys():
+        if not there[name].get("valueFrom"):
+            values[name] = there[name].get("value") or ""
+    known = {name: value for name, value in values.items() if "$(" not in value and name not in told}
+    for name, why in fixed_settings(plan, draft.pod, known):
+        is_ours = plan.profile.env.get(name) == known[name]
+        where = f"profile {plan.profile.name}" if is_ours else f"container {plan.container_name}"
+        yield Decision(STEP, Outcome.WARNED, Reason.DISAGREES, f"pod {plan.pod_name}: {name} of {where} {why}")
 
 
 def nccl_may_use(value: str, interface: str) -> bool:

@@ -1,0 +1,105 @@
+"""Judge settings of NCCL, Gloo and UCX that were right elsewhere: a fixed GID index, UCX without RDMA, names of interfaces not there.
+
+Only what is certain is told. What a reference holds is not known here, and neither are the names of RDMA devices, which a device plugin
+gives once the pod is on a node: explain compares those.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from webhook.core import names, podspec
+from webhook.core.model import Object
+from webhook.core.plan import Plan
+
+_INTERFACES = ("lo", "eth0")
+"""What every pod with a network of its own has, whatever is attached."""
+_USUAL = re.compile(r"(net|eth|ib|bond)\d+|en[ops]\d\w*")
+"""Names that the kernel, systemd and Multus give. Other names may be those of an interface that something else makes in the pod."""
+_RDMA_DEVICE = re.compile(r"mlx\d+_\d+")
+"""Names of RDMA devices, which no interface has."""
+_NO_RDMA_DEVICE = re.compile(r"lo|(net|eth|bond)\d+")
+"""Names of interfaces, which no RDMA device has."""
+_FOREIGN = "networking.gke.io/interfaces"
+"""Annotation by which GKE gives a pod interfaces that Multus knows nothing of."""
+_RDMA_TRANSPORTS = ("all", "ib", "rc", "ud", "dc", "srd", "gga", "ugni")
+_INDEX = re.compile(r"\s*\+?(0[xX][0-9a-fA-F]+|\d+)")
+_SOCKETS = (names.ENV_NCCL_SOCKET_IFNAME, names.ENV_GLOO_SOCKET_IFNAME)
+JUDGED = frozenset(
+    (*_SOCKETS, names.ENV_NCCL_IB_HCA, names.ENV_UCX_NET_DEVICES, names.ENV_NCCL_IB_GID_INDEX, names.ENV_UCX_TLS)
+)
+"""The variables that are looked at."""
+
+
+def fixed_settings(plan: Plan, pod: Object, values: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the variable and what is wrong with it, of the literal *values* that the training container has or gets."""
+    if fixes_gid_index(values.get(names.ENV_NCCL_IB_GID_INDEX, "")):
+        yield names.ENV_NCCL_IB_GID_INDEX, f"is fixed: {GID_INDEX}; remove it"
+    if plan.fabric_resources and rules_out_rdma(values.get(names.ENV_UCX_TLS, "")):
+        yield names.ENV_UCX_TLS, f"keeps UCX from {', '.join(plan.fabric_resources)}: it would use sockets; remove it"
+    if found := [one for one in listed(values.get(names.ENV_NCCL_IB_HCA, "")) if _NO_RDMA_DEVICE.fullmatch(one)]:
+        yield (
+            names.ENV_NCCL_IB_HCA,
+            f"names {', '.join(found)}, where NCCL takes RDMA devices and no interfaces; remove it",
+        )
+    for name in (*_SOCKETS, names.ENV_UCX_NET_DEVICES):
+        value = values.get(name, "")
+        doubtful = [one for one in listed(value) if _is_no_other_name(name, one)]
+        there = _interfaces(plan, pod) if doubtful else ()
+        is_prefix = name == names.ENV_NCCL_SOCKET_IFNAME and not value.startswith("=")
+        absent = [one for one in doubtful if not (is_prefix and any(each.startswith(one) for each in there))]
+        if there and (absent := [one for one in absent if one not in there]):
+            has = ", ".join((*_INTERFACES, *(each.interface for each in plan.attachments if not each.default)))
+            yield name, f"names {', '.join(absent)}, and the pod's interfaces will be {has}; correct or remove it"
+
+
+GID_INDEX = "which index is that of a pod's address differs from pod to pod, and since 2.21 NCCL finds it itself"
+
+
+def fixes_gid_index(value: str) -> bool:
+    """Tell whether ``NCCL_IB_GID_INDEX=value`` fixes the index: a number, but for the default -1.
+
+    Each address of an RDMA device has its own, and macvlan and SR-IOV give each pod others. Source: NCCL issues 718, 890, 1573;
+    src/transport/net_ib/connect.cc NCCL_PARAM(IbGidIndex, "IB_GID_INDEX", -1), src/misc/ibvwrap.cc, which gives the same advice.
+    """
+    return _INDEX.match(value) is not None
+
+
+def rules_out_rdma(value: str) -> bool:
+    """Tell whether ``UCX_TLS=value`` lets UCX use TCP, and no transport over RDMA: no error says so, all is only slow.
+
+    A comma list; ``^`` in front of it excludes. Source: ome-projects/ome issue 837; UCX src/ucp/core/ucp_context.c ucp_config_table,
+    ucp_tl_aliases.
+    """
+    transports = listed(value)
+    return "tcp" in transports and not any(one.startswith(_RDMA_TRANSPORTS) for one in transports)
+
+
+def listed(value: str) -> list[str]:
+    """Return what a list of interfaces, devices or transports names, without ports; nothing of a list that excludes.
+
+    NCCL takes prefixes, or whole names after ``=``; Gloo and UCX whole names. Source: NCCL src/os/linux.cc ncclOsFindInterfaces,
+    src/transport/net_ib/init.cc; pytorch torch/csrc/distributed/c10d/init.cpp; UCX src/ucs/config/parser.c
+    ucs_config_sscanf_allow_list_impl.
+    """
+    if value.startswith("^"):
+        return []
+    return [name for one in value.removeprefix("=").split(",") if (name := one.partition(":")[0])]
+
+
+def _is_no_other_name(variable: str, name: str) -> bool:
+    """Tell a name that is certain to be that of an interface of a node or of Multus, or of none; UCX takes RDMA devices too."""
+    return bool(_USUAL.fullmatch(name) or (variable in _SOCKETS and _RDMA_DEVICE.fullmatch(name)))
+
+
+def _interfaces(plan: Plan, pod: Object) -> tuple[str, ...]:
+    """Return the interfaces that the pod may have; empty where that is not certain."""
+    if plan.host_network or not plan.attachments or podspec.annotations(pod).get(_FOREIGN):
+        return ()
+    if (pod.get("spec") or {}).get("resourceClaims"):  # a DRA driver may move any of the node's into the pod
+        return ()
+    attached = [attachment.interface for attachment in plan.attachments]
+    highest = max([int(one[3:]) for one in attached if re.fullmatch(r"net\d{1,3}", one)], default=0)
+    # Lower numbers may be those of the cluster's default networks, which Multus attaches first.
+    return (*_INTERFACES, *attached, *[f"net{number}" for number in range(1, highest)])
