@@ -7,13 +7,13 @@ gives once the pod is on a node: explain compares those.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from webhook.core import names, podspec
 from webhook.core.model import Object
 from webhook.core.plan import Plan
 
-_INTERFACES = ("lo", "eth0")
+INTERFACES = ("lo", "eth0")
 """What every pod with a network of its own has, whatever is attached."""
 _USUAL = re.compile(r"(net|eth|ib|bond)\d+|en[ops]\d\w*")
 """Names that the kernel, systemd and Multus give. Other names may be those of an interface that something else makes in the pod."""
@@ -26,9 +26,8 @@ _FOREIGN = "networking.gke.io/interfaces"
 _RDMA_TRANSPORTS = ("all", "ib", "rc", "ud", "dc", "srd", "gga", "ugni")
 _INDEX = re.compile(r"\s*\+?(0[xX][0-9a-fA-F]+|\d+)")
 _SOCKETS = (names.ENV_NCCL_SOCKET_IFNAME, names.ENV_GLOO_SOCKET_IFNAME)
-JUDGED = frozenset(
-    (*_SOCKETS, names.ENV_NCCL_IB_HCA, names.ENV_UCX_NET_DEVICES, names.ENV_NCCL_IB_GID_INDEX, names.ENV_UCX_TLS)
-)
+INTERFACE_LISTS = (*_SOCKETS, names.ENV_UCX_NET_DEVICES)
+JUDGED = frozenset((*INTERFACE_LISTS, names.ENV_NCCL_IB_HCA, names.ENV_NCCL_IB_GID_INDEX, names.ENV_UCX_TLS))
 """The variables that are looked at."""
 
 
@@ -43,14 +42,13 @@ def fixed_settings(plan: Plan, pod: Object, values: Mapping[str, str]) -> Iterat
             names.ENV_NCCL_IB_HCA,
             f"names {', '.join(found)}, where NCCL takes RDMA devices and no interfaces; remove it",
         )
-    for name in (*_SOCKETS, names.ENV_UCX_NET_DEVICES):
-        value = values.get(name, "")
-        doubtful = [one for one in listed(value) if _is_no_other_name(name, one)]
-        there = _interfaces(plan, pod) if doubtful else ()
-        is_prefix = name == names.ENV_NCCL_SOCKET_IFNAME and not value.startswith("=")
-        absent = [one for one in doubtful if not (is_prefix and any(each.startswith(one) for each in there))]
-        if there and (absent := [one for one in absent if one not in there]):
-            has = ", ".join((*_INTERFACES, *(each.interface for each in plan.attachments if not each.default)))
+    for name in INTERFACE_LISTS:
+        if (
+            name in values
+            and (there := _interfaces(plan, pod))
+            and (absent := absent_interfaces(name, values[name], there))
+        ):
+            has = ", ".join((*INTERFACES, *(each.interface for each in plan.attachments if not each.default)))
             yield name, f"names {', '.join(absent)}, and the pod's interfaces will be {has}; correct or remove it"
 
 
@@ -88,6 +86,27 @@ def listed(value: str) -> list[str]:
     return [name for one in value.removeprefix("=").split(",") if (name := one.partition(":")[0])]
 
 
+def absent_interfaces(variable: str, value: str, there: Sequence[str]) -> list[str]:
+    """Return what a value of one of INTERFACE_LISTS names, and what is certain not to be *there*, in a pod with these interfaces."""
+    is_prefix = variable == names.ENV_NCCL_SOCKET_IFNAME and not value.startswith("=")
+    return [
+        name
+        for name in listed(value)
+        if _is_no_other_name(variable, name)
+        and name not in there
+        and not (is_prefix and any(each.startswith(name) for each in there))
+    ]
+
+
+def may_have_more(pod: Object) -> bool:
+    """Tell a pod that may have interfaces that are not Multus': the node's, those of GKE, and those that a DRA driver moves into it."""
+    return bool(
+        podspec.is_host_network(pod)
+        or podspec.annotations(pod).get(_FOREIGN)
+        or (pod.get("spec") or {}).get("resourceClaims")
+    )
+
+
 def _is_no_other_name(variable: str, name: str) -> bool:
     """Tell a name that is certain to be that of an interface of a node or of Multus, or of none; UCX takes RDMA devices too."""
     return bool(_USUAL.fullmatch(name) or (variable in _SOCKETS and _RDMA_DEVICE.fullmatch(name)))
@@ -95,11 +114,9 @@ def _is_no_other_name(variable: str, name: str) -> bool:
 
 def _interfaces(plan: Plan, pod: Object) -> tuple[str, ...]:
     """Return the interfaces that the pod may have; empty where that is not certain."""
-    if plan.host_network or not plan.attachments or podspec.annotations(pod).get(_FOREIGN):
-        return ()
-    if (pod.get("spec") or {}).get("resourceClaims"):  # a DRA driver may move any of the node's into the pod
+    if not plan.attachments or may_have_more(pod):
         return ()
     attached = [attachment.interface for attachment in plan.attachments]
     highest = max([int(one[3:]) for one in attached if re.fullmatch(r"net\d{1,3}", one)], default=0)
     # Lower numbers may be those of the cluster's default networks, which Multus attaches first.
-    return (*_INTERFACES, *attached, *[f"net{number}" for number in range(1, highest)])
+    return (*INTERFACES, *attached, *[f"net{number}" for number in range(1, highest)])
