@@ -120,6 +120,15 @@ def test_a_pod_without_a_rendezvous_gets_none_and_is_told_why() -> None:
     assert decisions[0].message.endswith(": it is alone")
 
 
+def test_a_pod_that_meets_on_a_network_of_something_else_gets_none() -> None:
+    """Nobody writes network-status there: the pod would wait in vain."""
+    pod = pods.load(WORKER)
+    plan_of_pod = plan_for(pod, profile=BOTH, attachments=())
+    result, decisions = carry_out(inject, pod, plan_of_pod)
+    assert result == pod
+    assert outcomes(decisions) == [(Outcome.SKIPPED, Reason.NO_IPAM)]
+
+
 def test_a_profile_that_does_not_ask_takes_back_what_an_earlier_pass_added() -> None:
     before = pods.load(WORKER)
     pod, decisions = step(before)

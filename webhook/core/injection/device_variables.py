@@ -68,6 +68,9 @@ def _why_not(plan: Plan) -> Decision | None:
         reason, why = (none.reason, none.message) if none is not None else (Reason.NO_IPAM, "no rendezvous")
         message = f"the names of the pod's RDMA devices are published only where its address may be: {why}"
         return Decision(STEP, Outcome.SKIPPED, reason, message)
+    if plan.rendezvous_network not in plan.attachments:
+        message = "the names of the pod's RDMA devices are known of networks that Multus attaches, and the pod does not meet on one"
+        return Decision(STEP, Outcome.SKIPPED, Reason.NO_IPAM, message)
     return None
 
 

@@ -271,12 +271,18 @@ class Profile:
 
     def inert_settings(self) -> tuple[str, ...]:
         """Tell what the profile says in vain, in a sentence each."""
+        told = []
         if self.nccl_conf and self.rendezvous.wait_image:
-            return (
+            told.append(
                 "ncclConf: true writes nothing: with rendezvous.waitImage the wait step runs in another image, where it cannot "
-                "read the training image's own /etc/nccl.conf; leave one of the two out",
+                "read the training image's own /etc/nccl.conf; leave one of the two out"
             )
-        return ()
+        if self.device_variables and not self.rendezvous.enabled:
+            told.append(
+                "deviceVariables gives nothing: with rendezvous: {enabled: false} no pod waits for what is published; leave one of the "
+                "two out"
+            )
+        return tuple(told)
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,7 +137,7 @@ def read_member(obj: Object) -> Member | None:
         listed = waits_for[:MAX_NAME].split(",")
         takes_local_address = _LOCAL_ADDR in listed
         if _NCCL_IB_HCA in listed or _UCX_NET_DEVICES in listed:
-            devices = _devices(listed, status)
+            devices = _devices(listed, annotations)
     else:  # injected by 0.1, which did not say so: those that its rule may have meant
         is_ipv6 = ":" in secondary.address or (wanted is not None and wanted.family == "IPv6")
         takes_local_address = is_master or is_ipv6 or metadata["name"][:1].isdigit()
@@ -164,8 +164,9 @@ def read_member(obj: Object) -> Member | None:
     )
 
 
-def _devices(listed: list[str], status: str) -> tuple[tuple[str, str], ...]:
+def _devices(listed: list[str], annotations: Object) -> tuple[tuple[str, str], ...]:
     """Return what is to be published of the pod's RDMA devices; nothing where network-status is not there yet."""
+    status = annotations.get(names.NETWORK_STATUS) or annotations.get(names.NETWORKS_STATUS) or ""
     names_of_devices = rdma_devices(status)
     values = (
         (_NCCL_IB_HCA, names.NCCL_IB_HCA, nccl_ib_hca(names_of_devices)),
