@@ -25,9 +25,13 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     why = _why_not(plan)
     wanted: list[str] = [name for name in _FILES if name in plan.profile.device_variables] if why is None else []
     path = ("spec", "containers", plan.container, "env")
-    for position, entry in reversed([*enumerate(podspec.env(_training(draft, plan)))]):
-        if podspec.names_devices(entry) and entry["name"] not in wanted:
-            draft.remove(path, position)
+    stale = [
+        position
+        for position, entry in enumerate(podspec.env(_training(draft, plan)))
+        if "valueFrom" in entry and podspec.names_devices(entry) and entry["name"] not in wanted
+    ]
+    for position in reversed(stale):
+        draft.remove(path, position)
     if why is not None:
         return [why]
     there = {entry["name"]: entry for entry in podspec.env(_training(draft, plan))}

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from webhook.core import names
 from webhook.core.draft import Draft
-from webhook.core.injection.fixed_settings import JUDGED, fixed_settings
+from webhook.core.injection.fixed_settings import JUDGED, fixed_setting
 from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.core.plan import Plan
 from webhook.core.podspec import containers, env, names_devices
@@ -55,15 +55,17 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
 
 def _judge_fixed(draft: Draft, plan: Plan, there: Mapping[str, Object], told: set[str]) -> Iterator[Decision]:
     """Judge what the container has or the profile gives it, but for the variables that are *told* of already."""
-    values = {name: value for name, value in plan.profile.env.items() if name in JUDGED and name not in there}
-    for name in JUDGED & there.keys():
-        if not there[name].get("valueFrom"):
-            values[name] = there[name].get("value") or ""
-    known = {name: value for name, value in values.items() if "$(" not in value and name not in told}
-    for name, why in fixed_settings(plan, draft.pod, known):
-        is_ours = plan.profile.env.get(name) == known[name]
-        where = f"profile {plan.profile.name}" if is_ours else f"container {plan.container_name}"
-        yield Decision(STEP, Outcome.WARNED, Reason.DISAGREES, f"pod {plan.pod_name}: {name} of {where} {why}")
+    env = plan.profile.env
+    found = [
+        (name, entry.get("value") or "")
+        for name, entry in there.items()
+        if name in JUDGED and not entry.get("valueFrom")
+    ]
+    found += [(name, value) for name, value in env.items() if name in JUDGED and name not in there]
+    for name, value in found:
+        if name not in told and "$(" not in value and (why := fixed_setting(plan, draft.pod, name, value)):
+            where = f"profile {plan.profile.name}" if env.get(name) == value else f"container {plan.container_name}"
+            yield Decision(STEP, Outcome.WARNED, Reason.DISAGREES, f"pod {plan.pod_name}: {name} of {where} {why}")
 
 
 def nccl_may_use(value: str, interface: str) -> bool:

@@ -7,7 +7,7 @@ gives once the pod is on a node: explain compares those.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 
 from webhook.core import names, podspec
 from webhook.core.model import Object
@@ -31,25 +31,21 @@ JUDGED = frozenset((*INTERFACE_LISTS, names.ENV_NCCL_IB_HCA, names.ENV_NCCL_IB_G
 """The variables that are looked at."""
 
 
-def fixed_settings(plan: Plan, pod: Object, values: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the variable and what is wrong with it, of the literal *values* that the training container has or gets."""
-    if fixes_gid_index(values.get(names.ENV_NCCL_IB_GID_INDEX, "")):
-        yield names.ENV_NCCL_IB_GID_INDEX, f"is fixed: {GID_INDEX}; remove it"
-    if plan.fabric_resources and rules_out_rdma(values.get(names.ENV_UCX_TLS, "")):
-        yield names.ENV_UCX_TLS, f"keeps UCX from {', '.join(plan.fabric_resources)}: it would use sockets; remove it"
-    if found := [one for one in listed(values.get(names.ENV_NCCL_IB_HCA, "")) if _NO_RDMA_DEVICE.fullmatch(one)]:
-        yield (
-            names.ENV_NCCL_IB_HCA,
-            f"names {', '.join(found)}, where NCCL takes RDMA devices and no interfaces; remove it",
-        )
-    for name in INTERFACE_LISTS:
-        if (
-            name in values
-            and (there := _interfaces(plan, pod))
-            and (absent := absent_interfaces(name, values[name], there))
-        ):
-            has = ", ".join((*INTERFACES, *(each.interface for each in plan.attachments if not each.default)))
-            yield name, f"names {', '.join(absent)}, and the pod's interfaces will be {has}; correct or remove it"
+def fixed_setting(plan: Plan, pod: Object, name: str, value: str) -> str:
+    """Say what is wrong with a literal value of one of JUDGED that the training container has or gets; empty where nothing is."""
+    if name == names.ENV_NCCL_IB_GID_INDEX:
+        return f"is fixed: {GID_INDEX}; remove it" if fixes_gid_index(value) else ""
+    if name == names.ENV_UCX_TLS:
+        is_slow = bool(plan.fabric_resources) and rules_out_rdma(value)
+        return f"keeps UCX from {', '.join(plan.fabric_resources)}: it would use sockets; remove it" if is_slow else ""
+    if name == names.ENV_NCCL_IB_HCA:
+        found = [one for one in listed(value) if _NO_RDMA_DEVICE.fullmatch(one)]
+        return f"names {', '.join(found)}, where NCCL takes RDMA devices and no interfaces; remove it" if found else ""
+    there = _interfaces(plan, pod)
+    if not there or not (absent := absent_interfaces(name, value, there)):
+        return ""
+    has = ", ".join((*INTERFACES, *(each.interface for each in plan.attachments if not each.default)))
+    return f"names {', '.join(absent)}, and the pod's interfaces will be {has}; correct or remove it"
 
 
 GID_INDEX = "which index is that of a pod's address differs from pod to pod, and since 2.21 NCCL finds it itself"
