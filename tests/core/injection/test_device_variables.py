@@ -140,6 +140,14 @@ def test_a_profile_that_does_not_ask_takes_back_what_an_earlier_pass_added() -> 
     assert step(again, profile())[0] == before
 
 
+def test_a_variable_of_the_users_own_that_reads_the_annotation_stays() -> None:
+    own = {"name": "MY_CARDS", "valueFrom": {"fieldRef": {"fieldPath": wait.DEVICE_FILES["nccl-ib-hca"]}}}
+    before = pods.load(WORKER)
+    before["spec"]["containers"][0]["env"].append(own)
+    for using in (BOTH, profile()):
+        assert own in step(before, using)[0]["spec"]["containers"][0]["env"]
+
+
 def test_a_pod_of_another_profile_now_waits_for_less() -> None:
     pod = admitted(admitted(pods.load(WORKER), fabric()), fabric("deviceVariables: [NCCL_IB_HCA]"))
     assert waits_for(pod) == ["master-addr", "nccl-ib-hca"]

@@ -28,7 +28,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     stale = [
         position
         for position, entry in enumerate(podspec.env(_training(draft, plan)))
-        if "valueFrom" in entry and podspec.names_devices(entry) and entry["name"] not in wanted
+        if entry["name"] in _FILES and entry["name"] not in wanted and podspec.names_devices(entry)
     ]
     for position in reversed(stale):
         draft.remove(path, position)
@@ -55,7 +55,7 @@ def needs(draft: Draft, plan: Plan) -> tuple[str, ...]:
     if not plan.profile.device_variables:
         return ()
     there = {entry["name"] for entry in podspec.env(_training(draft, plan)) if podspec.names_devices(entry)}
-    return tuple(file for name, file in _FILES.items() if name in there)
+    return tuple([file for name, file in _FILES.items() if name in there])
 
 
 def _training(draft: Draft, plan: Plan) -> Object:
