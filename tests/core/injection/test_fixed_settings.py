@@ -30,8 +30,8 @@ def test_a_fixed_gid_index_of_the_user_is_told() -> None:
     decisions = judged({"NCCL_IB_GID_INDEX": "3"})
     assert outcomes(decisions) == [WARNED]
     assert message(decisions, Outcome.WARNED) == (
-        "pod train-0: NCCL_IB_GID_INDEX of container trainer is fixed: which index is that of a pod's address differs from pod to pod, "
-        "and since 2.21 NCCL finds it itself; remove it"
+        "pod train-0: NCCL_IB_GID_INDEX of container trainer is fixed: the index of a pod's address differs from pod to pod, "
+        "and NCCL finds it itself since 2.21; remove it"
     )
 
 

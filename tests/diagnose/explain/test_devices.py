@@ -129,8 +129,7 @@ def test_nothing_is_compared_where_a_network_does_not_tell_its_device() -> None:
         (
             "NCCL_IB_GID_INDEX",
             "3",
-            "NCCL_IB_GID_INDEX=3 is fixed: which index is that of a pod's address differs from pod to pod, and since 2.21 NCCL "
-            "finds it itself",
+            "NCCL_IB_GID_INDEX=3 is fixed: the index of a pod's address differs from pod to pod, and NCCL finds it itself since 2.21",
         ),
         ("UCX_TLS", "tcp,self", "UCX_TLS=tcp,self keeps UCX from rdma/hca: it uses sockets"),
         ("GLOO_SOCKET_IFNAME", "net1,net2", "GLOO_SOCKET_IFNAME=net1,net2 names net2, and it has no such interface"),

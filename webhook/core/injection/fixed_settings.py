@@ -48,7 +48,7 @@ def fixed_setting(plan: Plan, pod: Object, name: str, value: str) -> str:
     return f"names {', '.join(absent)}, and the pod's interfaces will be {has}; correct or remove it"
 
 
-GID_INDEX = "which index is that of a pod's address differs from pod to pod, and since 2.21 NCCL finds it itself"
+GID_INDEX = "the index of a pod's address differs from pod to pod, and NCCL finds it itself since 2.21"
 
 
 def fixes_gid_index(value: str) -> bool:
