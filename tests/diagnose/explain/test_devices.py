@@ -152,6 +152,21 @@ def test_an_interface_that_came_under_another_name_is_there() -> None:
     assert findings(scene, "interfaces") == []
 
 
+@pytest.mark.parametrize("what", ["an entry without a name", "a claim", "no network-status"])
+def test_where_more_interfaces_may_be_none_is_missed(what: str) -> None:
+    scene = Scene(0)
+    annotations = scene.master["metadata"]["annotations"]
+    if what == "a claim":
+        scene.master["spec"]["resourceClaims"] = [{"name": "nic"}]
+    elif what == "no network-status":
+        del annotations[names.NETWORK_STATUS]
+    else:
+        entries = [*json.loads(annotations[names.NETWORK_STATUS]), {"name": "default/other"}]
+        annotations[names.NETWORK_STATUS] = json.dumps(entries)
+    scene.master["spec"]["containers"][0]["env"].append({"name": "UCX_NET_DEVICES", "value": "net7"})
+    assert findings(scene, "interfaces") == []
+
+
 @pytest.mark.parametrize(
     ("value", "device", "may"),
     [
