@@ -11,7 +11,7 @@ from webhook.core.networks.rdma_devices import rdma_devices
 from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.interfaces import value_that_counts
 from webhook.diagnose.explain.networks import attached_networks
-from webhook.diagnose.explain.observation import Observation, Stage
+from webhook.diagnose.explain.observation import Observation, Stage, common_form
 from webhook.diagnose.explain.part import Part
 
 _NONE = ("=", "all")
@@ -38,7 +38,7 @@ def _told(part: Part) -> Iterator[Observation]:
     if not all(value for _, value in shown):
         return
     pods = (part.name,)
-    detail = ", ".join(f"{_variable(key)}={value}" for key, value in shown)[:500]
+    detail = common_form(", ".join(f"{_variable(key)}={value}" for key, value in shown), part.name)
     if any(value not in _NONE for _, value in shown):
         message = "is told the names of its RDMA devices"
         yield Observation(Stage.SUMMARY, "ok", Code.RDMA_DEVICES_TOLD, message, pods=pods, detail=detail)
@@ -65,7 +65,7 @@ def _excluded(part: Part, attached: list[Object]) -> Iterator[Observation]:
         if value and "$" not in value and not any(may_use(value, device) for device in devices):
             message = f"{variable}={value} names none of its RDMA devices"
             action = f"remove the variable from {where}, then restart the job"
-            detail = f"it has {', '.join(devices)}"[:500]
+            detail = common_form(f"it has {', '.join(devices)}", part.name)
             yield Observation(
                 Stage.SPEED, "warn", Code.RDMA_DEVICES_EXCLUDED, message, action, (part.name,), detail=detail
             )
