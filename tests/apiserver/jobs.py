@@ -77,13 +77,23 @@ class Job:
         """Let the controller serve the namespace, whose pods the webhook, where it runs, has not seen."""
         self.api.expect("PATCH", f"/api/v1/namespaces/{self.namespace}", {"metadata": {"labels": LABELLED}})
 
-    def attach(self, name: str, *addresses: str, interface: str = "net1") -> None:
-        """Write network-status as Multus does when the pod's sandbox has been made."""
+    def attach(self, name: str, *addresses: str, interface: str = "net1", device: str = "") -> None:
+        """Write network-status as Multus does when the pod's sandbox has been made; *device*: the RDMA device of its interface."""
+        attached: dict[str, Any] = {"name": NETWORK, "interface": interface, "ips": list(addresses), "dns": {}}
+        attached["mac"] = "02:00:00:00:00:01"
+        if device:
+            pci = {"pci-address": "0000:03:00.3", "rdma-device": device}
+            attached["device-info"] = {"type": "pci", "version": "1.1.0", "pci": pci}
         entries = [
             {"name": "cbr0", "interface": "eth0", "ips": ["10.244.0.7"], "default": True, "dns": {}},
-            {"name": NETWORK, "interface": interface, "ips": list(addresses), "mac": "02:00:00:00:00:01", "dns": {}},
+            attached,
         ]
         self.annotate(name, {names.NETWORK_STATUS: json.dumps(entries, indent=4)})
+
+    def annotations(self, name: str) -> dict[str, str]:
+        """Give the annotations of one pod."""
+        found: dict[str, str] = self.api.expect("GET", f"{self._pods}/{name}")["metadata"]["annotations"]
+        return found
 
     def annotate(self, name: str, annotations: dict[str, str | None]) -> None:
         """Change annotations by a patch of the status."""

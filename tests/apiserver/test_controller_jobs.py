@@ -10,7 +10,7 @@ from webhook.core import names
 from .client import Client
 from .conftest import NamespaceFactory
 from .controller import Controller
-from .jobs import LABELLED, Job, Told
+from .jobs import LABELLED, NETWORK, Job, Told
 
 
 @pytest.fixture
@@ -41,6 +41,24 @@ def test_ipv6_addresses_are_bracketed_before_a_port_and_each_member_is_told_its_
         "train-0": Told("fd00::1", "[fd00::1]", "fd00::1"),
         "train-1": Told("fd00::1", "[fd00::1]", "fd00::2"),
     }
+
+
+def test_a_member_that_waits_for_them_is_told_the_names_of_its_own_devices(job: Job) -> None:
+    asks = {names.RENDEZVOUS_NETWORK: f"{NETWORK}@net1/any", names.WAITS_FOR: "master-addr,nccl-ib-hca,ucx-net-devices"}
+    for name in (job.master, "train-1"):
+        job.create_pod(name, annotations=asks)
+    job.create_pod("train-2")
+    job.attach("train-1", "10.1.0.2", device="mlx5_7")
+    job.attach("train-2", "10.1.0.3", device="mlx5_9")
+    wait_until(
+        lambda: job.annotations("train-1").get(names.NCCL_IB_HCA), "its devices, before rank 0 has an address", 30
+    )
+    job.attach(job.master, "10.1.0.1")
+    job.wait_until_told("10.1.0.1")
+    expected = {job.master: ("=", "all"), "train-1": ("=mlx5_7", "mlx5_7:1"), "train-2": (None, None)}
+    for name, values in expected.items():
+        told = job.annotations(name)
+        assert (told.get(names.NCCL_IB_HCA), told.get(names.UCX_NET_DEVICES)) == values
 
 
 def test_rank_zero_created_anew_at_another_address_is_told_to_all_live_members(job: Job) -> None:

@@ -195,11 +195,11 @@ def test_the_webhook_can_write_nothing(reader: Client, api: Client, injected: di
 
 
 def test_the_controller_publishes_and_replaces(writer: Client, api: Client, injected: dict[str, Any]) -> None:
-    """Its three annotations land through pods/status, and nothing else of the pod changes."""
+    """Its annotations land through pods/status, and nothing else of the pod changes."""
     status, before = path_of(injected, "status"), api.expect("GET", path_of(injected))
     uid = {"uid": injected["metadata"]["uid"]}
     for address in ("192.168.7.4", "192.168.7.5"):
-        patch = annotations(master_addr=address, master_host=address, local_addr="192.168.7.9")
+        patch = annotations(master_addr=address, master_host=address, local_addr="192.168.7.9", nccl_ib_hca="=mlx5_4")
         answer = writer.request("PATCH", status, {"metadata": {**patch["metadata"], **uid}})
         assert answer.status == 200, answer.message
     after = api.expect("GET", path_of(injected))
@@ -223,6 +223,7 @@ def test_the_controller_publishes_onto_a_pod_with_a_thousand_annotations(
     created = api.create(pod, namespace())
     assert created.status == 201, created.message
     addresses = annotations(master_addr="10.0.0.1", master_host="10.0.0.1", local_addr="10.0.0.1", wait_ends="")
+    addresses["metadata"]["annotations"] |= {names.NCCL_IB_HCA: "=mlx5_4", names.UCX_NET_DEVICES: "mlx5_4:1"}
     answer = writer.request("PATCH", path_of(created.json, "status"), addresses)
     assert answer.status == 200, answer.message
 

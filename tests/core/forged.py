@@ -25,6 +25,7 @@ profiles:
     existingDevices: add
     sharedMemory: {sizeLimit: 16Gi, limitExisting: true}
     env: {NCCL_IB_HCA: mlx5, NCCL_DEBUG: INFO, PET_RDZV_CONF: timeout=900}
+    deviceVariables: [NCCL_IB_HCA, UCX_NET_DEVICES]
     annotations: {example.com/fabric: rails}
     ncclConf: true
     nodeSelector: {fabric: rails}

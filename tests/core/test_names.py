@@ -18,6 +18,8 @@ PINNED = {
     "MASTER_ADDR": "fabric-injector.io/master-addr",
     "MASTER_HOST": "fabric-injector.io/master-host",
     "LOCAL_ADDR": "fabric-injector.io/local-addr",
+    "NCCL_IB_HCA": "fabric-injector.io/nccl-ib-hca",
+    "UCX_NET_DEVICES": "fabric-injector.io/ucx-net-devices",
     "MASTER_NAME": "fabric-injector.io/master-name",
     "UNREACHABLE": "fabric-injector.io/unreachable",
     "UNREACHABLE_FAIL": "fail",

@@ -53,7 +53,8 @@ containers: pod-ended-by-node container-not-starting container-failed
 addresses: addresses-told address-outdated address-untold meets-by-name address-former
 controller: controller-silent
 wait: wait-begun wait-long wait-stuck wait-ended wait-gave-up
-interfaces: rdma-disabled interface-excluded interfaces-disagree interface-unexpected
+interfaces: rdma-disabled rdma-devices-told rdma-devices-unnamed rdma-devices-excluded gid-index-fixed interface-absent
+  interface-excluded interfaces-disagree interface-unexpected
 memlock: ipc-lock-missing ipc-lock-inert
 shared-memory: shared-memory-small shared-memory-on-disk shared-memory-beyond-limit
 events: event

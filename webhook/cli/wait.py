@@ -18,12 +18,14 @@ import click
 
 _PAUSE_SECONDS = 0.2
 _TIME_IS_UP = 75
+_DEVICE_FILES = ("nccl-ib-hca", "ucx-net-devices")
+"""What is not an address; the injection's names of them are not imported, for they cost time at each start."""
 
 
 @click.command("wait", hidden=True)
 @click.argument("needs", metavar="FILE[:own]...", nargs=-1)
 def command(needs: tuple[str, ...]) -> None:
-    """Wait until each file holds an address; an :own address counts only once it is on an interface here.
+    """Wait until each file holds an address, or device names; an :own address counts only once it is on an interface here.
 
     The injected wait container runs it, with rendezvous.waitImage: installed. Exit status 75: the time is up, or file wait-ends says
     why no address will come.
@@ -39,6 +41,12 @@ def command(needs: tuple[str, ...]) -> None:
         if cause := waiting.line("wait-ends"):
             _give_up(cause)
         if time.monotonic() - start >= limit:
+            if missing[0] in _DEVICE_FILES:
+                _give_up(
+                    f"annotation fabric-injector.io/{missing[0]}, the names of this pod's RDMA devices, {missing[1]} after {limit} s. "
+                    "Look at this pod's annotation k8s.v1.cni.cncf.io/network-status, at its Events, and at the fabric-injector "
+                    "controller."
+                )
             rank_zero = os.environ.get("FABRIC_INJECTOR_RANK_ZERO") or ""
             _give_up(
                 f"{missing[0]} of job {job} {missing[1]} after {limit} s. Look at the Events of its rank-0 pod {rank_zero}, "

@@ -24,14 +24,20 @@ CHOSEN_BY_NAMESPACE = "namespace"
 RENDEZVOUS_NETWORK = "fabric-injector.io/rendezvous-network"
 """Annotation on a pod (webhook): ``namespace/name@interface/family`` whose address counts."""
 WAITS_FOR = "fabric-injector.io/waits-for"
-"""Annotation on a pod (webhook): the addresses that its wait step needs, ``master-addr,local-addr``. The controller publishes rank 0's
-to every pod of the job, and to a pod its own address where this names it; it watches metadata alone and so never sees the wait step."""
+"""Annotation on a pod (webhook): what its wait step needs, ``master-addr,local-addr,nccl-ib-hca,ucx-net-devices``. The controller
+publishes rank 0's address to every pod of the job, and to a pod its own address and devices where this names them; it watches metadata
+alone and so never sees the wait step."""
 MASTER_ADDR = "fabric-injector.io/master-addr"
 """Annotation on a pod (controller; webhook where known): rank 0's secondary address, bare."""
 MASTER_HOST = "fabric-injector.io/master-host"
 """Annotation on a pod (controller; webhook where known): the same, in brackets if IPv6, for use before ``:port``."""
 LOCAL_ADDR = "fabric-injector.io/local-addr"
 """Annotation on a pod (controller): the pod's own secondary address, bare."""
+NCCL_IB_HCA = "fabric-injector.io/nccl-ib-hca"
+"""Annotation on a pod (controller): the pod's own RDMA devices as NCCL_IB_HCA takes them, ``=mlx5_4,mlx5_7``; where none is named
+``=``, by which NCCL takes all."""
+UCX_NET_DEVICES = "fabric-injector.io/ucx-net-devices"
+"""Annotation on a pod (controller): the same as UCX_NET_DEVICES takes them, ``mlx5_4:1,mlx5_7:1``; ``all`` where none is named."""
 
 MASTER_NAME = "fabric-injector.io/master-name"
 """Annotation on a pod (webhook): the name of rank 0 that its variables held; the controller publishes it in place of an address where
@@ -99,6 +105,14 @@ ENV_NCCL_SOCKET_IFNAME = "NCCL_SOCKET_IFNAME"
 """Variable (webhook, unless the user set it): comma list of prefixes; leading ``=`` exact, ``^`` excluded."""
 ENV_GLOO_SOCKET_IFNAME = "GLOO_SOCKET_IFNAME"
 """Variable (webhook, unless the user set it): comma list of exact interface names."""
+ENV_NCCL_IB_HCA = "NCCL_IB_HCA"
+"""Variable (webhook, where the profile asks and the user set none): RDMA devices, a list of prefixes with ``=`` and ``^`` as above."""
+ENV_UCX_NET_DEVICES = "UCX_NET_DEVICES"
+"""Variable (webhook, where the profile asks and the user set none): RDMA devices with their port, and interfaces; or ``all``."""
+ENV_NCCL_IB_GID_INDEX = "NCCL_IB_GID_INDEX"
+"""Variable (user): which address of an RDMA device NCCL uses; it is never set by us, since it differs from pod to pod."""
+ENV_UCX_TLS = "UCX_TLS"
+"""Variable (user): the transports of UCX."""
 ENV_NCCL_CONF_FILE = "NCCL_CONF_FILE"
 """Variable (user): another file that NCCL reads before /etc/nccl.conf."""
 ENV_NCCL_IB_DISABLE = "NCCL_IB_DISABLE"
@@ -136,6 +150,8 @@ OWN_ANNOTATIONS = (
     MASTER_ADDR,
     MASTER_HOST,
     LOCAL_ADDR,
+    NCCL_IB_HCA,
+    UCX_NET_DEVICES,
     MASTER_NAME,
     UNREACHABLE,
     WAIT_ENDS,

@@ -9,6 +9,7 @@ from webhook.core.model import Object
 
 _NOTHING: Mapping[str, Any] = {}
 _PUBLISHED = f"metadata.annotations['{names.PREFIX}"
+_DEVICES = tuple(f"metadata.annotations['{key}']" for key in (names.NCCL_IB_HCA, names.UCX_NET_DEVICES))
 _LONGEST_NAME = 253
 """Source: k8s.io/apimachinery pkg/util/validation DNS1123SubdomainMaxLength."""
 
@@ -113,9 +114,18 @@ def has_env(container: Object, name: str) -> bool:
 
 def is_published(entry: Object) -> bool:
     """Tell whether fabric-injector publishes the value of an environment entry."""
+    return _field_path(entry).startswith(_PUBLISHED)
+
+
+def names_devices(entry: Object) -> bool:
+    """Tell whether what fabric-injector publishes there are the pod's RDMA devices; all else that is published is an address."""
+    return _field_path(entry) in _DEVICES
+
+
+def _field_path(entry: Object) -> str:
     reference = (entry.get("valueFrom") or _NOTHING).get("fieldRef")
     path: str = reference.get("fieldPath") or "" if reference else ""
-    return path.startswith(_PUBLISHED)
+    return path
 
 
 def argv(container: Object) -> list[str]:

@@ -354,7 +354,16 @@ class Code(Enum):
     WAIT_GAVE_UP = ("wait", "The pod's wait step gave up waiting for an address.",
         "see what else is said of the job: why was the address not published?")
 
-    RDMA_DISABLED = ("interfaces", "A variable of the job keeps NCCL from the RDMA devices.",
+    RDMA_DISABLED = ("interfaces", "A variable of the job keeps NCCL or UCX from the RDMA devices.",
+        "remove it, then restart the job")
+    RDMA_DEVICES_TOLD = "interfaces", "NCCL or UCX is told the names of the pod's RDMA devices, as its profile asks."
+    RDMA_DEVICES_UNNAMED = ("interfaces",
+        "The profile asks for the names of the pod's RDMA devices, and its network-status has none: NCCL and UCX choose among all.")
+    RDMA_DEVICES_EXCLUDED = ("interfaces", "A variable of the job names none of the pod's RDMA devices.",
+        "remove it, then restart the job")
+    GID_INDEX_FIXED = ("interfaces", "NCCL_IB_GID_INDEX is fixed, though the index differs from pod to pod.",
+        "remove it, then restart the job")
+    INTERFACE_ABSENT = ("interfaces", "A variable of the job names an interface that the pod does not have.",
         "remove it, then restart the job")
     INTERFACE_EXCLUDED = ("interfaces", "A variable of the job rules out the interface on which the ranks meet.",
         "remove it, then restart the job")

@@ -136,6 +136,7 @@ def plans(draw: st.DrawFn, pod: Object) -> Plan:
         env=draw(
             st.dictionaries(st.sampled_from(["NCCL_IB_HCA", "NCCL_SOCKET_IFNAME"]), st.sampled_from(["mlx5", "eth0"]))
         ),
+        device_variables=draw(st.sampled_from([(), ("NCCL_IB_HCA",), ("NCCL_IB_HCA", "UCX_NET_DEVICES")])),
         node_selector=draw(st.dictionaries(st.just("rack"), st.sampled_from(["a", "b"]))),
         pod_info=PodInfo(draw(st.booleans()), draw(st.booleans()), draw(st.booleans())),
     )

@@ -63,7 +63,8 @@ class Sandbox:
         }
         command = [*shell, *needs]
         if shell != PROGRAM:
-            command = [*shell, "-c", wait.script(), "fabric-injector-wait", *needs]
+            script = wait.script(devices=any(need in wait.DEVICE_FILES for need in needs))
+            command = [*shell, "-c", script, "fabric-injector-wait", *needs]
         return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def run(self, shell: list[str], *needs: str) -> int:
@@ -107,6 +108,38 @@ def test_the_end_of_the_time_says_which_address_of_which_job(sandbox: Sandbox, s
     assert message == sandbox.errors
     for part in ("master-addr", "bert-4e2b1a474f", "bert-master-0"):
         assert part in message
+
+
+@pytest.mark.parametrize("value", ["=mlx5_4,mlx5_7", "=", "mlx5_4:1,mlx5_7:1", "all"])
+def test_device_names_end_the_wait_as_they_stand(sandbox: Sandbox, shell: list[str], value: str) -> None:
+    for file in wait.DEVICE_FILES:
+        (sandbox.folder / file).write_text(value)
+    (sandbox.folder / "master-addr").write_text("10.9.9.9")
+    assert sandbox.run(shell, "master-addr", *wait.DEVICE_FILES) == 0
+    assert sandbox.log.read_text() == "10.9.9.9\n"
+
+
+@pytest.mark.parametrize("lack", [*wait.DEVICE_FILES])
+def test_the_end_of_the_time_says_which_device_names_of_this_pod(sandbox: Sandbox, shell: list[str], lack: str) -> None:
+    for file in ("master-addr", *wait.DEVICE_FILES):
+        (sandbox.folder / file).write_text("" if file == lack else "=mlx5_4")
+    assert sandbox.run(shell, "master-addr", *wait.DEVICE_FILES) == 75
+    message = sandbox.log.read_text()
+    assert message == sandbox.errors
+    what = "the names of this pod's RDMA devices, was not published after 0 s"
+    assert message.startswith(
+        f"fabric-injector: annotation fabric-injector.io/{lack}, {what}. Look at this pod's annotation "
+    )
+    for part in ("k8s.v1.cni.cncf.io/network-status", "Events", "the fabric-injector controller"):
+        assert part in message
+
+
+def test_an_address_that_lacks_beside_devices_is_told_as_before(sandbox: Sandbox, shell: list[str]) -> None:
+    (sandbox.folder / "nccl-ib-hca").write_text("=mlx5_4")
+    assert sandbox.run(shell, "master-addr", "nccl-ib-hca") == 75
+    assert sandbox.errors.startswith(
+        "fabric-injector: master-addr of job bert-4e2b1a474f was not published after 0 s. "
+    )
 
 
 CAUSE = "rank 0 of job bert-4e2b1a474f, pod bert-master-0, is 'left' alone: $(label) it"

@@ -41,6 +41,7 @@ FIELDS: dict[str, Any] = {
     "sharedMemory.sizeLimit": "none",
     "sharedMemory.limitExisting": False,
     "env": {},
+    "deviceVariables": [],
     "annotations": {},
     "ncclConf": False,
     "container": None,

@@ -483,3 +483,80 @@ def test_a_pod_of_thousands_of_entries_is_not_written_to_and_its_owner_is_told(m
     complaint = about_status(member)
     assert complaint is not None
     assert complaint.reason == "ExcessiveMetadata"
+
+
+def with_devices(
+    name: str, role: str, address: str, *devices: str | None, waits: str = "", **marks: str
+) -> dict[str, Any]:
+    """Return a member whose network-status names one RDMA device for each interface, None for an interface without."""
+    pod = member_pod(name, role, annotations={names.WAITS_FOR: waits, **marks})
+    entries: list[dict[str, Any]] = []
+    for number, device in enumerate(devices, 1):
+        entry: dict[str, Any] = {"name": "default/rdma-net", "interface": f"net{number}", "ips": [address]}
+        if device is not None:
+            entry["device-info"] = {"type": "pci", "pci": {"pci-address": "0000:03:00.3", "rdma-device": device}}
+        entries.append(entry)
+    if entries:
+        pod["metadata"]["annotations"][names.NETWORK_STATUS] = json.dumps(entries)
+    return pod
+
+
+DEVICES = "nccl-ib-hca,ucx-net-devices"
+
+
+def test_rank_zero_is_told_its_address_and_its_devices_in_one_write() -> None:
+    cluster = Cluster()
+    cluster.carry_out(
+        cluster.show(with_devices("m", "master", "10.0.0.1", "mlx5_4", "mlx5_7", waits=f"master-addr,{DEVICES}"))
+    )
+    [write] = cluster.writes
+    assert write.annotations == {
+        names.MASTER_ADDR: "10.0.0.1",
+        names.MASTER_HOST: "10.0.0.1",
+        names.NCCL_IB_HCA: "=mlx5_4,mlx5_7",
+        names.UCX_NET_DEVICES: "mlx5_4:1,mlx5_7:1",
+    }
+
+
+def test_a_member_is_told_its_own_devices_without_a_rank_zero() -> None:
+    cluster = Cluster()
+    assert cluster.show(with_devices("w1", "worker", "", waits=DEVICES)) == [], (
+        "nothing is known before network-status is there"
+    )
+    member = read_member(cluster.pods["w1"])
+    assert member is not None
+    assert member.waits
+    units = cluster.show(with_devices("w1", "worker", "10.0.0.2", "mlx5_4", waits="ucx-net-devices"))
+    assert cluster.carry_out(units) == ["w1"]
+    assert cluster.writes[0].annotations == {names.UCX_NET_DEVICES: "mlx5_4:1"}
+    member = read_member(cluster.pods["w1"])
+    assert member is not None
+    assert not member.waits
+
+
+def test_where_network_status_names_no_device_the_wait_ends_all_the_same() -> None:
+    for devices in [(None,), ("a b",), ("mlx5_4", "$(id)")]:
+        cluster = Cluster()
+        assert cluster.carry_out(cluster.show(with_devices("w1", "worker", "10.0.0.2", *devices, waits=DEVICES))) == [
+            "w1"
+        ]
+        assert cluster.writes[0].annotations == {names.NCCL_IB_HCA: "=", names.UCX_NET_DEVICES: "all"}
+    broken = member_pod("w1", annotations={names.WAITS_FOR: DEVICES, names.NETWORK_STATUS: "[" * 70_000})
+    cluster = Cluster()
+    cluster.carry_out(cluster.show(broken))
+    assert cluster.writes[0].annotations == {names.NCCL_IB_HCA: "=", names.UCX_NET_DEVICES: "all"}
+
+
+def test_a_member_that_does_not_wait_for_devices_is_not_told_them() -> None:
+    cluster = Cluster()
+    cluster.show(with_devices("w1", "worker", "10.0.0.2", "mlx5_4", waits="master-addr"))
+    cluster.carry_out(cluster.show(with_devices("m", "master", "10.0.0.1", "mlx5_4", waits="master-addr")))
+    assert {key for write in cluster.writes for key in write.annotations} == {names.MASTER_ADDR, names.MASTER_HOST}
+
+
+@pytest.mark.parametrize("forged", ["=mlx5_0", "x" * 100_000])
+def test_devices_that_another_sandbox_had_or_another_hand_wrote_are_replaced(forged: str) -> None:
+    cluster = Cluster()
+    pod = with_devices("w1", "worker", "10.0.0.2", "mlx5_4", waits="nccl-ib-hca", **{names.NCCL_IB_HCA: forged})
+    assert cluster.carry_out(cluster.show(pod)) == ["w1"]
+    assert cluster.writes[0].annotations == {names.NCCL_IB_HCA: "=mlx5_4"}

@@ -109,6 +109,8 @@ def test_warns_of_a_setting_that_does_nothing() -> None:
     _, (warning,) = created({"ncclConf": True, "rendezvous": {"waitImage": "installed"}})
     assert warning.startswith("FabricProfile fabric: ncclConf: true writes nothing: ")
     assert warning.endswith("; leave one of the two out")
+    _, (warning,) = created({"deviceVariables": ["NCCL_IB_HCA"], "rendezvous": {"enabled": False}})
+    assert warning.startswith("FabricProfile fabric: deviceVariables gives nothing: ")
 
 
 def test_lets_in_what_cannot_be_read_now() -> None:

@@ -36,7 +36,7 @@ def undo(draft: Draft, why: str) -> tuple[Decision, ...]:
         referred = _referred_to(container) if published else frozenset()
         path = ("spec", "containers", index, "env")
         for position, entry in reversed(published):
-            if name and entry["name"] != "PET_LOCAL_ADDR":
+            if name and entry["name"] != "PET_LOCAL_ADDR" and not podspec.names_devices(entry):
                 draft.replace(path, position, {"name": entry["name"], "value": name})
                 restored.append(entry["name"])
             elif entry["name"] in referred:
@@ -77,6 +77,6 @@ def _referred_to(container: Object) -> frozenset[str]:
 
 def _refused(pod: Object, container: Object, variable: str, why: str) -> str:
     return (
-        f"pod {podspec.display_name(pod)}: container {container.get('name')}: variable {variable} waits for an address that "
+        f"pod {podspec.display_name(pod)}: container {container.get('name')}: variable {variable} waits for what "
         f"is not published here ({why}): the manifest was saved from a running pod; apply the manifest that it was made from"
     )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from webhook.core import names
 from webhook.core.draft import Draft
+from webhook.core.injection.fixed_settings import JUDGED, fixed_setting
 from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.core.plan import Plan
-from webhook.core.podspec import containers, env
+from webhook.core.podspec import containers, env, names_devices
 
 STEP = "environment"
 
@@ -19,7 +20,11 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     container = containers(draft.pod)[plan.container]
     there = {entry["name"]: entry for entry in env(container)}
     wanted = dict(plan.profile.env)
+    for variable in plan.profile.device_variables:  # the step of these has been here, and env gives way to it
+        if variable in there and names_devices(there[variable]):
+            wanted.pop(variable, None)
     judged = []
+    told: set[str] = set()
     interface = plan.rendezvous_network.interface if plan.rendezvous_network else ""
     if interface:
         for name, prefix, means in _SOCKETS:
@@ -27,6 +32,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
             entry = there.get(name) or {"value": ours}
             if not _may_mean(entry, interface, means):
                 judged.append(_disagrees(plan, name, prefix + interface, is_ours=entry.get("value") == ours))
+                told.add(name)
     elif plan.host_network:
         judged.append(_no_interface(Reason.HOST_NETWORK, "the pod is on the host network"))
     else:
@@ -34,6 +40,8 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     switches = [name for name in RDMA_SWITCHES if name in there and disables_rdma(name, there[name].get("value") or "")]
     if switches and plan.profile.ipc_lock and plan.fabric_resources:
         judged += [_turned_off(plan, name) for name in switches]
+    if not (JUDGED.isdisjoint(there) and JUDGED.isdisjoint(plan.profile.env)):
+        judged += _judge_fixed(draft, plan, there, told)
     added = [name for name in wanted if name not in there]
     found = []
     if added:
@@ -43,6 +51,21 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     if len(added) < len(wanted):
         found.append(_kept(plan, there, wanted))
     return found + judged
+
+
+def _judge_fixed(draft: Draft, plan: Plan, there: Mapping[str, Object], told: set[str]) -> Iterator[Decision]:
+    """Judge what the container has or the profile gives it, but for the variables that are *told* of already."""
+    env = plan.profile.env
+    found = [
+        (name, entry.get("value") or "")
+        for name, entry in there.items()
+        if name in JUDGED and not entry.get("valueFrom")
+    ]
+    found += [(name, value) for name, value in env.items() if name in JUDGED and name not in there]
+    for name, value in found:
+        if name not in told and "$(" not in value and (why := fixed_setting(plan, draft.pod, name, value)):
+            where = f"profile {plan.profile.name}" if env.get(name) == value else f"container {plan.container_name}"
+            yield Decision(STEP, Outcome.WARNED, Reason.DISAGREES, f"pod {plan.pod_name}: {name} of {where} {why}")
 
 
 def nccl_may_use(value: str, interface: str) -> bool:

@@ -33,7 +33,7 @@ def write(draft: Draft, plan: Plan, decisions: Iterable[Decision], version: str)
             f"{plan.rendezvous_network.key}@{plan.rendezvous_network.interface}/{family}"
         )
         needs = [need.partition(":")[0] for need in wait.needs(draft.pod)]
-        annotations[names.WAITS_FOR] = ",".join([path for path in wait.FILES if path in needs])
+        annotations[names.WAITS_FOR] = ",".join([path for path in (*wait.FILES, *wait.DEVICE_FILES) if path in needs])
         if rendezvous.role == "worker" and "master-addr" in needs:
             if name := _rank_zero_name(draft, plan):
                 annotations[names.MASTER_NAME] = name

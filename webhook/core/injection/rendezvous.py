@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 
 from webhook.core import names, podspec
 from webhook.core.draft import Draft
-from webhook.core.injection import copies, wait
+from webhook.core.injection import copies, device_variables, wait
 from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.core.plan import Plan
 from webhook.core.workloads.addresses import Variables
@@ -67,8 +67,9 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     # once an interface has it. For a worker, master-addr is another pod's.
     own = ":own" if is_master else ""
     needs = ((f"master-addr{own}",) if uses_master else ()) + (("local-addr:own",) if uses_local else ())
-    if needs:
-        wait.ensure(draft, plan, rendezvous, needs)
+    devices = device_variables.needs(draft, plan)
+    if needs or devices:
+        wait.ensure(draft, plan, rendezvous, needs + devices)
     return tuple(_decisions(plan, rendezvous, needs, kept, changed=draft.edits > before))
 
 
@@ -126,7 +127,7 @@ def _move_what_may(draft: Draft, index: int, rendezvous: Rendezvous, kept: list[
         name = entry["name"]
         has_own = has_own or name == "MASTER_ADDR"
         if "valueFrom" in entry and podspec.is_published(entry):
-            moved = moved or name != "PET_LOCAL_ADDR"
+            moved = moved or not (name == "PET_LOCAL_ADDR" or podspec.names_devices(entry))
         elif variables is not None and name in asked and _names_rank_zero(variables, entry, rendezvous):
             use = uses.get(name) or uses.setdefault(name, use_of(container, name))
             if why := _why_it_stays(container, name, use, rendezvous):

@@ -8,6 +8,7 @@ from typing import Protocol
 from webhook.core.draft import Draft
 from webhook.core.errors import Denied, raise_first
 from webhook.core.injection import (
+    device_variables,
     devices,
     environment,
     host_devices,
@@ -40,6 +41,7 @@ STEPS: tuple[Step, ...] = (
     host_devices,
     ipc_lock,
     shared_memory,
+    device_variables,
     rendezvous,
     environment,
     nccl_conf,

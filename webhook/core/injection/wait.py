@@ -27,6 +27,11 @@ FILES = {
     )
 }
 """The files that the wait step reads, each with the annotation that it shows; it waits for the addresses."""
+DEVICE_FILES = {
+    path: f"metadata.annotations['{annotation}']"
+    for path, annotation in (("nccl-ib-hca", names.NCCL_IB_HCA), ("ucx-net-devices", names.UCX_NET_DEVICES))
+}
+"""The same of the device names, only in the volume of a pod that waits for them."""
 _INHERITED = ("runAsUser", "runAsGroup", "runAsNonRoot", "seLinuxOptions", "seccompProfile", "appArmorProfile")
 _DEFAULT_MODE = 420
 TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105  # a mount path
@@ -34,21 +39,23 @@ TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105  # a 
 _COPIED = ("cpu", "memory", "ephemeral-storage")
 _OWN_PROGRAM = ("fabric-injector", "wait")
 """What our own image runs in place of the script, ``fabric-injector wait NEED…``; it needs no shell."""
+_MARK = " # devices\n"
 _NEEDS_AT = 4
 """Place of the first need in the command: ``sh -c SCRIPT NAME NEED…``."""
 
 
 @cache
-def script(name: str = "wait.sh") -> str:
-    """Return a shell script of this folder, without its comments."""
+def script(name: str = "wait.sh", *, devices: bool = False) -> str:
+    """Return a shell script of this folder, without its comments; *devices*: with the lines for device names, which end in a mark."""
     text = files("webhook.core.injection").joinpath(name).read_text(encoding="ascii")
-    return "".join(line for line in text.splitlines(keepends=True) if not line.lstrip().startswith("#"))
+    lines = [line for line in text.splitlines(keepends=True) if not line.lstrip().startswith("#")]
+    return "".join(line.replace(_MARK, "\n") for line in lines if devices or not line.endswith(_MARK))
 
 
 def ensure(
     draft: Draft, plan: Plan, rendezvous: Rendezvous | None, needs: tuple[str, ...], nccl_conf: str | None = None
 ) -> None:
-    """Make the pod wait for the files in *needs*, ``("master-addr", "local-addr:own")``; a container that is there is not moved.
+    """Make the pod wait for the files in *needs*, ``("master-addr", "nccl-ib-hca")``; a container that is there is not moved.
 
     *nccl_conf*: the lines of /etc/nccl.conf that the container writes; None leaves them as they are, for the step that knows.
     Raises Denied where an app container has the wait container's name, which Kubernetes takes once in a pod, or where a container
@@ -64,7 +71,7 @@ def ensure(
     if nccl_conf is None:
         nccl_conf = podspec.env_value(existing, names.ENV_NCCL_CONF) or ""
     if needs:
-        _ensure_volume(draft, plan)
+        _ensure_volume(draft, plan, needs)
     training = draft.pod["spec"]["containers"][plan.container]
     wanted = _container(training, plan, rendezvous, needs, nccl_conf)
     if index is None:
@@ -115,9 +122,10 @@ def _find(pod: Object) -> int | None:
     return None
 
 
-def _ensure_volume(draft: Draft, plan: Plan) -> None:
+def _ensure_volume(draft: Draft, plan: Plan, needs: tuple[str, ...]) -> None:
     """Add the volume, unless it is there; other files in it, as those of podInfo, stay."""
-    items = [{"path": path, "fieldRef": {"apiVersion": "v1", "fieldPath": field}} for path, field in FILES.items()]
+    shows = [*FILES.items(), *((path, field) for path, field in DEVICE_FILES.items() if path in needs)]
+    items = [{"path": path, "fieldRef": {"apiVersion": "v1", "fieldPath": field}} for path, field in shows]
     volume = {"name": names.WAIT_VOLUME, "downwardAPI": {"items": items, "defaultMode": _DEFAULT_MODE}}
     for index, existing in enumerate(podspec.volumes(draft.pod)):
         if existing.get("name") != names.WAIT_VOLUME:
@@ -183,7 +191,8 @@ def _container(
 
 
 def _command(needs: tuple[str, ...], nccl_conf: str) -> list[str]:
-    text = (script("nccl_conf.sh") if nccl_conf else "") + (script() if needs else "")
+    waiting = script(devices=any(path in needs for path in DEVICE_FILES)) if needs else ""
+    text = (script("nccl_conf.sh") if nccl_conf else "") + waiting
     return ["sh", "-c", text, names.WAIT_CONTAINER, *needs]
 
 

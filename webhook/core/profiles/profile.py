@@ -213,6 +213,15 @@ class Profile:
             examples=[{"NCCL_IB_HCA": "mlx5"}],
         ),
     ] = field(default_factory=_nothing)
+    device_variables: Annotated[
+        tuple[Literal["NCCL_IB_HCA", "UCX_NET_DEVICES"], ...],
+        Field(
+            max_length=2,
+            description="Variables of the training container that take the names of the pod's own RDMA devices, as Multus' "
+            "network-status tells them once the pod is on a node; the user's own value wins, and env's gives way.",
+            examples=[["NCCL_IB_HCA"]],
+        ),
+    ] = ()
     annotations: Annotated[
         Table[SetAnnotationKey, AnnotationValue],
         Field(
@@ -262,12 +271,18 @@ class Profile:
 
     def inert_settings(self) -> tuple[str, ...]:
         """Tell what the profile says in vain, in a sentence each."""
+        told = []
         if self.nccl_conf and self.rendezvous.wait_image:
-            return (
+            told.append(
                 "ncclConf: true writes nothing: with rendezvous.waitImage the wait step runs in another image, where it cannot "
-                "read the training image's own /etc/nccl.conf; leave one of the two out",
+                "read the training image's own /etc/nccl.conf; leave one of the two out"
             )
-        return ()
+        if self.device_variables and not self.rendezvous.enabled:
+            told.append(
+                "deviceVariables gives nothing: with rendezvous: {enabled: false} no pod waits for what is published; leave one of the "
+                "two out"
+            )
+        return tuple(told)
 
 
 @dataclass(frozen=True, slots=True)

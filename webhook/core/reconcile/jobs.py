@@ -47,6 +47,9 @@ def publication(member: Member, master_address: str, fate: Fate | None = None, n
             annotations[names.MASTER_HOST] = host
     if own and told.local_addr != own and (member.takes_local_address or told.local_addr):
         annotations[names.LOCAL_ADDR] = own
+    if member.devices:
+        shown = told.annotations()
+        annotations |= {key: value for key, value in member.devices if value and shown[key] != value}
     is_lacking = not master_address or member.lacks_own_address
     if fate is not None or not is_lacking:
         cause = fate.cause if fate is not None and is_lacking else ""

@@ -8,11 +8,14 @@ from typing import NamedTuple
 
 from webhook.core import names
 from webhook.core.model import Object
+from webhook.core.networks.rdma_devices import MAX_VALUE, nccl_ib_hca, rdma_devices, ucx_net_devices
 from webhook.core.networks.status import Secondary, parse_wanted, secondary_address
 
 _NOTHING = Secondary()
 _MASTER_ADDR = names.MASTER_ADDR.removeprefix(names.PREFIX)
 _LOCAL_ADDR = names.LOCAL_ADDR.removeprefix(names.PREFIX)
+_NCCL_IB_HCA = names.NCCL_IB_HCA.removeprefix(names.PREFIX)
+_UCX_NET_DEVICES = names.UCX_NET_DEVICES.removeprefix(names.PREFIX)
 MOST_ENTRIES = 1000
 """How many annotations, labels, finalizers or owners a pod may have to be written to: a write of 20,000 costs the API server a second,
 and the policy as much again. The policy refuses it too."""
@@ -20,9 +23,10 @@ MAX_NAME = 255
 """Longest address or name, in brackets, that is kept. What is longer was not written by us, and is kept as OTHER."""
 MAX_CAUSE = 2048
 OTHER = "(other)"
-_ADDRESSES = {
+_WRITTEN = {
     **dict.fromkeys((names.MASTER_ADDR, names.MASTER_HOST, names.LOCAL_ADDR), MAX_NAME),
     names.WAIT_ENDS: MAX_CAUSE,
+    **dict.fromkeys((names.NCCL_IB_HCA, names.UCX_NET_DEVICES), MAX_VALUE),
 }
 """The annotations that the controller writes, and how much of each is kept."""
 
@@ -41,10 +45,12 @@ class Published(NamedTuple):
     master_host: str = ""
     local_addr: str = ""
     wait_ends: str = ""
+    nccl_ib_hca: str = ""
+    ucx_net_devices: str = ""
 
     def annotations(self) -> dict[str, str]:
         """Return them by name."""
-        return dict(zip(_ADDRESSES, self, strict=True))
+        return dict(zip(_WRITTEN, self, strict=True))
 
 
 class Member(NamedTuple):
@@ -54,7 +60,8 @@ class Member(NamedTuple):
     *wanted*: ``namespace/name@interface``, empty where the annotation that says so is missing or unreadable.
     *takes_master_address*, *takes_local_address*: the pod waits for rank 0's address, and for its own. *master_name*: rank 0's name, as
     its variables held it. *fails_without_rank_zero*: its wait ends, where others would get that name. *is_excessive*: it has more
-    annotations, labels, finalizers or owners than are written to.
+    annotations, labels, finalizers or owners than are written to. *devices*: the annotations of its RDMA devices that it waits for, and
+    what is to stand there, which is empty until network-status is there; most pods wait for none.
     """
 
     namespace: str
@@ -72,21 +79,29 @@ class Member(NamedTuple):
     master_name: str = ""
     fails_without_rank_zero: bool = False
     is_excessive: bool = False
+    devices: tuple[tuple[str, str], ...] = ()
 
     @property
     def waits(self) -> bool:
-        """Tell whether an address that the pod's wait step needs is still missing.
+        """Tell whether an address that the pod's wait step needs, or the names of its devices, are still missing.
 
         A pod without the webhook's annotation has no wait step: somebody else gave it the label.
         """
         lacks_own = self.takes_local_address and not self.published.local_addr
-        return self.waits_for_rank_zero or (bool(self.wanted) and lacks_own)
+        return self.waits_for_rank_zero or (bool(self.wanted) and (lacks_own or self._lacks_devices))
 
     @property
     def lacks_own_address(self) -> bool:
         """Tell a pod that waits for its own address, and has none."""
         waits = self.takes_local_address and not self.published.local_addr
         return bool(self.wanted) and waits and not self.secondary.address
+
+    @property
+    def _lacks_devices(self) -> bool:
+        if not self.devices:
+            return False
+        told = self.published.annotations()
+        return any(not told[key] for key, _ in self.devices)
 
     @property
     def is_suspicious(self) -> bool:
@@ -116,9 +131,13 @@ def read_member(obj: Object) -> Member | None:
     is_master = labels.get(names.RENDEZVOUS) == "master"
     master_name = annotations.get(names.MASTER_NAME) or ""
     waits_for = annotations.get(names.WAITS_FOR)
+    devices: tuple[tuple[str, str], ...] = ()
     takes_master_address = waits_for is None or _MASTER_ADDR in waits_for[:MAX_NAME].split(",")
     if waits_for is not None:
-        takes_local_address = _LOCAL_ADDR in waits_for[:MAX_NAME].split(",")
+        listed = waits_for[:MAX_NAME].split(",")
+        takes_local_address = _LOCAL_ADDR in listed
+        if _NCCL_IB_HCA in listed or _UCX_NET_DEVICES in listed:
+            devices = _devices(listed, annotations)
     else:  # injected by 0.1, which did not say so: those that its rule may have meant
         is_ipv6 = ":" in secondary.address or (wanted is not None and wanted.family == "IPv6")
         takes_local_address = is_master or is_ipv6 or metadata["name"][:1].isdigit()
@@ -134,14 +153,26 @@ def read_member(obj: Object) -> Member | None:
         takes_local_address=takes_local_address,
         secondary=secondary,
         reported=bool(status),
-        published=Published(*(_kept(annotations.get(key), most) for key, most in _ADDRESSES.items())),
+        published=Published(*(_kept(annotations.get(key), most) for key, most in _WRITTEN.items())),
         master_name=intern(master_name if len(master_name) <= MAX_NAME else ""),
         fails_without_rank_zero=annotations.get(names.UNREACHABLE) == names.UNREACHABLE_FAIL,
         is_excessive=any(
             len(metadata.get(key) or ()) > MOST_ENTRIES
             for key in ("annotations", "labels", "finalizers", "ownerReferences")
         ),
+        devices=devices,
     )
+
+
+def _devices(listed: list[str], annotations: Object) -> tuple[tuple[str, str], ...]:
+    """Return what is to be published of the pod's RDMA devices; nothing where network-status is not there yet."""
+    status = annotations.get(names.NETWORK_STATUS) or annotations.get(names.NETWORKS_STATUS) or ""
+    names_of_devices = rdma_devices(status)
+    values = (
+        (_NCCL_IB_HCA, names.NCCL_IB_HCA, nccl_ib_hca(names_of_devices)),
+        (_UCX_NET_DEVICES, names.UCX_NET_DEVICES, ucx_net_devices(names_of_devices)),
+    )
+    return tuple([(key, intern(value) if status else "") for file, key, value in values if file in listed])
 
 
 def _kept(text: str | None, most: int) -> str:

@@ -83,7 +83,8 @@ def _job(reading: Reading, members: Sequence[Part]) -> tuple[int, list[Observati
         elif seconds_waited(reading, part) is not None:
             continue  # what it waits for is told
         else:
-            message = "is not told its own address" if told else f"is not told that rank 0 is at {address}"
+            own = "its own address" if not part.member.devices else "what is its own: its address, or its RDMA devices"
+            message = f"is not told {own}" if told else f"is not told that rank 0 is at {address}"
             found.append(Observation(Stage.ADDRESS, "warn", Code.ADDRESS_UNTOLD, message, "", pods))
     if not untold:
         whom = f"all {len(members):,} members are" if len(members) > 1 else "it is"

@@ -12,6 +12,7 @@ from webhook.diagnose.codes import Code
 from webhook.diagnose.explain import (
     addresses,
     containers,
+    devices,
     drift,
     events,
     injection,
@@ -107,6 +108,7 @@ def _causes(reading: Reading, parts: list[Part]) -> Iterator[Observation]:
     yield from addresses.observe(reading, parts)
     yield from memory.observe(reading, parts)
     yield from interfaces.observe(reading, parts)
+    yield from devices.observe(parts)
     yield from drift.observe(reading, parts)
     unattached = {pod for one in attached if one.level == "fail" for pod in one.pods}
     yield from events.observe(reading, parts, unattached)

@@ -9,9 +9,19 @@ from webhook.core import names, podspec
 from webhook.core.accelerators import is_accelerator
 from webhook.core.cluster.nodes import devices
 from webhook.core.injection.environment import RDMA_SWITCHES, disables_rdma, gloo_may_use, nccl_may_use
+from webhook.core.injection.fixed_settings import (
+    GID_INDEX,
+    INTERFACE_LISTS,
+    INTERFACES,
+    absent_interfaces,
+    fixes_gid_index,
+    may_have_more,
+    rules_out_rdma,
+)
 from webhook.core.injection.ipc_lock import may_lock
 from webhook.core.profiles import Profiles
 from webhook.diagnose.codes import Code
+from webhook.diagnose.explain.networks import attached_networks
 from webhook.diagnose.explain.observation import Observation, Stage, named
 from webhook.diagnose.explain.part import Part
 from webhook.diagnose.explain.reading import Reading
@@ -27,12 +37,13 @@ def observe(reading: Reading, parts: Sequence[Part]) -> Iterator[Observation]:
     for part in parts:
         if part.is_live and part.is_injected:
             yield from _without_devices(reading, part)
+            yield from _fixed(part)
     yield from _sockets(parts)
 
 
 def _without_devices(reading: Reading, part: Part) -> Iterator[Observation]:
     for variable in RDMA_SWITCHES:
-        value, where = _value(part, variable)
+        value, where = value_that_counts(part, variable)
         if not value or not disables_rdma(variable, value):
             continue
         fabric = [resource for resource in devices(part.pod) if not is_accelerator(resource)]
@@ -46,7 +57,43 @@ def _without_devices(reading: Reading, part: Part) -> Iterator[Observation]:
             yield Observation(Stage.SPEED, "warn", Code.RDMA_DISABLED, message, action, (part.name,))
 
 
-def _value(part: Part, variable: str) -> tuple[str | None, str]:
+def _fixed(part: Part) -> Iterator[Observation]:
+    """Look at settings that were right elsewhere, whether the job or the profile gives them."""
+    pods = (part.name,)
+    value, where = value_that_counts(part, names.ENV_NCCL_IB_GID_INDEX)
+    if value and fixes_gid_index(value):
+        message, action = f"NCCL_IB_GID_INDEX={value} is fixed: {GID_INDEX}", _removed(where)
+        yield Observation(Stage.SPEED, "warn", Code.GID_INDEX_FIXED, message, action, pods)
+    value, where = value_that_counts(part, names.ENV_UCX_TLS)
+    fabric = [resource for resource in devices(part.pod) if not is_accelerator(resource)]
+    if value and fabric and rules_out_rdma(value):
+        message = f"UCX_TLS={value} keeps UCX from {', '.join(fabric)}: it uses sockets"
+        yield Observation(Stage.SPEED, "warn", Code.RDMA_DISABLED, message, _removed(where), pods)
+    attached = attached_networks(part.pod)
+    if not attached or may_have_more(part.pod):
+        return
+    if part.member and part.member.secondary.interface:  # the one that is absent is told to be elsewhere
+        return
+    there = [*INTERFACES, *(name for entry in attached if isinstance(name := entry.get("interface"), str) and name)]
+    if len(there) < len(INTERFACES) + len(attached):  # an entry that names none may be any
+        return
+    meets_on = part.member.wanted.rpartition("@")[2] if part.member else ""
+    judged_as_a_whole = dict(_VARIABLES)
+    for variable in INTERFACE_LISTS:
+        value, where = value_that_counts(part, variable)
+        may_use = judged_as_a_whole.get(variable)
+        if not value or "$" in value or (meets_on and may_use and not may_use(value, meets_on)):
+            continue
+        if absent := absent_interfaces(variable, value, there):
+            message = f"{variable}={value} names {', '.join(absent)}, and it has no such interface"
+            yield Observation(Stage.SPEED, "warn", Code.INTERFACE_ABSENT, message, _removed(where), pods)
+
+
+def _removed(where: str) -> str:
+    return f"remove the variable from {where}, then restart the job"
+
+
+def value_that_counts(part: Part, variable: str) -> tuple[str | None, str]:
     """Return the value that counts, and where it is from."""
     if exported := _exported(part, variable):
         return exported, "its command"
@@ -62,7 +109,7 @@ def _sockets(parts: Iterable[Part]) -> Iterator[Observation]:
         for variable, may_use in _VARIABLES:
             values: dict[str, list[str]] = {}
             for part in members:
-                value, where = _value(part, variable)
+                value, where = value_that_counts(part, variable)
                 if value is None:
                     continue
                 values.setdefault(value, []).append(part.name)

@@ -19,6 +19,7 @@ _MEANING = {
     "master-addr:own": "its own address",
     "local-addr": "its own address",
     "local-addr:own": "its own address",
+    **dict.fromkeys(wait.DEVICE_FILES, "the names of its RDMA devices"),
 }
 
 

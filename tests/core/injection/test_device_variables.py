@@ -1,0 +1,195 @@
+"""The variables that take the names of the pod's own RDMA devices, and the wait for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests import pods
+from tests.core.builders import attachment, carry_out, outcomes, plan, profile
+from tests.core.injection.test_copies import check_starts, opted_out
+from tests.core.injection.test_rendezvous import environment, plan_for, waits_for
+from tests.core.test_review import judge
+from tests.pods import add_env, minimal_pod
+from tests.worlds import profiles, world
+from webhook.core import names, podspec
+from webhook.core.injection import wait
+from webhook.core.injection.device_variables import inject
+from webhook.core.model import Decision, Object, Outcome, Reason
+from webhook.core.profiles import Profile, Profiles
+
+BOTH = profile(device_variables=("NCCL_IB_HCA", "UCX_NET_DEVICES"))
+ADDED, KEPT = (Outcome.INJECTED, Reason.ADDED), (Outcome.KEPT, Reason.ALREADY_THERE)
+USERS = (Outcome.KEPT, Reason.USER_VALUE)
+WORKER = "pods/kubeflow-pytorchjob-1.yaml"
+DEVICES = {"NCCL_IB_HCA": "@nccl-ib-hca", "UCX_NET_DEVICES": "@ucx-net-devices"}
+
+
+def fabric(rest: str = "deviceVariables: [NCCL_IB_HCA, UCX_NET_DEVICES]") -> Profiles:
+    return profiles(f"profiles: {{rdma: {{networks: [{{network: default/rdma-net, resource: rdma/hca}}], {rest}}}}}")
+
+
+def step(pod: Object, using: Profile = BOTH, **tweaks: Any) -> tuple[Object, list[Decision]]:
+    return carry_out(inject, pod, plan_for(pod, profile=using, **tweaks))
+
+
+def admitted(pod: Object, using: Profiles) -> Object:
+    verdict = judge(pod, world(profile="rdma"), using)
+    assert verdict.allowed, verdict.message
+    return verdict.pod
+
+
+def shown(pod: Object) -> dict[str, str]:
+    """Return the files of the wait step, each with the annotation that it shows."""
+    volume = podspec.volume_named(pod, names.WAIT_VOLUME)
+    assert volume is not None
+    return {item["path"]: item["fieldRef"]["fieldPath"] for item in volume["downwardAPI"]["items"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "needs"),
+    [
+        ("kubeflow-pytorchjob-1", ["master-addr"]),
+        ("kubeflow-pytorchjob-0", ["master-addr:own", "local-addr:own"]),
+        ("torchx-volcano-1", ["master-addr"]),
+    ],
+)
+def test_a_member_takes_its_devices_and_waits_for_them_as_for_addresses(name: str, needs: list[str]) -> None:
+    before = pods.load(f"pods/{name}.yaml")
+    plain, pod = admitted(before, fabric("")), admitted(before, fabric())
+    found = environment(pod)
+    assert {**found, **DEVICES} == found
+    assert waits_for(plain) == needs
+    assert waits_for(pod) == [*needs, "nccl-ib-hca", "ucx-net-devices"]
+    assert shown(plain) == wait.FILES
+    assert shown(pod) == {**wait.FILES, **wait.DEVICE_FILES}
+    assert shown(pod)["nccl-ib-hca"] == f"metadata.annotations['{names.NCCL_IB_HCA}']"
+    told = pod["metadata"]["annotations"][names.WAITS_FOR]
+    assert told == plain["metadata"]["annotations"][names.WAITS_FOR] + ",nccl-ib-hca,ucx-net-devices"
+    rest = [entry for entry in pod["spec"]["containers"][0]["env"] if entry["name"] not in DEVICES]
+    assert rest == plain["spec"]["containers"][0]["env"]
+    assert [command_of(plain)[2], command_of(pod)[2]] == [wait.script(), wait.script(devices=True)]
+
+
+def command_of(pod: Object) -> list[str]:
+    [found] = [one for one in pod["spec"]["initContainers"] if one["name"] == names.WAIT_CONTAINER]
+    return list(found["command"])
+
+
+def test_a_pod_that_does_not_wait_for_them_has_the_script_without_them() -> None:
+    assert len(wait.script(devices=True).splitlines()) == len(wait.script().splitlines()) + 3
+    assert "ucx-net-devices" not in wait.script()
+    assert "# devices" not in wait.script(devices=True)
+
+
+def test_a_job_that_meets_by_name_waits_for_its_devices_alone() -> None:
+    pod = admitted(pods.load("pods/stormservice-1.yaml"), fabric("deviceVariables: [UCX_NET_DEVICES]"))
+    assert waits_for(pod) == ["ucx-net-devices"]
+    assert pod["metadata"]["annotations"][names.WAITS_FOR] == "ucx-net-devices"
+    assert "NCCL_IB_HCA" not in environment(pod)
+    assert shown(pod) == {**wait.FILES, "ucx-net-devices": wait.DEVICE_FILES["ucx-net-devices"]}
+
+
+@pytest.mark.parametrize(
+    "value", [{"value": "mlx5_1"}, {"value": ""}, {"valueFrom": {"configMapKeyRef": {"name": "a"}}}]
+)
+def test_the_users_own_value_wins(value: Object) -> None:
+    before = pods.load(WORKER)
+    own = {"name": "NCCL_IB_HCA", **value}
+    before["spec"]["containers"][0]["env"].append(own)
+    pod, decisions = step(before)
+    assert own in pod["spec"]["containers"][0]["env"]
+    assert outcomes(decisions) == [ADDED, USERS]
+    assert waits_for(admitted(before, fabric())) == ["master-addr", "ucx-net-devices"]
+
+
+def test_the_profiles_own_value_gives_way_where_the_names_are_published_and_counts_elsewhere() -> None:
+    both = fabric("env: {NCCL_IB_HCA: mlx5}, deviceVariables: [NCCL_IB_HCA]")
+    assert environment(admitted(pods.load(WORKER), both))["NCCL_IB_HCA"] == "@nccl-ib-hca"
+    alone = minimal_pod(metadata={"labels": {names.PROFILE: "rdma"}})
+    assert environment(admitted(alone, both))["NCCL_IB_HCA"] == "mlx5"
+
+
+def test_a_pod_without_a_rendezvous_gets_none_and_is_told_why() -> None:
+    pod = minimal_pod()
+    why = Decision("rendezvous", Outcome.SKIPPED, Reason.NO_MASTER, "it is alone")
+    result, decisions = carry_out(inject, pod, plan(pod, attachment(), profile=BOTH, why_no_rendezvous=why))
+    assert result == pod
+    assert outcomes(decisions) == [(Outcome.SKIPPED, Reason.NO_MASTER)]
+    assert decisions[0].message.endswith(": it is alone")
+
+
+def test_a_pod_that_meets_on_a_network_of_something_else_gets_none() -> None:
+    """Nobody writes network-status there: the pod would wait in vain."""
+    pod = pods.load(WORKER)
+    plan_of_pod = plan_for(pod, profile=BOTH, attachments=())
+    result, decisions = carry_out(inject, pod, plan_of_pod)
+    assert result == pod
+    assert outcomes(decisions) == [(Outcome.SKIPPED, Reason.NO_IPAM)]
+
+
+def test_a_profile_that_does_not_ask_takes_back_what_an_earlier_pass_added() -> None:
+    before = pods.load(WORKER)
+    pod, decisions = step(before)
+    assert outcomes(decisions) == [ADDED]
+    assert step(pod)[1][0].outcome is Outcome.KEPT
+    again, decisions = step(pod, profile(device_variables=("NCCL_IB_HCA",)))
+    assert outcomes(decisions) == [KEPT]
+    assert "UCX_NET_DEVICES" not in environment(again)
+    assert step(again, profile())[0] == before
+
+
+def test_a_variable_of_the_users_own_that_reads_the_annotation_stays() -> None:
+    own = {"name": "MY_CARDS", "valueFrom": {"fieldRef": {"fieldPath": wait.DEVICE_FILES["nccl-ib-hca"]}}}
+    before = pods.load(WORKER)
+    before["spec"]["containers"][0]["env"].append(own)
+    for using in (BOTH, profile()):
+        assert own in step(before, using)[0]["spec"]["containers"][0]["env"]
+
+
+def test_a_pod_of_another_profile_now_waits_for_less() -> None:
+    pod = admitted(admitted(pods.load(WORKER), fabric()), fabric("deviceVariables: [NCCL_IB_HCA]"))
+    assert waits_for(pod) == ["master-addr", "nccl-ib-hca"]
+    pod = admitted(pod, fabric(""))
+    assert waits_for(pod) == ["master-addr"]
+    assert not DEVICES.keys() & environment(pod).keys()
+
+
+def test_the_names_are_never_taken_for_an_address() -> None:
+    pod = add_env(pods.load("pods/statefulset-1.yaml"), "NCCL_DEBUG", "INFO")
+    pod["spec"]["containers"][0]["env"] = [
+        entry for entry in pod["spec"]["containers"][0]["env"] if entry["name"] != "MASTER_ADDR"
+    ]
+    once = admitted(pod, fabric())
+    assert waits_for(once) == waits_for(admitted(once, fabric()))
+    assert "master-addr" not in waits_for(once)
+
+
+def test_a_copy_that_opts_out_neither_waits_nor_takes_them() -> None:
+    copy = opted_out(admitted(pods.load(WORKER), fabric()))
+    verdict = judge(copy, world(profile="rdma"), fabric())
+    check_starts(verdict)
+    found = environment(verdict.pod)
+    assert not DEVICES.keys() & found.keys()
+    assert found["MASTER_ADDR"] == "bert-master-0"
+
+
+def test_published_names_that_come_with_a_manifest_are_removed() -> None:
+    before = pods.load(WORKER)
+    before["metadata"]["annotations"] = {names.NCCL_IB_HCA: "=mlx5_9", names.UCX_NET_DEVICES: "mlx5_9:1"}
+    annotations = admitted(before, fabric())["metadata"]["annotations"]
+    assert not {names.NCCL_IB_HCA, names.UCX_NET_DEVICES} & annotations.keys()
+
+
+def test_nccls_file_leaves_out_what_is_known_later() -> None:
+    pod = admitted(
+        pods.load(WORKER), fabric("ncclConf: true, deviceVariables: [NCCL_IB_HCA], env: {NCCL_IB_HCA: mlx5}")
+    )
+    [writer] = [one for one in pod["spec"]["initContainers"] if one["name"] == names.WAIT_CONTAINER]
+    assert {"name": names.ENV_NCCL_CONF, "value": "NCCL_SOCKET_IFNAME==net1"} in writer["env"]
+
+
+def test_our_own_image_waits_for_them_too() -> None:
+    pod = admitted(pods.load(WORKER), fabric("rendezvous: {waitImage: installed}, deviceVariables: [NCCL_IB_HCA]"))
+    assert command_of(pod) == ["fabric-injector", "wait", "master-addr", "nccl-ib-hca"]
