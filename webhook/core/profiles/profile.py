@@ -155,6 +155,14 @@ class RendezvousSettings:
             "and they meet on the pod network; fail: its wait ends with the cause."
         ),
     ] = "podNetwork"
+    address_source: Annotated[
+        Literal["multus", "gke", "none"],
+        Field(
+            description="Where the addresses are told. multus: in network-status; gke: in networking.gke.io/pod-ips, for the "
+            "interfaces that networking.gke.io/interfaces asks for; none: nowhere, the job meets on the pod network, and all else is "
+            "injected."
+        ),
+    ] = "multus"
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,12 +270,18 @@ class Profile:
 
     def inert_settings(self) -> tuple[str, ...]:
         """Tell what the profile says in vain, in a sentence each."""
+        told = []
         if self.nccl_conf and self.rendezvous.wait_image:
-            return (
+            told.append(
                 "ncclConf: true writes nothing: with rendezvous.waitImage the wait step runs in another image, where it cannot "
-                "read the training image's own /etc/nccl.conf; leave one of the two out",
+                "read the training image's own /etc/nccl.conf; leave one of the two out"
             )
-        return ()
+        if self.rendezvous.address_source == "none" and self.rendezvous.network:
+            told.append(
+                "rendezvous.network is not used: with rendezvous.addressSource: none the job meets on the pod network; leave one of "
+                "the two out"
+            )
+        return tuple(told)
 
 
 @dataclass(frozen=True, slots=True)
