@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from webhook.core.addresses import DEFAULT, source_named
 from webhook.core.cluster.demand import NOWHERE, wanted
 from webhook.core.cluster.networks import Definitions, NetworkFault, Obstacle, look_at_network
-from webhook.core.networks import Attachment
+from webhook.core.networks import Attachment, ResolvedNetworks
 from webhook.core.profiles import Profile, ProfileNetwork, Profiles
 from webhook.diagnose.codes import Code
 from webhook.diagnose.finding import Finding
@@ -71,7 +72,7 @@ def _fitting(profile: Profile, subject: str, attached: Sequence[Attachment]) -> 
 
 def _addresses(profile: Profile, attached: Sequence[Attachment], *, broken: bool) -> Iterator[Finding]:
     """Warn where the ranks cannot meet on a network, for none gives addresses."""
-    if not profile.rendezvous.enabled or broken or not attached:
+    if not profile.rendezvous.enabled or profile.rendezvous.address_source != DEFAULT or broken or not attached:
         return
     wanted = profile.rendezvous.network
     usable = [each for each in attached if wanted is None or each.network.name == wanted.name]
@@ -79,3 +80,22 @@ def _addresses(profile: Profile, attached: Sequence[Attachment], *, broken: bool
         named = f"its rendezvous network {wanted}" if wanted else "none of its networks"
         message = f"{named} {'gives no' if wanted else 'gives'} addresses (no ipam): ranks meet on the pod network"
         yield Finding("warn", Code.NETWORK_WITHOUT_ADDRESSES, f"profile {profile.name}", message)
+
+
+def check_sources(profiles: Profiles) -> Iterator[Finding]:
+    """Look at the profiles that ask another source than Multus for networks: can one of these give the ranks an address?"""
+    for profile in profiles.profiles.values():
+        source, subject = source_named(profile.rendezvous.address_source), f"profile {profile.name}"
+        is_multus = profile.rendezvous.address_source == DEFAULT
+        if is_multus or not profile.rendezvous.enabled or source.WORDS.asked not in profile.annotations:
+            continue
+        network, _, problem, _ = source.choose({}, profile, ResolvedNetworks())
+        if network is None:
+            action = "correct the annotation in the profile, or write rendezvous: {addressSource: none}"
+            message = f"{problem}: ranks meet on the pod network"
+            yield Finding("warn", Code.NETWORK_WITHOUT_ADDRESSES, subject, message, action)
+        else:
+            message = (
+                f"its ranks meet on {network.interface} of network {network.key}, which {source.WORDS.writer} makes"
+            )
+            yield Finding("ok", Code.RANKS_MEET, subject, message)
