@@ -41,7 +41,8 @@ PATCH_BYTES = 1 << 20
 PARSED_BYTES = 40 << 20
 VALIDATED_BYTES = 16 << 20
 """The same for a namespace or a profile, which is read beside a pod: one that takes more is let in unseen, for its entry fails open."""
-_SMALL = 65_536
+SMALL = 65_536
+"""Bytes of a review, up to which it cannot take much memory, whatever it holds."""
 _FEW = 1_000
 
 _READ_ANNOTATIONS = (
@@ -63,7 +64,7 @@ def parsed_bytes(body: bytes) -> int:
     list 95, a number 88 for the four characters that it has at least. Signs within strings count too: a text of a megabyte that holds
     nothing else is no pod's.
     """
-    if len(body) <= _SMALL:
+    if len(body) <= SMALL:
         return 0
     return 220 * _occurrences(body, b"{") + 95 * _occurrences(body, b"[") + 90 * _occurrences(body, b",")
 

@@ -117,9 +117,10 @@ class _LineHandler(logging.Handler):
 
 
 def _json_line(created: float, level: str, message: str, fields: Mapping[str, Any], error: str = "") -> bytes:
-    line: dict[str, Any] = {"time": _time(created), "level": level, "message": message[:MESSAGE_LENGTH]}
+    line: dict[str, Any] = {"time": _time(created), "level": level, "message": message[:MESSAGE_LENGTH], **fields}
     for name, value in fields.items():
-        line[name] = value[:MESSAGE_LENGTH] if isinstance(value, str) else value
+        if value.__class__ is str and len(value) > MESSAGE_LENGTH:
+            line[name] = value[:MESSAGE_LENGTH]
     if error:
         line["error"] = error
     try:

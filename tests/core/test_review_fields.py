@@ -1,0 +1,161 @@
+"""What is left out of a small review is nowhere read or written: the answer is that of the whole review, byte for byte."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections import Counter
+from pathlib import Path
+from random import Random
+from typing import Any, get_type_hints
+
+import pytest
+
+import webhook.core
+from tests import pods
+from tests.core import broken, forged, hostile
+from webhook.core import bounds, review_fields
+from webhook.core.errors import WebhookError
+from webhook.core.model import Object
+from webhook.core.review import Answer, answer_review
+from webhook.core.review_fields import decode_fields
+
+PROFILES = forged.profiles()
+WORLD = forged.world()
+CORE = Path(webhook.core.__file__).parent
+FIELDS = {
+    "Container": """args command env envFrom image imagePullPolicy lifecycle livenessProbe name ports readinessProbe resizePolicy
+        resources restartPolicy restartPolicyRules securityContext startupProbe stdin stdinOnce terminationMessagePath
+        terminationMessagePolicy tty volumeDevices volumeMounts workingDir""",
+    "Metadata": """annotations creationTimestamp deletionGracePeriodSeconds deletionTimestamp finalizers generateName generation labels
+        managedFields name namespace ownerReferences resourceVersion selfLink uid""",
+    "Spec": """activeDeadlineSeconds affinity automountServiceAccountToken containers dnsConfig dnsPolicy enableServiceLinks
+        ephemeralContainers hostAliases hostIPC hostNetwork hostPID hostUsers hostname hostnameOverride imagePullSecrets initContainers
+        nodeName nodeSelector os overhead preemptionPolicy priority priorityClassName readinessGates resourceClaims resources
+        restartPolicy runtimeClassName schedulerName schedulingGates securityContext serviceAccount serviceAccountName
+        setHostnameAsFQDN shareProcessNamespace subdomain terminationGracePeriodSeconds tolerations topologySpreadConstraints
+        volumes workloadRef""",
+    "Variable": "name value valueFrom",
+    "Mount": "mountPath mountPropagation name readOnly recursiveReadOnly subPath subPathExpr",
+}
+"""All fields of each part. Source: Kubernetes 1.36 API reference, core/v1 and meta/v1."""
+NAMED_FOR_ANOTHER_REASON = {
+    "Container": {"terminationMessagePath", "terminationMessagePolicy"},  # of a container that is added
+    "Metadata": {
+        "deletionTimestamp",
+        "generation",
+        "uid",
+    },  # of a pod that the controller sees, of a profile, of an owner
+    "Mount": {"readOnly", "subPath"},  # of a mount that is added
+}
+
+
+def review(pod: Object, namespace: str, **request: Any) -> bytes:
+    """Return a review as the API server sends it."""
+    asked = {
+        "uid": "u-1",
+        "kind": {"group": "", "version": "v1", "kind": "Pod"},
+        "resource": {"group": "", "version": "v1", "resource": "pods"},
+        "namespace": namespace,
+        "operation": "CREATE",
+        "userInfo": {"username": "someone"},
+        "object": {"apiVersion": "v1", "kind": "Pod", **pod, "status": {"phase": "Pending"}},
+        "options": {"kind": "CreateOptions"},
+        **request,
+    }
+    return json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": asked}).encode()
+
+
+def answered(body: bytes) -> tuple[Any, ...]:
+    """Return what becomes of a review, but for the pod that the verdict holds."""
+    try:
+        answer: Answer = answer_review(body, PROFILES, WORLD)
+    except WebhookError as error:
+        return type(error), str(error)
+    verdict = answer.verdict and answer.verdict._replace(pod={})
+    return answer._replace(verdict=verdict)
+
+
+def whole(body: bytes) -> bytes:
+    """Return a body that is too long to be decoded in part."""
+    return body.ljust(bounds.SMALL + 1)
+
+
+@pytest.mark.parametrize("name", pods.all_names())
+@pytest.mark.parametrize("space", list(forged.SPACES))
+def test_every_fixture_is_answered_as_when_read_whole(name: str, space: str) -> None:
+    body = review(pods.load(name), space)
+    assert decode_fields(body) is not None
+    assert answered(body) == answered(whole(body))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_forged_and_broken_reviews_are_answered_as_when_read_whole(seed: int) -> None:
+    random = Random(seed)
+    samples = [
+        *map(pods.load, pods.all_names()),
+        *map(hostile.rich, ("pods/jobset-1.yaml", "pods/kubeflow-pytorchjob-0.yaml")),
+    ]
+    kinds: Counter[Any] = Counter()
+    for _ in range(400):
+        pod = forged.forged(random.choice(samples), random, random.randint(0, 3))
+        asked = json.loads(review(pod, random.choice(list(forged.SPACES))))
+        if random.random() < 0.7:
+            asked = broken.broken(asked, random, random.randint(1, 3))
+        body = json.dumps(asked).encode()
+        if len(body) <= bounds.SMALL:
+            found = answered(body)
+            assert found == answered(whole(body)), body
+            kinds[found[0] if found[0] in WebhookError.__subclasses__() else "answered"] += 1
+    assert kinds["answered"] > 50, kinds
+    assert len(kinds) > 1, kinds
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"request": {"uid": "\\ud800"}}',
+        '{"request": {"object": ' + "[" * 3000 + "]" * 3000 + "}}",
+        '{"request": {"managedFields": ' + "[" * 3000 + "]" * 3000 + "}}",
+        '{"request": {"uid": 1e999}}',
+        '{"request": [1, 2',
+        '{"request": {}} x',
+        "[]",
+        "",
+        "\ufeff{}",
+    ],
+)  # fmt: skip
+def test_what_is_no_review_is_told_as_when_read_whole(text: str) -> None:
+    body = text.encode("utf-8", "surrogatepass")
+    found = answered(body)
+    assert found[1]
+    if body:  # spaces alone are told as text that ends too early, at another column
+        assert found[0] == answered(whole(body))[0]
+
+
+def test_what_is_left_out_is_what_no_one_reads() -> None:
+    body = review(
+        {"metadata": {"name": "a", "managedFields": [{"manager": "kubectl"}]}, "spec": {"dnsPolicy": "Default"}},
+        "plain",
+    )
+    found = decode_fields(body)
+    assert found is not None
+    assert found["request"]["object"] == {"metadata": {"name": "a"}, "spec": {}}
+
+
+@pytest.mark.parametrize("part", FIELDS)
+def test_every_field_that_the_core_names_is_decoded(part: str) -> None:
+    decoded = set(get_type_hints(getattr(review_fields, part)))
+    left_out = set(FIELDS[part].split()) - decoded - NAMED_FOR_ANOTHER_REASON.get(part, set())
+    assert decoded <= set(FIELDS[part].split())
+    files = [
+        *CORE.glob("*.py"),
+        *(path for wing in ("injection", "networks", "workloads") for path in (CORE / wing).glob("*.py")),
+    ]
+    named = {
+        node.value
+        for path in files
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    assert sorted(left_out & named) == []
