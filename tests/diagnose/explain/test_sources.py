@@ -27,6 +27,8 @@ def test_a_job_of_gke_that_trains_well() -> None:
     assert "rank 0, bert-master-0, is at 192.168.0.1 on eth1, and all 4 members are told so" in told(scene)
     assert [row.address for row in explain(scene.reading).rows] == [f"192.168.0.{number}" for number in range(1, 5)]
     assert "Multus" not in told(scene)
+    found = explain(scene.reading).rows[0].details["networks"]
+    assert found == [{"interface": "eth1", "network": "rdma-0", "addresses": ["192.168.0.1"]}]
 
 
 def test_a_job_that_is_left_on_the_pod_network() -> None:

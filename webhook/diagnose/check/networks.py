@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from webhook.core.addresses import DEFAULT, source_named
+from webhook.core.addresses import DEFAULT, choose_alone, source_named
 from webhook.core.cluster.demand import NOWHERE, wanted
 from webhook.core.cluster.networks import Definitions, NetworkFault, Obstacle, look_at_network
-from webhook.core.networks import Attachment, ResolvedNetworks
+from webhook.core.networks import Attachment
 from webhook.core.profiles import Profile, ProfileNetwork, Profiles
 from webhook.diagnose.codes import Code
 from webhook.diagnose.finding import Finding
@@ -85,17 +85,15 @@ def _addresses(profile: Profile, attached: Sequence[Attachment], *, broken: bool
 def check_sources(profiles: Profiles) -> Iterator[Finding]:
     """Look at the profiles that ask another source than Multus for networks: can one of these give the ranks an address?"""
     for profile in profiles.profiles.values():
-        source, subject = source_named(profile.rendezvous.address_source), f"profile {profile.name}"
-        is_multus = profile.rendezvous.address_source == DEFAULT
-        if is_multus or not profile.rendezvous.enabled or source.WORDS.asked not in profile.annotations:
+        choice = choose_alone(profile)
+        if choice is None:
             continue
-        network, _, problem, _ = source.choose({}, profile, ResolvedNetworks())
+        network, subject = choice.network, f"profile {profile.name}"
         if network is None:
             action = "correct the annotation in the profile, or write rendezvous: {addressSource: none}"
-            message = f"{problem}: ranks meet on the pod network"
+            message = f"{choice.problem}: ranks meet on the pod network"
             yield Finding("warn", Code.NETWORK_WITHOUT_ADDRESSES, subject, message, action)
         else:
-            message = (
-                f"its ranks meet on {network.interface} of network {network.key}, which {source.WORDS.writer} makes"
-            )
+            writer = source_named(profile.rendezvous.address_source).WORDS.writer
+            message = f"its ranks meet on {network.interface} of network {network.key}, which {writer} makes"
             yield Finding("ok", Code.RANKS_MEET, subject, message)

@@ -153,6 +153,14 @@ def attached_networks(pod: Object) -> list[Object] | None:
     return secondary_networks(told.get(names.NETWORK_STATUS) or told.get(names.NETWORKS_STATUS) or "")
 
 
+def attached_elsewhere(part: Part) -> Iterator[Object]:
+    """Yield the network on which the ranks meet, where another than Multus has made it."""
+    member = part.member
+    if member is not None and not _is_multus(member) and member.secondary.address:
+        network, _, interface = member.wanted.rpartition("@")
+        yield {"interface": interface, "network": network, "addresses": [member.secondary.address]}
+
+
 def failures_of_pods(events: Iterable[Object], reasons: Collection[str]) -> Mapping[str, str]:
     """Return what was last said of each pod for one of the reasons, by pod name, without ids."""
     found = {}
