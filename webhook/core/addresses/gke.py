@@ -39,7 +39,7 @@ WORDS = Words(
 )
 MAX_INTERFACES = 64
 _REMEMBERED_LENGTH = 8_192
-_DEFAULT_NETWORKS = frozenset({"default", "pod-network"})
+_DEFAULT_NETWORKS = ("default", "pod-network")
 """The cluster network, by its present and its former name."""
 _TAKEN = frozenset({"eth0", "lo"})
 _INTERFACE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,14}")
@@ -154,7 +154,7 @@ def _read_address(told: str, wanted: Wanted) -> Secondary:
         return Secondary(problem=f"is not a list of addresses ({error})")
     if wanted.name in _DEFAULT_NETWORKS:
         return Secondary(problem=f"{wanted.name} is the cluster network, which is no secondary one")
-    of_cluster = [entry.get("ip") for entry in entries if entry.get("networkName") in ("", *_DEFAULT_NETWORKS)]
+    of_cluster = [entry.get("ip") for entry in entries if entry.get("networkName") in _DEFAULT_NETWORKS]
     named = [entry.get("ip") for entry in entries if entry.get("networkName") == wanted.name]
     listed = [ip for ip in named[:MAX_ADDRESSES] if ip not in ("", None) and ip not in of_cluster]
     problems: list[str] = []
