@@ -13,6 +13,7 @@ from webhook.core import names, podspec
 from webhook.core.addresses import DEFAULT, SOURCES, source_named, source_of
 from webhook.core.injection import wait
 from webhook.core.model import Decision, Object, Outcome, Reason
+from webhook.core.networks import ResolvedNetworks
 from webhook.core.networks.status import Secondary
 from webhook.core.profiles.adapter import reader
 from webhook.core.reconcile import Jobs, Suspect, read_member
@@ -185,6 +186,17 @@ def test_a_source_that_is_not_known_is_told_and_not_guessed(profile: str) -> Non
     assert "annotation fabric-injector.io/address-source: " in complaint.message
     assert "'claim', a source of addresses that this version does not know" in complaint.message
     assert Suspect(found, found).is_stuck
+
+
+@pytest.mark.parametrize("name", ["none", "claim"])
+def test_a_source_that_tells_nothing_gives_no_address(name: str) -> None:
+    """Whatever somebody has written on the pod."""
+    source, told = source_named(name), {names.NETWORK_STATUS: "[]", names.GKE_POD_IPS: POD_IPS}
+    assert source.choose(pods.minimal_pod(), KNOWN.profiles["gke"], ResolvedNetworks()).network is None
+    wanted = source_named("gke").parse_wanted("rdma-0@eth1/any")
+    assert wanted is not None
+    assert source.secondary(source.told(told), wanted).address == ""
+    assert read_member(pods.member_pod("m-0", "master", annotations={names.ADDRESS_SOURCE: name, **told})) is not None
 
 
 def test_words_of_every_source_are_whole() -> None:
