@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from binascii import b2a_base64
 from typing import Any, NamedTuple
 
 import orjson
+from pybase64 import b64encode
 
 from webhook import __version__
 from webhook.core import bounds, names, podspec
@@ -354,7 +354,7 @@ def _respond(uid: str, response: Object, patch: bytes) -> bytes:
     """Write the answer; base64 needs no escaping, so that the patch is put in as it is."""
     head = b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":' + orjson.dumps(uid)
     if patch:
-        head += b',"patchType":"JSONPatch","patch":"' + b2a_base64(patch, newline=False) + b'"'
+        head += b',"patchType":"JSONPatch","patch":"' + b64encode(patch) + b'"'
     return head + b"," + orjson.dumps(response)[1:] + b"}"
 
 

@@ -14,8 +14,6 @@ import math
 import re
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
-import yaml
-
 from webhook.core.errors import InputError
 from webhook.core.printable import quoted
 from webhook.core.value_types import LIST, OBJECT, STRING, type_name
@@ -30,7 +28,8 @@ _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U000100
 """What YAML itself does not allow: no reader of it finds another, so that each of its errors has a mark."""
 _BASIC = re.compile("[\x7f-\uffff]")
 """All characters but ASCII that an escape of four digits stands for."""
-_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_LOADER: Any = None
+"""PyYAML's; None: the one of libyaml, where that is built in."""
 _CONSTANTS: dict[str, bool | None] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
     **dict.fromkeys(("true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON"), True),
@@ -40,8 +39,8 @@ _INTEGER = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F_]+|0[bB][01_]+|0[oO]?[0-7_]+|0|[
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 _TAG = "tag:yaml.org,2002:"
-_STARTS = (yaml.MappingStartEvent, yaml.SequenceStartEvent)
-_ENDS = (yaml.MappingEndEvent, yaml.SequenceEndEvent)
+_STARTS = ("MappingStartEvent", "SequenceStartEvent")
+_ENDS = ("MappingEndEvent", "SequenceEndEvent")
 _TAGS = ("str", "int", "float", "bool", "null", "timestamp", "binary", "merge", "map", "seq")
 _MERGE = object()
 """A plain ``<<``, which as a key is not a string."""
@@ -142,9 +141,11 @@ def format_path(location: Location) -> str:
 
 
 def _yaml_documents(text: str, marks: Marks | None) -> list[Document]:
+    import yaml  # a tenth of the webhook's start, and it reads JSON
+
     builder = _Builder(marks)
     try:
-        for event in yaml.parse(text, Loader=_LOADER):
+        for event in yaml.parse(text, Loader=_LOADER or getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
             builder.take(event)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -249,8 +250,8 @@ class _Builder:
 
     def take(self, event: Any) -> None:
         """Take the next event; raises YamlFault where a limit is passed, an alias is unknown or a key is not a string."""
-        kind = event.__class__
-        if kind is yaml.ScalarEvent:
+        kind = event.__class__.__name__
+        if kind == "ScalarEvent":
             before = self._nodes
             self._count(event, 1 + len(event.value) // _TEXT_PER_NODE)
             self._complete(event, self._scalar(event), event.anchor, before, event.start_mark.line, event.value)
@@ -261,7 +262,7 @@ class _Builder:
                 raise YamlFault(mark.line + 1, mark.column + 1, f"objects and lists are nested deeper than {MAX_DEPTH}")
             if event.tag is not None:
                 self._check_tag(event, "list or object")
-            empty: Any = {} if kind is yaml.MappingStartEvent else []
+            empty: Any = {} if kind == "MappingStartEvent" else []
             self._stack.append(_Frame(empty, event.anchor, self._nodes - 1, event.start_mark.line))
         elif kind in _ENDS:
             frame = self._stack.pop()
@@ -269,14 +270,14 @@ class _Builder:
             if self._marks is not None:
                 self._marks.put(value, frame.marks)
             self._complete(event, value, frame.anchor, frame.nodes, frame.line, None)
-        elif kind is yaml.AliasEvent:
+        elif kind == "AliasEvent":
             known = self._anchors.get(event.anchor)
             if known is None:
                 self._fail(event, f"the alias *{event.anchor} has no anchor before it")
             value, nodes, line, text = known
             self._count(event, nodes)
             self._complete(event, value, None, self._nodes, line, text)
-        elif kind is yaml.DocumentStartEvent:
+        elif kind == "DocumentStartEvent":
             self._anchors.clear()
 
     def _complete(self, event: Any, value: Any, anchor: str | None, before: int, line: int, text: str | None) -> None:

@@ -81,8 +81,8 @@ class AdmissionRecorder:
             decision, reason = _decision(answer), verdict.reason
             message = f"denied: {verdict.message}" if verdict.message else decision
             fields["profile"], fields["revision"] = verdict.profile, verdict.revision
-            steps = [step + ":" + outcome for step, outcome, _, _ in verdict.decisions]
-            injected = [step for step, outcome, _, _ in verdict.decisions if outcome is _INJECTED]
+            steps = [each.step + ":" + each.outcome for each in verdict.decisions]
+            injected = [each.step for each in verdict.decisions if each.outcome is _INJECTED]
             operations = len(verdict.operations)
         self._metrics.admission(decision, reason, seconds, injected)
         fields["decision"], fields["reason"] = decision, reason

@@ -84,13 +84,14 @@ def _status(plan: Plan, version: str, decisions: Iterable[Decision], earlier: st
     injected: dict[str, None] = {}
     kept: dict[str, None] = {}
     skipped: dict[str, str] = {}
-    for step, outcome, reason, message in decisions:
+    for decision in decisions:
+        step, outcome = decision.step, decision.outcome
         if outcome is Outcome.INJECTED or (outcome is Outcome.KEPT and step in before):
             injected[step] = None
         elif outcome is Outcome.KEPT:
             kept[step] = None
-        elif outcome is Outcome.SKIPPED and reason not in _NOBODY_ASKED:
-            skipped.setdefault(step, message)
+        elif outcome is Outcome.SKIPPED and decision.reason not in _NOBODY_ASKED:
+            skipped.setdefault(step, decision.message)
     profile = plan.profile
     status: dict[str, object] = {"profile": profile.name}
     if profile.generation:

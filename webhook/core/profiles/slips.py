@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 
 def did_you_mean(found: str, known: Iterable[str]) -> str:
     """Return the one of *known* that *found* may be a slip of, whatever its case and dashes; else empty."""
+    from difflib import get_close_matches  # needed where something is misspelt, and not where a process starts
+
     by_letters = {_letters(name): name for name in known}
     close = get_close_matches(_letters(found), by_letters, n=1, cutoff=0.7)
     return by_letters[close[0]] if close else ""

@@ -98,7 +98,7 @@ def _skipped(part: Part) -> Mapping[str, object]:
 
 
 def _decision(part: Part, decision: Decision) -> Iterator[Observation]:
-    step, outcome, reason, _ = decision
+    step, outcome, reason = decision.step, decision.outcome, decision.reason
     if reason in _LOOKED_AT_ELSEWHERE:
         return
     if outcome is not Outcome.WARNED and (outcome is not Outcome.SKIPPED or reason in _NOTHING_ASKED):
