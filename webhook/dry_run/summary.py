@@ -138,7 +138,7 @@ def _meets(pods: Sequence[PodResult]) -> str:
 
 def _keeps_name(pod: PodResult) -> bool:
     """Tell a member that the profile leaves on the pod network."""
-    return any(each[:3] == ("rendezvous", Outcome.SKIPPED, Reason.KEEPS_NAME) for each in pod.decisions)
+    return any(each.outcome is Outcome.SKIPPED and each.reason is Reason.KEEPS_NAME for each in pod.decisions)
 
 
 def _network(pod: Object) -> tuple[str, str]:

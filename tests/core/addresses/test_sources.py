@@ -106,7 +106,7 @@ def test_where_gke_makes_no_interface_the_job_meets_as_it_would(text: str) -> No
 
 def test_without_a_source_the_job_meets_as_it_would_and_gets_all_else() -> None:
     verdict = verdict_of("nowhere")
-    assert decision(verdict, "rendezvous") == (
+    assert decision(verdict, "rendezvous") == Decision(
         "rendezvous",
         Outcome.SKIPPED,
         Reason.KEEPS_NAME,
