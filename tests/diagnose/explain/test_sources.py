@@ -83,6 +83,27 @@ def test_a_sandbox_that_gke_could_not_make() -> None:
     assert "Multus" not in told(scene)
 
 
+def test_a_volume_that_came_late_is_no_cause_once_gke_has_made_the_network() -> None:
+    scene = GkeScene(1)
+    pod = scene.workers[0]
+    scene.wait(pod, ago(seconds=30))
+    scene.events.append(event("Pod", "bert-worker-0", "FailedMount", "MountVolume.SetUp failed", source="kubelet"))
+    assert findings(scene, "volumes") == []
+    lose_addresses(pod)
+    assert "a volume of it cannot be mounted" in one(scene, "volumes")
+
+
+def test_a_pod_with_networks_of_both_is_judged_by_both() -> None:
+    scene = GkeScene(0)
+    scene.master["metadata"]["annotations"][names.NETWORKS] = "default/rdma-net"
+    lose_addresses(scene.master)
+    scene.bind(scene.master)
+    assert "Multus has written no annotation" in one(scene, "networks")
+    status = '[{"name":"default/rdma-net","interface":"net1","ips":["10.0.0.1"]}]'
+    scene.master["metadata"]["annotations"][names.NETWORK_STATUS] = status
+    assert "GKE has written no annotation" in one(scene, "networks")
+
+
 def test_a_source_of_another_version() -> None:
     scene = GkeScene(0)
     scene.master["metadata"]["annotations"][names.ADDRESS_SOURCE] = "claim"

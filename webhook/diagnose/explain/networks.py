@@ -42,13 +42,15 @@ def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
         if not part.is_live or not part.node or podspec.is_host_network(part.pod):
             continue
         asked = podspec.annotations(part.pod).get(names.NETWORKS)
-        volume = unmounted.get(part.name, "")
-        if volume and attached_networks(part.pod) is None:
+        volume, failure = unmounted.get(part.name, ""), failures.get(part.name, "")
+        elsewhere = None if part.member is None or _is_multus(part.member) else part.member
+        if volume and attached_networks(part.pod) is None and not (elsewhere is not None and elsewhere.reported):
             yield from _unmounted(reading, part, volume)
-        elif asked:
-            yield from _attached(reading, part, asked, failures.get(part.name, ""))
-        if not volume and part.member is not None and not _is_multus(part.member):
-            yield from _elsewhere(reading, part, part.member, failures.get(part.name, ""))
+            continue
+        if asked:
+            yield from _attached(reading, part, asked, failure)
+        if elsewhere is not None:
+            yield from _elsewhere(reading, part, elsewhere, failure)
 
 
 def _unmounted(reading: Reading, part: Part, failure: str) -> Iterator[Observation]:
