@@ -18,11 +18,16 @@ PROFILES = """
 profiles:
   shared:
     networks: [{network: default/rdma-net, resource: rdma/hca}]
+  gke:
+    annotations:
+      networking.gke.io/default-interface: eth0
+      networking.gke.io/interfaces: '[{"interfaceName":"eth0","network":"default"},{"interfaceName":"eth1","network":"rdma-0"}]'
+    rendezvous: {addressSource: gke}
 """
 
 
 def write_profiles(api: Client, folder: Path) -> Path:
-    """Write a file with the profile ``shared``, and make its network, which must be there before the webhook starts."""
+    """Write a file with profiles ``shared`` and ``gke``, and make the network, which must be there before the webhook starts."""
     api.ensure({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}})
     api.ensure(network(NETWORK))
     path = folder / "profiles.yaml"
@@ -94,6 +99,11 @@ class Job:
         """Give the annotations of one pod."""
         found: dict[str, str] = self.api.expect("GET", f"{self._pods}/{name}")["metadata"]["annotations"]
         return found
+
+    def attach_on_gke(self, name: str, *addresses: str) -> None:
+        """Write pod-ips as GKE does when the pod's sandbox has been made."""
+        entries = [{"networkName": "rdma-0", "ip": address} for address in addresses]
+        self.annotate(name, {names.GKE_POD_IPS: json.dumps(entries)})
 
     def annotate(self, name: str, annotations: dict[str, str | None]) -> None:
         """Change annotations by a patch of the status."""

@@ -56,6 +56,26 @@ def test_a_job_meets_on_the_secondary_network(job: Job, controller: Controller) 
     }
 
 
+def test_a_job_of_gke_meets_at_the_address_that_pod_ips_tells(
+    api: Client, namespace: NamespaceFactory, webhook: Webhook, controller: Controller
+) -> None:
+    job = Job(api, namespace({names.PROFILE: "gke"}), "bert-master")
+    stale = {names.GKE_POD_IPS: '[{"networkName":"rdma-0","ip":"10.66.6.6"}]'}
+    master = create(job, pods.load(MASTER), annotations=stale)["metadata"]
+    job.key = master["labels"][names.JOB]
+    assert master["annotations"][names.ADDRESS_SOURCE] == "gke"
+    assert names.GKE_POD_IPS not in master["annotations"], "of the live pod whose manifest was saved"
+    assert create(job, pods.load(WORKER))["metadata"]["labels"][names.JOB] == job.key
+    job.attach(job.master, "10.9.9.9")  # which counts for nothing here
+    job.attach_on_gke("bert-worker-0", "10.1.0.2")
+    job.attach_on_gke(job.master, "10.1.0.1")
+    job.wait_until_told("10.1.0.1")
+    assert job.told() == {
+        "bert-master-0": Told("10.1.0.1", "10.1.0.1", "10.1.0.1"),
+        "bert-worker-0": Told("10.1.0.1", "10.1.0.1", None),
+    }
+
+
 def test_a_late_worker_is_told_at_admission(job: Job) -> None:
     job.attach(job.master, "10.1.0.1")
     job.wait_until_told("10.1.0.1")

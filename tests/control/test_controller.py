@@ -71,6 +71,16 @@ def test_publishes_nothing_before_all_pods_are_known(world: World) -> None:
     assert {address for _, address in world.writes() if address} == {"10.0.0.2"}, "the older rank 0 does not count"
 
 
+def test_publishes_the_address_that_gke_tells_on_the_pod(world: World) -> None:
+    asked = {names.ADDRESS_SOURCE: "gke"}
+    told = {names.GKE_POD_IPS: '[{"networkName":"rdma-1","ip":"10.2.0.1"},{"networkName":"rdma-0","ip":"10.1.0.1"}]'}
+    for name, role, annotations in (("m-a", "master", {**asked, **told}), ("w-1", "worker", asked)):
+        pod = member_pod(name, role, network="rdma-0@eth1/any", annotations=annotations)
+        world.server.put(PODS, **pod["metadata"])
+    with running(world):
+        wait_until(lambda: world.told() == {"m-a": "10.1.0.1", "w-1": "10.1.0.1"}, "the addresses")
+
+
 def test_begins_with_all_that_lacks_once_it_leads(world: World) -> None:
     world.leads = False
     world.put("m-a", "10.0.0.1")

@@ -14,6 +14,7 @@ PINNED = {
     "RENDEZVOUS": "fabric-injector.io/rendezvous",
     "STATUS": "fabric-injector.io/status",
     "RENDEZVOUS_NETWORK": "fabric-injector.io/rendezvous-network",
+    "ADDRESS_SOURCE": "fabric-injector.io/address-source",
     "WAITS_FOR": "fabric-injector.io/waits-for",
     "MASTER_ADDR": "fabric-injector.io/master-addr",
     "MASTER_HOST": "fabric-injector.io/master-host",

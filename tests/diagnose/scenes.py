@@ -60,10 +60,12 @@ def event(kind: str, name: str, reason: str, message: str, *, count: int = 1, so
 class Scene:
     """A job of rank 0 and workers that trains well; `reading` is what the cluster tells of it."""
 
+    written = PROFILES
+
     def __init__(self, workers: int = 3, *, before: Callable[[Object], None] = lambda _: None) -> None:
         """Create the job; *before* may change each pod before it is admitted."""
         self.labels = {names.PROFILE: "shared"}
-        self.profiles = parse_profiles(PROFILES)
+        self.profiles = parse_profiles(self.written)
         self.networks: dict[tuple[str, str], Object | None] = {("default", "rdma-net"): network("default/rdma-net")}
         self.nodes = [node("node-1"), node("node-2")]
         self.events: list[Object] = []
@@ -184,6 +186,46 @@ class Scene:
             "lease": self.lease,
         }
         return Reading(**{**given, **self.changes})
+
+
+class GkeScene(Scene):
+    """The same on GKE: its multi-network in place of Multus, addresses in pod-ips."""
+
+    written = """
+profiles:
+  shared:
+    annotations:
+      networking.gke.io/default-interface: eth0
+      networking.gke.io/interfaces: '[{"interfaceName":"eth0","network":"default"},{"interfaceName":"eth1","network":"rdma-0"}]'
+    resources: {networking.gke.io.networks/rdma-0: 1}
+    sharedMemory: {sizeLimit: 16Gi}
+    rendezvous: {addressSource: gke}
+"""
+
+    def __init__(self, workers: int = 3, *, before: Callable[[Object], None] = lambda _: None) -> None:
+        """Create the job."""
+        super().__init__(workers, before=before)
+        self.networks = {}
+        self.nodes = [node(name, {"networking.gke.io.networks/rdma-0": "64"}) for name in ("node-1", "node-2")]
+
+    def attach(self, pod: Object, *addresses: str, interface: str = "eth1") -> None:
+        """Write pod-ips as GKE does; it names no interface."""
+        entries = [{"networkName": "rdma-0", "ip": address} for address in addresses]
+        pod["metadata"]["annotations"][names.GKE_POD_IPS] = json.dumps(entries)
+
+
+class PodNetworkScene(Scene):
+    """A job whose profile leaves it on the pod network."""
+
+    written = PROFILES.replace("sharedMemory:", "rendezvous: {addressSource: none}\n    sharedMemory:")
+
+    def tell(self, pod: Object, address: str) -> None:
+        """Publish nothing."""
+
+    def start(self, pod: Object, at: str) -> None:
+        """Let the training container run, which nothing has held back."""
+        pod["status"]["phase"] = "Running"
+        pod["status"]["containerStatuses"] = [{"name": "pytorch", "state": {"running": {"startedAt": at}}}]
 
 
 def plugin_gone(scene: Scene) -> None:

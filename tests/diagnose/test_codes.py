@@ -29,9 +29,9 @@ devices: resource-offered resource-nowhere resource-too-small resource-unlabelle
 scheduling: resource-taken queue-waiting node-gone node-not-ready scheduling-gated unschedulable scheduler-silent
 networks: network-exists network-unused network-missing network-isolated network-unusable network-without-device
   network-without-addresses network-pending network-failed addresses-exhausted network-not-attached
-  network-status-missing network-status-unreadable address-unusable address-missing
+  network-status-missing network-status-unreadable address-unusable address-missing ranks-meet
 volumes: volume-unmounted
-multus: multus-ready multus-degraded multus-unseen multus-missing isolation-agrees isolation-differs isolation-unknown
+multus: multus-ready multus-degraded multus-unseen multus-unused multus-missing isolation-agrees isolation-differs isolation-unknown
   isolation-irrelevant global-namespaces-agree global-namespaces-excessive global-namespaces-lacking
   default-networks-differ
 namespaces: namespace-ready namespaces-unlabelled mode-unknown namespace-excluded namespace-observes profile-unknown

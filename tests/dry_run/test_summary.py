@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.dry_run.runs import TORCHX, run
+from tests.dry_run.runs import OBJECTS, TORCHX, run
 from tests.dry_run.templates.kinds import (
     PLAIN,
     container,
@@ -28,8 +28,10 @@ from tests.dry_run.templates.kinds import (
 from tests.dry_run.templates.test_kinds import SHOWN
 from webhook.core import names
 from webhook.core.model import Object
-from webhook.dry_run import DryRun, PodResult, render_diff, render_page
+from webhook.core.profiles import parse_profiles
+from webhook.dry_run import DryRun, PodResult, dry_run, render_diff, render_page
 from webhook.dry_run.summary import Summary
+from webhook.world.objects import ObjectsWorld
 
 NET1 = "net1 of default/rdma-net"
 
@@ -157,6 +159,21 @@ def test_tells_a_job_that_meets_on_the_pod_network_and_trains_on_the_fabric() ->
     assert both.text == f"4 pods: 1 rank 0, 3 workers; meets on the pod network, trains on {NET1}"
     [other] = DryRun((pod, replace(pod, job="another")), ()).workloads
     assert other.text == f"2 pods: 2 candidates for rank 0; meets on the pod network, trains on {NET1}"
+
+
+def test_tells_where_a_job_meets_whose_profile_names_another_source() -> None:
+    interfaces = '[{"interfaceName":"eth0","network":"default"},{"interfaceName":"eth1","network":"rdma-0"}]'
+    asked = f"{{networking.gke.io/interfaces: '{interfaces}', networking.gke.io/default-interface: eth0}}"
+    known = parse_profiles(
+        f"profiles: {{gke: {{annotations: {asked}, rendezvous: {{addressSource: gke}}}}, efa: {{rendezvous: {{addressSource: none}}}}}}"
+    )
+    job = yaml.safe_dump(pytorch_job(pytorchReplicaSpecs=roles(3)))
+    [gke], [efa] = (
+        dry_run(job, namespace="research", profile=name, profiles=known, world=ObjectsWorld(OBJECTS)).workloads
+        for name in ("gke", "efa")
+    )
+    assert (gke.meets, gke.trains) == ("eth1 of rdma-0", "eth1 of rdma-0")
+    assert (efa.meets, efa.trains) == ("the pod network", "")
 
 
 def test_an_address_of_rank_zeros_own_moves_no_meeting() -> None:

@@ -1,4 +1,4 @@
-"""Watch the pods of jobs in labelled namespaces, and publish on them the addresses that Multus writes into network-status."""
+"""Watch the pods of jobs in labelled namespaces, and publish on them the addresses that Multus, or another source, writes on them."""
 
 from __future__ import annotations
 

@@ -69,6 +69,7 @@ class Reason(StrEnum):
     SINGLE_NODE = "single-node"
     NO_MASTER = "no-master"
     NO_IPAM = "no-ipam"
+    NO_ADDRESS = "no-address"
     DISABLED = "disabled"
     KEEPS_NAME = "keeps-name"
     STALE_MANIFEST = "stale-manifest"

@@ -22,7 +22,10 @@ STATUS = "fabric-injector.io/status"
 CHOSEN_BY_NAMESPACE = "namespace"
 """chosenBy of the status, where the namespace's label names the profile."""
 RENDEZVOUS_NETWORK = "fabric-injector.io/rendezvous-network"
-"""Annotation on a pod (webhook): ``namespace/name@interface/family`` whose address counts."""
+"""Annotation on a pod (webhook): ``namespace/name@interface/family`` whose address counts; ``name@interface/family`` of GKE's
+networks, which are in no namespace."""
+ADDRESS_SOURCE = "fabric-injector.io/address-source"
+"""Annotation on a pod (webhook): where its secondary address is told, ``gke``; missing where that is Multus' network-status."""
 WAITS_FOR = "fabric-injector.io/waits-for"
 """Annotation on a pod (webhook): what its wait step needs, ``master-addr,local-addr,nccl-ib-hca,ucx-net-devices``. The controller
 publishes rank 0's address to every pod of the job, and to a pod its own address and devices where this names them; it watches metadata
@@ -59,6 +62,12 @@ NETWORK_STATUS = "k8s.v1.cni.cncf.io/network-status"
 """Annotation on a pod (Multus): what was attached, with addresses."""
 NETWORKS_STATUS = "k8s.v1.cni.cncf.io/networks-status"
 """Annotation on a pod (Multus up to v3.9.3): the older key of network-status."""
+GKE_INTERFACES = "networking.gke.io/interfaces"
+"""Annotation on a pod (user, profile): the interfaces that GKE makes, ``[{"interfaceName": "eth1", "network": "rdma-0"}]``."""
+GKE_DEFAULT_INTERFACE = "networking.gke.io/default-interface"
+"""Annotation on a pod (user, profile): which of them has the default route; without it GKE makes none."""
+GKE_POD_IPS = "networking.gke.io/pod-ips"
+"""Annotation on a pod (GKE): the addresses on them, ``[{"networkName": "rdma-0", "ip": "10.128.0.7"}]``."""
 RESOURCE_NAME = "k8s.v1.cni.cncf.io/resourceName"
 """Annotation on a NetworkAttachmentDefinition (network operator): device resource of an attachment; comma lists split."""
 NODE_SELECTOR = "k8s.v1.cni.cncf.io/nodeSelector"
@@ -96,6 +105,8 @@ ISTIO_PROXY_CONTAINER = "istio-proxy"
 
 ENV_MASTER_NAME = "FABRIC_INJECTOR_MASTER_NAME"
 """Variable (webhook): the address that the operator or user had written, so that a later pass finds the same rank 0."""
+ENV_ADDRESS_ANNOTATION = "FABRIC_INJECTOR_ADDRESS_ANNOTATION"
+"""Variable (webhook) of the wait container: the annotation at which to look where no address comes, unless that is network-status."""
 ENV_NCCL_CONF = "FABRIC_INJECTOR_NCCL_CONF"
 """Variable (webhook) of the wait container: the lines that it writes before those of the image's own /etc/nccl.conf."""
 
@@ -146,6 +157,7 @@ OWN_LABELS = (JOB, RENDEZVOUS)
 OWN_ANNOTATIONS = (
     STATUS,
     RENDEZVOUS_NETWORK,
+    ADDRESS_SOURCE,
     WAITS_FOR,
     MASTER_ADDR,
     MASTER_HOST,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from webhook.core.addresses import Source, source_named
 from webhook.core.model import Decision, MasterAddress, Namespace
 from webhook.core.networks import Attachment
 from webhook.core.profiles import Profile
@@ -16,7 +17,8 @@ class Plan(NamedTuple):
     *container*: index of the training container in ``spec.containers``. *networks*: the resulting value of the networks annotation,
     ``None`` where it stays as it is. *attachments*: of the resulting annotations, in Multus' order; empty with hostNetwork.
     *rendezvous_network*: the attachment whose address counts: the one that the profile names for it, else its first network with IPAM
-    (with no networks in the profile: the first attachment with IPAM). *training_pod* is None for a pod of no known system.
+    (with no networks in the profile: the first attachment with IPAM); where addresses come from elsewhere, what that source chooses.
+    *other_interfaces*: the secondary ones that Multus does not attach. *training_pod* is None for a pod of no known system.
     *rendezvous*: the training pod's, where it is moved to the secondary network; None where not, and *why_no_rendezvous* says why.
     *local_address_everywhere*: c10d would order the ranks differently unless every rank gives its own address. *master*: the published
     address of rank 0, for a worker of a job that has one already. *own_image*: this program's image, empty where unknown.
@@ -32,6 +34,7 @@ class Plan(NamedTuple):
     networks: str | None = None
     attachments: tuple[Attachment, ...] = ()
     rendezvous_network: Attachment | None = None
+    other_interfaces: tuple[str, ...] = ()
     training_pod: TrainingPod | None = None
     rendezvous: Rendezvous | None = None
     why_no_rendezvous: Decision | None = None
@@ -40,6 +43,11 @@ class Plan(NamedTuple):
     own_image: str = ""
     chosen_by: str = ""
     profile_decision: Decision | None = None
+
+    @property
+    def source(self) -> Source:
+        """Return where the profile says that addresses come from."""
+        return source_named(self.profile.rendezvous.address_source)
 
     @property
     def fabric_resources(self) -> list[str]:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from webhook.core import bounds, names, podspec
 from webhook.core.accelerators import find_pod_accelerator
+from webhook.core.addresses import Choice, source_named
 from webhook.core.errors import Denied
 from webhook.core.model import Decision, Namespace, Object, Outcome, Reason, World
-from webhook.core.networks import ResolvedNetworks, resolve_networks
+from webhook.core.networks import Attachment, resolve_networks
 from webhook.core.networks.annotation import parse_networks
 from webhook.core.plan import Plan
 from webhook.core.profiles import Profile, Profiles
@@ -60,7 +61,8 @@ def make_plan(
     container, _why = choose_container(pod, profile, training_pod)
     host_network = podspec.is_host_network(pod)
     networks = resolve_networks(pod, profile, profiles.multus, namespace.name, world.network)
-    why_none = _why_no_rendezvous(pod, profile, recognised, networks, host_network=host_network)
+    choice = source_named(profile.rendezvous.address_source).choose(pod, profile, networks)
+    why_none = _why_no_rendezvous(pod, profile, recognised, choice, host_network=host_network)
     rendezvous = training_pod.rendezvous if training_pod is not None and why_none is None else None
     is_worker = rendezvous is not None and rendezvous.role == "worker"
     return Plan(
@@ -74,11 +76,12 @@ def make_plan(
         host_network=host_network,
         networks=networks.value,
         attachments=networks.attachments,
-        rendezvous_network=networks.rendezvous_network,
+        rendezvous_network=choice.network,
+        other_interfaces=choice.interfaces,
         training_pod=training_pod,
         rendezvous=rendezvous,
         why_no_rendezvous=why_none,
-        local_address_everywhere=rendezvous is not None and _orders_by_address(pod, profile, networks),
+        local_address_everywhere=rendezvous is not None and _orders_by_address(pod, profile, choice.network),
         master=world.master(namespace.name, rendezvous.job) if rendezvous is not None and is_worker else None,
         own_image=profiles.own_image,
     )
@@ -219,7 +222,7 @@ def _why_no_rendezvous(
     pod: Object,
     profile: Profile,
     recognised: TrainingPod | NotTraining,
-    networks: ResolvedNetworks,
+    choice: Choice,
     *,
     host_network: bool,
 ) -> Decision | None:
@@ -227,25 +230,30 @@ def _why_no_rendezvous(
         reason, message = recognised.reason, recognised.message
     elif not profile.rendezvous.enabled:
         reason, message = Reason.DISABLED, f"profile {profile.name} says rendezvous: {{enabled: false}}"
+    elif choice.reason is Reason.KEEPS_NAME:
+        reason, message = choice.reason, choice.problem
     elif host_network:
-        reason, message = Reason.HOST_NETWORK, "the pod uses the node's network: Multus gives it no secondary address"
+        writer = source_named(profile.rendezvous.address_source).WORDS.writer
+        reason, message = (
+            Reason.HOST_NETWORK,
+            f"the pod uses the node's network: {writer} gives it no secondary address",
+        )
     elif podspec.is_windows(pod):
         reason, message = Reason.WINDOWS, "a Windows pod cannot run the wait step"
-    elif networks.rendezvous_network is None:
-        reason, message = Reason.NO_IPAM, networks.problem
+    elif choice.network is None:
+        reason, message = choice.reason, choice.problem
     else:
         return None
     return Decision(_RENDEZVOUS, Outcome.SKIPPED, reason, message)
 
 
-def _orders_by_address(pod: Object, profile: Profile, networks: ResolvedNetworks) -> bool:
+def _orders_by_address(pod: Object, profile: Profile, attachment: Attachment | None) -> bool:
     """Tell whether c10d, which orders nodes by address as text, could put a name before rank 0's address.
 
     An IPv4 address sorts before every name but those that start with a digit. Source: torch
     distributed/elastic/rendezvous/dynamic_rendezvous.py, participants sorted by node address.
     """
     family = profile.rendezvous.ip_family
-    attachment = networks.rendezvous_network
     if family == "IPv6" or (family == "any" and attachment is not None and attachment.network.ipv6_only):
         return True
     name = podspec.own_name(pod) or podspec.display_name(pod)  # of a generateName the first character is known

@@ -163,6 +163,7 @@ class Code(Enum):
         "write resource: beside the network in the profile, unless the network is for IP alone")
     NETWORK_WITHOUT_ADDRESSES = ("networks", "The network gives no addresses, so the ranks meet on the pod network.",
         "give the network's configuration an ipam, or write rendezvous: {enabled: false} in the profile")
+    RANKS_MEET = "networks", "Ranks of the profile meet on this network, which another than Multus makes."
     NETWORK_PENDING = "networks", "The pod has just been bound to its node, and its network is being made."
     NETWORK_FAILED = ("networks", "Multus or a CNI plugin could not make the pod's network.",
         "correct the NetworkAttachmentDefinition, or look at its CNI plugin and its IPAM on the node")
@@ -189,6 +190,7 @@ class Code(Enum):
         "see that it runs on every node with a fabric, if not as a DaemonSet then as part of the node's image")
     MULTUS_MISSING = ("multus", "The cluster does not know NetworkAttachmentDefinitions, so no pod can have a second network.",
         "install Multus, for instance by NVIDIA's network operator")
+    MULTUS_UNUSED = "multus", "The cluster does not know NetworkAttachmentDefinitions, and no profile needs any."
     ISOLATION_AGREES = "multus", "Multus keeps namespaces apart, or not, as the Configuration says."
     ISOLATION_DIFFERS = ("multus", "Multus keeps namespaces apart, or not, in another way than the Configuration says.",
         "write multus: {namespaceIsolation: …} in the Configuration as Multus has it")

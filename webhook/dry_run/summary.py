@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from webhook.core import names, podspec
 from webhook.core.accelerators import find_pod_accelerator
 from webhook.core.injection.wait import needs
-from webhook.core.model import Object, Outcome
+from webhook.core.model import Object, Outcome, Reason
 from webhook.core.printable import printable
 
 if TYPE_CHECKING:
@@ -126,14 +126,19 @@ def _role(pod: PodResult, *, has_first: bool, several: bool) -> str:
     return _WORKER if has_first and pod.system else _INJECTED
 
 
-def _meets(pods: Iterable[PodResult]) -> str:
+def _meets(pods: Sequence[PodResult]) -> str:
     """Say where the members meet: at rank 0's secondary address where one waits for it; an address of its own moves no meeting."""
     members = [pod for pod in pods if pod.allowed and pod.rendezvous]
     for pod in members:
         if any(need.startswith("master-addr") for need in needs(pod.after)):
             network, interface = _network(pod.after)
             return f"{interface} of {network}" if interface else network
-    return "the pod network" if members else ""
+    return "the pod network" if members or any(map(_keeps_name, pods)) else ""
+
+
+def _keeps_name(pod: PodResult) -> bool:
+    """Tell a member that the profile leaves on the pod network."""
+    return any(each.outcome is Outcome.SKIPPED and each.reason is Reason.KEEPS_NAME for each in pod.decisions)
 
 
 def _network(pod: Object) -> tuple[str, str]:

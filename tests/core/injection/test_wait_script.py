@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from webhook.core import names
 from webhook.core.injection import wait
 
 SHELLS = [["sh"], ["dash"], ["bash", "--posix"], ["busybox", "ash"]]
@@ -46,6 +47,7 @@ class Sandbox:
     def __init__(self, folder: Path) -> None:
         self.folder, self.net = folder / "addresses", folder / "net"
         self.log = folder / "termination-log"
+        self.more: dict[str, str] = {}
         self.folder.mkdir()
         self.net.mkdir()
         (self.net / "fib_trie").write_text(FIB_TRIE)
@@ -60,6 +62,7 @@ class Sandbox:
             "FABRIC_INJECTOR_JOB": "bert-4e2b1a474f",
             "FABRIC_INJECTOR_RANK_ZERO": "bert-master-0",
             "FABRIC_INJECTOR_TERMINATION_LOG": str(self.log),
+            **self.more,
         }
         command = [*shell, *needs]
         if shell != PROGRAM:
@@ -92,6 +95,13 @@ def test_an_own_address_of_an_earlier_sandbox_does_not_count(sandbox: Sandbox, s
     (sandbox.folder / "local-addr").write_text(address)
     assert sandbox.run(shell, "local-addr:own") == 75
     assert address in sandbox.log.read_text()
+
+
+def test_our_own_program_names_the_annotation_of_another_source(sandbox: Sandbox) -> None:
+    """The script has it in its text, see tests of addresses."""
+    sandbox.more = {names.ENV_ADDRESS_ANNOTATION: "pod-ips"}
+    assert sandbox.run(PROGRAM, "master-addr") == 75
+    assert "at that pod's pod-ips annotation" in sandbox.log.read_text()
 
 
 def test_an_address_of_another_pod_needs_no_interface(sandbox: Sandbox, shell: list[str]) -> None:

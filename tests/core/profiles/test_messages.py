@@ -108,6 +108,18 @@ FIELD_FAULTS = {
         "profiles: {a: {networks: [{network: rail-0}], rendezvous: {network: r/rail-0}}}",
         'found "r/rail-0"; write one of this profile\'s networks, rail-0',
     ),
+    "rendezvous-gke-namespace": (
+        "profiles: {a: {rendezvous: {addressSource: gke, network: r/rdma-0}}}",
+        'rendezvous.network: found "r/rdma-0"; write the name alone: GKE\'s networks, addressSource: gke, are in no namespace',
+    ),
+    "address-source": (
+        "profiles: {a: {rendezvous: {addressSource: gcp}}}",
+        'addressSource: found "gcp"; write one of multus, gke, none',
+    ),
+    "annotation-of-gke": (
+        "profiles: {a: {annotations: {networking.gke.io/pod-ips: '[]'}}}",
+        "GKE alone writes it; leave it out",
+    ),
     "rendezvous-interface": (
         "profiles: {a: {networks: [{network: rail-0@a}], rendezvous: {network: rail-0@b}}}",
         'found "rail-0@b"; write one of this profile\'s networks, rail-0',

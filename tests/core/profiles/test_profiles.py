@@ -153,3 +153,15 @@ def test_hands_out_what_nobody_can_change() -> None:
         profiles.profiles["hostdev"].env["X"] = "1"
     with pytest.raises(TypeError):
         del profiles.profiles["hostdev"]
+
+
+def test_a_network_of_gke_is_none_of_those_that_multus_attaches() -> None:
+    text = "profiles: {a: {networks: [{network: f/one}], rendezvous: {addressSource: gke, network: rdma-0}}}"
+    settings = parse_profiles(text).profiles["a"].rendezvous
+    assert (settings.address_source, str(settings.network)) == ("gke", "rdma-0")
+
+
+def test_a_network_to_meet_on_is_told_where_the_job_meets_on_none() -> None:
+    text = "profiles: {a: {networks: [{network: f/one}], rendezvous: {addressSource: none, network: f/one}}}"
+    [told] = parse_profiles(text).profiles["a"].inert_settings()
+    assert told.startswith("rendezvous.network is not used: ")

@@ -58,6 +58,7 @@ FIELDS: dict[str, Any] = {
         "waitImage": "none",
         "rankZero": "address",
         "unreachable": "podNetwork",
+        "addressSource": "multus",
     },
     "rendezvous.enabled": True,
     "rendezvous.network": None,
@@ -66,6 +67,7 @@ FIELDS: dict[str, Any] = {
     "rendezvous.waitImage": "none",
     "rendezvous.rankZero": "address",
     "rendezvous.unreachable": "podNetwork",
+    "rendezvous.addressSource": "multus",
     "allowedNamespaces": "all",
 }
 """The design's table of a profile's fields, with the defaults that it gives; None where it says none or names a rule."""
@@ -78,8 +80,8 @@ MULTUS = {
 }
 
 ONLY_WHEN_LOADED = {
-    "interface-twice", "pod-labels-twice", "annotation-multus", "annotation-long",
-    "rendezvous-network", "rendezvous-namespace", "rendezvous-interface",
+    "interface-twice", "pod-labels-twice", "annotation-multus", "annotation-of-gke", "annotation-long",
+    "rendezvous-network", "rendezvous-namespace", "rendezvous-interface", "rendezvous-gke-namespace",
     "resources-fraction", "hugepages-part", "hugepages-size", "hugepages-zero", "resources-native-domain",
     "resource-twice", "interface-taken",
     "amount-beyond", "amount-exponent", "size-beyond", "tag-date", "tag-bool",

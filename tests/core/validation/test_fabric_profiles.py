@@ -94,6 +94,19 @@ def test_warns_of_networks_that_do_not_exist() -> None:
     assert warning == "FabricProfile fabric: network rails/rail-0 does not exist: its pods are denied until then"
 
 
+def test_warns_of_interfaces_of_which_gke_tells_no_address() -> None:
+    spec = {
+        "rendezvous": {"addressSource": "gke"},
+        "annotations": {
+            "networking.gke.io/interfaces": '[{"interfaceName":"eth0","network":"default"}]',
+            "networking.gke.io/default-interface": "eth0",
+        },
+    }
+    told = "annotation networking.gke.io/interfaces asks for no network but the default one: its jobs meet on the pod network"
+    assert created(spec) == ("", [f"FabricProfile fabric: {told}"])
+    assert created({"rendezvous": {"addressSource": "gke"}}) == ("", []), "which its pods may ask for themselves"
+
+
 def test_warns_of_namespaces_that_name_it_and_may_not_use_it() -> None:
     world = FewWords(users=["train", "eval", "play"])
     _, (warning,) = created({"allowedNamespaces": ["train"]}, world)

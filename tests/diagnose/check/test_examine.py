@@ -114,3 +114,14 @@ def test_misses_the_configuration_of_an_installation() -> None:
     installed = Installation(deployments=Listing((Deployment("fabric-injector-webhook", "webhook"),)))
     [found] = [each for each in examine(inventory(ours=installed)) if each.code is Code.CONFIGURATION_MISSING]
     assert (found.level, found.subject) == ("fail", "MutatingWebhookConfiguration zz-fabric-injector")
+
+
+def test_demands_nothing_of_multus_where_gke_makes_the_networks() -> None:
+    interfaces = '[{"interfaceName":"eth0","network":"default"},{"interfaceName":"eth1","network":"rdma-0"}]'
+    annotations = f"{{networking.gke.io/interfaces: '{interfaces}', networking.gke.io/default-interface: eth0}}"
+    read = ProfilesRead(
+        "p", profiles(f"profiles: {{a: {{annotations: {annotations}, rendezvous: {{addressSource: gke}}}}}}")
+    )
+    found = examine(inventory(read, around=Surroundings(networks=Listing(installed=False))))
+    assert [each for each in found if each.topic in ("multus", "networks") and each.level != "ok"] == []
+    assert {Code.MULTUS_UNUSED, Code.RANKS_MEET} <= {each.code for each in found}

@@ -185,3 +185,8 @@ def test_tells_that_multus_is_not_there() -> None:
         assert brief(check_absent(none_asks)) == [
             f"warn {subject}: are not installed: no pod can have a second network"
         ]
+    elsewhere = "profiles: {a: {rendezvous: {addressSource: gke}}, b: {rendezvous: {addressSource: none}}}"
+    assert brief(check_absent(profiles(elsewhere))) == [f"ok {subject}: are not installed, and no profile asks for one"]
+    assert brief(check_absent(profiles(elsewhere.replace("{a:", "{c: {}, a:")))) == [
+        f"warn {subject}: are not installed: no pod can have a second network"
+    ]

@@ -9,7 +9,7 @@ from tests.worlds import network, profiles
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.core.networks import define_network
-from webhook.diagnose.check.networks import check_networks
+from webhook.diagnose.check.networks import check_networks, check_sources
 
 
 def look(text: str, users: dict[str, list[str]], *networks: Object) -> list[str]:
@@ -133,4 +133,26 @@ profiles:
     assert look(text, {"own": ["a", "b"]}, *exist) == [
         expected,
         "ok profile own: network rdma: exists; asks for rdma/hca x1",
+    ]
+
+
+GKE = "{rendezvous: {addressSource: gke}, annotations: {networking.gke.io/interfaces: '%s', networking.gke.io/default-interface: eth0}}"
+ETH1 = '[{"interfaceName":"eth0","network":"default"},{"interfaceName":"eth1","network":"rdma-0"}]'
+
+
+def test_looks_at_the_interfaces_that_a_profile_asks_of_gke() -> None:
+    plain = "n: {rendezvous: {addressSource: none}}, own: {rendezvous: {addressSource: gke}}, m: {networks: [{network: a/b}]}"
+    assert brief(check_sources(profiles(f"profiles: {{g: {GKE % ETH1}, {plain}}}"))) == [
+        "ok profile g: its ranks meet on eth1 of network rdma-0, which GKE makes"
+    ]
+    assert brief(check_sources(profiles(f"profiles: {{g: {GKE % '[7]'}}}"))) == [
+        "warn profile g: annotation networking.gke.io/interfaces is not a list of interfaces (an element is not an object): ranks meet "
+        "on the pod network"
+    ]
+
+
+def test_demands_no_addresses_of_networks_on_which_nobody_meets() -> None:
+    text = "profiles: {a: {networks: [{network: default/rdma, resource: rdma/hca}], rendezvous: {addressSource: none}}}"
+    assert look(text, {}, network("default/rdma", ipam={})) == [
+        "ok profile a: network default/rdma: exists; asks for rdma/hca x1"
     ]

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import pytest
 
 from tests import ROOT
-from tests.diagnose.scenes import PROFILES, SPACE, Scene, ago, event, node
+from tests.diagnose.scenes import PROFILES, SPACE, GkeScene, Scene, ago, event, node
 from tests.worlds import network
 from webhook import __version__
 from webhook.cli.explain import print_explanation
@@ -216,6 +216,16 @@ def reader_of_pods_alone() -> Scene:
     return scene
 
 
+def gke_without_addresses() -> Scene:
+    scene = GkeScene()
+    for pod in scene.workers:
+        scene.wait(pod, ago(minutes=17))
+    scene.bind(scene.master)
+    for key in (names.GKE_POD_IPS, names.MASTER_ADDR, names.MASTER_HOST, names.LOCAL_ADDR):
+        scene.master["metadata"]["annotations"].pop(key)
+    return scene
+
+
 SCENES: dict[str, Callable[[], Scene]] = {
     make.__name__.replace("_", "-"): make
     for make in (
@@ -237,6 +247,7 @@ SCENES: dict[str, Callable[[], Scene]] = {
         volume_missing,
         one_pod_left_out,
         reader_of_pods_alone,
+        gke_without_addresses,
     )
 }
 

@@ -36,7 +36,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     elif plan.host_network:
         judged.append(_no_interface(Reason.HOST_NETWORK, "the pod is on the host network"))
     else:
-        judged.append(_no_interface(Reason.NO_IPAM, "no network with IPAM is attached"))
+        judged.append(_no_interface(*plan.source.WORDS.no_interface))
     switches = [name for name in RDMA_SWITCHES if name in there and disables_rdma(name, there[name].get("value") or "")]
     if switches and plan.profile.ipc_lock and plan.fabric_resources:
         judged += [_turned_off(plan, name) for name in switches]

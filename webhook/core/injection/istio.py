@@ -25,6 +25,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
         message = "neither namespace nor pod asks for Istio's sidecar"
         return [Decision(STEP, Outcome.SKIPPED, Reason.NO_SIDECAR, message)]
     interfaces = [attachment.interface for attachment in plan.attachments if not attachment.default]
+    interfaces += plan.other_interfaces
     if not interfaces:
         return [Decision(STEP, Outcome.SKIPPED, Reason.NOT_ASKED, "the pod has no secondary interface")]
     text = podspec.annotations(draft.pod).get(names.ISTIO_EXCLUDE_INTERFACES) or ""

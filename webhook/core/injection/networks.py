@@ -32,6 +32,8 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
         first = Decision(STEP, Outcome.KEPT, Reason.ALREADY_THERE, message)
     else:
         message = f"neither profile {plan.profile.name} nor the pod names a network"
+        if plan.other_interfaces:
+            message += f" of Multus; {plan.source.WORDS.writer} makes {', '.join(plan.other_interfaces[:_MOST_LISTED])}"
         first = Decision(STEP, Outcome.SKIPPED, Reason.NOT_ASKED, message)
     return [first, *islice(_doubts(plan), _MOST_DOUBTS)]
 

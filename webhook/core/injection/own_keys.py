@@ -8,6 +8,7 @@ from collections.abc import Container, Iterable
 import orjson
 
 from webhook.core import names, podspec
+from webhook.core.addresses import DEFAULT
 from webhook.core.draft import Draft
 from webhook.core.injection import wait
 from webhook.core.model import Decision, Outcome, Reason
@@ -32,6 +33,8 @@ def write(draft: Draft, plan: Plan, decisions: Iterable[Decision], version: str)
         annotations[names.RENDEZVOUS_NETWORK] = (
             f"{plan.rendezvous_network.key}@{plan.rendezvous_network.interface}/{family}"
         )
+        if plan.profile.rendezvous.address_source != DEFAULT:
+            annotations[names.ADDRESS_SOURCE] = plan.profile.rendezvous.address_source
         needs = [need.partition(":")[0] for need in wait.needs(draft.pod)]
         annotations[names.WAITS_FOR] = ",".join([path for path in (*wait.FILES, *wait.DEVICE_FILES) if path in needs])
         if rendezvous.role == "worker" and "master-addr" in needs:
@@ -48,6 +51,9 @@ def write(draft: Draft, plan: Plan, decisions: Iterable[Decision], version: str)
         draft.set_keys(_LABELS, labels)
     draft.set_keys(_ANNOTATIONS, annotations)
     remove(draft, keep={*labels, *annotations, names.ADDED_DEVICES})  # that one the devices have just set or removed
+    stale = plan.source.WORDS.told
+    if names.ADDRESS_SOURCE in annotations and stale in podspec.annotations(draft.pod):
+        draft.remove_key(_ANNOTATIONS, stale)  # of the live pod whose manifest was saved
 
 
 def remove(draft: Draft, keep: Container[str] = ()) -> None:

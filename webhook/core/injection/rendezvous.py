@@ -82,7 +82,7 @@ def _decisions(
     where = f"{network.interface} of {network.key}" if network is not None else ""
     if needs:
         outcome, reason = (Outcome.INJECTED, Reason.ADDED) if changed else (Outcome.KEPT, Reason.ALREADY_THERE)
-        message = f"{who} of job {rendezvous.job}: its addresses come from {where} once Multus has given them"
+        message = f"{who} of job {rendezvous.job}: its addresses come from {where} once {plan.source.WORDS.writer} has given them"
         yield Decision(STEP, outcome, reason, message)
     else:
         message = (

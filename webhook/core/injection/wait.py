@@ -10,6 +10,7 @@ from importlib.resources import files
 
 from webhook import __version__
 from webhook.core import names, podspec
+from webhook.core.addresses import DEFAULT
 from webhook.core.draft import Draft
 from webhook.core.errors import Denied
 from webhook.core.model import Object, Reason
@@ -36,6 +37,8 @@ _INHERITED = ("runAsUser", "runAsGroup", "runAsNonRoot", "seLinuxOptions", "secc
 _DEFAULT_MODE = 420
 TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105  # a mount path
 """Where the ServiceAccount plugin mounts a token in every container that mounts nothing at exactly this path."""
+_TOLD_IN = "network-status"
+"""The annotation that the script names."""
 _COPIED = ("cpu", "memory", "ephemeral-storage")
 _OWN_PROGRAM = ("fabric-injector", "wait")
 """What our own image runs in place of the script, ``fabric-injector wait NEED…``; it needs no shell."""
@@ -154,7 +157,8 @@ def _container(
     training: Object, plan: Plan, rendezvous: Rendezvous | None, needs: tuple[str, ...], nccl_conf: str
 ) -> Object:
     settings = plan.profile.rendezvous
-    image, command = settings.wait_image or training.get("image"), _command(needs, nccl_conf)
+    command = _command(needs, nccl_conf, plan.source.WORDS.told_in_short)
+    image = settings.wait_image or training.get("image")
     if settings.wait_image == INSTALLED:
         image, command = plan.own_image or f"fabric-injector:{__version__}", [*_OWN_PROGRAM, *needs]
     variables = {"NVIDIA_VISIBLE_DEVICES": "void"}
@@ -165,6 +169,8 @@ def _container(
             "FABRIC_INJECTOR_TIMEOUT": str(settings.timeout_seconds),
             **variables,
         }
+        if plan.profile.rendezvous.address_source != DEFAULT:
+            variables[names.ENV_ADDRESS_ANNOTATION] = plan.source.WORDS.told_in_short
     mounts = []
     if needs:
         mounts.append({"name": names.WAIT_VOLUME, "mountPath": names.WAIT_MOUNT_PATH, "readOnly": True})
@@ -190,9 +196,12 @@ def _container(
     return container
 
 
-def _command(needs: tuple[str, ...], nccl_conf: str) -> list[str]:
-    waiting = script(devices=any(path in needs for path in DEVICE_FILES)) if needs else ""
-    text = (script("nccl_conf.sh") if nccl_conf else "") + waiting
+def _command(needs: tuple[str, ...], nccl_conf: str, told_in: str) -> list[str]:
+    """Return script and needs; *told_in*: the annotation at which a person is to look."""
+    text = script("nccl_conf.sh") if nccl_conf else ""
+    if needs:
+        waiting = script(devices=any(path in needs for path in DEVICE_FILES))
+        text += waiting if told_in == _TOLD_IN else waiting.replace(_TOLD_IN, told_in)
     return ["sh", "-c", text, names.WAIT_CONTAINER, *needs]
 
 

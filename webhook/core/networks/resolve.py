@@ -34,8 +34,9 @@ class Attachment(NamedTuple):
 
     @property
     def key(self) -> str:
-        """Return ``namespace/name``."""
-        return f"{self.network.namespace}/{self.network.name}"
+        """Return ``namespace/name``, or the name of a network that is in no namespace."""
+        network = self.network
+        return f"{network.namespace}/{network.name}" if network.namespace else network.name
 
 
 class ResolvedNetworks(NamedTuple):

@@ -25,7 +25,10 @@ _FAMILIES: tuple[Family, ...] = ("any", "IPv4", "IPv6")
 
 
 class Wanted(NamedTuple):
-    """Say whose address counts: the network, the interface that it was promised, and the family."""
+    """Say whose address counts: the network, the interface that it was promised, and the family.
+
+    *namespace*: empty for a network that is in none, as GKE's are.
+    """
 
     namespace: str
     name: str
@@ -33,7 +36,7 @@ class Wanted(NamedTuple):
     family: Family
 
     def __str__(self) -> str:
-        return f"{self.namespace}/{self.name}@{self.interface}"
+        return f"{self.namespace}/{self.name}@{self.interface}" if self.namespace else f"{self.name}@{self.interface}"
 
 
 class Secondary(NamedTuple):
@@ -49,15 +52,15 @@ class Secondary(NamedTuple):
 
 
 @lru_cache(1024)
-def parse_wanted(text: str) -> Wanted | None:
-    """Read ``namespace/name@interface/family``; None for anything else."""
+def parse_wanted(text: str, *, is_namespaced: bool = True) -> Wanted | None:
+    """Read ``namespace/name@interface/family``, or ``name@interface/family``; None for anything else."""
     if len(text) > MAX_NAME:
         return None
     key, _, rest = text.rpartition("@")
-    namespace, _, name = key.partition("/")
+    namespace, _, name = key.partition("/") if is_namespaced else ("", "", key)
     interface, _, family = rest.rpartition("/")
     for known in _FAMILIES:
-        if family == known and namespace and name and interface:
+        if family == known and bool(namespace) is is_namespaced and name and interface:
             return Wanted(namespace, name, interface, known)
     return None
 
@@ -114,13 +117,20 @@ def _is_cluster_network(entry: dict[str, Any]) -> bool:
 
 
 def _choose(entry: dict[str, Any], family: Family, problems: list[str]) -> IPAddress | None:
-    """Take the first address of the family; IPv4 before IPv6 where any will do."""
     listed = entry.get("ips")
     if listed is None:
         return None
     if not isinstance(listed, list):
         problems.append("ips is not a list")
         return None
+    return choose_address(listed, family, problems)
+
+
+def choose_address(listed: list[Any], family: Family, problems: list[str]) -> IPAddress | None:
+    """Take the first address of the family, IPv4 before IPv6 where any will do; what is wrong with others goes to *problems*.
+
+    Only what another pod can reach counts. *listed* is what somebody wrote: texts, or anything else.
+    """
     found = list(_addresses(listed[:MAX_ADDRESSES], problems))
     for version in {"any": (4, 6), "IPv4": (4,), "IPv6": (6,)}[family]:
         for address in found:

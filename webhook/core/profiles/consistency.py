@@ -24,9 +24,7 @@ def find_contradictions(value: Any) -> Iterator[_Contradiction]:
         at = ("profiles", name)
         networks = [_network(_get(entry, "network")) for entry in _list(_get(profile, "networks"))]
         yield from _shared_interfaces(networks, (*at, "networks"))
-        yield from _unknown_rendezvous(
-            _get(_get(profile, "rendezvous"), "network"), networks, (*at, "rendezvous", "network")
-        )
+        yield from _unknown_rendezvous(_get(profile, "rendezvous"), networks, (*at, "rendezvous", "network"))
         yield from _wrong_amounts(_get(profile, "resources"), (*at, "resources"))
         yield from _shared_pod_labels(name, _get(profile, "podLabels"), choosers)
 
@@ -41,9 +39,19 @@ def _shared_interfaces(networks: list[ProfileNetwork | None], at: Location) -> I
                 yield (*at, index, "network"), message
 
 
-def _unknown_rendezvous(text: Any, networks: list[ProfileNetwork | None], at: Location) -> Iterator[_Contradiction]:
-    """Find a rendezvous network that is none of the profile's, where all of these can be read."""
+def _unknown_rendezvous(
+    rendezvous: Any, networks: list[ProfileNetwork | None], at: Location
+) -> Iterator[_Contradiction]:
+    """Find a rendezvous network that is none of the profile's, where all of these can be read; GKE's are none of them."""
+    text = _get(rendezvous, "network")
     wanted = _network(text)
+    if _get(rendezvous, "addressSource") == "gke":
+        if wanted is not None and wanted.namespace:
+            yield (
+                at,
+                str(refused(text, "write the name alone: GKE's networks, addressSource: gke, are in no namespace")),
+            )
+        return
     if wanted is None or not networks or None in networks:
         return
     known = dict.fromkeys(str(network) for network in networks)

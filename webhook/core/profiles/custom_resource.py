@@ -21,8 +21,10 @@ _KEPT = (
 )  # fmt: skip
 _SELF = re.compile(r"\bself\b")
 _NAMES_A_NETWORK = (
-    "!has(self.rendezvous) || !has(self.rendezvous.network) || !has(self.networks) || self.networks.size() == 0 || "
-    "self.networks.exists(n, n.network == self.rendezvous.network || n.network.startsWith(self.rendezvous.network + '@'))"
+    "!has(self.rendezvous) || !has(self.rendezvous.network) || "
+    "(has(self.rendezvous.addressSource) && self.rendezvous.addressSource == 'gke' ? !self.rendezvous.network.contains('/') : "
+    "!has(self.networks) || self.networks.size() == 0 || "
+    "self.networks.exists(n, n.network == self.rendezvous.network || n.network.startsWith(self.rendezvous.network + '@')))"
 )
 _INTERFACES_DIFFER = (
     "self.all(n, !n.network.contains('@') || "

@@ -39,6 +39,7 @@ _WRITTEN_ELSEWHERE = {
     names.NETWORKS: "the profile's networks are merged into it; write them under networks",
     names.NETWORK_STATUS: "Multus alone writes it; leave it out",
     names.NETWORKS_STATUS: "Multus alone writes it; leave it out",
+    names.GKE_POD_IPS: "GKE alone writes it; leave it out",
 }
 RULES = "x-kubernetes-validations"
 """Rules in CEL, by which the API server checks what a pattern cannot say. Source: kubernetes.io/docs/reference/using-api/cel."""
@@ -231,7 +232,7 @@ def _check_annotation_key(text: str) -> str:
 
 
 def _check_set_annotation(text: str) -> str:
-    """Accept an annotation's key that neither we nor Multus write."""
+    """Accept an annotation's key that neither we nor Multus nor GKE write."""
     if text.startswith(names.PREFIX):
         raise refused(text, f"annotations of {names.PREFIX} are set by the injector itself; write another key")
     if text in _WRITTEN_ELSEWHERE:

@@ -155,6 +155,14 @@ class RendezvousSettings:
             "and they meet on the pod network; fail: its wait ends with the cause."
         ),
     ] = "podNetwork"
+    address_source: Annotated[
+        Literal["multus", "gke", "none"],
+        Field(
+            description="Where the addresses are told. multus: in network-status; gke: in networking.gke.io/pod-ips, for the "
+            "interfaces that networking.gke.io/interfaces asks for; none: nowhere, the job meets on the pod network, and all else is "
+            "injected."
+        ),
+    ] = "multus"
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,10 +285,16 @@ class Profile:
                 "ncclConf: true writes nothing: with rendezvous.waitImage the wait step runs in another image, where it cannot "
                 "read the training image's own /etc/nccl.conf; leave one of the two out"
             )
-        if self.device_variables and not self.rendezvous.enabled:
+        source = self.rendezvous.address_source
+        if self.device_variables and (not self.rendezvous.enabled or source != "multus"):
+            setting = f"addressSource: {source}" if self.rendezvous.enabled else "{enabled: false}"
             told.append(
-                "deviceVariables gives nothing: with rendezvous: {enabled: false} no pod waits for what is published; leave one of the "
-                "two out"
+                f"deviceVariables gives nothing: with rendezvous: {setting} no pod waits for what is published; leave one of the two out"
+            )
+        if self.rendezvous.address_source == "none" and self.rendezvous.network:
+            told.append(
+                "rendezvous.network is not used: with rendezvous.addressSource: none the job meets on the pod network; leave one of "
+                "the two out"
             )
         return tuple(told)
 

@@ -25,8 +25,8 @@ class Complaint(NamedTuple):
 
 
 def about_status(member: Member) -> Complaint | None:
-    """Complain of what a pod's network-status says, where only a person can mend it."""
-    secondary = member.secondary
+    """Complain of what a pod's network-status, or another source, says, where only a person can mend it."""
+    secondary, words = member.secondary, member.source.WORDS
     if member.is_excessive and member.waits:
         return Complaint(
             EXCESSIVE,
@@ -36,8 +36,8 @@ def about_status(member: Member) -> Complaint | None:
     if secondary.problem:
         return Complaint(
             "NetworkStatusUnusable",
-            f"annotation {names.NETWORK_STATUS}: {member.wanted}: {secondary.problem}; no address of this pod can be published to "
-            f"job {member.job}: look at the network's IPAM and at Multus' log",
+            f"annotation {words.told}: {member.wanted}: {secondary.problem}; no address of this pod can be published to "
+            f"job {member.job}: {words.look}",
         )
     if secondary.interface:
         return Complaint(
@@ -85,12 +85,12 @@ def about_address(member: Member, placed: Placement | None) -> Complaint | float
         return None
     if placed.seconds < BOUND_SECONDS:
         return BOUND_SECONDS - placed.seconds
+    words = member.source.WORDS
     told = f"lists no network {member.wanted}" if member.reported else "is missing"
     return Complaint(
         NO_ADDRESS,
-        f"the pod has been on node {placed.node} for {placed.seconds:.0f} s and annotation {names.NETWORK_STATUS} {told}; job "
-        f"{member.job} waits for its address: look at the pod's sandbox Events, at Multus and the CNI plugin on {placed.node}, and at "
-        "the network's IPAM",
+        f"the pod has been on node {placed.node} for {placed.seconds:.0f} s and annotation {words.told} {told}; job "
+        f"{member.job} waits for its address: look at the pod's sandbox Events, {words.look_on_node.format(node=placed.node)}",
     )
 
 

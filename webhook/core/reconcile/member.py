@@ -7,9 +7,10 @@ from sys import intern
 from typing import NamedTuple
 
 from webhook.core import names
+from webhook.core.addresses import DEFAULT, Source, source_named, source_of
 from webhook.core.model import Object
 from webhook.core.networks.rdma_devices import MAX_VALUE, nccl_ib_hca, rdma_devices, ucx_net_devices
-from webhook.core.networks.status import Secondary, parse_wanted, secondary_address
+from webhook.core.networks.status import Secondary
 
 _NOTHING = Secondary()
 _MASTER_ADDR = names.MASTER_ADDR.removeprefix(names.PREFIX)
@@ -56,8 +57,8 @@ class Published(NamedTuple):
 class Member(NamedTuple):
     """Describe a live pod that carries the job label.
 
-    *secondary*: its address on the rendezvous network, as network-status tells. *reported*: it has a network-status.
-    *wanted*: ``namespace/name@interface``, empty where the annotation that says so is missing or unreadable.
+    *secondary*: its address on the rendezvous network, as its *source* tells, Multus' network-status or another. *reported*: that tells
+    something. *wanted*: ``namespace/name@interface``, empty where the annotation that says so is missing or unreadable.
     *takes_master_address*, *takes_local_address*: the pod waits for rank 0's address, and for its own. *master_name*: rank 0's name, as
     its variables held it. *fails_without_rank_zero*: its wait ends, where others would get that name. *is_excessive*: it has more
     annotations, labels, finalizers or owners than are written to. *devices*: the annotations of its RDMA devices that it waits for, and
@@ -80,6 +81,12 @@ class Member(NamedTuple):
     fails_without_rank_zero: bool = False
     is_excessive: bool = False
     devices: tuple[tuple[str, str], ...] = ()
+    source_name: str = DEFAULT
+
+    @property
+    def source(self) -> Source:
+        """Return where its address is told."""
+        return source_named(self.source_name)
 
     @property
     def waits(self) -> bool:
@@ -125,9 +132,10 @@ def read_member(obj: Object) -> Member | None:
     if not job or metadata.get("deletionTimestamp"):
         return None
     annotations = metadata.get("annotations") or {}
-    status = annotations.get(names.NETWORK_STATUS) or annotations.get(names.NETWORKS_STATUS) or ""
-    wanted = parse_wanted(annotations.get(names.RENDEZVOUS_NETWORK) or "")
-    secondary = secondary_address(status, wanted) if wanted and status else _NOTHING
+    source = source_of(annotations)
+    told = source.told(annotations)
+    wanted = source.parse_wanted(annotations.get(names.RENDEZVOUS_NETWORK) or "")
+    secondary = source.secondary(told, wanted) if wanted and told else _NOTHING
     is_master = labels.get(names.RENDEZVOUS) == "master"
     master_name = annotations.get(names.MASTER_NAME) or ""
     waits_for = annotations.get(names.WAITS_FOR)
@@ -152,7 +160,7 @@ def read_member(obj: Object) -> Member | None:
         takes_master_address=takes_master_address,
         takes_local_address=takes_local_address,
         secondary=secondary,
-        reported=bool(status),
+        reported=bool(told),
         published=Published(*(_kept(annotations.get(key), most) for key, most in _WRITTEN.items())),
         master_name=intern(master_name if len(master_name) <= MAX_NAME else ""),
         fails_without_rank_zero=annotations.get(names.UNREACHABLE) == names.UNREACHABLE_FAIL,
@@ -161,6 +169,7 @@ def read_member(obj: Object) -> Member | None:
             for key in ("annotations", "labels", "finalizers", "ownerReferences")
         ),
         devices=devices,
+        source_name=_kept(annotations.get(names.ADDRESS_SOURCE), MAX_NAME) or DEFAULT,
     )
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from webhook.core import names, podspec
 from webhook.core.accelerators import find_pod_accelerator
+from webhook.core.addresses import Source
 from webhook.core.model import Object
 from webhook.core.reconcile.complaint import Complaint, Placement, placement, why_uncalled
 from webhook.core.reconcile.member import Fate, Member
@@ -112,11 +113,11 @@ class Survey:
         if member.job in self._seen:  # the watch is behind
             return Ruling(again=5.0)
         if (apart := self._apart.get(member.job)) is not None:
-            if _may_meet(apart) and suspect.name and not member.fails_without_rank_zero:
+            if _may_meet(apart, member.source) and suspect.name and not member.fails_without_rank_zero:
                 who = f"rank 0 of job {member.job}, pod {podspec.display_name(apart)}"
                 told = f"{who}, publishes no address: members that wait get the name {suspect.name} and meet on the pod network"
                 return Ruling(Fate(by_name=True), Complaint("MeetsByName", told))
-            why, then = _why_not_injected(apart, member.created)
+            why, then = _why_not_injected(apart, member.created, member.source)
             who = f"rank 0 of job {member.job}, pod {podspec.display_name(apart)}"
             cause = f"{who}, {why}, so that its address cannot be published: {then}"
             return Ruling(Fate(cause), Complaint("RankZeroNotInjected", cause))
@@ -130,7 +131,8 @@ class Survey:
         So it is with another member that waits for an address of its own.
         """
         who = f"{'rank 0' if zero.is_master else 'a member'} of job {zero.job}, pod {zero.name}"
-        look = "look at the network's IPAM and at Multus' log, then delete that pod or restart the job"
+        words = zero.source.WORDS
+        look = f"{words.look}, then delete that pod or restart the job"
         if zero.secondary.address:
             return Ruling()
         if not zero.wanted:
@@ -142,16 +144,17 @@ class Survey:
             return Ruling()
         if seconds < UNATTACHED_SECONDS:
             return Ruling(again=UNATTACHED_SECONDS - seconds)
-        return Ruling(
-            Fate(f"{who}, was not attached to {zero.wanted}, as its annotation {names.NETWORK_STATUS} tells: {look}")
-        )
+        return Ruling(Fate(f"{who}, was not attached to {zero.wanted}, as its annotation {words.told} tells: {look}"))
 
 
-def _may_meet(rank_zero: Object) -> bool:
-    """Tell a rank 0 whose traffic needs no interface that it lacks: it is no rank of NCCL, or was given the networks."""
+def _may_meet(rank_zero: Object, source: Source) -> bool:
+    """Tell a rank 0 whose traffic needs no interface that it lacks: it is no rank of NCCL, or was given the networks.
+
+    *source*: that of the member that waits for it.
+    """
     annotations = podspec.annotations(rank_zero)
     if names.STATUS in annotations:
-        return names.NETWORKS in annotations and not podspec.is_host_network(rank_zero)
+        return source.WORDS.asked in annotations and not podspec.is_host_network(rank_zero)
     return podspec.labels(rank_zero).get(names.PROFILE) != names.PROFILE_NONE and not find_pod_accelerator(rank_zero)
 
 
@@ -169,7 +172,7 @@ def _about_missing(suspect: Suspect) -> Ruling:
     return Ruling(Fate(by_name=True), Complaint("MeetsByName", message))
 
 
-def _why_not_injected(rank_zero: Object, since: str) -> tuple[str, str]:
+def _why_not_injected(rank_zero: Object, since: str, source: Source) -> tuple[str, str]:
     """Say why a live rank 0 carries no job label, as far as the pod tells, and what to do.
 
     *since*: when a pod of its job was created that is injected. A rank 0 that was denied does not exist, and is not looked at here.
@@ -177,7 +180,7 @@ def _why_not_injected(rank_zero: Object, since: str) -> tuple[str, str]:
     if podspec.labels(rank_zero).get(names.PROFILE) == names.PROFILE_NONE:
         return f"carries label {names.PROFILE}: {names.PROFILE_NONE}", "give all pods of the job that label, or none"
     if podspec.is_host_network(rank_zero):
-        why = "uses the node's network, where Multus attaches nothing"
+        why = f"uses the node's network, {source.WORDS.attaches_nothing}"
         return why, "take hostNetwork off it, or give all pods of the job the label " + (
             f"{names.PROFILE}: {names.PROFILE_NONE}, then restart the job"
         )

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from webhook.core import names
+from webhook.core.addresses import choose_alone
 from webhook.core.errors import ProfilesError, Unavailable
 from webhook.core.profiles import Profile, Profiles
 from webhook.core.profiles.objects import PROFILE_KIND, faults_in_object
@@ -28,7 +29,8 @@ def review_profile(name: str, spec: Any, profiles: Profiles, world: ValidationWo
             advice = "no pod could choose one of the two; write others"
             return Validation(f"{subject}: spec.podLabels: profile {other.name} has the same; {advice}")
     inert = (f"{subject}: {each}" for each in profile.inert_settings())
-    return Validation(warnings=(*_shut_out(profile, world), *inert, *_absent_networks(profile, world)))
+    networks = (*_absent_networks(profile, world), *_without_address(profile))
+    return Validation(warnings=(*_shut_out(profile, world), *inert, *networks))
 
 
 def review_deletion(name: str, profiles: Profiles, world: ValidationWorld) -> Validation:
@@ -79,3 +81,9 @@ def _absent_networks(profile: Profile, world: ValidationWorld) -> Iterator[str]:
         verb = "do" if len(absent) > 1 else "does"
         number = f"{len(absent)} networks" if len(absent) > 1 else "network"
         yield f"{PROFILE_KIND} {profile.name}: {number} {listed(absent)} {verb} not exist: its pods are denied until then"
+
+
+def _without_address(profile: Profile) -> Iterator[str]:
+    choice = choose_alone(profile)
+    if choice is not None and choice.network is None:
+        yield f"{PROFILE_KIND} {profile.name}: {choice.problem}: its jobs meet on the pod network"

@@ -15,7 +15,7 @@ from webhook.diagnose.check.earlier_pods import check_earlier_pods, is_unreached
 from webhook.diagnose.check.injectors import check_injectors
 from webhook.diagnose.check.inventory import Inventory
 from webhook.diagnose.check.namespaces import check_namespaces
-from webhook.diagnose.check.networks import check_networks
+from webhook.diagnose.check.networks import check_networks, check_sources
 from webhook.diagnose.check.privileges import check_account, check_installer, check_policies
 from webhook.diagnose.check.profiles import check_definition, check_profiles
 from webhook.diagnose.check.quotas import check_kueue, check_resource_quotas, check_volcano
@@ -58,6 +58,7 @@ def _fabric(inventory: Inventory, demands: list[Demand]) -> Iterator[Finding]:
         yield from multus.check_multus(around.daemon_sets.known, around.multus, profiles)
     if profiles is None:
         return
+    yield from check_sources(profiles)
     if around.networks.installed and around.networks.known is not None:
         definitions = {(each.namespace, each.name): each for each in around.networks.items}
         yield from check_networks(profiles, _users(inventory), definitions)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from webhook.core.addresses import DEFAULT
 from webhook.core.model import Object
 from webhook.core.profiles import Profiles
 from webhook.diagnose.codes import Code
@@ -124,11 +125,14 @@ def check_multus(
 
 def check_absent(profiles: Profiles | None) -> Iterator[Finding]:
     """Say what it means that NetworkAttachmentDefinitions are not installed."""
-    asking = [each.name for each in profiles.profiles.values() if each.networks] if profiles else []
+    known = list(profiles.profiles.values()) if profiles else []
+    asking = [each.name for each in known if each.networks]
     subject = "NetworkAttachmentDefinitions"
     if asking:
         message = f"are not installed: no network of {counted(len(asking), 'profile')} ({listed(asking)}) can exist"
         yield Finding("fail", Code.MULTUS_MISSING, subject, message)
+    elif known and all(each.rendezvous.address_source != DEFAULT for each in known):
+        yield Finding("ok", Code.MULTUS_UNUSED, subject, "are not installed, and no profile asks for one")
     else:
         yield Finding("warn", Code.MULTUS_MISSING, subject, "are not installed: no pod can have a second network")
 

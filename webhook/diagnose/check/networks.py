@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from webhook.core.addresses import DEFAULT, choose_alone, source_named
 from webhook.core.cluster.demand import NOWHERE, wanted
 from webhook.core.cluster.networks import Definitions, NetworkFault, Obstacle, look_at_network
 from webhook.core.networks import Attachment
@@ -71,7 +72,7 @@ def _fitting(profile: Profile, subject: str, attached: Sequence[Attachment]) -> 
 
 def _addresses(profile: Profile, attached: Sequence[Attachment], *, broken: bool) -> Iterator[Finding]:
     """Warn where the ranks cannot meet on a network, for none gives addresses."""
-    if not profile.rendezvous.enabled or broken or not attached:
+    if not profile.rendezvous.enabled or profile.rendezvous.address_source != DEFAULT or broken or not attached:
         return
     wanted = profile.rendezvous.network
     usable = [each for each in attached if wanted is None or each.network.name == wanted.name]
@@ -79,3 +80,20 @@ def _addresses(profile: Profile, attached: Sequence[Attachment], *, broken: bool
         named = f"its rendezvous network {wanted}" if wanted else "none of its networks"
         message = f"{named} {'gives no' if wanted else 'gives'} addresses (no ipam): ranks meet on the pod network"
         yield Finding("warn", Code.NETWORK_WITHOUT_ADDRESSES, f"profile {profile.name}", message)
+
+
+def check_sources(profiles: Profiles) -> Iterator[Finding]:
+    """Look at the profiles that ask another source than Multus for networks: can one of these give the ranks an address?"""
+    for profile in profiles.profiles.values():
+        choice = choose_alone(profile)
+        if choice is None:
+            continue
+        network, subject = choice.network, f"profile {profile.name}"
+        if network is None:
+            action = "correct the annotation in the profile, or write rendezvous: {addressSource: none}"
+            message = f"{choice.problem}: ranks meet on the pod network"
+            yield Finding("warn", Code.NETWORK_WITHOUT_ADDRESSES, subject, message, action)
+        else:
+            writer = source_named(profile.rendezvous.address_source).WORDS.writer
+            message = f"its ranks meet on {network.interface} of network {network.key}, which {writer} makes"
+            yield Finding("ok", Code.RANKS_MEET, subject, message)

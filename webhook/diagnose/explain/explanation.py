@@ -42,7 +42,8 @@ class Row:
     *role*: ``rank 0``, ``rank 0?`` for the first pod of a role that nobody waits for, ``worker`` for one that carries a key.
 
     *details* are for programs: what was injected, kept and skipped, by which profile and version; what it would get else *today*;
-    the *networks* that Multus attached, ``{"interface": "net1", "network": "default/rdma-net", "addresses": []}``; what it *lacks*.
+    the *networks* that Multus attached, ``{"interface": "net1", "network": "default/rdma-net", "addresses": []}``, and the one on which
+    the ranks meet where another made it; what it *lacks*.
     """
 
     pod: str
@@ -150,8 +151,11 @@ def _details(reading: Reading, part: Part) -> Mapping[str, Any]:
         **{key: status.get(key) for key in ("profile", "version", "injected", "kept", "skipped")},
         "today": list(drift.changes_today(reading, part)),
         "networks": [
-            {"interface": entry.get("interface"), "network": entry.get("name"), "addresses": entry.get("ips") or []}
-            for entry in networks.attached_networks(part.pod) or ()
+            *(
+                {"interface": entry.get("interface"), "network": entry.get("name"), "addresses": entry.get("ips") or []}
+                for entry in networks.attached_networks(part.pod) or ()
+            ),
+            *networks.attached_elsewhere(part),
         ],
         "lacks": list(waiting.lacks(part)) if part.is_live else [],
     }

@@ -1,4 +1,4 @@
-"""Say what Multus gave each pod, against what its annotation asks for."""
+"""Say what Multus, or another source of addresses, gave each pod, against what its annotation asks for."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from webhook.core import names, podspec
+from webhook.core.addresses import DEFAULT, Words, source_named
 from webhook.core.model import Object
 from webhook.core.networks import parse_networks
 from webhook.core.networks.status import secondary_networks
+from webhook.core.reconcile import Member
 from webhook.core.reconcile.complaint import BOUND_SECONDS
 from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.observation import Observation, Stage, common_form
@@ -18,6 +20,7 @@ from webhook.diagnose.explain.reading import Reading
 from webhook.diagnose.explain.scheduling import event_time
 from webhook.diagnose.finding import Level
 
+_MULTUS = source_named(DEFAULT).WORDS
 _EXHAUSTED = re.compile(
     r"no IP addresses available|could not allocate IP in range|no (?:free|available) (?:IP|address)|exhausted",
     re.IGNORECASE,
@@ -39,11 +42,15 @@ def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
         if not part.is_live or not part.node or podspec.is_host_network(part.pod):
             continue
         asked = podspec.annotations(part.pod).get(names.NETWORKS)
-        volume = unmounted.get(part.name, "")
-        if volume and attached_networks(part.pod) is None:
+        volume, failure = unmounted.get(part.name, ""), failures.get(part.name, "")
+        elsewhere = None if part.member is None or _is_multus(part.member) else part.member
+        if volume and attached_networks(part.pod) is None and not (elsewhere is not None and elsewhere.reported):
             yield from _unmounted(reading, part, volume)
-        elif asked:
-            yield from _attached(reading, part, asked, failures.get(part.name, ""))
+            continue
+        if asked:
+            yield from _attached(reading, part, asked, failure)
+        if elsewhere is not None:
+            yield from _elsewhere(reading, part, elsewhere, failure)
 
 
 def _unmounted(reading: Reading, part: Part, failure: str) -> Iterator[Observation]:
@@ -81,19 +88,34 @@ def _attached(reading: Reading, part: Part, asked: str, failure: str) -> Iterato
         if there[key] + there[key.partition("/")[2]] < number:
             message = f"asks for network {key} {_times(number)}, and annotation {names.NETWORK_STATUS} lists it {_times(there[key])}"
             yield Observation(Stage.NETWORK, "fail", Code.NETWORK_NOT_ATTACHED, message, pods=pods)
-    yield from _address(part)
+    if part.member is not None and _is_multus(part.member):
+        yield from _address(part.member, part.name)
 
 
-def _no_status(reading: Reading, part: Part, failure: str) -> Iterator[Observation]:
+def _is_multus(member: Member) -> bool:
+    return member.source_name == DEFAULT
+
+
+def _elsewhere(reading: Reading, part: Part, member: Member, failure: str) -> Iterator[Observation]:
+    """Look at the network on which the ranks meet, where its address comes from another source than Multus."""
+    if member.reported:
+        yield from _address(member, part.name)
+    elif attached_networks(part.pod) is not None or not podspec.annotations(part.pod).get(names.NETWORKS):
+        # else it is told already that no network is made
+        yield from _no_status(reading, part, failure, member.source.WORDS)
+
+
+def _no_status(reading: Reading, part: Part, failure: str, words: Words = _MULTUS) -> Iterator[Observation]:
     pods, seconds = (part.name,), part.seconds_bound(reading)
     if failure:
         code = Code.ADDRESSES_EXHAUSTED if _EXHAUSTED.search(failure) else Code.NETWORK_FAILED
         message = "its network could not be made"
-        yield Observation(Stage.NETWORK, "fail", code, message, pods=pods, detail=failure)
+        action = None if words is _MULTUS else words.look
+        yield Observation(Stage.NETWORK, "fail", code, message, action, pods, detail=failure)
     elif seconds >= (_BEGUN_SECONDS if part.has_begun else BOUND_SECONDS):
         since = "has begun" if part.has_begun else "has been on its node for more than a minute"
-        message = f"{since}, and Multus has written no annotation {names.NETWORK_STATUS}"
-        action = None
+        message = f"{since}, and {words.writer} has written no annotation {words.told}"
+        action = words.unwritten
         if reading.events is None:
             action = "its Events say why: ask for list of events, or let one who may read them run this"
         yield Observation(Stage.NETWORK, "fail", Code.NETWORK_STATUS_MISSING, message, action, pods)
@@ -107,19 +129,21 @@ def _is_absent(reading: Reading, key: tuple[str, str]) -> bool:
     return reading.networks.get(key, {}) is None
 
 
-def _address(part: Part) -> Iterator[Observation]:
+def _address(member: Member, pod: str) -> Iterator[Observation]:
     """Look at the network on which the ranks meet."""
-    member, pods = part.member, (part.name,)
-    if member is None or not member.wanted:
+    if not member.wanted:
         return
-    secondary = member.secondary
+    secondary, words, pods = member.secondary, member.source.WORDS, (pod,)
+    action = None if _is_multus(member) else words.look
     if secondary.problem:
-        problem = common_form(secondary.problem, part.name)
+        problem = common_form(secondary.problem, pod)
         message = f"network {member.wanted} gave no address that can be used"
-        yield Observation(Stage.NETWORK, "fail", Code.ADDRESS_UNUSABLE, message, pods=pods, detail=problem)
+        if not _is_multus(member):
+            message += f", as annotation {words.told} tells"
+        yield Observation(Stage.NETWORK, "fail", Code.ADDRESS_UNUSABLE, message, action, pods, detail=problem)
     elif not secondary.address:
-        message = f"has no address on {member.wanted}: annotation {names.NETWORK_STATUS} tells none"
-        yield Observation(Stage.NETWORK, "fail", Code.ADDRESS_MISSING, message, pods=pods)
+        message = f"has no address on {member.wanted}: annotation {words.told} tells none"
+        yield Observation(Stage.NETWORK, "fail", Code.ADDRESS_MISSING, message, action, pods)
     elif secondary.interface:
         message = f"network {member.wanted} came up on interface {secondary.interface}, and the socket variables name the other"
         yield Observation(Stage.NETWORK, "fail", Code.INTERFACE_UNEXPECTED, message, pods=pods)
@@ -129,6 +153,14 @@ def attached_networks(pod: Object) -> list[Object] | None:
     """Return what the pod's network-status says of each second network; None where it is missing or cannot be read."""
     told = podspec.annotations(pod)
     return secondary_networks(told.get(names.NETWORK_STATUS) or told.get(names.NETWORKS_STATUS) or "")
+
+
+def attached_elsewhere(part: Part) -> Iterator[Object]:
+    """Yield the network on which the ranks meet, where another than Multus has made it."""
+    member = part.member
+    if member is not None and not _is_multus(member) and member.secondary.address:
+        network, _, interface = member.wanted.rpartition("@")
+        yield {"interface": interface, "network": network, "addresses": [member.secondary.address]}
 
 
 def failures_of_pods(events: Iterable[Object], reasons: Collection[str]) -> Mapping[str, str]:

@@ -1,0 +1,69 @@
+"""Describe what is asked of each source of secondary addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple, Protocol
+
+from webhook.core.model import Object, Reason
+from webhook.core.networks import Attachment, ResolvedNetworks
+from webhook.core.networks.status import Secondary, Wanted
+from webhook.core.profiles import Profile
+
+
+class Words(NamedTuple):
+    """Hold what messages say of a source.
+
+    *asked*: the annotation by which a pod asks for networks. *told*: the annotation in which its addresses are told. *writer*: who
+    writes that one. *attaches_nothing*: what it does for a pod on the node's network. *look*: where to look for a fault.
+    *look_on_node*: the same, for a pod that has no address at all, with ``{node}``. *unwritten*: what to do where *told* is not there;
+    None: what the finding's code says. *no_interface*: why no interface is named to NCCL and Gloo.
+    """
+
+    asked: str
+    told: str
+    writer: str
+    attaches_nothing: str
+    look: str
+    look_on_node: str
+    unwritten: str | None = None
+    no_interface: tuple[Reason, str] = (Reason.NO_IPAM, "no network with IPAM is attached")
+
+    @property
+    def told_in_short(self) -> str:
+        """Return the annotation's name without its domain, ``network-status``."""
+        return self.told.partition("/")[2]
+
+
+class Choice(NamedTuple):
+    """Say at admission which network's address counts; where *network* is None, *reason* and *problem*, a sentence, say why.
+
+    *interfaces*: those of networks that Multus does not attach, which the pod gets besides.
+    """
+
+    network: Attachment | None = None
+    reason: Reason = Reason.NO_ADDRESS
+    problem: str = ""
+    interfaces: tuple[str, ...] = ()
+
+
+class Source(Protocol):
+    """Describe the interface of each source's file.
+
+    Those of today are told in an annotation of the pod itself. A source that is told in another object, such as a claim's status, takes
+    that object's text in `secondary`: who reads the cluster then has to bring it, in place of what `told` finds on the pod.
+    """
+
+    WORDS: Words
+
+    def choose(self, pod: Object, profile: Profile, networks: ResolvedNetworks, /) -> Choice:
+        """Choose at admission; *networks*: what Multus attaches. Raises nothing: where there is none, the job meets as it would."""
+
+    def parse_wanted(self, text: str, /) -> Wanted | None:
+        """Read the annotation ``fabric-injector.io/rendezvous-network``; None for anything else."""
+
+    def told(self, annotations: Mapping[str, str], /) -> str:
+        """Return the text in which a pod's addresses are told; empty where there is none yet."""
+
+    def secondary(self, told: str, wanted: Wanted, /) -> Secondary:
+        """Find the address of the wanted network in that text; ``Secondary()`` where none is told."""
