@@ -201,7 +201,7 @@ def test_profiles_become_objects(helm: Path, tmp_path: Path) -> None:
 def test_settings_become_the_configuration_that_both_mount(helm: Path, tmp_path: Path) -> None:
     values = yaml.safe_dump({"multus": {"namespaceIsolation": True, "globalNamespaces": ["default", "fabric"]}})
     found = objects(rendered(helm, tmp_path, values).stdout)
-    multus = parse_configuration(found["ConfigMap", CONFIG_MAP]["data"]["config.yaml"])
+    multus = parse_configuration(found["ConfigMap", CONFIG_MAP]["data"]["config.yaml"]).multus
     assert (multus.namespace_isolation, list(multus.global_namespaces)) == (True, ["default", "fabric"])
     for component in ("webhook", "controller"):
         volumes = found["Deployment", f"fabric-injector-{component}"]["spec"]["template"]["spec"]["volumes"]

@@ -52,7 +52,7 @@ def judge(
     read = profiles(f"multus: {multus}\nprofiles: {{a: {spec}}}")
     defined = [define_network(each) for each in networks]
     seen = seen or NetworksSeen({(each.namespace, each.name): each for each in defined})
-    examined = examine_profile(read.profiles["a"], read.multus, users, seen.definitions or {})
+    examined = examine_profile(read.profiles["a"], read.settings, users, seen.definitions or {})
     supplies = {} if nodes is None else {wish: supply(wish, nodes) for wish in examined.wishes}
     found = conditions_of(Content(read.profiles["a"]), examined, seen, NodesSeen(supplies, "no answer", classes))
     return {each.type: f"{each.status} {each.reason}: {each.message}" for each in found}
@@ -327,5 +327,5 @@ def test_wishes_are_alike_where_namespaces_are() -> None:
     )
     defined = [define_network(network(f"{space}/rdma")) for space in "abc"]
     definitions = {(each.namespace, each.name): each for each in defined}
-    examined = examine_profile(read.profiles["a"], read.multus, ["a", "b", "c"], definitions)
+    examined = examine_profile(read.profiles["a"], read.settings, ["a", "b", "c"], definitions)
     assert examined.wishes == (Wish("rdma/hca", Fraction(2), frozenset()),)
