@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from webhook.core import names
 from webhook.core.cluster.demand import NEVER_REACHED
-from webhook.core.injection.ipc_lock import REFUSING_LEVELS
+from webhook.core.injection.pod_security import REFUSING_LEVELS
 from webhook.core.model import Object
 from webhook.core.profiles import Profile, Profiles
 from webhook.diagnose.codes import Code
