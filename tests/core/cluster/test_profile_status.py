@@ -81,6 +81,14 @@ def test_a_profile_that_names_nothing_is_ready() -> None:
     }
 
 
+def test_is_not_ready_where_the_configuration_does_not_allow_it() -> None:
+    found = judge("{volumes: [{name: v, hostPath: {path: /sys}}]}", nodes=None)
+    assert found["Ready"] == (
+        "False NotAllowed: volume v: hostPath /sys is not in allowed.hostPaths of the Configuration: pods that would get it are denied"
+        "; add it there, or remove it here"
+    )
+
+
 def test_a_network_of_the_pods_own_namespace_is_looked_for_in_each_that_names_the_profile() -> None:
     assert judge(OWN) == {
         "Ready": "True Usable: its content can be used",

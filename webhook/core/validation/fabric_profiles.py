@@ -28,7 +28,11 @@ def review_profile(name: str, spec: Any, profiles: Profiles, world: ValidationWo
             advice = "no pod could choose one of the two; write others"
             return Validation(f"{subject}: spec.podLabels: profile {other.name} has the same; {advice}")
     inert = (f"{subject}: {each}" for each in profile.inert_settings())
-    return Validation(warnings=(*_shut_out(profile, world), *inert, *_absent_networks(profile, world)))
+    denied = (
+        f"{subject}: {each}: pods that would get it are denied until it is"
+        for each in profile.not_allowed(profiles.allowed)
+    )
+    return Validation(warnings=(*_shut_out(profile, world), *inert, *denied, *_absent_networks(profile, world)))
 
 
 def review_deletion(name: str, profiles: Profiles, world: ValidationWorld) -> Validation:
