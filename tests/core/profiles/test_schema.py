@@ -122,7 +122,7 @@ ONLY_WHEN_LOADED = {
     "env-nul", "env-key", "profile-key", "duplicate", "duplicate-deep",
     "key-list", "tag", "tag-scalar", "merge-text",
     "volume-sources", "volume-empty", "volume-twice", "path-up", "mount-twice", "mount-sub-path",
-    "sidecar-twice", "sidecar-capability", "sidecar-mounts", "toleration-key", "toleration-value", "toleration-seconds",
+    "sidecar-twice", "sidecar-mounts", "toleration-key", "toleration-value", "toleration-seconds",
     "quantity-way", "quantity-beside", "allowed-path", "allowed-image-tag",
 }  # fmt: skip
 """Faults between fields, of arithmetic, and of YAML itself."""

@@ -470,7 +470,15 @@ VolumeSize = Annotated[
 OwnName = Annotated[
     str,
     AfterValidator(_check_own_name),
-    WithJsonSchema({**_DNS_LABEL, "not": {"pattern": f"^({'|'.join(_OWN_NAMES)})"}}),
+    WithJsonSchema(
+        {
+            **_DNS_LABEL,
+            "not": {"pattern": f"^({'|'.join(_OWN_NAMES)})"},
+            RULES: [
+                rule(f"!self.startsWith('{name}')", f"{name} is a name of the injector's own") for name in _OWN_NAMES
+            ],
+        }
+    ),
 ]
 HostPath = Annotated[str, AfterValidator(_check_path), WithJsonSchema({**_PATH, RULES: [_NO_STEP_UP]})]
 MountPath = Annotated[
@@ -529,7 +537,15 @@ ContainerResource = Annotated[
 Capability = Annotated[
     str,
     AfterValidator(_check_capability),
-    WithJsonSchema({"type": "string", "pattern": f"^{_CAPABILITY}$", "maxLength": 63}),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "pattern": f"^{_CAPABILITY}$",
+            "maxLength": 63,
+            "not": {"pattern": "^CAP_"},
+            RULES: [rule("!self.startsWith('CAP_')", "write it without CAP_")],
+        }
+    ),
 ]
 ConfigMapName = Annotated[
     str,
