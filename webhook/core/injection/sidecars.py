@@ -19,14 +19,6 @@ from webhook.core.profiles import ProfileSidecar
 
 STEP = "sidecars"
 _INIT_CONTAINERS = ("spec", "initContainers")
-_BASELINE_CAPABILITIES = frozenset(
-    (
-        "AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_BIND_SERVICE", "SETFCAP", "SETGID",
-        "SETPCAP", "SETUID", "SYS_CHROOT",
-    )
-)  # fmt: skip
-"""Source: kubernetes/pod-security-admission policy/check_capabilities_baseline.go, and …_restricted.go for the next."""
-_CAPABILITIES = {"baseline": _BASELINE_CAPABILITIES, "restricted": frozenset(("NET_BIND_SERVICE",))}
 
 
 def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
@@ -68,11 +60,8 @@ def _kept(sidecar: ProfileSidecar, there: Object) -> Decision:
 
 def _refused(pod: Object, plan: Plan, sidecar: ProfileSidecar, level: str) -> str:
     """Say what of a sidecar PodSecurity refuses at *level*; empty where it takes it."""
-    if sidecar.privileged:
-        return "privileged"
-    refused = [each for each in sidecar.capabilities if each not in _CAPABILITIES[level]]
-    if refused:
-        return f"capabilities {', '.join(refused)}"
+    if why := pod_security.privileges_refused(sidecar, level):
+        return why
     paths = volumes.new_host_paths(pod, volumes.named_by(plan.profile, sidecar.mounts))
     return f"hostPath {', '.join(paths)}" if paths else ""
 

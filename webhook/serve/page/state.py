@@ -105,5 +105,7 @@ def _plain(value: Any) -> Any:
             return [_plain(item) for item in value]
     if is_dataclass(value):
         given = {_in_file(field.name): getattr(value, field.name) for field in fields(value)}
-        return {key: _plain(item) for key, item in given.items() if item or (isinstance(item, int) and item is not False)}
+        return {
+            key: _plain(item) for key, item in given.items() if item or (isinstance(item, int) and item is not False)
+        }
     return value
