@@ -218,7 +218,7 @@ class Code(Enum):
         "name a profile that there is: kubectl get fabricprofiles lists them")
     PROFILE_NOT_ALLOWED = ("namespaces", "The namespace names a profile that is not for it, so every training pod is denied.",
         "add it to the profile's allowedNamespaces, or use another profile")
-    POD_SECURITY_REFUSES = ("namespaces", "The namespace enforces a PodSecurity level that refuses IPC_LOCK or another part of the profile.",
+    POD_SECURITY_REFUSES = ("namespaces", "The namespace's PodSecurity level refuses IPC_LOCK or another part of the profile.",
         "label it pod-security.kubernetes.io/enforce=privileged, or write ipcLock: false or podSecurity: skip in the profile")
 
     INJECTORS_HARMLESS = "injectors", "No other webhook is known to collide with this one."
