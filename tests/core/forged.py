@@ -17,6 +17,7 @@ from webhook.core.profiles import Profiles, parse_profiles
 from webhook.world.objects import ObjectsWorld
 
 PROFILES = """
+allowed: {hostPaths: [/sys], sidecarImages: ["a.io/*"]}
 profiles:
   plain: {networks: [{network: rails/rail-0}]}
   full:
@@ -31,6 +32,12 @@ profiles:
     nodeSelector: {fabric: rails}
     podInfo: {hugepages: true, labels: true, annotations: true}
     rendezvous: {unreachable: fail}
+    volumes: [{name: sys, hostPath: {path: /sys}}, {name: dshm, emptyDir: {}}, {name: data, configMap: {name: a}}]
+    mounts: [{name: sys, mountPath: /host}, {name: data, mountPath: /data}, {name: own, mountPath: /own}]
+    sidecars:
+      - {name: daemon, image: "a.io/b:1", mounts: [{name: sys, mountPath: /s}], capabilities: [NET_ADMIN], resources: {rdma/hca: 1}}
+    tolerations: [{key: gpu, operator: Exists}, {key: fabric, value: rails, effect: NoSchedule}]
+    quantities: [{resource: a.io/efa, perAccelerator: 4, byNodeType: {a: 2}, nodeLabel: rack}]
   everyone:
     pods: all
     container: side
@@ -45,6 +52,9 @@ profiles:
     podSecurity: skip
     podInfo: {hugepages: true}
     rendezvous: {waitImage: installed, ipFamily: IPv6}
+    volumes: [{name: sys, hostPath: {path: /sys}}, {name: sys-2, emptyDir: {}}]
+    sidecars: [{name: root, image: a.io/b, privileged: true}, {name: side, image: a.io/b}]
+    quantities: [{resource: a.io/efa, perAccelerator: 2}]
   own: {ncclConf: true, rendezvous: {enabled: false}}
 """
 SPACES = {"plain": {}, "full": {}, "everyone": {}, "installed": {names.POD_SECURITY_ENFORCE: "baseline"}, "own": {}}

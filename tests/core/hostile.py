@@ -22,6 +22,7 @@ Path: TypeAlias = tuple[str | int, ...]
 Build: TypeAlias = Callable[[int], Object]
 
 PROFILES = """
+allowed: {hostPaths: [/sys], sidecarImages: ["a.io/*"]}
 profiles:
   plain: {networks: [{network: rails/rail-0}]}
   full:
@@ -34,6 +35,12 @@ profiles:
     ncclConf: true
     nodeSelector: {fabric: rails}
     podInfo: {hugepages: true, labels: true, annotations: true}
+    volumes: [{name: sys, hostPath: {path: /sys}}, {name: dshm, emptyDir: {}}, {name: data, configMap: {name: a}}]
+    mounts: [{name: sys, mountPath: /host}, {name: data, mountPath: /data}, {name: own, mountPath: /own}]
+    sidecars:
+      - {name: daemon, image: "a.io/b:1", mounts: [{name: sys, mountPath: /s}], capabilities: [NET_ADMIN], resources: {rdma/hca: 1}}
+    tolerations: [{key: gpu, operator: Exists}, {key: fabric, value: rails, effect: NoSchedule}]
+    quantities: [{resource: a.io/efa, perAccelerator: 4, byNodeType: {a: 2}, nodeLabel: rack}]
 """
 TEXTS = {
     "letters": "a",
@@ -88,6 +95,13 @@ def rich(name: str = "pods/kubeflow-pytorchjob-1.yaml") -> Object:
     spec = pod["spec"]
     spec.update(
         nodeSelector={"rack": "a"},
+        affinity={
+            "nodeAffinity": {
+                "requiredDuringSchedulingIgnoredDuringExecution": {
+                    "nodeSelectorTerms": [{"matchExpressions": [{"key": "rack", "operator": "In", "values": ["a"]}]}]
+                }
+            }
+        },
         tolerations=[{"key": "gpu", "operator": "Exists"}],
         resourceClaims=[{"name": "gpu", "resourceClaimTemplateName": "one-gpu"}],
         securityContext={"runAsUser": 0},
