@@ -1,11 +1,11 @@
-"""Print findings: a line each on a terminal or in a file, or one JSON document. Shared by ``check`` and ``explain``."""
+"""Print findings: a line each on a terminal or in a file, or one JSON document. Shared by ``check``, ``explain`` and ``survey``."""
 
 from __future__ import annotations
 
 import codecs
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import click
@@ -27,8 +27,13 @@ def print_findings(findings: Iterable[Finding]) -> None:
 
 def print_json(findings: Iterable[Finding], **more: Any) -> None:
     """Print ``{…more, "findings": […], "summary": {"fail": 0, …}}``."""
+    print_document({**more, **as_document(findings)})
+
+
+def print_document(document: Mapping[str, Any]) -> None:
+    """Print one JSON document."""
     is_unicode = codecs.lookup(_encoding()).name.startswith("utf")
-    text = json.dumps({**more, **as_document(findings)}, indent=2, ensure_ascii=not is_unicode)
+    text = json.dumps(document, indent=2, ensure_ascii=not is_unicode)
     # half a surrogate pair, which no encoding takes, as JSON writes it
     click.echo(text.encode(errors="backslashreplace").decode())
 
