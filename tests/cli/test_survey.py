@@ -12,6 +12,7 @@ from tests.diagnose.survey import clusters
 from tests.diagnose.survey.clusters import job
 from tests.diagnose.survey.test_hostile import FABRIC_PROFILES, NETWORKS, cluster, invoke
 from tests.fake_apiserver import NAMESPACES, NODES, PODS
+from webhook.cli import survey as command
 from webhook.core import names
 from webhook.core.profiles.convert import to_objects
 
@@ -90,6 +91,23 @@ def test_a_file_that_holds_one_profile(tmp_path: Path, profiles: Path) -> None:
     assert (result.exit_code, "holds 2 profiles; name one: --profiles" in result.stderr) == (2, True)
     result = invoke(cluster(), "--profile", str(single), "--profiles", str(profiles))
     assert (result.exit_code, "are two files" in result.stderr) == (2, True)
+
+
+def test_a_profile_that_comes_with_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "eks").mkdir()
+    text = yaml.safe_dump(to_objects(clusters.PROFILES.replace("rdma:", "eks:"))[0])
+    (tmp_path / "eks" / "profile.yaml").write_text(text)
+    monkeypatch.setattr(command, "_PRESETS", tmp_path)
+    for connection in (without(FABRIC_PROFILES), cluster()):
+        result = invoke(connection, "--profile", "eks")
+        assert "Profile eks would complete 5." in result.stdout, result.stderr
+        assert "--profile eks --profiles <(fabric-injector presets eks)\n" in result.stdout
+    assert "<(" not in invoke(cluster(), "--profile", "rdma").stdout
+    forbidden = cluster()
+    told = b'{"message": "is forbidden"}'
+    forbidden.spoil = lambda request, *answer: (403, told) if request.endswith("fabricprofiles") else answer
+    assert "Profile eks would complete 5." in invoke(forbidden, "--profile", "eks").stdout
+    assert "give --profiles FILE" in invoke(forbidden, "--profile", "rdma").stderr
 
 
 def test_of_several_profiles_none_is_taken(profiles: Path) -> None:

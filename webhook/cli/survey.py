@@ -6,6 +6,7 @@ import gc
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.resources import files
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from webhook.diagnose.survey.jobs import SurveyedJob
     from webhook.world.profiles_read import ProfilesRead
 
+_PRESETS = files("webhook") / "presets"
+"""A folder for each preset, with its profile."""
 _SUFFIXES = (".yaml", ".yml", ".json")
 _WIDEST = 253
 _MOST_ROWS = 40
@@ -102,14 +105,16 @@ def command(
     """  # noqa: D301  # \\b is click's own mark
     try:
         given, name, found_by = _given(profile, profiles)
+        preset = _preset(name) if given is None and name else None
         connection = connect_to_cluster()
         with _progress() as progress, _without_collections():
             reading = read_jobs(
                 connection,
                 namespace or "",
                 given=given,
+                preset=preset,
                 profile=name,
-                profiles_option=found_by,
+                profiles_option=found_by if preset is None else f" --profiles <(fabric-injector presets {name})",
                 system_namespace=system_namespace,
                 progress=progress,
             )
@@ -151,6 +156,16 @@ def _given(profile: str | None, profiles: Path | None) -> tuple[ProfilesRead | N
         choice = f"; name one: --profiles {quote(profile)} --profile {known[0]}" if known else ""
         raise InputError(f"--profile {profile}: {held}{choice}")
     return read, known[0], _option(path)
+
+
+def _preset(name: str) -> ProfilesRead | None:
+    """Return the profile that comes with the program by this name; None where none does."""
+    from webhook.world.profiles_read import read_file
+
+    folder = next((each for each in _PRESETS.iterdir() if each.name == name), None) if _PRESETS.is_dir() else None
+    if folder is None or not (file := folder / "profile.yaml").is_file():
+        return None
+    return read_file(f"preset {name}", file.read_text(encoding="utf-8"))
 
 
 def _read(path: Path) -> ProfilesRead:

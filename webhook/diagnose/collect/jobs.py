@@ -32,12 +32,16 @@ def read_jobs(
     namespace: str = "",
     *,
     given: ProfilesRead | None = None,
+    preset: ProfilesRead | None = None,
     profile: str = "",
     profiles_option: str = "",
     system_namespace: str = "fabric-injector",
     progress: Callable[[str], None] = lambda _: None,
 ) -> ClusterReading:
     """Read what `survey` judges; *namespace* empty: all. *given*: the profiles of a file, None for the cluster's, if it has any.
+
+    *preset*: what counts where the cluster has no profile of the name *profile*. *profiles_option*: how ``dry-run`` is told of *given*,
+    or else of *preset*.
 
     Raises InputError where pods may not be listed, or no profile is named *profile*; Unavailable where the API server does not answer.
     What else may not be read is named in the result and left out.
@@ -46,7 +50,7 @@ def read_jobs(
         namespaces = collector.begin(lambda: _namespaces(collector, namespace))
         networks = collector.begin_list("networks", NETWORKS, define_network)
         nodes = collector.begin_list("nodes", NODES, read_node)
-        read = _profiles(collector, system_namespace, given, profile)
+        read = _profiles(collector, system_namespace, given, preset, profile)
         profiles = read.profiles if read else None
         chosen = _choose(profiles, profile, read.source if read else "the cluster")
         pods = PodReader(_telling(profiles), _devices(profiles, networks.result().items))
@@ -69,7 +73,7 @@ def read_jobs(
             profiles,
             read.source if read and profiles else "",
             chosen,
-            profiles_option,
+            profiles_option if given or (read and preset and read.source == preset.source) else "",
             system_namespace,
             collector.notes(),
         )
@@ -94,26 +98,32 @@ def _namespaces(collector: Collector, namespace: str) -> Listing[Namespace]:
 
 
 def _profiles(
-    collector: Collector, system_namespace: str, given: ProfilesRead | None, profile: str
+    collector: Collector, system_namespace: str, given: ProfilesRead | None, preset: ProfilesRead | None, profile: str
 ) -> ProfilesRead | None:
     """Return the profiles of the file or of the cluster; without a note where nothing is installed and nothing was asked for."""
     try:
+        if given is None:
+            read = installed_profiles(collector.reader, system_namespace)
+            if preset is not None and (read.profiles is None or profile not in read.profiles.profiles):
+                given = preset
         if given is not None:
             read = beside_installed_settings(collector.reader, system_namespace, given)
-        else:
-            read = installed_profiles(collector.reader, system_namespace)
     except Unavailable as error:
-        if profile and given is None:
-            raise InputError(f"profile {profile}: the profiles cannot be read: {error}; give --profiles FILE") from None
+        known = given or preset
+        if profile and known is None:
+            raise InputError(f"--profile {profile}: the profiles cannot be read: {error}; give --profiles FILE") from None
         collector.note("profiles", error)
-        return given
+        return known
     if read.unread:
         collector.unread.append(Unread("settings", read.unread))
     for fault in read.faults:
         if fault.where.removeprefix(f"{PROFILE_KIND} ") in read.unusable:
             collector.unread.append(Unread(fault.where, f"cannot be used: {fault.message}"))
-    if read.profiles is None and (given is not None or profile):
+    if read.profiles is None and given is not None:
         read.known()
+    if read.profiles is None and profile:
+        why = read.missing or read.problem or "its profiles have faults"
+        raise InputError(f"--profile {profile}: {read.source}: {why}; give --profiles FILE")
     return read
 
 
