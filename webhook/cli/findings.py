@@ -31,11 +31,11 @@ def print_json(findings: Iterable[Finding], **more: Any) -> None:
 
 
 def print_document(document: Mapping[str, Any]) -> None:
-    """Print one JSON document."""
-    is_unicode = codecs.lookup(_encoding()).name.startswith("utf")
-    text = json.dumps(document, indent=2, ensure_ascii=not is_unicode)
-    # half a surrogate pair, which no encoding takes, as JSON writes it
-    click.echo(text.encode(errors="backslashreplace").decode())
+    """Print one JSON document; in ASCII where the output takes no other characters, or some would be for the terminal to obey."""
+    text = json.dumps(document, indent=2, ensure_ascii=False)
+    if not (codecs.lookup(_encoding()).name.startswith("utf") and text.replace("\n", "").isprintable()):
+        text = json.dumps(document, indent=2)
+    click.echo(text)
 
 
 def echo(text: str) -> None:

@@ -58,6 +58,7 @@ def judged(connection: HostileConnection, *arguments: str) -> dict[str, Any]:
     assert not set("\x1b\r\x07\u202e\x9b") & set(table.output)
     result = invoke(connection, "-o", "json", *arguments)
     assert result.exit_code == table.exit_code
+    assert not set("\x1b\r\x07\u202e\x9b") & set(result.output)
     if result.exit_code == 2:
         assert result.stderr.startswith("Error: ")
         return {}

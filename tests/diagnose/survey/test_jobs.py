@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 
 import pytest
@@ -57,6 +58,27 @@ def test_each_group_of_a_leaderworkerset_is_a_job() -> None:
     assert [one.name for one in found(pods).training] == ["mnmt-0", "mnmt-1"]
 
 
+def test_process_groups_of_one_owner_are_jobs_of_their_own() -> None:
+    pods = list(job("JobSet", "ddp", pods=4))
+    for pod in pods[2:]:
+        text = json.dumps(pod["spec"]).replace("ddp-workers-0-0", "ddp-workers-1-0")
+        pod["spec"] = json.loads(text)
+        pod["metadata"]["labels"]["jobset.sigs.k8s.io/job-index"] = "1"
+    pods[2]["spec"]["hostname"] = "ddp-workers-1-0"
+    one, other = found(pods).training
+    assert (one.pods, other.pods, one.workload, other.workload) == (2, 2, "ddp", "ddp")
+    assert one.name.startswith("ddp-")
+    assert one.name != other.name
+
+
+def test_roles_that_do_not_say_where_they_meet_are_one_job() -> None:
+    pods = list(job("JobSet", "ddp", pods=4))
+    for number, pod in enumerate(pods):
+        pod["spec"]["containers"][0] |= {"env": [], "command": ["torchrun"], "args": ["--nnodes=4", "train.py"]}
+        pod["metadata"]["labels"]["jobset.sigs.k8s.io/replicatedjob-name"] = "a" if number < 2 else "b"
+    assert [(each.name, each.pods) for each in found(pods).training] == [("ddp", 4)]
+
+
 @pytest.mark.parametrize(("pods", "trains", "single"), [(1, 0, 1), (2, 1, 0)])
 def test_jobs_of_one_pod_are_counted_alone(pods: int, trains: int, single: int) -> None:
     jobs = found(job("Job", "ddp", pods=pods))
@@ -81,6 +103,18 @@ def test_a_job_without_accelerators_does_not_count() -> None:
     for pod in pods:
         del pod["spec"]["containers"][0]["resources"]
     assert found(pods) == FoundJobs()
+
+
+def test_accelerators_may_come_by_claims() -> None:
+    pods = list(job("PyTorchJob", "bert"))
+    for pod in pods:
+        pod["spec"]["containers"][0]["resources"] = {"claims": [{"name": "gpu"}]}
+        pod["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimTemplateName": "gpu"}]
+    [one] = found(pods).training
+    assert (one.transport, one.accelerators) == (Transport.CLAIMS, {})
+    for pod in pods:
+        pod["metadata"]["annotations"] = {names.NETWORKS: "rdma-net"}
+    assert [one.transport for one in found(pods).training] == [Transport.OWN_FABRIC]
 
 
 def test_ended_pods_do_not_count() -> None:

@@ -111,7 +111,9 @@ def _profiles(
     except Unavailable as error:
         known = given or preset
         if profile and known is None:
-            raise InputError(f"--profile {profile}: the profiles cannot be read: {error}; give --profiles FILE") from None
+            raise InputError(
+                f"--profile {profile}: the profiles cannot be read: {error}; give --profiles FILE"
+            ) from None
         collector.note("profiles", error)
         return known
     if read.unread:

@@ -68,17 +68,18 @@ def find_jobs(pods: Iterable[SurveyedPod]) -> FoundJobs:
     others: list[SurveyedJob] = []
     single = 0
     for members in owners.values():
-        for group in _split(members):
-            if not any(pod.accelerators or pod.transport is Transport.CLAIMS for pod in group):
+        groups = _split(members)
+        for group in groups:
+            if not any(pod.computes for pod in group):
                 continue
             trains = any(pod.trains for pod in group)
             size = max(len(group), *(pod.size for pod in group))
             if size < 2 or all(pod.is_alone for pod in group):
                 single += trains
             elif trains:
-                training.append(_job(group, size))
+                training.append(_job(group, size, is_part=len(groups) > 1))
             elif _may_be_a_job(group):
-                others.append(_job(group, size))
+                others.append(_job(group, size, is_part=False))
     order = attrgetter("namespace", "kind", "name")
     return FoundJobs(tuple(sorted(training, key=order)), tuple(sorted(others, key=order)), single)
 
@@ -97,19 +98,20 @@ def _may_be_a_job(pods: Sequence[SurveyedPod]) -> bool:
     return first.reason != Reason.ROLE and (first.kind not in _SERVICES or any(pod.shows for pod in pods))
 
 
-def _job(pods: Sequence[SurveyedPod], size: int) -> SurveyedJob:
+def _job(pods: Sequence[SurveyedPod], size: int, *, is_part: bool) -> SurveyedJob:
+    """Describe a job; *is_part*: its owner has several, so that its key is its name."""
     first = next((pod for pod in pods if pod.trains), pods[0])
     accelerators: Counter[str] = Counter()
     for pod in pods:
         accelerators.update(pod.accelerators)
-    used = {pod.transport for pod in pods if pod.accelerators} or {pod.transport for pod in pods}
+    used = {pod.transport for pod in pods if pod.computes}
     roles = _roles([pod for pod in pods if pod.trains] or pods)
     why = "" if first.trains else first.why
     return SurveyedJob(
         first.namespace,
         first.kind,
         first.resource,
-        f"{first.workload}-{first.group}" if first.group else first.workload,
+        first.job if is_part else "-".join(filter(None, (first.workload, first.group))),
         first.workload,
         first.system,
         len(pods),

@@ -77,7 +77,7 @@ class SurveyedPod(NamedTuple):
     and ``bert``; *resource* is empty where no object stands for it. *group*: a part of the workload that is a job of its own.
     *job* and *role*: of a rendezvous that is certain, else empty. *trains*: it is known to be one of a job; *reason* and *why* say why
     it is not, or that it is alone. *shows*: a sign of training in one that is not known. *size*: how many pods its job has at least, by
-    what it is told. *likeness*: equal for pods of which one decision holds.
+    what it is told. *has_claims*: for devices, which may be accelerators. *likeness*: equal for pods of which one decision holds.
     """
 
     namespace: str
@@ -98,7 +98,13 @@ class SurveyedPod(NamedTuple):
     size: int
     transport: Transport
     accelerators: Mapping[str, int]
+    has_claims: bool
     likeness: bytes
+
+    @property
+    def computes(self) -> bool:
+        """Tell whether it asks for accelerators, or for devices that may be some."""
+        return self.has_claims or bool(self.accelerators)
 
 
 class PodReader:
@@ -153,6 +159,7 @@ class PodReader:
             max(_told_size(pod, accelerators), 2 if rendezvous and rendezvous.role == "worker" else 1),
             find_transport(pod, self._known),
             accelerators,
+            claims,
             likeness,
         )
 
