@@ -67,7 +67,12 @@ _OTHER_WAYS = {
     "profile there is, else the one that a namespace's label names.",
 )
 @option("--profiles", type=FILE, help="YAML file of profiles: FabricProfile objects, or the short form.")
-@option("-n", "--namespace", metavar="NS", help="Look at this namespace alone, with rights in it alone; else at all.")
+@option(
+    "-n",
+    "--namespace",
+    metavar="NS",
+    help="Look at this namespace alone, with rights in it alone; else at all namespaces.",
+)
 @option("-v", "--verbose", is_flag=True, help="Write out each change and name the jobs, those that need nothing too.")
 @system_namespace_option
 @output_option("table", "json", default="table", text="Form of the answer. json: one document for programs.")
