@@ -46,7 +46,7 @@ def test_the_summary_the_table_and_what_to_do_next() -> None:
     assert lines[:3] == [
         "6 of 7 multi-pod accelerator jobs in 2 namespaces train over the pod network.",
         "Profile rdma would complete 5; 1 would be refused: pod-security (1).",
-        "Of the other 1: 1 on the nodes' network (hostNetwork).",
+        "Others: 1 on the nodes' network (hostNetwork).",
     ]
     assert lines[4].split() == [
         "NAMESPACE",

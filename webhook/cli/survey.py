@@ -206,7 +206,7 @@ def print_survey(found: ClusterSurvey, *, verbose: bool) -> None:
         _line(f"warn  {part.what}: {part.problem}")
     if steps := found.next_steps():
         echo("")
-        echo("Next: look at one workload, and label its namespace once fabric-injector and the profile are installed.")
+        echo("Next (a label counts once fabric-injector and the profile are installed):")
         for step in steps:
             _line(f"  {step}")
 
@@ -224,7 +224,7 @@ def summarise(found: ClusterSurvey) -> Iterator[str]:
             yield from _prospects(found)
         rest = [f"{found.count(use):,} {text}" for use, text in _OTHER_WAYS.items() if found.count(use)]
         if rest:
-            yield f"Of the other {found.jobs - number:,}: {', '.join(rest)}."
+            yield f"Others: {', '.join(rest)}."
     else:
         where = f"namespace {found.namespace}" if found.namespace else "any namespace"
         yield f"No multi-pod accelerator job runs or waits in {where}."

@@ -179,6 +179,16 @@ def test_next_is_a_look_at_one_workload_and_a_label() -> None:
     assert surveyed(job("JobSet", "ddp"), networks=Listing()).next_steps() == ()
 
 
+def test_next_is_a_namespace_that_has_no_label_yet() -> None:
+    spaces = Listing((Namespace("done", {names.PROFILE: "rdma"}), Namespace("research")))
+    earlier = [pod for name in "abc" for pod in job("JobSet", name, "done")]
+    assert surveyed(earlier, job("JobSet", "ddp"), namespaces=spaces).next_steps()[1:] == (
+        "kubectl label namespace research fabric-injector.io/profile=rdma",
+    )
+    [look] = surveyed(earlier, namespaces=spaces).next_steps()
+    assert look.startswith("kubectl get jobsets.jobset.x-k8s.io a -n done ")
+
+
 def test_names_cannot_break_out_of_the_commands() -> None:
     pods = list(job("PyTorchJob", "bert"))
     for pod in pods:

@@ -85,7 +85,7 @@ class ClusterSurvey:
     """Hold the result. *groups*: the jobs that train; *others*: of several pods with accelerators, not known to train.
 
     *profiles_option*: what ``dry-run`` is to be told of where the profile is. *single*: jobs of one pod, which need no
-    fabric. *left_out*: how many pods could not be read, or are too large to be.
+    fabric. *left_out*: how many pods could not be read, or are too large to be. *labelled*: namespaces that name a profile already.
     """
 
     namespace: str
@@ -96,6 +96,7 @@ class ClusterSurvey:
     others: tuple[SurveyedJob, ...]
     single: int
     left_out: int
+    labelled: frozenset[str]
     unread: tuple[Unread, ...]
 
     def of(self, transport: Transport) -> tuple[JobGroup, ...]:
@@ -129,14 +130,16 @@ class ClusterSurvey:
         return sorted(found.values(), key=lambda each: (_GRAVITIES.index(each[0].gravity), -len(each[1])))
 
     def next_steps(self) -> tuple[str, ...]:
-        """Return commands: look at one workload, then label its namespace; none where no profile would complete a job."""
+        """Return commands: look at one workload, then label its namespace if it is not; none where no profile would complete a job."""
         ready = [group for group in self.of(Transport.POD_NETWORK) if group.prospect is Prospect.COMPLETED]
         if not ready:
             return ()
-        best = max(ready, key=lambda group: (not group.barriers, len(group.jobs)))
+        best = max(ready, key=lambda each: (each.namespace not in self.labelled, not each.barriers, len(each.jobs)))
         space, profile = quote(best.namespace), quote(best.profile)
         job = next((job for job in best.jobs if job.resource), None)
-        steps = [f"kubectl label namespace {space} {names.PROFILE}={profile}"]
+        steps = []
+        if best.namespace not in self.labelled:
+            steps.append(f"kubectl label namespace {space} {names.PROFILE}={profile}")
         if job is not None:
             look = f"kubectl get {quote(job.resource)} {quote(job.workload)} -n {space} -o yaml"
             steps.insert(
@@ -178,6 +181,7 @@ def survey(reading: ClusterReading) -> ClusterSurvey:
         found.others,
         found.single,
         reading.pods.broken + len(reading.oversized),
+        frozenset(space.name for space in reading.namespaces.items if space.labels.get(names.PROFILE)),
         reading.unread,
     )
 
