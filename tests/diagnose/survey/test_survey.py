@@ -132,6 +132,32 @@ def test_jobs_that_have_the_fabric_are_told_apart() -> None:
     assert {group.prospect for group in found.groups if group.transport is not POD} == {Prospect.UNKNOWN}
 
 
+def test_what_is_not_known_to_train_is_injected_where_it_is_asked_for() -> None:
+    def sweep(**labels: str) -> list[dict[str, Any]]:
+        pods = list(job("JobSet", "sweep"))
+        for pod in pods:
+            pod["spec"]["containers"][0] |= {"command": ["sweep"], "args": [], "env": []}
+            pod["metadata"]["labels"] |= labels
+        return pods
+
+    left = surveyed(sweep())
+    assert (left.jobs, [job.why.partition(",")[0] for job in left.others]) == (
+        0,
+        ["this pod of JobSet sweep asks for an accelerator"],
+    )
+    marked = sweep()
+    for pod in marked:
+        pod["metadata"]["labels"] = {"app": "sweep"}
+        pod["metadata"]["ownerReferences"][0] |= {"kind": "Sweep", "apiVersion": "example.com/v1"}
+        pod["spec"]["containers"][0]["env"] = [{"name": "NNODES", "value": "4"}]
+    assert [job.kind for job in surveyed(marked).others] == ["Sweep"], "it is told, and stays as it is"
+    for found in (
+        surveyed(sweep(), profiles=PROFILES + "    pods: all\n"),
+        surveyed(sweep(**{names.PROFILE: "rdma"})),
+    ):
+        assert (found.count(POD, Prospect.COMPLETED), found.others) == (1, ())
+
+
 def test_without_a_profile_the_jobs_are_listed_and_nothing_is_decided() -> None:
     for found in (surveyed(job("JobSet", "ddp"), profiles=None), surveyed(job("JobSet", "ddp"), profile="")):
         assert [group.prospect for group in found.groups] == [Prospect.UNKNOWN]

@@ -171,19 +171,30 @@ class ClusterSurvey:
 
 def survey(reading: ClusterReading) -> ClusterSurvey:
     """Judge what was read."""
-    found = find_jobs(reading.pods.items)
+    found, trials = find_jobs(reading.pods.items), Trials(reading)
+    wanted: list[SurveyedJob] = []
+    others: list[SurveyedJob] = []
+    for job in found.others:
+        (wanted if _is_wanted(job, trials) else others).append(job)
     return ClusterSurvey(
         reading.namespace,
         reading.profile,
         reading.source,
         reading.profiles_option,
-        _groups(found.training, Trials(reading)),
-        found.others,
+        _groups([*found.training, *wanted], trials),
+        tuple(others),
         found.single,
         reading.pods.broken + len(reading.oversized),
         frozenset(space.name for space in reading.namespaces.items if space.labels.get(names.PROFILE)),
         reading.unread,
     )
+
+
+def _is_wanted(job: SurveyedJob, trials: Trials) -> bool:
+    """Tell a job that is not known to train, and is injected since its pods or the profile ask for it."""
+    tried = [trial for role in job.roles if (trial := trials.of(job.namespace, role.likeness))]
+    is_refused = any(barrier.gravity == "refused" for trial in tried for barrier in trial.barriers)
+    return job.transport is Transport.POD_NETWORK and (is_refused or any(trial.changes for trial in tried))
 
 
 def added(jobs: Iterable[SurveyedJob]) -> Mapping[str, int]:
