@@ -96,6 +96,8 @@ bench-scale: $(STAMP) ## measure the controller on 1,024 workers beside bare pat
 	@$(BIN)/python -m tests.bench.scale
 bench-starve: $(STAMP) ## measure what hostile pods cost a job of another namespace, and what their list costs webhook and controller (needs Go)
 	@$(BIN)/python -m tests.bench.starve
+bench-survey: $(STAMP) ## measure what survey costs on 10,000 pods: processor time and memory
+	@$(BIN)/python -m tests.bench.survey
 bench-simulation: $(STAMP) ## model 100,000 pods in 1,000 jobs, and say what saturates first
 	@$(BIN)/python -m tests.bench.simulation
 

@@ -20,6 +20,7 @@ def test_lists_every_command_in_one_whole_line() -> None:
         "serve",
         "control",
         "dry-run",
+        "survey",
         "check",
         "explain",
         "certs",

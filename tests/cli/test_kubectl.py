@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from webhook.cli import kubectl_complete, kubectl_plugin, main
 
-TALKERS = (("dry-run",), ("explain",), ("certs", "show"), ("certs", "rotate"))
+TALKERS = (("dry-run",), ("explain",), ("survey",), ("certs", "show"), ("certs", "rotate"))
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,10 @@ def test_the_installations_namespace_has_one_name_and_help_says_what_n_means(wor
     assert spelled["--system-namespace"].default == "fabric-injector"
     told = spelled["-n"]
     assert isinstance(told, click.Option)
-    meaning = "in explain and dry-run" if told is spelled["--system-namespace"] else "else the kubeconfig's"
+    is_same = told is spelled["--system-namespace"]
+    meaning = (
+        "in explain and dry-run" if is_same else "else at all" if words == ("survey",) else "else the kubeconfig's"
+    )
     assert meaning in str(told.help)
 
 

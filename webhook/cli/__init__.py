@@ -12,6 +12,7 @@ _COMMANDS = {
     "serve": "Answer admission reviews over HTTPS.",
     "control": "Publish rank-0 addresses, and keep the certificates.",
     "dry-run": "Show what would be injected into any workload, and why.",
+    "survey": "Say which jobs train without the fabric, before installation.",
     "check": "Look at the cluster and the installation, and say what to do.",
     "explain": "Say why a job trains slowly or does not start.",
     "certs": "Show, issue or rotate the webhook's certificates.",

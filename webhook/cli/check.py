@@ -62,7 +62,7 @@ def command(
       fabric-injector check -o json | jq '.findings[] | select(.level == "fail")'
     """  # noqa: D301  # \\b is click's own mark
     from webhook.diagnose.check import Subject, examine
-    from webhook.diagnose.collect.survey import take_inventory
+    from webhook.diagnose.collect.inventory import take_inventory
 
     try:
         given = None if profiles is None else _read(profiles)

@@ -1,11 +1,11 @@
-"""Print findings: a line each on a terminal or in a file, or one JSON document. Shared by ``check`` and ``explain``."""
+"""Print findings: a line each on a terminal or in a file, or one JSON document. Shared by ``check``, ``explain`` and ``survey``."""
 
 from __future__ import annotations
 
 import codecs
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import click
@@ -27,10 +27,15 @@ def print_findings(findings: Iterable[Finding]) -> None:
 
 def print_json(findings: Iterable[Finding], **more: Any) -> None:
     """Print ``{…more, "findings": […], "summary": {"fail": 0, …}}``."""
-    is_unicode = codecs.lookup(_encoding()).name.startswith("utf")
-    text = json.dumps({**more, **as_document(findings)}, indent=2, ensure_ascii=not is_unicode)
-    # half a surrogate pair, which no encoding takes, as JSON writes it
-    click.echo(text.encode(errors="backslashreplace").decode())
+    print_document({**more, **as_document(findings)})
+
+
+def print_document(document: Mapping[str, Any]) -> None:
+    """Print one JSON document; in ASCII where the output takes no other characters, or some would be for the terminal to obey."""
+    text = json.dumps(document, indent=2, ensure_ascii=False)
+    if not (codecs.lookup(_encoding()).name.startswith("utf") and text.replace("\n", "").isprintable()):
+        text = json.dumps(document, indent=2)
+    click.echo(text)
 
 
 def echo(text: str) -> None:

@@ -20,13 +20,14 @@ class Unread:
 class Listing(Generic[T]):
     """Hold what there is of one kind; *problem*: why it could not be read, else empty. *installed*: the API knows the kind.
 
-    *is_complete*: nothing was left out, neither a broken object nor what comes after too many.
+    *is_complete*: nothing was left out, neither a broken object nor what comes after too many. *broken*: how many were broken.
     """
 
     items: tuple[T, ...] = ()
     problem: str = ""
     installed: bool = True
     is_complete: bool = True
+    broken: int = 0
 
     @property
     def known(self) -> tuple[T, ...] | None:

@@ -7,8 +7,8 @@ from tests.diagnose.explain import test_hostile as hostile_explain
 from tests.diagnose.hostile import HostileConnection, cluster_of
 from tests.diagnose.scenes import SPACE, Scene, node
 from webhook.diagnose.check import Subject
+from webhook.diagnose.collect.inventory import take_inventory
 from webhook.diagnose.collect.job import Target, read_job
-from webhook.diagnose.collect.survey import take_inventory
 from webhook.diagnose.listing import Unread
 
 PROBLEM = "cannot be read, so that it is left out: status.allocatable is not an object"

@@ -199,7 +199,7 @@ def _changed(draft: Draft, plan: Plan, changed: list[str], raised: list[str]) ->
         message = f"pod {plan.pod_name}: container {name} asked for too little; raised {', '.join(raised)}"
         found.append(Decision(STEP, Outcome.WARNED, Reason.RAISED, message))
     own = containers(draft.pod)[plan.container]
-    if claimed := _claims_of_devices(draft.pod, own):
+    if claimed := claims_of_devices(draft.pod, own):
         what = (
             f"claim {claimed[0]} is not counted as a device"
             if len(claimed) == 1
@@ -218,7 +218,7 @@ def _changed(draft: Draft, plan: Plan, changed: list[str], raised: list[str]) ->
     return found
 
 
-def _claims_of_devices(pod: Object, own: Object) -> list[str]:
+def claims_of_devices(pod: Object, own: Object) -> list[str]:
     """Return the names of the claims that may give network cards.
 
     The channel of a ComputeDomain, by which GPUs reach each other's memory, is not one. A pod shows nothing of a claim but names,

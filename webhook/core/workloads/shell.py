@@ -16,7 +16,7 @@ MOST_CHARACTERS = 32_768
 MOST_WORDS = 4096
 _DEEPEST = 4
 """Shells within shells: ``bash -c "srun sh -c '…'"``."""
-_SHELLS = frozenset(("sh", "bash", "dash", "ash", "ksh", "zsh"))
+SHELLS = frozenset(("sh", "bash", "dash", "ash", "ksh", "zsh"))
 _SIGNS = ("-", "+")
 _QUIET = "\0"
 """Stands for a ``$`` that this shell does not expand; a shell within may."""
@@ -64,7 +64,7 @@ def _shell_text(words: Words) -> tuple[int, int]:
     shell = -1
     for index, word in enumerate(words):
         if shell < 0:
-            shell = index if word.rpartition("/")[2] in _SHELLS else -1
+            shell = index if word.rpartition("/")[2] in SHELLS else -1
         elif word.startswith(_SIGNS):
             if word[:2] != "--" and "c" in word:
                 return shell, next((at for at in range(index + 1, len(words)) if not words[at].startswith(_SIGNS)), 0)

@@ -85,7 +85,7 @@ class Collector:
         if more:
             notes.append(Unread(resource.name, f"only the first {seen:,} were read"))
         self.unread += notes
-        return Listing(tuple(kept), installed=installed, is_complete=not notes)
+        return Listing(tuple(kept), installed=installed, is_complete=not notes, broken=len(broken))
 
     def begin_list(
         self, what: str, resource: Resource, keep: Callable[[Object], T | None], namespace: str = ""

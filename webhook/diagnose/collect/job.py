@@ -19,8 +19,9 @@ from webhook.diagnose.explain.holders import nodes_to_read
 from webhook.diagnose.explain.judgement import networks_to_read
 from webhook.diagnose.explain.part import read_part
 from webhook.diagnose.explain.reading import Reading, label_time
-from webhook.diagnose.explain.selection import choose, find_jobs, identity, known_names
+from webhook.diagnose.explain.selection import choose, find_jobs, known_names
 from webhook.diagnose.listing import Unread
+from webhook.diagnose.owners import identity
 from webhook.kube.catalogue import EVENTS, LEASES, NAMESPACES, NETWORKS, NODES, PODS, UNFINISHED
 from webhook.kube.connection import Connection, RequestFailed
 from webhook.kube.reader import whole

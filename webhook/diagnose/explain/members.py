@@ -13,9 +13,10 @@ from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.observation import Observation, Stage, named
 from webhook.diagnose.explain.part import Part, log_command
 from webhook.diagnose.explain.reading import Reading, seconds_since
-from webhook.diagnose.explain.selection import identity, keys_of_jobs
+from webhook.diagnose.explain.selection import keys_of_jobs
 from webhook.diagnose.explain.waiting import seconds_waited
 from webhook.diagnose.finding import Level
+from webhook.diagnose.owners import identity
 from webhook.diagnose.wording import counted, duration
 
 _NODES = re.compile(r"--nnodes(?:=|\s+)[\"']?(\d{1,6})(?![\d:])")

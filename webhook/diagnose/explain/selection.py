@@ -7,15 +7,7 @@ from dataclasses import dataclass, field
 
 from webhook.core import names, podspec
 from webhook.core.model import Object
-from webhook.core.workloads import SIBLING_LABELS, grove, jobset, leaderworkerset, replica_types, torchx
-
-_NAMES = (
-    torchx.APP_NAME,
-    *(label for label in SIBLING_LABELS if not label.endswith("-uid") and label != replica_types.GROUP_NAME),
-)
-"""Labels that hold a job's name; ``group-name`` is its operator's."""
-_OWN_IDS = (jobset.UID, grove.PODGANG)
-_GROUPS = (leaderworkerset.NAME, leaderworkerset.GROUP_INDEX)
+from webhook.diagnose.owners import JOB_NAMES, identity
 
 
 @dataclass(slots=True)
@@ -51,7 +43,7 @@ def find_jobs(pods: Iterable[Object], name: str) -> list[Candidate]:
     """
     listed = list(pods)
     matching = [pod for pod in listed if podspec.controller(pod).get("name") == name]
-    for label in _NAMES:
+    for label in JOB_NAMES:
         matching = matching or [pod for pod in listed if podspec.labels(pod).get(label) == name]
     found: dict[str, Candidate] = {}
     keys_of: dict[str, list[str]] = {}
@@ -100,7 +92,7 @@ def known_names(pods: Iterable[Object]) -> list[str]:
     for pod in pods:
         labels = podspec.labels(pod)
         owner = podspec.controller(pod).get("name")
-        name = next((labels[label] for label in _NAMES if labels.get(label)), owner)
+        name = next((labels[label] for label in JOB_NAMES if labels.get(label)), owner)
         if name and (owner or labels.get(names.JOB)):
             found.add(str(name))
     return sorted(found)
@@ -115,17 +107,7 @@ def _title(pod: Object, name: str) -> str:
     kind = owner.get("kind") if owner.get("name") == name else None
     if kind is None:
         kind = next(
-            (label.partition("/")[0].split(".")[0] for label in _NAMES if podspec.labels(pod).get(label) == name), "job"
+            (label.partition("/")[0].split(".")[0] for label in JOB_NAMES if podspec.labels(pod).get(label) == name),
+            "job",
         )
     return f"{kind}/{name}"
-
-
-def identity(pod: Object) -> str:
-    """Return what the pods of one owner share: a JobSet's, whose Jobs own its pods, a group of a LeaderWorkerSet, a controller."""
-    labels = podspec.labels(pod)
-    for label in _OWN_IDS:
-        if labels.get(label):
-            return labels[label]
-    if labels.get(_GROUPS[0]):
-        return "/".join(labels.get(label, "") for label in _GROUPS)
-    return str(podspec.controller(pod).get("uid") or next((labels[each] for each in _NAMES if labels.get(each)), ""))
