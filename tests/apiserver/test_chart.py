@@ -18,6 +18,7 @@ from tests.waiting import wait_until
 from webhook import __version__
 from webhook.cli import main
 from webhook.core.names import CONFIG_MAP, PROFILES_CONFIG_MAP
+from webhook.core.profiles import Allowed
 from webhook.core.profiles.convert import to_objects
 from webhook.core.profiles.load import parse_configuration
 
@@ -199,9 +200,16 @@ def test_profiles_become_objects(helm: Path, tmp_path: Path) -> None:
 
 
 def test_settings_become_the_configuration_that_both_mount(helm: Path, tmp_path: Path) -> None:
-    values = yaml.safe_dump({"multus": {"namespaceIsolation": True, "globalNamespaces": ["default", "fabric"]}})
+    allowed = {"hostPaths": ["/sys", "/dev/"], "sidecarImages": ["example.com/*"]}
+    alone = objects(rendered(helm, tmp_path, yaml.safe_dump({"allowed": allowed})).stdout)
+    settings = parse_configuration(alone["ConfigMap", CONFIG_MAP]["data"]["config.yaml"])
+    assert settings.allowed == Allowed(("/sys", "/dev/"), ("example.com/*",))
+    values = yaml.safe_dump(
+        {"multus": {"namespaceIsolation": True, "globalNamespaces": ["default", "fabric"]}, "allowed": allowed}
+    )
     found = objects(rendered(helm, tmp_path, values).stdout)
-    multus = parse_configuration(found["ConfigMap", CONFIG_MAP]["data"]["config.yaml"])
+    assert parse_configuration(found["ConfigMap", CONFIG_MAP]["data"]["config.yaml"]).allowed == settings.allowed
+    multus = parse_configuration(found["ConfigMap", CONFIG_MAP]["data"]["config.yaml"]).multus
     assert (multus.namespace_isolation, list(multus.global_namespaces)) == (True, ["default", "fabric"])
     for component in ("webhook", "controller"):
         volumes = found["Deployment", f"fabric-injector-{component}"]["spec"]["template"]["spec"]["volumes"]

@@ -32,7 +32,9 @@ BETWEEN_PROFILES = {"pod-labels-twice"}
 """What a rule about one object cannot see."""
 NO_FAULT_OF_AN_OBJECT = {"profile-empty", "env-null", "resources-null", "env-key", "profile-key"}
 """Faults of YAML, and of what the API server takes out before it looks: null, and an empty name."""
-NOT_BY_THE_SCHEMA = {"resource-twice", "count-beyond", "amount-beyond"}
+NOT_BY_THE_SCHEMA = {
+    "resource-twice", "count-beyond", "amount-beyond", "mount-twice", "sidecar-mounts", "quantity-beside", "quantity-type"
+}  # fmt: skip
 """What no rule within the cost that the API server allows, or no number as it holds them, can tell."""
 FAULTS = {
     name: text

@@ -36,7 +36,7 @@ def multus(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Callable[[], Multus
         monkeypatch.setattr(run, "run", keep)
         result = CliRunner().invoke(main, ["control", *options])
         assert (result.exit_code, result.stderr) == (0, "")
-        return readings[0].multus
+        return lambda: readings[0].settings().multus
 
     return multus
 
@@ -85,7 +85,7 @@ def test_the_configuration_is_read_in_another_process(tmp_path: Path) -> None:
     path.write_text(ISOLATED)
     script = (
         "import sys; from webhook.control import run; from webhook.cli import main\n"
-        "run.run = lambda _, reading: print(reading.multus().namespace_isolation, *sys.modules) or True\n"
+        "run.run = lambda _, reading: print(reading.settings().multus.namespace_isolation, *sys.modules) or True\n"
         f"main(['control', '--config={path}'])"
     )
     done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)

@@ -29,7 +29,7 @@ from webhook.control.profile_status import ProfileReading, ProfileStatus
 from webhook.core import names
 from webhook.core.cluster.profile_status import Content
 from webhook.core.errors import ProfilesError
-from webhook.core.profiles import Multus
+from webhook.core.profiles import ClusterSettings, Multus
 from webhook.core.profiles.load import read_profile
 from webhook.kube.connection import Connection
 from webhook.kube.credentials import Credentials
@@ -58,7 +58,7 @@ class World:
         self.questions = 0
         self.named: dict[str, str] | None = {}
         self.read: list[list[str]] = []
-        self.multus = Multus()
+        self.settings = ClusterSettings()
         self.date = datetime(2026, 1, 1, tzinfo=UTC)
         self.statuses = self.writer(period_seconds=3600, unsound_seconds=3600)
 
@@ -67,7 +67,7 @@ class World:
             Connection(Credentials("test", self.server.url)),
             self.may_write,
             lambda: self.named,
-            ProfileReading(self.contents, lambda: self.multus),
+            ProfileReading(self.contents, lambda: self.settings),
             own_namespace="fabric-injector",
             now=lambda: self.date,
             **settings,
@@ -193,11 +193,11 @@ def test_follows_how_multus_is_configured(world: World) -> None:
     world.named = {"ml": "a"}
     with running(world.statuses):
         wait_until(lambda: world.told() == GOOD, "the first status")
-        world.multus = Multus(namespace_isolation=True)
+        world.settings = ClusterSettings(Multus(namespace_isolation=True))
         world.statuses.wake()
         wait_until(lambda: world.told().get("Ready") == "False NetworkIsolated", "the other configuration")
         assert world.told()["NetworksFound"] == "False NetworkIsolated"
-        world.multus = Multus(namespace_isolation=True, global_namespaces=("rails",))
+        world.settings = ClusterSettings(Multus(namespace_isolation=True, global_namespaces=("rails",)))
         world.statuses.wake()
         wait_until(lambda: world.told() == GOOD, "one that lets the pods have it")
 

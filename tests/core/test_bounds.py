@@ -81,6 +81,20 @@ def _labels(pod: Object, number: int) -> None:
     own |= {f"example.com/l{index}": "a" for index in range(number - len(own))}
 
 
+def _tolerations(pod: Object, number: int) -> None:
+    pod["spec"]["tolerations"] = [{"key": f"k{index}", "operator": "Exists"} for index in range(number)]
+
+
+def _node_values(pod: Object, number: int) -> None:
+    expression = {"key": "k", "operator": "In", "values": ["v"] * (number - 2)}
+    required = {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}
+    pod["spec"]["affinity"] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
+
+
+def _long_toleration(pod: Object, number: int) -> None:
+    pod["spec"]["tolerations"] = [{"key": "k" * number, "operator": "Exists"}]
+
+
 def _claims(pod: Object, number: int) -> None:
     pod["spec"]["resourceClaims"] = [{"name": f"c{index}"} for index in range(number)]
 
@@ -166,12 +180,14 @@ BOUNDS: list[tuple[Callable[[Object, int], None], int, str]] = [
     (_owners, bounds.OWNERS, "metadata.ownerReferences holds {} owners, and at most 100"),
     (_labels, bounds.LABELS, "metadata.labels holds {} labels, and at most 1000"),
     (_claims, bounds.QUANTITIES, "spec.resourceClaims holds {} claims, and at most 1000"),
+    (_tolerations, bounds.TOLERATIONS, "spec.tolerations holds {} tolerations, and at most 500"),
+    (_node_values, bounds.NODE_VALUES, "spec.affinity.nodeAffinity holds {} expressions and values, and at most 2000"),
     (_annotations, bounds.ALL_ANNOTATIONS, "metadata.annotations holds {} characters, and at most 262144"),
     (_interfaces, bounds.LONGEST_ANNOTATION, "excludeInterfaces holds {} characters, and at most 32768"),
     *((make, bounds.LONGEST_NAME, "is {} characters long, and at most 4096") for make in (
         _name, _image, _variable, _path, _resource, _hostname, _pod_name, _volume_name, _claim, _own_claim, _capability
     )),
-    *((make, bounds.LONGEST_LABEL, "is {} characters long, and at most 512") for make in (_owner_name, _label)),
+    *((make, bounds.LONGEST_LABEL, "is {} characters long, and at most 512") for make in (_owner_name, _label, _long_toleration)),
 ]  # fmt: skip
 
 

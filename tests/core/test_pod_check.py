@@ -115,6 +115,24 @@ REFUSED: list[tuple[Any, str]] = [
     ),
     ({"spec": {"containers": [{"securityContext": {"runAsUser": 2**63}}]}}, "runAsUser: expected an integer"),
     ({"metadata": {"labels": {"a" * 3_000_000: 1}}}, f"pod.metadata.labels['{'a' * 253}']: expected a string"),
+    (pod(tolerations={}), "pod.spec.tolerations: expected a list, found an object"),
+    (pod(tolerations=["x"]), "pod.spec.tolerations[0]: expected an object, found a string"),
+    (pod(tolerations=[{"key": 1}]), "pod.spec.tolerations[0].key: expected a string, found a number"),
+    (pod(affinity=[]), "pod.spec.affinity: expected an object, found a list"),
+    (pod(affinity={"nodeAffinity": "x"}), "pod.spec.affinity.nodeAffinity: expected an object, found a string"),
+    *(
+        (pod(affinity={"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}), message)
+        for required, message in (
+            ([], "requiredDuringSchedulingIgnoredDuringExecution: expected an object, found a list"),
+            ({"nodeSelectorTerms": {}}, "nodeSelectorTerms: expected a list, found an object"),
+            ({"nodeSelectorTerms": [{"matchExpressions": [1]}]}, "matchExpressions[0]: expected an object"),
+            ({"nodeSelectorTerms": [{"matchExpressions": [{"key": 1}]}]}, "matchExpressions[0].key: expected a string"),
+            (
+                {"nodeSelectorTerms": [{"matchExpressions": [{"values": [1]}]}]},
+                "nodeSelectorTerms[0].matchExpressions[0].values[0]: expected a string, found a number",
+            ),
+        )
+    ),
     (pod(nodeSelector={"a": None}), "pod.spec.nodeSelector['a']: expected a string, found nothing"),
 ]
 

@@ -1,15 +1,20 @@
 """Each example profile completes each example job, as the dry run of the command line shows."""
 
 import json
+import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import yaml
 from click.testing import CliRunner
 
-from tests import ROOT
+from tests import ROOT, pods
 from webhook.cli import main
 from webhook.core import names
+from webhook.core.profiles import Allowed, parse_profiles
+from webhook.core.review import decide
+from webhook.world.objects import ObjectsWorld
 
 EXAMPLES = ROOT / "manifests" / "examples"
 FABRICS: dict[str, tuple[str, dict[str, str], dict[str, str]]] = {
@@ -86,3 +91,26 @@ def test_the_networks_are_those_that_the_operator_makes(fabric: str) -> None:
         assert json.loads(definition["spec"]["config"])["ipam"] == json.loads(cr["spec"]["ipam"])
     profile = yaml.safe_load((EXAMPLES / fabric / "profiles.yaml").read_text())
     assert profile["metadata"]["name"] == namespace["metadata"]["labels"][names.PROFILE]
+
+
+def test_the_manuals_profile_gives_a_pod_all_that_its_configuration_allows() -> None:
+    manual = (ROOT / "manifests/README.md").read_text()
+    section = manual.partition("### What profiles may give of the nodes\n")[2]
+    profile, configuration = re.findall(r"^```yaml\n(.*?)^```", section, re.DOTALL | re.MULTILINE)[:2]
+    read = parse_profiles(f"{configuration}---\n{profile}")
+    assert [each for each in read.profiles.values() if each.not_allowed(read.allowed)] == []
+    pod = pods.minimal_pod()
+    pod["spec"]["nodeSelector"] = {names.INSTANCE_TYPE: "p5.48xlarge"}
+    space = {"metadata": {"name": "ml", "labels": {names.PROFILE: "cloud"}}, "kind": "Namespace", "apiVersion": "v1"}
+    pod["metadata"].setdefault("labels", {})[names.PROFILE] = "cloud"
+    verdict = decide(pod, "ml", read, ObjectsWorld([space]))
+    assert verdict.allowed, verdict.message
+    spec = verdict.pod["spec"]
+    assert spec["containers"][0]["resources"]["limits"]["vpc.amazonaws.com/efa"] == "32"
+    assert [each["name"] for each in spec["initContainers"]][-1] == "fabric-daemon"
+    assert {"node-sys", "libraries", "topology"} <= {each["name"] for each in spec["volumes"]}
+    assert {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"} in spec["tolerations"]
+    denied = decide(pod, "ml", replace(read, allowed=Allowed()), ObjectsWorld([space]))
+    assert (denied.allowed, denied.reason) == (False, "not-allowed")
+    assert "allowed.hostPaths" in denied.message
+    assert "allowed.sidecarImages" in denied.message

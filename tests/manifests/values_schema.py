@@ -58,7 +58,7 @@ def values_schema() -> dict[str, Any]:
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$comment": "Written by `make manifests`; profiles and multus from the definition of a profile, webhook/core/profiles/.",
+        "$comment": "Written by `make manifests`; profiles, multus and allowed from the code, webhook/core/profiles/.",
         "title": "Values of fabric-injector",
         **_strict(
             {
@@ -72,6 +72,7 @@ def values_schema() -> dict[str, Any]:
                     "additionalProperties": False,
                 },
                 "multus": {**sections.pop("Multus"), "type": ["object", "null"]},
+                "allowed": {**sections.pop("Allowed"), "type": ["object", "null"]},
                 "webhook": {"$ref": "#/$defs/component"},
                 "controller": {"$ref": "#/$defs/component"},
                 "failurePolicy": {"enum": ["Fail", "Ignore"]},
@@ -128,6 +129,8 @@ def _for_go(node: Any) -> Any:
         return node
     if "anyOf" in node and {"type": "null"} in node["anyOf"]:
         (choice,) = (each for each in node["anyOf"] if each != {"type": "null"})
+        if "$ref" in choice:
+            return {**node, "anyOf": [*_for_go(node["anyOf"][:1]), {"type": "null"}]}
         choice = {**choice, "type": [choice["type"], "null"]}
         return _for_go({**choice, **{key: value for key, value in node.items() if key not in ("anyOf", "default")}})
     made = {key: _for_go(value) for key, value in node.items()}

@@ -35,6 +35,23 @@ profiles:
     podInfo: {labels: true}
     rendezvous: {network: rails/rail-0, timeout: 10m, ipFamily: IPv6}
     allowedNamespaces: [b, a]
+    volumes:
+      - {name: sys, hostPath: {path: /sys, type: Directory}}
+      - {name: scratch, emptyDir: {medium: Memory, sizeLimit: 1Gi}}
+      - {name: topology, configMap: {name: topology, optional: true}}
+    mounts: [{name: topology, mountPath: /etc/topology, subPath: a/b, readOnly: true}]
+    sidecars:
+      - name: daemon
+        image: a.io/b:1
+        command: [a]
+        args: [b]
+        env: {A: b}
+        mounts: [{name: sys, mountPath: /hostsysfs}]
+        capabilities: [NET_ADMIN]
+        resources: {cpu: 1}
+    tolerations: [{key: a.io/b, operator: Exists, effect: NoExecute, tolerationSeconds: 5}]
+    quantities: [{resource: a.io/z, perAccelerator: 2, byNodeType: {big: 4}, nodeLabel: a.io/type}]
+allowed: {hostPaths: [/sys, /dev/], sidecarImages: ["a.io/*"]}
 """
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from tests.world.test_held import pod
 from tests.worlds import namespace, network, profiles
 from webhook.core.model import Object
@@ -53,6 +55,29 @@ def test_describes_profiles_in_the_words_of_their_file_without_defaults() -> Non
             },
         },
     ]
+
+
+def test_describes_the_parts_that_a_profile_gives() -> None:
+    parts = """
+  parts:
+    volumes: [{name: sys, hostPath: {path: /sys}}, {name: tmp, emptyDir: {}}]
+    sidecars: [{name: s, image: a/b, env: {A: b}, mounts: [{name: sys, mountPath: /sys}], capabilities: [NET_ADMIN]}]
+    quantities: [{resource: a/b, byNodeType: {big: 4}}]
+"""
+    [found] = [each for each in document(text=f"profiles:{parts}")["profiles"] if each["name"] == "parts"]
+    assert json.loads(json.dumps(found))["settings"] == {
+        "volumes": [{"name": "sys", "hostPath": {"path": "/sys"}}, {"name": "tmp", "emptyDir": {}}],
+        "sidecars": [
+            {
+                "name": "s",
+                "image": "a/b",
+                "env": {"A": "b"},
+                "mounts": [{"name": "sys", "mountPath": "/sys"}],
+                "capabilities": ["NET_ADMIN"],
+            }
+        ],
+        "quantities": [{"resource": "a/b", "byNodeType": {"big": 4}, "nodeLabel": "node.kubernetes.io/instance-type"}],
+    }
 
 
 def test_describes_namespaces_by_name() -> None:

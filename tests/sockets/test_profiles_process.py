@@ -9,7 +9,7 @@ import pytest
 
 from tests.serve.test_questions import EVERYTHING
 from webhook.core.errors import InputError, ProfilesError
-from webhook.core.profiles import Multus, parse_profiles
+from webhook.core.profiles import ClusterSettings, Multus, parse_profiles
 from webhook.core.profiles.load import read_profile
 from webhook.core.profiles.objects import SETTINGS_API_VERSION
 from webhook.serve.profile_contents import read_contents_apart
@@ -43,7 +43,7 @@ def test_tells_the_same_faults(content: bytes) -> None:
 
 def test_reads_the_configuration() -> None:
     content = f"apiVersion: {SETTINGS_API_VERSION}\nkind: Configuration\nmultus: {{defaultNetworks: %s}}\n"
-    assert parse_configuration_apart((content % 2).encode(), Slot()) == Multus(default_networks=2)
+    assert parse_configuration_apart((content % 2).encode(), Slot()) == ClusterSettings(Multus(default_networks=2))
     with pytest.raises(ProfilesError, match=r"line 3: Configuration: multus\.defaultNetworks: "):
         parse_configuration_apart((content % "two").encode(), Slot())
 

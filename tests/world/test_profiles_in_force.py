@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from webhook.core.model import ProfileOfMaster
-from webhook.core.profiles import Multus, Profile, Profiles
+from webhook.core.profiles import ClusterSettings, Multus, Profile, Profiles
 from webhook.world.held import Master
 from webhook.world.profiles_in_force import MOST_PAST, ProfilesInForce
 
@@ -15,7 +15,7 @@ def test_keeps_each_part_until_it_comes_anew() -> None:
     in_force = ProfilesInForce(own_image="example.com/fabric-injector:1", on_change=seen.append)
     assert in_force.current() == Profiles(own_image="example.com/fabric-injector:1")
     in_force.put(profiles={"a": Profile("a", pod_labels={"x": "y"})})
-    in_force.put(multus=Multus(default_networks=1))
+    in_force.put(settings=ClusterSettings(Multus(default_networks=1)))
     current = in_force.current()
     assert list(current.profiles) == ["a"]
     assert [profile.name for profile in current.chosen_by({"x": "y"})] == ["a"]
@@ -59,7 +59,7 @@ def test_keeps_earlier_contents_that_a_rank_zero_has() -> None:
     assert in_force.current().of_revision("a", "1") is None
     in_force.put(profiles=three)
     assert set(past(in_force)) == {("a", "2"), ("a", "4")}, "what is present is not past"
-    in_force.put(multus=Multus(default_networks=1))
+    in_force.put(settings=ClusterSettings(Multus(default_networks=1)))
     assert set(past(in_force)) == {("a", "2"), ("a", "4")}
 
 

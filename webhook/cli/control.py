@@ -17,7 +17,7 @@ from webhook.cli.options import (
 )
 from webhook.core import names
 from webhook.core.errors import InputError, ProfilesError
-from webhook.core.profiles import Multus
+from webhook.core.profiles import ClusterSettings
 from webhook.http.listener import ListenAddress
 
 
@@ -96,9 +96,11 @@ def command(
     from webhook.serve.slot import Slot
 
     slot = Slot()
-    multus = _multus(profiles) if profiles else Multus()
+    settings = _settings(profiles) if profiles else ClusterSettings()
     # its faults are logged, and addresses are published all the same
-    configuration = configuration_file(config, slot, absent=multus, at_first=multus, verb="read") if config else None
+    configuration = (
+        configuration_file(config, slot, absent=settings, at_first=settings, verb="read") if config else None
+    )
     try:
         kept = run(
             ControllerSettings(
@@ -111,7 +113,7 @@ def command(
                 pod_opt_in,
             ),
             ProfileReading(
-                partial(read_contents_apart, slot=slot), configuration.look if configuration else lambda: multus
+                partial(read_contents_apart, slot=slot), configuration.look if configuration else lambda: settings
             ),
         )
     except InputError as error:
@@ -120,15 +122,15 @@ def command(
         raise SystemExit(1)
 
 
-def _multus(path: Path) -> Multus:
-    """Read how Multus is configured. Print what is wrong with the file; addresses are published all the same."""
+def _settings(path: Path) -> ClusterSettings:
+    """Read what holds for all profiles. Print what is wrong with the file; addresses are published all the same."""
     from webhook.world.profiles_file import read_profiles
 
     try:
-        return read_profiles(path).multus
+        return read_profiles(path).settings
     except ProfilesError as error:
         for problem in error.problems:
             click.echo(f"{path}: {problem}", err=True)
     except InputError as error:
         click.echo(str(error), err=True)
-    return Multus()
+    return ClusterSettings()

@@ -28,7 +28,7 @@ from webhook.core.cluster.profile_status import (
 )
 from webhook.core.model import NetworkDefinition, Object
 from webhook.core.networks.definition import define_network
-from webhook.core.profiles import Multus
+from webhook.core.profiles import ClusterSettings
 from webhook.kube.catalogue import DEVICE_CLASSES, FABRIC_PROFILES, NETWORKS, NODES
 from webhook.kube.connection import Connection, RequestFailed
 from webhook.kube.reader import Reader
@@ -63,13 +63,13 @@ _HEADERS = {"Content-Type": "application/merge-patch+json"}
 
 
 class ProfileReading(NamedTuple):
-    """Say how the specs of profiles are read, by name, as the webhook does; and how the cluster's *multus* is configured at present.
+    """Say how the specs of profiles are read, by name, as the webhook does; and what the Configuration says at present.
 
     Both may take seconds, and a process of its own: in this one it would leave behind what only that needs.
     """
 
     contents: Callable[[Mapping[str, Any]], Mapping[str, Content]]
-    multus: Callable[[], Multus] = Multus
+    settings: Callable[[], ClusterSettings] = ClusterSettings
 
 
 class ProfileObject(NamedTuple):
@@ -111,7 +111,7 @@ class ProfileStatus:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._connection, self._leads, self._namespaces = connection, may_write, namespaces
-        self._read_contents, self._read_multus = reading
+        self._read_contents, self._read_settings = reading
         self._never = (*NEVER_REACHED, own_namespace)
         self._period, self._unsound, self._monotonic, self._now = period_seconds, unsound_seconds, monotonic, now
         self._reader = Reader(connection, REQUEST_SECONDS)
@@ -161,11 +161,11 @@ class ProfileStatus:
         self._forget({name for _, name in profiles})
         self._read(profiles)
         contents = {name: self._contents[name][2] for _, name in profiles}
-        networks, multus = self._look_at_networks(contents), self._read_multus()
+        networks, settings = self._look_at_networks(contents), self._read_settings()
         examined = {
             name: Examined((), ())
             if content.profile is None
-            else examine_profile(content.profile, multus, self._judged_of(users, name), networks.definitions or {})
+            else examine_profile(content.profile, settings, self._judged_of(users, name), networks.definitions or {})
             for name, content in contents.items()
         }
         nodes = self._look_at_nodes({wish for each in examined.values() for wish in each.wishes})

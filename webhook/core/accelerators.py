@@ -6,6 +6,7 @@ import re
 
 from webhook.core.model import Object
 from webhook.core.podspec import containers, limits, requests
+from webhook.core.quantity import stored_quantity
 
 _BY_DOMAIN = re.compile(
     r"(?:gpu|npu)\.[^/]+/(?!.*monitoring)"  # gpu.intel.com/i915; i915_monitoring sees all devices and computes on none
@@ -20,6 +21,8 @@ _BY_NAME = re.compile(
     r"[^/]+/(?:[psvq]?gpu|mig-|[scdq]px_nps|gaudi|neuron|[ntpx]pu|v?mlu|[dg]cu|ascend|vcuda|qaic)", re.IGNORECASE
 )
 _TPU = re.compile(r"google\.com/tpu|cloud-tpus\.google\.com/", re.IGNORECASE)
+_SHARE = re.compile(r"mem|core|percent|ratio|share", re.IGNORECASE)
+"""Words of a resource that counts parts of an accelerator, not accelerators."""
 _FABRIC = re.compile(
     r"rdma|roce|sriov|vlan|hostdev|hca|(?:^|[^a-z])(?:nic|vf|net|eth|ib|rail)s?(?:[^a-z]|$)", re.IGNORECASE
 )
@@ -47,6 +50,24 @@ def find_tpu(pod: Object) -> str | None:
     """Return the TPU resource that a container asks for, ``google.com/tpu``."""
     asked = (name for each in containers(pod) for found in (limits(each), requests(each)) for name in found)
     return next((name for name in asked if "tpu" in name and _TPU.match(name)), None)
+
+
+def count_accelerators(container: Object) -> int | None:
+    """Return how many accelerators a container asks for; None where that is not certain.
+
+    It is certain where one resource of whole accelerators is asked for. Shares of one are counted in other units, as
+    ``aliyun.com/gpu-mem: 16``, or beside the accelerators, as HAMi's ``nvidia.com/gpucores``.
+    """
+    asked = {**requests(container), **limits(container)}
+    found = [
+        quantity
+        for resource, quantity in asked.items()
+        if is_accelerator(resource) and not _SHARE.search(resource) and quantity not in ("0", 0)
+    ]
+    if len(found) != 1:
+        return None
+    amount = stored_quantity(found[0])
+    return amount.numerator if amount.denominator == 1 and amount > 0 else None
 
 
 def find_accelerator(container: Object) -> str | None:

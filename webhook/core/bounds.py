@@ -6,7 +6,7 @@ of a thousand public training manifests the largest has 6 containers, 42 variabl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -25,6 +25,9 @@ QUANTITIES = 1_000
 CHARACTERS = 262_144
 """Characters of command, args and the values of variables. Linux starts no program with one of 131,072. Source: execve(2)."""
 VOLUMES = 500
+TOLERATIONS = 500
+NODE_VALUES = 2_000
+"""Expressions of the required node affinity, and their values."""
 OWNERS = 100
 LABELS = 1_000
 LONGEST_NAME = 4_096
@@ -152,6 +155,10 @@ def _spec_excess(spec: Object) -> str:
     for volume in volumes:
         if len(volume.get("name") or "") > LONGEST_NAME:
             return _too_long("the name of a volume", len(volume["name"]))
+    if (tolerations := spec.get("tolerations")) and (excess := _tolerations_excess(tolerations)):
+        return excess
+    if (affinity := spec.get("affinity")) and (found := _node_values(affinity)) > NODE_VALUES:
+        return _too_many("spec.affinity.nodeAffinity", "expressions and values", found, NODE_VALUES)
     claims = spec.get("resourceClaims") or ()
     if len(claims) > QUANTITIES:
         return _too_many("spec.resourceClaims", "claims", len(claims), QUANTITIES)
@@ -187,6 +194,26 @@ def _spec_excess(spec: Object) -> str:
     if quantities > QUANTITIES:
         return _too_many("its containers", "resources, claims and capabilities", quantities, QUANTITIES)
     return _text_excess(containers)
+
+
+def _tolerations_excess(tolerations: Sequence[Object]) -> str:
+    if len(tolerations) > TOLERATIONS:
+        return _too_many("spec.tolerations", "tolerations", len(tolerations), TOLERATIONS)
+    for toleration in tolerations:
+        if length := _long_text(toleration, LONGEST_LABEL):
+            return _too_long("a field of spec.tolerations", length, LONGEST_LABEL)
+    return ""
+
+
+def _node_values(affinity: Object) -> int:
+    """Count what is read of the required node affinity."""
+    required = (affinity.get("nodeAffinity") or {}).get("requiredDuringSchedulingIgnoredDuringExecution") or {}
+    found = 0
+    for term in required.get("nodeSelectorTerms") or ():
+        found += 1
+        for expression in term.get("matchExpressions") or ():
+            found += 1 + len(expression.get("values") or ())
+    return found
 
 
 def _text_excess(containers: Iterable[Object]) -> str:

@@ -63,6 +63,9 @@ class Reason(StrEnum):
     HUGEPAGES = "hugepages"
     WINDOWS = "windows"
     NODE_SELECTOR_CONFLICT = "node-selector-conflict"
+    NOT_ALLOWED = "not-allowed"
+    NO_VOLUME = "no-volume"
+    UNKNOWN_QUANTITY = "unknown-quantity"
 
     UNKNOWN_SYSTEM = "unknown-system"
     NO_PROCESS_GROUP = "no-process-group"

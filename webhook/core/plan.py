@@ -7,8 +7,10 @@ from typing import NamedTuple
 from webhook.core.addresses import Source, source_named
 from webhook.core.model import Decision, MasterAddress, Namespace
 from webhook.core.networks import Attachment
-from webhook.core.profiles import Profile
+from webhook.core.profiles import Allowed, Profile
 from webhook.core.workloads.training_pod import Rendezvous, TrainingPod
+
+NOTHING_ALLOWED = Allowed()
 
 
 class Plan(NamedTuple):
@@ -23,6 +25,7 @@ class Plan(NamedTuple):
     *local_address_everywhere*: c10d would order the ranks differently unless every rank gives its own address. *master*: the published
     address of rank 0, for a worker of a job that has one already. *own_image*: this program's image, empty where unknown.
     *chosen_by*: whose word chose the profile. *profile_decision*: what is to be told of its revision, if anything.
+    *allowed*: what the Configuration lets profiles give.
     """
 
     profile: Profile
@@ -43,6 +46,7 @@ class Plan(NamedTuple):
     own_image: str = ""
     chosen_by: str = ""
     profile_decision: Decision | None = None
+    allowed: Allowed = NOTHING_ALLOWED
 
     @property
     def source(self) -> Source:
@@ -53,4 +57,7 @@ class Plan(NamedTuple):
     def fabric_resources(self) -> list[str]:
         """Return the devices that the profile and the attachments ask for, each once."""
         named = [resource for attachment in self.attachments for resource, count in attachment.resources if count]
-        return list(dict.fromkeys([*named, *(resource for resource in self.profile.resources if "/" in resource)]))
+        counted = [each.resource for each in self.profile.quantities]
+        return list(
+            dict.fromkeys([*named, *(resource for resource in self.profile.resources if "/" in resource), *counted])
+        )

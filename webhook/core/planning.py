@@ -84,6 +84,7 @@ def make_plan(
         local_address_everywhere=rendezvous is not None and _orders_by_address(pod, profile, choice.network),
         master=world.master(namespace.name, rendezvous.job) if rendezvous is not None and is_worker else None,
         own_image=profiles.own_image,
+        allowed=profiles.allowed,
     )
 
 

@@ -97,9 +97,32 @@ def _check_spec(spec: Any, where: _Path) -> None:
             _fail((*where, "volumes", index, "name"), STRING, name)
         if len(volume) > 1 or name is None:
             _check_volume(volume, where, index)
+    if (tolerations := spec.get("tolerations")) is not None:
+        for index, toleration in enumerate(_objects(tolerations, where, "tolerations")):
+            _strings(toleration, ("key", "operator", "value", "effect"), (*where, "tolerations", index))
+    if (affinity := spec.get("affinity")) is not None:
+        _check_affinity(affinity, (*where, "affinity"))
     for kind in ("containers", "initContainers"):
         for index, container in enumerate(_objects(spec.get(kind), where, kind)):
             _check_container(container, where, kind, index)
+
+
+def _check_affinity(affinity: object, where: _Path) -> None:
+    """Check what the nodes must have: the other parts of an affinity are not read."""
+    node: Any = affinity
+    for key in ("nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"):
+        if not isinstance(node, dict):
+            _fail(where, OBJECT, node)
+        node, where = node.get(key), (*where, key)
+        if node is None:
+            return
+    if not isinstance(node, dict):
+        _fail(where, OBJECT, node)
+    for index, term in enumerate(_objects(node.get("nodeSelectorTerms"), where, "nodeSelectorTerms")):
+        at = (*where, "nodeSelectorTerms", index)
+        for position, expression in enumerate(_objects(term.get("matchExpressions"), at, "matchExpressions")):
+            _strings(expression, ("key", "operator"), (*at, "matchExpressions", position))
+            _string_list(expression.get("values"), (*at, "matchExpressions", position), "values")
 
 
 def _check_volume(volume: Object, where: _Path, index: int) -> None:

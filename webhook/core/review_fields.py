@@ -71,6 +71,8 @@ class Spec(TypedDict, total=False):
     hostIPC: Any
     os: Any
     nodeSelector: Any
+    affinity: Any
+    tolerations: Any
     securityContext: Any
     resourceClaims: Any
     resources: Any

@@ -50,6 +50,8 @@ class Code(Enum):
         "create them there: the webhook does not start without its profiles file")
     SETTING_INERT = ("profiles", "A setting of the profile has no effect beside another one.",
         "leave one of the two out")
+    NOT_ALLOWED = ("profiles", "The Configuration does not allow a path or an image of the profile.",
+        "add it to allowed in the Configuration, or remove it from the profile")
     DEFINITION_AGREES = "profiles", "The API server knows FabricProfiles as this version does."
     DEFINITION_MISSING = ("profiles", "The CustomResourceDefinition of FabricProfile does not exist, so there are no profiles.",
         "apply the manifests again; it comes first")
@@ -218,7 +220,7 @@ class Code(Enum):
         "name a profile that there is: kubectl get fabricprofiles lists them")
     PROFILE_NOT_ALLOWED = ("namespaces", "The namespace names a profile that is not for it, so every training pod is denied.",
         "add it to the profile's allowedNamespaces, or use another profile")
-    POD_SECURITY_REFUSES = ("namespaces", "The namespace enforces a PodSecurity level that refuses capability IPC_LOCK.",
+    POD_SECURITY_REFUSES = ("namespaces", "The namespace's PodSecurity level refuses IPC_LOCK or another part of the profile.",
         "label it pod-security.kubernetes.io/enforce=privileged, or write ipcLock: false or podSecurity: skip in the profile")
 
     INJECTORS_HARMLESS = "injectors", "No other webhook is known to collide with this one."

@@ -13,11 +13,21 @@ from typing import Any
 from webhook.core.errors import Problem
 from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, ProfileOfMaster
 from webhook.core.profiles import (
+    Allowed,
+    ClusterSettings,
+    ConfigMapSource,
+    EmptyDirSource,
+    HostPathSource,
     Multus,
     PodInfo,
     Profile,
+    ProfileMount,
     ProfileNetwork,
+    ProfileQuantity,
     Profiles,
+    ProfileSidecar,
+    ProfileToleration,
+    ProfileVolume,
     RendezvousSettings,
     SharedMemory,
 )
@@ -26,6 +36,11 @@ from webhook.world.held import Master
 _CLASSES: dict[str, Any] = {
     each.__name__: each
     for each in (
+        Allowed,
+        ClusterSettings,
+        ConfigMapSource,
+        EmptyDirSource,
+        HostPathSource,
         Master,
         MasterAddress,
         Multus,
@@ -34,8 +49,13 @@ _CLASSES: dict[str, Any] = {
         PodInfo,
         Problem,
         Profile,
+        ProfileMount,
         ProfileNetwork,
         ProfileOfMaster,
+        ProfileQuantity,
+        ProfileSidecar,
+        ProfileToleration,
+        ProfileVolume,
         Profiles,
         RendezvousSettings,
         SharedMemory,

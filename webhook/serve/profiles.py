@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from webhook.core.errors import InputError, ProfilesError, WebhookError
-from webhook.core.profiles import Multus, Profile, Profiles
+from webhook.core.profiles import ClusterSettings, Profile, Profiles
 from webhook.serve.metrics import WebhookMetrics
 from webhook.serve.profiles_process import parse_configuration_apart, parse_objects_apart, parse_profiles_apart
 from webhook.serve.slot import Slot
@@ -45,13 +45,13 @@ class ProfilesSource(Protocol):
 def follow_file(
     path: Path, in_force: ProfilesInForce, slot: Slot, metrics: WebhookMetrics, *, configured: bool
 ) -> ProfilesSource:
-    """Read the profiles file, to be followed once started; *configured*: its ``multus`` must stand in the configuration file.
+    """Read the profiles file, to be followed once started; *configured*: the whole cluster's settings stand in a file of their own.
 
     Raises ProfilesError or InputError where it cannot be used.
     """
 
     def put(profiles: Profiles) -> None:
-        in_force.put(profiles=profiles.profiles, multus=None if configured else profiles.multus)
+        in_force.put(profiles=profiles.profiles, settings=None if configured else profiles.settings)
 
     def reloaded(profiles: Profiles) -> None:
         put(profiles)
@@ -64,8 +64,8 @@ def follow_file(
 
     def parse(content: bytes) -> Profiles:
         profiles = parse_profiles_apart(content, slot)
-        if configured and profiles.multus != Multus():
-            raise InputError(f"{path}: multus: is given though there is a configuration file; write it there alone")
+        if configured and (given := profiles.given_settings()):
+            raise InputError(f"{path}: {given}: is given though there is a configuration file; write it there alone")
         return profiles
 
     source = ProfilesFile(path, parse=parse, on_reload=reloaded, on_error=broken)
@@ -101,17 +101,17 @@ class SupersededProfiles:
 
 def follow_configuration(
     path: Path, in_force: ProfilesInForce, slot: Slot, metrics: WebhookMetrics
-) -> FollowedFile[Multus]:
+) -> FollowedFile[ClusterSettings]:
     """Read the configuration file, to be followed once started; where it does not exist, the defaults hold until it does.
 
     Raises InputError where it cannot be used.
     """
     try:
-        source = configuration_file(path, slot, on_reload=lambda multus: in_force.put(multus=multus))
+        source = configuration_file(path, slot, on_reload=lambda settings: in_force.put(settings=settings))
     except ProfilesError as error:
         told = "\n".join(f"{path}: {fault}" for fault in error.problems)
         raise InputError(f"the configuration cannot be used\n{told}") from None
-    in_force.put(multus=source.current())
+    in_force.put(settings=source.current())
     log.info("configuration read: %s%s", path, _default(source.current()))
     metrics.faulty("configuration", source.faulty)
     return source
@@ -121,16 +121,16 @@ def configuration_file(
     path: Path,
     slot: Slot,
     *,
-    absent: Multus = Multus(),  # noqa: B008  # frozen
-    at_first: Multus | None = None,
+    absent: ClusterSettings = ClusterSettings(),  # noqa: B008  # frozen
+    at_first: ClusterSettings | None = None,
     verb: str = "reloaded",
-    on_reload: Callable[[Multus], None] = lambda _: None,
-) -> FollowedFile[Multus]:
+    on_reload: Callable[[ClusterSettings], None] = lambda _: None,
+) -> FollowedFile[ClusterSettings]:
     """Make what reads the configuration file, as ``FollowedFile`` does; what is found is logged as *verb*, and so is what is wrong."""
 
-    def reloaded(multus: Multus) -> None:
-        on_reload(multus)
-        log.info("configuration %s: %s%s", verb, path, _default(multus))
+    def reloaded(settings: ClusterSettings) -> None:
+        on_reload(settings)
+        log.info("configuration %s: %s%s", verb, path, _default(settings))
 
     def broken(error: WebhookError) -> None:
         for fault in _faults(error):
@@ -147,8 +147,8 @@ def configuration_file(
     )
 
 
-def _default(multus: Multus) -> str:
-    return ", which is absent or says nothing: the defaults hold" if multus == Multus() else ""
+def _default(settings: ClusterSettings) -> str:
+    return ", which is absent or says nothing: the defaults hold" if settings == ClusterSettings() else ""
 
 
 def follow_objects(cluster: Cluster, in_force: ProfilesInForce, slot: Slot, metrics: WebhookMetrics) -> ProfilesSource:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from webhook.core.errors import InputError, ProfilesError
-from webhook.core.profiles import Multus, Profile, Profiles
+from webhook.core.profiles import ClusterSettings, Profile, Profiles
 from webhook.serve.plain import from_plain
 from webhook.serve.slot import Slot
 
@@ -31,13 +31,15 @@ def parse_profiles_apart(content: bytes, slot: Slot, seconds: float = SECONDS) -
     return profiles
 
 
-def parse_configuration_apart(content: bytes, slot: Slot, seconds: float = SECONDS, *, yields: bool = False) -> Multus:
+def parse_configuration_apart(
+    content: bytes, slot: Slot, seconds: float = SECONDS, *, yields: bool = False
+) -> ClusterSettings:
     """Read the content of a configuration file as ``parse_configuration`` does, otherwise as above.
 
     *yields*: others come first, for the slot as for the processor.
     """
-    multus: Multus = _value(_run("configuration", content, slot, seconds, yields=yields))
-    return multus
+    settings: ClusterSettings = _value(_run("configuration", content, slot, seconds, yields=yields))
+    return settings
 
 
 def parse_objects_apart(

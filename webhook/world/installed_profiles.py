@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from webhook.core.model import Object
-from webhook.core.profiles import Multus
+from webhook.core.profiles import ClusterSettings
 from webhook.core.profiles.objects import DEFINITION
 from webhook.kube.catalogue import CONFIG_MAPS, DEPLOYMENTS, FABRIC_PROFILES
 from webhook.kube.connection import RequestFailed
@@ -93,23 +93,26 @@ def _objects(reader: Reader, namespace: str, settings: ConfigMapKey | None) -> P
             raise
     if not is_installed:
         return ProfilesRead(OBJECTS, missing=NO_DEFINITION)
-    multus, faults, unread = _settings(reader, namespace, settings) if settings else (Multus(), (), "")
+    found_settings, faults, unread = _settings(reader, namespace, settings) if settings else (ClusterSettings(), (), "")
     faults = (*faults, *(ProfileFault(name, f"cannot be read: {problem}") for name, problem in broken))
-    return read_objects(OBJECTS, found, multus, faults=faults, unread=unread)
+    return read_objects(OBJECTS, found, found_settings, faults=faults, unread=unread)
 
 
 def _with_settings(reader: Reader, namespace: str, place: ConfigMapKey | None, read: ProfilesRead) -> ProfilesRead:
     """Add the settings of a Configuration to the profiles of a file, which then may say nothing of them itself."""
     if place is None or read.profiles is None:
         return read
-    if read.profiles.multus != Multus():
-        message = "multus: is given though there is a configuration file; write it there alone"
+    if given := read.profiles.given_settings():
+        message = f"{given}: is given though there is a configuration file; write it there alone"
         return replace(read, profiles=None, faults=(ProfileFault(read.source, message),))
-    multus, faults, unread = _settings(reader, namespace, place)
-    return replace(read, profiles=replace(read.profiles, multus=multus), faults=faults, unread=unread)
+    settings, faults, unread = _settings(reader, namespace, place)
+    profiles = replace(read.profiles, multus=settings.multus, allowed=settings.allowed)
+    return replace(read, profiles=profiles, faults=faults, unread=unread)
 
 
-def _settings(reader: Reader, namespace: str, place: ConfigMapKey) -> tuple[Multus, tuple[ProfileFault, ...], str]:
+def _settings(
+    reader: Reader, namespace: str, place: ConfigMapKey
+) -> tuple[ClusterSettings, tuple[ProfileFault, ...], str]:
     """Return the settings of the whole cluster, their faults, and why they are not known; without the ConfigMap the defaults hold."""
     title = f"ConfigMap {namespace}/{place.name}"
     try:
@@ -117,9 +120,13 @@ def _settings(reader: Reader, namespace: str, place: ConfigMapKey) -> tuple[Mult
     except RequestFailed as error:
         if not error.is_refusal:
             raise
-        return Multus(), (), f"{title} cannot be read, so Multus is taken to have its defaults: {error}"
+        return (
+            ClusterSettings(),
+            (),
+            f"{title} cannot be read, so Multus is taken to have its defaults, and nothing to be allowed: {error}",
+        )
     if data is None:
-        return Multus(), (), ""
+        return ClusterSettings(), (), ""
     if place.key not in data:
-        return Multus(), (ProfileFault(title, f"holds no {place.key}; write the Configuration there"),), ""
+        return ClusterSettings(), (ProfileFault(title, f"holds no {place.key}; write the Configuration there"),), ""
     return (*read_settings(f"{title}, {place.key}", data[place.key]), "")

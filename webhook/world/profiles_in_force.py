@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
-from webhook.core.profiles import Multus, Profile, Profiles
+from webhook.core.profiles import ClusterSettings, Profile, Profiles
 from webhook.world.held import Master
 
 RECENT_SECONDS = 60.0
@@ -42,13 +42,14 @@ class ProfilesInForce:
         """Return what is in force."""
         return self._profiles
 
-    def put(self, *, profiles: Mapping[str, Profile] | None = None, multus: Multus | None = None) -> None:
+    def put(self, *, profiles: Mapping[str, Profile] | None = None, settings: ClusterSettings | None = None) -> None:
         """Put a new part in force."""
         with self._lock:
             before = self._profiles
             found = before.profiles if profiles is None else MappingProxyType(dict(profiles))
             self._profiles = Profiles(
-                multus=before.multus if multus is None else multus,
+                multus=before.multus if settings is None else settings.multus,
+                allowed=before.allowed if settings is None else settings.allowed,
                 profiles=found,
                 own_image=before.own_image,
                 past=self._past(found),

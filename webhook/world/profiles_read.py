@@ -11,7 +11,7 @@ from webhook.core import names
 from webhook.core.cluster.profile_status import CONDITIONS
 from webhook.core.errors import InputError, ProfilesError
 from webhook.core.model import Object
-from webhook.core.profiles import Multus, Profile, Profiles
+from webhook.core.profiles import ClusterSettings, Profile, Profiles
 from webhook.core.profiles.consistency import find_contradictions
 from webhook.core.profiles.load import parse_configuration, parse_profiles, read_profile
 from webhook.core.profiles.objects import PROFILE_KIND, SETTINGS_KIND, faults_in_object, path_in_object
@@ -167,14 +167,14 @@ def _kinds(document: Any) -> Iterator[Any]:
 def read_objects(
     source: str,
     objects: Iterable[Object],
-    multus: Multus | None = None,
+    settings: ClusterSettings = ClusterSettings(),  # noqa: B008  # frozen
     *,
     faults: tuple[ProfileFault, ...] = (),
     unread: str = "",
 ) -> ProfilesRead:
     """Read FabricProfiles as the API server gives them; the faults of each keep that one alone from being used.
 
-    *multus*, *faults*, *unread*: what was found of the Configuration.
+    *settings*, *faults*, *unread*: what was found of the Configuration.
     """
     specs: dict[str, Any] = {}
     read: list[InstalledProfile] = []
@@ -185,7 +185,7 @@ def read_objects(
     together = {"profiles": {name: specs[name] for name in good}}
     between = (_fault(path_in_object(location), message) for location, message in find_contradictions(together))
     found = (*faults, *(fault for each in read for fault in each.faults), *between)
-    profiles = Profiles(multus=multus or Multus(), profiles=dict(sorted(good.items())))
+    profiles = Profiles(multus=settings.multus, allowed=settings.allowed, profiles=dict(sorted(good.items())))
     return ProfilesRead(source, profiles, found, objects=tuple(read), unread=unread)
 
 
@@ -209,12 +209,12 @@ def read_object(obj: Object) -> InstalledProfile:
         return InstalledProfile(name, generation, None, faults, observed, conditions)
 
 
-def read_settings(source: str, content: str | bytes) -> tuple[Multus, tuple[ProfileFault, ...]]:
+def read_settings(source: str, content: str | bytes) -> tuple[ClusterSettings, tuple[ProfileFault, ...]]:
     """Read a Configuration: what holds for the whole cluster; its defaults where it has faults."""
     try:
         return parse_configuration(content), ()
     except ProfilesError as error:
-        return Multus(), _in_file(source, error)
+        return ClusterSettings(), _in_file(source, error)
 
 
 def of_file_objects(source: str, objects: Iterable[Object]) -> ProfilesRead | None:

@@ -52,7 +52,7 @@ def judge(
     read = profiles(f"multus: {multus}\nprofiles: {{a: {spec}}}")
     defined = [define_network(each) for each in networks]
     seen = seen or NetworksSeen({(each.namespace, each.name): each for each in defined})
-    examined = examine_profile(read.profiles["a"], read.multus, users, seen.definitions or {})
+    examined = examine_profile(read.profiles["a"], read.settings, users, seen.definitions or {})
     supplies = {} if nodes is None else {wish: supply(wish, nodes) for wish in examined.wishes}
     found = conditions_of(Content(read.profiles["a"]), examined, seen, NodesSeen(supplies, "no answer", classes))
     return {each.type: f"{each.status} {each.reason}: {each.message}" for each in found}
@@ -79,6 +79,14 @@ def test_a_profile_that_names_nothing_is_ready() -> None:
         "NetworksFound": "True NoneNamed: the profile names no network",
         "DevicesOffered": "True NoneNamed: neither the profile nor its networks name a device",
     }
+
+
+def test_is_not_ready_where_the_configuration_does_not_allow_it() -> None:
+    found = judge("{volumes: [{name: v, hostPath: {path: /sys}}]}", nodes=None)
+    assert found["Ready"] == (
+        "False NotAllowed: volume v: hostPath /sys is not in allowed.hostPaths of the Configuration: pods that would get it are denied"
+        "; add it there, or remove it here"
+    )
 
 
 def test_a_network_of_the_pods_own_namespace_is_looked_for_in_each_that_names_the_profile() -> None:
@@ -327,5 +335,5 @@ def test_wishes_are_alike_where_namespaces_are() -> None:
     )
     defined = [define_network(network(f"{space}/rdma")) for space in "abc"]
     definitions = {(each.namespace, each.name): each for each in defined}
-    examined = examine_profile(read.profiles["a"], read.multus, ["a", "b", "c"], definitions)
+    examined = examine_profile(read.profiles["a"], read.settings, ["a", "b", "c"], definitions)
     assert examined.wishes == (Wish("rdma/hca", Fraction(2), frozenset()),)

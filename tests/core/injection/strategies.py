@@ -12,7 +12,19 @@ from webhook.core import names
 from webhook.core.errors import Denied
 from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.core.plan import Plan
-from webhook.core.profiles import PodInfo, SharedMemory
+from webhook.core.profiles import (
+    Allowed,
+    ConfigMapSource,
+    EmptyDirSource,
+    HostPathSource,
+    PodInfo,
+    ProfileMount,
+    ProfileQuantity,
+    ProfileSidecar,
+    ProfileToleration,
+    ProfileVolume,
+    SharedMemory,
+)
 
 RESOURCES = ("rdma/ib", "nvidia.com/hostdev", "nvidia.com/gpu", "hugepages-2Mi", "memory")
 INTERFACES = ("net1", "net2", "rail0")
@@ -48,6 +60,29 @@ _variables = st.sampled_from(
 )
 
 
+_VOLUMES = (
+    ProfileVolume("data", host_path=HostPathSource("/dev/shm")),  # of the node
+    ProfileVolume("dshm", empty_dir=EmptyDirSource("Memory", "4Gi")),
+    ProfileVolume("topology", config_map=ConfigMapSource("topology")),
+)
+_MOUNTS = (
+    ProfileMount("data", "/data"),
+    ProfileMount("dshm", "/dev/shm"),  # of the container
+    ProfileMount("topology", "/etc/nccl.conf", read_only=True),
+    ProfileMount("gone", "/etc/podnetinfo"),
+)
+_SIDECARS = (
+    ProfileSidecar("side", "example.com/side"),
+    ProfileSidecar("daemon", "example.com/daemon:1", mounts=_MOUNTS[:2], capabilities=("NET_ADMIN",)),
+    ProfileSidecar("root", "other.com/daemon", privileged=True, resources={"rdma/ib": "1"}),
+)
+_TOLERATIONS = (ProfileToleration("gpu", "Exists"), ProfileToleration("gpu", value="a", effect="NoExecute"))
+_QUANTITIES = (
+    ProfileQuantity("rdma/ib", per_accelerator=2),
+    ProfileQuantity("nvidia.com/hostdev", by_node_type={"a": 3, "b": 4}, node_label="rack"),
+)
+
+
 def _optional(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[Object]:
     """Draw a map in which any field may be missing or null."""
     return st.fixed_dictionaries({}, optional={key: st.none() | value for key, value in fields.items()})
@@ -63,6 +98,21 @@ _security = _optional(
     runAsUser=st.sampled_from([0, 1000]),
     runAsNonRoot=st.booleans(),
     capabilities=_capabilities,
+)
+_node_terms = _optional(
+    nodeSelectorTerms=st.lists(
+        _optional(
+            matchExpressions=st.lists(
+                _optional(
+                    key=st.sampled_from(["rack", "fabric"]),
+                    operator=st.sampled_from(["In", "NotIn"]),
+                    values=st.lists(st.sampled_from(["a", "b"]), max_size=2),
+                ),
+                max_size=2,
+            )
+        ),
+        max_size=2,
+    )
 )
 _mounts = st.lists(st.fixed_dictionaries({"name": _volume_names, "mountPath": _paths}), max_size=2)
 
@@ -95,6 +145,8 @@ def pods(draw: st.DrawFn) -> Object:
             hostUsers=st.booleans(),
             os=st.sampled_from([{"name": "windows"}, {"name": "linux"}]),
             resourceClaims=st.just([{"name": "gpu"}]),
+            tolerations=st.lists(_optional(key=st.just("gpu"), operator=st.sampled_from(["", "Exists"])), max_size=2),
+            affinity=_optional(nodeAffinity=_optional(requiredDuringSchedulingIgnoredDuringExecution=_node_terms)),
         )
     )
     metadata = draw(
@@ -138,6 +190,16 @@ def plans(draw: st.DrawFn, pod: Object) -> Plan:
         ),
         node_selector=draw(st.dictionaries(st.just("rack"), st.sampled_from(["a", "b"]))),
         pod_info=PodInfo(draw(st.booleans()), draw(st.booleans()), draw(st.booleans())),
+        **{
+            field: tuple(draw(st.lists(st.sampled_from(given), max_size=2, unique_by=id)))
+            for field, given in (
+                ("volumes", _VOLUMES),
+                ("mounts", _MOUNTS),
+                ("sidecars", _SIDECARS),
+                ("tolerations", _TOLERATIONS),
+                ("quantities", _QUANTITIES),
+            )
+        },
     )
     labels = draw(
         st.dictionaries(
@@ -153,6 +215,7 @@ def plans(draw: st.DrawFn, pod: Object) -> Plan:
         container=names_there.index("trainer"),
         labels=labels,
         why_no_rendezvous=_NONE,
+        allowed=draw(st.sampled_from([Allowed(), Allowed(("/dev/",), ("example.com/*", "other.com/daemon"))])),
     )
 
 

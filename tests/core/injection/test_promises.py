@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 from hypothesis import given, settings
 
 from tests.core.injection.strategies import check_promises, planned_pods
-from webhook.core.injection.steps import STEPS
+from webhook.core.draft import Draft
+from webhook.core.errors import Denied
+from webhook.core.injection.steps import STEPS, apply
 from webhook.core.model import Object
 from webhook.core.plan import Plan
 
@@ -16,3 +20,18 @@ def test_every_step_keeps_its_promises(case: tuple[Object, Plan]) -> None:
     """The input is untouched, the patch leads to the result, a second pass changes nothing; nothing but Denied is raised."""
     for step in STEPS:
         check_promises(step.inject, case)
+
+
+@settings(max_examples=200)
+@given(planned_pods())
+def test_a_second_pass_over_all_steps_changes_nothing(case: tuple[Object, Plan]) -> None:
+    """What one step adds is there for all others the next time."""
+    pod, drawn = case
+    draft = Draft(pod)
+    try:
+        apply(draft, drawn, "1")
+    except Denied:
+        return
+    again = Draft(json.loads(json.dumps(draft.pod)))
+    apply(again, drawn, "1")
+    assert again.operations == []

@@ -13,7 +13,7 @@ from webhook.core.profiles.json_schema import profiles_schema
 
 FIELD_FAULTS = {
     "unknown-top": ("profile: {}", "profile: is not a field; did you mean profiles?"),
-    "unknown-far": ("data: {}", "data: is not a field; the fields here are multus, profiles"),
+    "unknown-far": ("data: {}", "data: is not a field; the fields here are multus, allowed, profiles"),
     "config-map": (
         "apiVersion: v1\nkind: ConfigMap\ndata: {profiles.yaml: ''}",
         'line 2: kind: found "ConfigMap"; give the text that its data holds under profiles.yaml',
@@ -135,6 +135,123 @@ FIELD_FAULTS = {
     "namespaces-mapping": (
         "profiles: {a: {allowedNamespaces: {a: b}}}",
         "allowedNamespaces: found an object; write a list",
+    ),
+    "volume-sources": (
+        "profiles: {a: {volumes: [{name: x, emptyDir: {}, configMap: {name: y}}]}}",
+        "profiles.a.volumes[0]: found emptyDir and configMap; write one of hostPath, emptyDir, configMap",
+    ),
+    "volume-empty": ("profiles: {a: {volumes: [{name: x}]}}", "found none of the sources; write one of hostPath"),
+    "volume-twice": (
+        "profiles: {a: {volumes: [{name: x, emptyDir: {}}, {name: x, emptyDir: {}}]}}",
+        "profiles.a.volumes[1].name: x is that of volumes[0] already; write another",
+    ),
+    "volume-ours": (
+        "profiles: {a: {volumes: [{name: fabric-injector-shm, emptyDir: {}}]}}",
+        'volumes[0].name: found "fabric-injector-shm"; volumes and containers of this name are the injector\'s own',
+    ),
+    "volume-list": ("profiles: {a: {volumes: [{name: x, hostPath: [a]}]}}", "hostPath: found a list; write an object"),
+    "volume-source": (
+        "profiles: {a: {volumes: [{name: x, hostPath: {path: /a, kind: File}}]}}",
+        "volumes[0].hostPath.kind: is not a field; the fields here are path, type",
+    ),
+    "path-relative": (
+        "profiles: {a: {volumes: [{name: x, hostPath: {path: dev}}]}}",
+        'hostPath.path: found "dev"; write an absolute path, such as /dev/infiniband',
+    ),
+    "path-up": (
+        "profiles: {a: {volumes: [{name: x, hostPath: {path: /dev/infiniband/../mem}}]}}",
+        "hostPath.path: found \"/dev/infiniband/../mem\"; write the path without '..'",
+    ),
+    "path-type": (
+        "profiles: {a: {volumes: [{name: x, hostPath: {path: /dev, type: directory}}]}}",
+        'hostPath.type: found "directory"; write one of',
+    ),
+    "size-volume": (
+        "profiles: {a: {volumes: [{name: x, emptyDir: {sizeLimit: big}}]}}",
+        'emptyDir.sizeLimit: found "big"; write a number with an optional suffix',
+    ),
+    "config-map-name": (
+        "profiles: {a: {volumes: [{name: x, configMap: {name: A}}]}}",
+        'configMap.name: found "A"; write the name of a ConfigMap',
+    ),
+    "mount-root": (
+        "profiles: {a: {mounts: [{name: x, mountPath: /}]}}",
+        'mounts[0].mountPath: found "/"; write a path below /',
+    ),
+    "mount-colon": ("profiles: {a: {mounts: [{name: x, mountPath: '/a:b'}]}}", 'found "/a:b"; write a path below /'),
+    "mount-twice": (
+        "profiles: {a: {mounts: [{name: x, mountPath: /a}, {name: y, mountPath: //a/}]}}",
+        "profiles.a.mounts[1].mountPath: //a/ is that of mounts[0] already; write another",
+    ),
+    "mount-sub-path": (
+        "profiles: {a: {mounts: [{name: x, mountPath: /a, subPath: ../b}]}}",
+        "subPath: found \"../b\"; write a relative path without '..'",
+    ),
+    "sidecar-image": (
+        "profiles: {a: {sidecars: [{name: x, image: 'a/../b'}]}}",
+        'sidecars[0].image: found "a/../b"; write an image reference, such as',
+    ),
+    "sidecar-without-image": ("profiles: {a: {sidecars: [{name: x}]}}", "sidecars[0].image: is missing; write image:"),
+    "sidecar-twice": (
+        "profiles: {a: {sidecars: [{name: x, image: a}, {name: x, image: a}]}}",
+        "profiles.a.sidecars[1].name: x is that of sidecars[0] already; write another",
+    ),
+    "sidecar-wait": (
+        "profiles: {a: {sidecars: [{name: fabric-injector-wait, image: a}]}}",
+        "containers of this name are the injector's own",
+    ),
+    "sidecar-capability": (
+        "profiles: {a: {sidecars: [{name: x, image: a, capabilities: [CAP_NET_ADMIN]}]}}",
+        'capabilities[0]: found "CAP_NET_ADMIN"; write the name of a capability in capitals, without CAP_',
+    ),
+    "sidecar-resource": (
+        "profiles: {a: {sidecars: [{name: x, image: a, resources: {storage: 1}}]}}",
+        'resources.storage: found "storage"; it belongs to the job',
+    ),
+    "sidecar-amount": (
+        "profiles: {a: {sidecars: [{name: x, image: a, resources: {cpu: '-1'}}]}}",
+        'resources.cpu: found "-1"; write an amount of cpu of 0 or more',
+    ),
+    "sidecar-mounts": (
+        "profiles: {a: {sidecars: [{name: x, image: a, mounts: [{name: v, mountPath: /a}, {name: v, mountPath: /a/.}]}]}}",
+        "sidecars[0].mounts[1].mountPath: /a/. is that of mounts[0] already",
+    ),
+    "toleration-key": (
+        "profiles: {a: {tolerations: [{effect: NoExecute}]}}",
+        "tolerations[0]: without key, write operator",
+    ),
+    "toleration-value": (
+        "profiles: {a: {tolerations: [{key: a, operator: Exists, value: b}]}}",
+        "tolerations[0].value: with operator: Exists, leave value out",
+    ),
+    "toleration-seconds": (
+        "profiles: {a: {tolerations: [{key: a, tolerationSeconds: 5}]}}",
+        "tolerations[0].tolerationSeconds: with tolerationSeconds, write effect: NoExecute",
+    ),
+    "quantity-way": (
+        "profiles: {a: {quantities: [{resource: a/b}]}}",
+        "quantities[0]: write perAccelerator, byNodeType, or both",
+    ),
+    "quantity-resource": (
+        "profiles: {a: {quantities: [{resource: hugepages-2Mi, perAccelerator: 1}]}}",
+        'quantities[0].resource: found "hugepages-2Mi"; write the extended resource of a device',
+    ),
+    "quantity-beside": (
+        "profiles: {a: {resources: {a/b: 1}, quantities: [{resource: a/b, perAccelerator: 1}]}}",
+        "quantities[0].resource: a/b stands under resources already; remove one of the two",
+    ),
+    "quantity-type": (
+        "profiles: {a: {quantities: [{resource: a/b, byNodeType: {'': 1}}]}}",
+        "write a value of the node's label",
+    ),
+    "allowed-path": (
+        "allowed: {hostPaths: [/a/../b]}",
+        'allowed.hostPaths[0]: found "/a/../b"; write the path without',
+    ),
+    "allowed-image": ("allowed: {sidecarImages: ['*']}", 'allowed.sidecarImages[0]: found "*"; write an image'),
+    "allowed-image-tag": (
+        "allowed: {sidecarImages: ['a/b:1/*']}",
+        'allowed.sidecarImages[0]: found "a/b:1/*"; write an image reference, or the beginning',
     ),
     "multus-bool": ("multus: {namespaceIsolation: 'no'}", 'multus.namespaceIsolation: found "no"; write true or false'),
     "multus-text": ("multus: {globalNamespaces: default}", 'multus.globalNamespaces: found "default"; write a list'),

@@ -9,11 +9,19 @@ import pytest
 
 from tests.core.profiles.texts import DESIGN_SAMPLE, SAMPLE, one
 from webhook.core.profiles import (
+    ConfigMapSource,
+    EmptyDirSource,
+    HostPathSource,
     Multus,
     PodInfo,
     Profile,
+    ProfileMount,
     ProfileNetwork,
+    ProfileQuantity,
     Profiles,
+    ProfileSidecar,
+    ProfileToleration,
+    ProfileVolume,
     RendezvousSettings,
     SharedMemory,
     parse_profiles,
@@ -129,6 +137,54 @@ OTHER_WAYS: list[tuple[str, Profile]] = [
     ("sharedMemory: {sizeLimit: 1073741824}", Profile("a", shared_memory=SharedMemory(size_limit="1073741824"))),
     ("resources: {rdma/a: 0}", Profile("a", resources={"rdma/a": "0"})),
     ("resources: {rdma/a: 2k, rdma/b: 1000m}", Profile("a", resources={"rdma/a": "2k", "rdma/b": "1000m"})),
+    (
+        "volumes: [{name: v, hostPath: {path: //sys/./a/}}, {name: e, emptyDir: {}}, {name: c, configMap: {name: a.b}}]",
+        Profile(
+            "a",
+            volumes=(
+                ProfileVolume("v", host_path=HostPathSource("/sys/a")),
+                ProfileVolume("e", empty_dir=EmptyDirSource()),
+                ProfileVolume("c", config_map=ConfigMapSource("a.b")),
+            ),
+        ),
+    ),
+    (
+        "volumes: [{name: e, emptyDir: {medium: Memory, sizeLimit: 1Gi}, hostPath: null}]",
+        Profile("a", volumes=(ProfileVolume("e", empty_dir=EmptyDirSource("Memory", "1Gi")),)),
+    ),
+    (
+        "mounts: [{name: v, mountPath: /a//b/, subPath: c/d, readOnly: true}]",
+        Profile("a", mounts=(ProfileMount("v", "/a/b", read_only=True, sub_path="c/d"),)),
+    ),
+    (
+        "sidecars: [{name: s, image: 'a.io:5000/b/c:1.2', resources: {cpu: 500m, memory: 1Gi, a/b: 1}, privileged: true}]",
+        Profile(
+            "a",
+            sidecars=(
+                ProfileSidecar(
+                    "s",
+                    "a.io:5000/b/c:1.2",
+                    privileged=True,
+                    resources={"cpu": "500m", "memory": "1Gi", "a/b": "1"},
+                ),
+            ),
+        ),
+    ),
+    ("tolerations: [{operator: Exists}]", Profile("a", tolerations=(ProfileToleration(operator="Exists"),))),
+    (
+        "tolerations: [{key: a/b, value: c, effect: NoExecute, tolerationSeconds: 5}]",
+        Profile("a", tolerations=(ProfileToleration("a/b", "Equal", "c", "NoExecute", 5),)),
+    ),
+    (
+        "quantities: [{resource: a/b, byNodeType: {p5.48xlarge: 32}, nodeLabel: c/d}, {resource: a/c, perAccelerator: 4}]",
+        Profile(
+            "a",
+            quantities=(
+                ProfileQuantity("a/b", by_node_type={"p5.48xlarge": 32}, node_label="c/d"),
+                ProfileQuantity("a/c", per_accelerator=4),
+            ),
+        ),
+    ),
     (
         "rendezvous: {network: any/where}",
         Profile("a", rendezvous=RendezvousSettings(network=ProfileNetwork("any", "where"))),

@@ -33,6 +33,11 @@ FIELDS: dict[str, Any] = {
     "networks[].resource": None,
     "networks[].count": 1,
     "resources": {},
+    "quantities": [],
+    "quantities[].resource": REQUIRED,
+    "quantities[].perAccelerator": None,
+    "quantities[].byNodeType": {},
+    "quantities[].nodeLabel": "node.kubernetes.io/instance-type",
     "existingDevices": "complete",
     "ipcLock": True,
     "podSecurity": "deny",
@@ -44,7 +49,37 @@ FIELDS: dict[str, Any] = {
     "annotations": {},
     "ncclConf": False,
     "container": None,
+    "volumes": [],
+    "volumes[].name": REQUIRED,
+    "volumes[].hostPath": None,
+    "volumes[].emptyDir": None,
+    "volumes[].configMap": None,
+    "mounts": [],
+    "mounts[].name": REQUIRED,
+    "mounts[].mountPath": REQUIRED,
+    "mounts[].readOnly": False,
+    "mounts[].subPath": None,
+    "sidecars": [],
+    "sidecars[].name": REQUIRED,
+    "sidecars[].image": REQUIRED,
+    "sidecars[].command": [],
+    "sidecars[].args": [],
+    "sidecars[].env": {},
+    "sidecars[].mounts": [],
+    "sidecars[].mounts[].name": REQUIRED,
+    "sidecars[].mounts[].mountPath": REQUIRED,
+    "sidecars[].mounts[].readOnly": False,
+    "sidecars[].mounts[].subPath": None,
+    "sidecars[].privileged": False,
+    "sidecars[].capabilities": [],
+    "sidecars[].resources": {},
     "nodeSelector": {},
+    "tolerations": [],
+    "tolerations[].key": None,
+    "tolerations[].operator": "Equal",
+    "tolerations[].value": "",
+    "tolerations[].effect": None,
+    "tolerations[].tolerationSeconds": None,
     "podInfo": {"hugepages": False, "labels": False, "annotations": False},
     "podInfo.hugepages": False,
     "podInfo.labels": False,
@@ -77,6 +112,7 @@ MULTUS = {
     "defaultNetworks": 0,
     "resourceNameKeys": ["k8s.v1.cni.cncf.io/resourceName"],
 }
+ALLOWED: dict[str, Any] = {"hostPaths": [], "sidecarImages": []}
 
 ONLY_WHEN_LOADED = {
     "interface-twice", "pod-labels-twice", "annotation-multus", "annotation-of-gke", "annotation-long",
@@ -87,6 +123,9 @@ ONLY_WHEN_LOADED = {
     "size-milli", "timeout-short", "timeout-fraction", "timeout-no-digit", "timeout-huge",
     "env-nul", "env-key", "profile-key", "duplicate", "duplicate-deep",
     "key-list", "tag", "tag-scalar", "merge-text",
+    "volume-sources", "volume-empty", "volume-twice", "path-up", "mount-twice", "mount-sub-path",
+    "sidecar-twice", "sidecar-mounts", "toleration-key", "toleration-value", "toleration-seconds",
+    "quantity-way", "quantity-beside", "allowed-path", "allowed-image-tag",
 }  # fmt: skip
 """Faults between fields, of arithmetic, and of YAML itself."""
 
@@ -105,6 +144,7 @@ def fields_of(definition: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 def test_has_every_field_of_the_design_with_its_default() -> None:
     assert fields_of(SCHEMA["$defs"]["Profile"]) == FIELDS
     assert fields_of(SCHEMA["$defs"]["Multus"]) == MULTUS
+    assert fields_of(SCHEMA["$defs"]["Allowed"]) == ALLOWED
 
 
 def test_is_a_json_schema() -> None:

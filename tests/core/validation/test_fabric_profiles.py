@@ -42,6 +42,14 @@ def test_takes_what_the_loader_takes() -> None:
     assert created({}) == ("", [])
 
 
+def test_warns_of_what_the_configuration_does_not_allow() -> None:
+    spec = {"volumes": [{"name": "v", "hostPath": {"path": "/sys"}}]}
+    warning = "volume v: hostPath /sys is not in allowed.hostPaths of the Configuration: pods that would get it are denied until it is"
+    assert created(spec) == ("", [f"FabricProfile fabric: {warning}"])
+    allowing = profiles("allowed: {hostPaths: [/sys]}\nprofiles: {}")
+    assert answer(review("fabricprofiles", "CREATE", profile(spec)), using=allowing) == ("", [])
+
+
 @pytest.mark.parametrize(
     ("spec", "message"),
     [

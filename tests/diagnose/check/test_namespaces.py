@@ -15,6 +15,14 @@ profiles:
   skips: {podSecurity: skip}
   ignores: {podSecurity: ignore}
   unlocked: {ipcLock: false}
+  parts:
+    ipcLock: false
+    podSecurity: skip
+    volumes: [{name: sys, hostPath: {path: /sys}}, {name: tmp, emptyDir: {}}]
+    sidecars:
+      - {name: plain, image: a}
+      - {name: net, image: a, capabilities: [NET_ADMIN, CHOWN]}
+      - {name: own, image: a, capabilities: [CHOWN]}
 """)
 ENFORCE = names.POD_SECURITY_ENFORCE
 
@@ -68,6 +76,20 @@ def look(*namespaces: LabelledNamespace, known: Profiles | None = PROFILES) -> l
             [
                 "warn namespace a: enforces PodSecurity baseline, which refuses IPC_LOCK of profile ignores: its pods are refused "
                 "unless PodSecurity exempts them (podSecurity: ignore)"
+            ],
+        ),
+        (
+            space(profile="parts", **{ENFORCE: "baseline"}),
+            [
+                "warn namespace a: enforces PodSecurity baseline, which refuses volume sys, sidecar net of profile parts: pods get "
+                "none (podSecurity: skip)"
+            ],
+        ),
+        (
+            space(profile="parts", **{ENFORCE: "restricted"}),
+            [
+                "warn namespace a: enforces PodSecurity restricted, which refuses volume sys, sidecar net, sidecar own of profile "
+                "parts: pods get none (podSecurity: skip)"
             ],
         ),
         (space(profile="unlocked", **{ENFORCE: "restricted"}), ["ok namespace a: uses profile unlocked"]),

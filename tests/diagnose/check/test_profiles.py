@@ -42,6 +42,17 @@ def test_warns_of_a_setting_that_another_one_rules_out() -> None:
     assert line.startswith("warn profile a: ncclConf: true writes nothing: with rendezvous.waitImage ")
 
 
+def test_tells_what_the_configuration_does_not_allow() -> None:
+    spec = "{volumes: [{name: v, hostPath: {path: /sys}}], sidecars: [{name: s, image: a/b}]}"
+    found = [line for line in told(read_file("f.yaml", f"profiles: {{a: {spec}}}")) if not line.startswith("ok")]
+    assert found == [
+        "fail profile a: volume v: hostPath /sys is not in allowed.hostPaths of the Configuration",
+        "fail profile a: sidecar s: image a/b is not in allowed.sidecarImages of the Configuration",
+    ]
+    allowed = "allowed: {hostPaths: [/sys], sidecarImages: [a/*]}"
+    assert told(read_file("f.yaml", f"{allowed}\nprofiles: {{a: {spec}}}")) == ["ok f.yaml: 1 profile, valid: a"]
+
+
 def test_says_where_profiles_are_missing() -> None:
     objects = ProfilesRead("FabricProfiles", missing="no definition")
     assert list(check_profiles(objects, is_installed=True, definition_is_missed=True)) == []

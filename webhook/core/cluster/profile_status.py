@@ -14,7 +14,7 @@ from webhook.core.cluster.nodes import Search, Shortage, Supply
 from webhook.core.model import Object
 from webhook.core.networks import parse_networks
 from webhook.core.printable import printable
-from webhook.core.profiles import Multus, Profile, Profiles
+from webhook.core.profiles import ClusterSettings, Profile, Profiles
 from webhook.core.quantity import format_quantity
 from webhook.core.wording import listed
 
@@ -34,6 +34,7 @@ class ConditionReason(StrEnum):
     NO_NAMESPACE = "NoNamespace"
     CONTENT_REFUSED = "ContentRefused"
     NOT_READ = "NotRead"
+    NOT_ALLOWED = "NotAllowed"
     NETWORK_MISSING = "NetworkMissing"
     NETWORK_ISOLATED = "NetworkIsolated"
     NETWORK_UNUSABLE = "NetworkUnusable"
@@ -109,10 +110,14 @@ class NodesSeen(NamedTuple):
 
 
 class Examined(NamedTuple):
-    """Hold what a profile needs of the cluster: how each of its networks is found, and what its pods wish for of a node."""
+    """Hold what a profile needs of the cluster: how each of its networks is found, and what its pods wish for of a node.
+
+    *not_allowed*: what of it the Configuration does not allow.
+    """
 
     looks: Sequence[NetworkLook]
     wishes: Sequence[Wish]
+    not_allowed: Sequence[str] = ()
 
 
 def network_names(profile: Profile) -> set[str]:
@@ -126,12 +131,15 @@ def network_names(profile: Profile) -> set[str]:
         return found  # it is told as unusable
 
 
-def examine_profile(profile: Profile, multus: Multus, namespaces: Sequence[str], definitions: Definitions) -> Examined:
+def examine_profile(
+    profile: Profile, settings: ClusterSettings, namespaces: Sequence[str], definitions: Definitions
+) -> Examined:
     """Look for the networks from the *namespaces* that use the profile, and add up what its pods ask for."""
     looks = [
-        look_at_network(profile, network, multus, namespaces, definitions) for network in dict.fromkeys(wanted(profile))
+        look_at_network(profile, network, settings.multus, namespaces, definitions)
+        for network in dict.fromkeys(wanted(profile))
     ]
-    alone = Profiles(multus=multus, profiles={profile.name: profile})
+    alone = Profiles(multus=settings.multus, profiles={profile.name: profile})
     demands = find_demands(alone, {profile.name: namespaces or (NOWHERE,)}, definitions)
     wishes = [
         Wish(resource, Fraction(amount), frozenset(demand.node_selector.items()))
@@ -142,7 +150,7 @@ def examine_profile(profile: Profile, multus: Multus, namespaces: Sequence[str],
     for look in looks:
         if look.network is not None and not look.attached:  # what the profile says of it is known all the same
             wishes += [Wish(resource, Fraction(look.network.count), selector) for resource in look.network.resources]
-    return Examined(looks, tuple(dict.fromkeys(wishes)))
+    return Examined(looks, tuple(dict.fromkeys(wishes)), profile.not_allowed(settings.allowed))
 
 
 def conditions_of(content: Content, examined: Examined, networks: NetworksSeen, nodes: NodesSeen) -> list[Condition]:
@@ -152,7 +160,10 @@ def conditions_of(content: Content, examined: Examined, networks: NetworksSeen, 
     found = _networks_found(examined, networks)
     offered = _devices_offered(examined, networks, nodes)
     wrong = next((each for each in (found, offered) if each.status == "False"), None)
-    if wrong is not None:
+    if examined.not_allowed:
+        told = f"{listed(examined.not_allowed, _MOST_TOLD, '; ')}: pods that would get it are denied; add it there, or remove it here"
+        ready = Condition(READY, "False", ConditionReason.NOT_ALLOWED, told)
+    elif wrong is not None:
         ready = Condition(READY, "False", wrong.reason, wrong.message)
     else:
         ready = Condition(READY, "True", ConditionReason.USABLE, "its content can be used")

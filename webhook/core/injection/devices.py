@@ -13,6 +13,7 @@ from typing import Any
 from webhook.core import bounds, names, podspec
 from webhook.core.draft import Draft
 from webhook.core.errors import Denied
+from webhook.core.injection.quantities import count_devices
 from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.core.networks import Attachment
 from webhook.core.plan import Plan
@@ -36,11 +37,19 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     Raises Denied where a container asks for a device in a quantity that is not a whole number.
     """
     needed = needed_resources(plan.attachments, plan.profile)
+    told: list[Decision] = []
+    counted: dict[str, int] = {}
+    if plan.profile.quantities:
+        counted, told = count_devices(draft, plan, STEP, needed)
     existing = plan.profile.existing_devices
     before = _read_added(draft.pod) if existing == "add" else {}
     _write_added(draft, {name: needed[name] for name in needed if "/" in name} if existing == "add" else {})
+    # not noted above: a later pass finds them asked for, and asks for no more
+    for resource, number in counted.items():
+        if number > needed.get(resource, 0):
+            needed[resource] = number
     if not needed:
-        return [Decision(STEP, Outcome.SKIPPED, Reason.NOT_ASKED, _why_none(plan))]
+        return told or [Decision(STEP, Outcome.SKIPPED, Reason.NOT_ASKED, _why_none(plan))]
     own = containers(draft.pod)[plan.container]
     others = [container for container in running_containers(draft.pod) if container is not own]
     changed, raised, taken = [], [], []
@@ -75,11 +84,11 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
         changed.append(f"{resource}: {text}")
     if not changed:
         kept = Decision(STEP, Outcome.KEPT, Reason.ALREADY_THERE, f"the pod asks for {', '.join(needed)} already")
-        return [kept, *taken]
+        return [kept, *taken, *told]
     for key, quantities in written.items():
         if quantities:
             draft.set_keys(("spec", "containers", plan.container, "resources", key), quantities)
-    return [*_changed(draft, plan, changed, raised), *taken]
+    return [*_changed(draft, plan, changed, raised), *taken, *told]
 
 
 def _read_added(pod: Object) -> dict[str, int]:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from webhook.core import names
 from webhook.core.draft import Draft
 from webhook.core.errors import Denied
+from webhook.core.injection.pod_security import label_of, refusing_level
 from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.core.plan import Plan
 from webhook.core.podspec import containers
 
 STEP = "ipc-lock"
 CAPABILITY = "IPC_LOCK"
-
-REFUSING_LEVELS = ("baseline", "restricted")
-"""Source: kubernetes/pod-security-admission policy/check_capabilities_baseline.go: IPC_LOCK is not on the list."""
 
 
 def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
@@ -40,9 +37,8 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     if may_lock(context):
         message = f"container {plan.container_name} has {CAPABILITY} already"
         return [Decision(STEP, Outcome.KEPT, Reason.ALREADY_THERE, message), *_inert(draft, plan, context)]
-    level = plan.namespace.labels.get(names.POD_SECURITY_ENFORCE)
-    if level in REFUSING_LEVELS and profile.pod_security != "ignore":
-        return _refused(plan, level)
+    if refusing_level(plan):
+        return _refused(plan)
     draft.append(("spec", "containers", plan.container, "securityContext", "capabilities", "add"), CAPABILITY)
     message = f"container {plan.container_name} may lock memory"
     return [Decision(STEP, Outcome.INJECTED, Reason.ADDED, message), *_inert(draft, plan, context)]
@@ -56,8 +52,8 @@ def _listed(context: Object, key: str) -> tuple[str, ...]:
     return tuple(map(str.upper, (context.get("capabilities") or {}).get(key) or ()))
 
 
-def _refused(plan: Plan, level: str) -> list[Decision]:
-    label = f"label {names.POD_SECURITY_ENFORCE}: {level} of namespace {plan.namespace.name}"
+def _refused(plan: Plan) -> list[Decision]:
+    label = label_of(plan)
     if plan.profile.pod_security == "skip":
         message = f"{CAPABILITY} is left out, because {label} refuses it"
         warning = _about(plan, f"gets no {CAPABILITY}: {label} refuses it")

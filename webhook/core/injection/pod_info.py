@@ -37,7 +37,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     settings = plan.profile.pod_info
     if not (settings.hugepages or settings.labels or settings.annotations):
         return [Decision(STEP, Outcome.SKIPPED, Reason.NOT_ASKED, f"profile {plan.profile.name} offers no podInfo")]
-    if not plan.attachments and not plan.profile.resources:
+    if not plan.attachments and not plan.profile.resources and not plan.profile.quantities:
         return [Decision(STEP, Outcome.SKIPPED, Reason.NOT_ASKED, "the pod has neither a network nor a device")]
     items = list(_items(draft, plan))
     if not items:

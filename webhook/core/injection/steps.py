@@ -21,6 +21,9 @@ from webhook.core.injection import (
     pod_info,
     rendezvous,
     shared_memory,
+    sidecars,
+    tolerations,
+    volumes,
 )
 from webhook.core.model import Decision
 from webhook.core.plan import Plan
@@ -36,6 +39,7 @@ class Step(Protocol):
 STEPS: tuple[Step, ...] = (
     networks,
     pod_annotations,
+    volumes,
     devices,
     host_devices,
     ipc_lock,
@@ -43,11 +47,16 @@ STEPS: tuple[Step, ...] = (
     rendezvous,
     environment,
     nccl_conf,
+    sidecars,
     node_selector,
+    tolerations,
     pod_info,
     istio,
 )
 """The rows of the injection table."""
+_OF_PARTS = (volumes, sidecars, tolerations)
+_WITHOUT_PARTS = tuple(step for step in STEPS if step not in _OF_PARTS)
+"""The rows of a profile that gives no such parts, as most do: not to ask is cheaper than to be told so."""
 
 
 def apply(draft: Draft, plan: Plan, version: str) -> list[Decision]:
@@ -58,7 +67,7 @@ def apply(draft: Draft, plan: Plan, version: str) -> list[Decision]:
     """
     decisions: list[Decision] = []
     faults: list[Denied] = []
-    for step in STEPS:
+    for step in STEPS if plan.profile.adds_parts else _WITHOUT_PARTS:
         try:
             decisions += step.inject(draft, plan)
         except Denied as denied:

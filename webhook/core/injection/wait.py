@@ -178,7 +178,7 @@ def _container(
         "command": command,
         "env": [{"name": name, "value": value} for name, value in variables.items()],
         "resources": _resources(training),
-        "securityContext": _security_context(training),
+        "securityContext": security_context(training),
         "terminationMessagePath": "/dev/termination-log",
         "terminationMessagePolicy": "FallbackToLogsOnError",
         "volumeMounts": mounts,
@@ -212,7 +212,7 @@ def _resources(training: Object) -> Object:
     return resources
 
 
-def _security_context(training: Object) -> Object:
+def security_context(training: Object) -> Object:
     """Take the training container's user and confinement without its privileges: PodSecurity refuses nothing more for it."""
     theirs = training.get("securityContext") or {}
     context: Object = {

@@ -4,11 +4,21 @@ from typing import TYPE_CHECKING, Any
 
 from webhook.core.profiles.grammar import INSTALLED
 from webhook.core.profiles.profile import (
+    Allowed,
+    ClusterSettings,
+    ConfigMapSource,
+    EmptyDirSource,
+    HostPathSource,
     Multus,
     PodInfo,
     Profile,
+    ProfileMount,
     ProfileNetwork,
+    ProfileQuantity,
     Profiles,
+    ProfileSidecar,
+    ProfileToleration,
+    ProfileVolume,
     RendezvousSettings,
     SharedMemory,
 )
@@ -19,10 +29,20 @@ if TYPE_CHECKING:
 
 __all__ = [
     "INSTALLED",
+    "Allowed",
+    "ClusterSettings",
+    "ConfigMapSource",
+    "EmptyDirSource",
+    "HostPathSource",
     "Multus",
     "PodInfo",
     "Profile",
+    "ProfileMount",
     "ProfileNetwork",
+    "ProfileQuantity",
+    "ProfileSidecar",
+    "ProfileToleration",
+    "ProfileVolume",
     "Profiles",
     "RendezvousSettings",
     "SharedMemory",

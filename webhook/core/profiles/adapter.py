@@ -26,16 +26,42 @@ from webhook.core.profiles import field_types, profile
 from webhook.core.profiles.field_types import NETWORK_SCHEMA
 from webhook.core.profiles.grammar import parse_network
 from webhook.core.profiles.profile import (
+    Allowed,
+    ConfigMapSource,
+    EmptyDirSource,
+    HostPathSource,
     Multus,
     PodInfo,
     Profile,
+    ProfileMount,
     ProfileNetwork,
+    ProfileQuantity,
     Profiles,
+    ProfileSidecar,
+    ProfileToleration,
+    ProfileVolume,
     RendezvousSettings,
     SharedMemory,
 )
 
-_SECTIONS: tuple[Any, ...] = (Multus, PodInfo, Profile, ProfileNetwork, Profiles, RendezvousSettings, SharedMemory)
+_SECTIONS: tuple[Any, ...] = (
+    Allowed,
+    ConfigMapSource,
+    EmptyDirSource,
+    HostPathSource,
+    Multus,
+    PodInfo,
+    Profile,
+    ProfileMount,
+    ProfileNetwork,
+    ProfileQuantity,
+    ProfileSidecar,
+    ProfileToleration,
+    ProfileVolume,
+    Profiles,
+    RendezvousSettings,
+    SharedMemory,
+)
 
 
 def _check_network(text: str) -> str:

@@ -5,16 +5,24 @@ Reads plain values, not yet known to be valid: whatever is wrong by itself is le
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
-from webhook.core.profiles.field_types import check_amount, check_quantity, check_resource_name
+from webhook.core.podspec import normalized_mount_path
+from webhook.core.profiles.field_types import COMPUTE, check_amount, check_quantity, check_resource_name
 from webhook.core.profiles.grammar import parse_network, refused
 from webhook.core.profiles.profile import ProfileNetwork
 from webhook.core.profiles.slips import did_you_mean
+from webhook.core.quantity import parse_quantity
 from webhook.core.yaml_reader import Location
 
 _Contradiction: TypeAlias = tuple[Location, str]
+SOURCES = ("hostPath", "emptyDir", "configMap")
+NOT_ONE_SOURCE = f"write one of {', '.join(SOURCES)}"
+NO_KEY = "without key, write operator: Exists, which tolerates every taint"
+HAS_VALUE = "with operator: Exists, leave value out"
+HAS_SECONDS = "with tolerationSeconds, write effect: NoExecute"
+NO_QUANTITY = "write perAccelerator, byNodeType, or both"
 
 
 def find_contradictions(value: Any) -> Iterator[_Contradiction]:
@@ -25,7 +33,13 @@ def find_contradictions(value: Any) -> Iterator[_Contradiction]:
         networks = [_network(_get(entry, "network")) for entry in _list(_get(profile, "networks"))]
         yield from _shared_interfaces(networks, (*at, "networks"))
         yield from _unknown_rendezvous(_get(profile, "rendezvous"), networks, (*at, "rendezvous", "network"))
-        yield from _wrong_amounts(_get(profile, "resources"), (*at, "resources"))
+        resources = _get(profile, "resources")
+        yield from _wrong_amounts(resources, (*at, "resources"))
+        yield from _wrong_volumes(_get(profile, "volumes"), (*at, "volumes"))
+        yield from _shared_paths(_get(profile, "mounts"), (*at, "mounts"))
+        yield from _wrong_sidecars(_get(profile, "sidecars"), (*at, "sidecars"))
+        yield from _wrong_tolerations(_get(profile, "tolerations"), (*at, "tolerations"))
+        yield from _wrong_quantities(_get(profile, "quantities"), resources, (*at, "quantities"))
         yield from _shared_pod_labels(name, _get(profile, "podLabels"), choosers)
 
 
@@ -66,14 +80,73 @@ def _wrong_amounts(resources: Any, at: Location) -> Iterator[_Contradiction]:
     """Find amounts that the API server would refuse for their resource."""
     for resource, amount in _items(resources):
         try:
-            check_resource_name(resource)
             text = check_quantity(amount)
+            if resource in COMPUTE:  # of a sidecar; in the profile itself it is refused by its name
+                if parse_quantity(text) < 0:
+                    yield (*at, resource), str(refused(text, f"write an amount of {resource} of 0 or more"))
+                continue
+            check_resource_name(resource)
         except ValueError:
             continue
         try:
             check_amount(resource, text)
         except ValueError as error:
             yield (*at, resource), str(error)
+
+
+def _wrong_volumes(volumes: Any, at: Location) -> Iterator[_Contradiction]:
+    yield from _shared(volumes, "name", at)
+    for index, volume in enumerate(_list(volumes)):
+        given = [source for source in SOURCES if _get(volume, source) is not None]
+        if isinstance(volume, dict) and len(given) != 1:
+            yield (*at, index), f"found {' and '.join(given) or 'none of the sources'}; {NOT_ONE_SOURCE}"
+
+
+def _shared_paths(mounts: Any, at: Location) -> Iterator[_Contradiction]:
+    """Find two mounts of a container at one path, however it is written."""
+    yield from _shared(mounts, "mountPath", at, normalized_mount_path)
+
+
+def _wrong_sidecars(sidecars: Any, at: Location) -> Iterator[_Contradiction]:
+    yield from _shared(sidecars, "name", at)
+    for index, sidecar in enumerate(_list(sidecars)):
+        yield from _shared_paths(_get(sidecar, "mounts"), (*at, index, "mounts"))
+        yield from _wrong_amounts(_get(sidecar, "resources"), (*at, index, "resources"))
+
+
+def _wrong_tolerations(tolerations: Any, at: Location) -> Iterator[_Contradiction]:
+    """Find what the API server would refuse in a pod. Source: kubernetes pkg/apis/core/validation ValidateTolerations."""
+    for index, toleration in enumerate(_list(tolerations)):
+        exists = _get(toleration, "operator") == "Exists"
+        if isinstance(toleration, dict) and _get(toleration, "key") is None and not exists:
+            yield (*at, index), NO_KEY
+        if exists and _get(toleration, "value"):
+            yield (*at, index, "value"), HAS_VALUE
+        if _get(toleration, "tolerationSeconds") is not None and _get(toleration, "effect") != "NoExecute":
+            yield (*at, index, "tolerationSeconds"), HAS_SECONDS
+
+
+def _wrong_quantities(quantities: Any, resources: Any, at: Location) -> Iterator[_Contradiction]:
+    yield from _shared(quantities, "resource", at)
+    for index, quantity in enumerate(_list(quantities)):
+        if isinstance(quantity, dict) and _get(quantity, "perAccelerator") is None and not _get(quantity, "byNodeType"):
+            yield (*at, index), NO_QUANTITY
+        resource = _get(quantity, "resource")
+        if isinstance(resource, str) and _get(resources, resource) is not None:
+            yield (*at, index, "resource"), f"{resource} stands under resources already; remove one of the two"
+
+
+def _shared(
+    items: Any, key: str, at: Location, normalize: Callable[[str], str] = lambda text: text
+) -> Iterator[_Contradiction]:
+    """Find items of a list of which the second has what the first one has."""
+    owners: dict[str, int] = {}
+    for index, item in enumerate(_list(items)):
+        value = _get(item, key)
+        if isinstance(value, str):
+            owner = owners.setdefault(normalize(value), index)
+            if owner != index:
+                yield (*at, index, key), f"{value} is that of {at[-1]}[{owner}] already; write another"
 
 
 def _shared_pod_labels(name: str, labels: Any, choosers: dict[str, str]) -> Iterator[_Contradiction]:

@@ -12,6 +12,7 @@ from webhook.core.profiles.objects import (
     LONGEST_NAME,
     PROFILE_API_VERSION,
     PROFILE_KIND,
+    SETTINGS,
     SETTINGS_API_VERSION,
     SETTINGS_KIND,
 )
@@ -53,7 +54,7 @@ def to_short_form(content: str | bytes) -> dict[str, Any]:
     content = _unwrapped(content)
     parse_profiles(content)
     value = ProfilesDocument(content).value
-    return {key: value[key] for key in ("multus", "profiles") if value.get(key)}
+    return {key: value[key] for key in (*SETTINGS, "profiles") if value.get(key)}
 
 
 def _profile(name: str, value: dict[str, Any] | None) -> dict[str, Any]:

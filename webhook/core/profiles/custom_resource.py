@@ -12,6 +12,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from webhook.core import names
+from webhook.core.profiles.consistency import (
+    HAS_SECONDS,
+    HAS_VALUE,
+    NO_KEY,
+    NO_QUANTITY,
+    NOT_ONE_SOURCE,
+    SOURCES,
+)
 from webhook.core.profiles.field_types import RULES, rule
 from webhook.core.profiles.json_schema import tidy_schema
 from webhook.core.profiles.objects import DEFINITION, LONGEST_NAME, PLURAL, PROFILE_API_VERSION, PROFILE_KIND
@@ -105,6 +113,7 @@ def spec_schema() -> dict[str, Any]:
         rule(_WHOLE, "write whole numbers, 0 or more"),
         rule(_PAGES, "write a multiple of the page size"),
     ]
+    _add_rules_of_parts(fields)
     spec[RULES] = [
         {
             **rule(_NAMES_A_NETWORK, "rendezvous.network is none of this profile's networks"),
@@ -112,6 +121,30 @@ def spec_schema() -> dict[str, Any]:
         }
     ]
     return spec
+
+
+def _add_rules_of_parts(fields: dict[str, Any]) -> None:
+    """Add what must hold within an item of the lists of volumes, sidecars, tolerations and quantities, and between items."""
+    sidecars = fields["sidecars"]["items"]["properties"]
+    for listed, key in (
+        (fields["volumes"], "name"),
+        (fields["mounts"], "mountPath"),
+        (fields["sidecars"], "name"),
+        (sidecars["mounts"], "mountPath"),
+        (fields["quantities"], "resource"),
+    ):
+        listed |= {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [key]}
+    fields["volumes"]["items"][RULES] = [
+        rule(f"[{', '.join(f'has(self.{name})' for name in SOURCES)}].exists_one(one, one)", NOT_ONE_SOURCE)
+    ]
+    fields["tolerations"]["items"][RULES] = [
+        rule("has(self.key) || has(self.operator) && self.operator == 'Exists'", NO_KEY),
+        rule("!has(self.value) || self.value == '' || !has(self.operator) || self.operator == 'Equal'", HAS_VALUE),
+        rule("!has(self.tolerationSeconds) || has(self.effect) && self.effect == 'NoExecute'", HAS_SECONDS),
+    ]
+    fields["quantities"]["items"][RULES] = [
+        rule("has(self.perAccelerator) || has(self.byNodeType) && self.byNodeType.size() > 0", NO_QUANTITY)
+    ]
 
 
 def _structural(node: dict[str, Any], sections: dict[str, Any]) -> dict[str, Any]:
@@ -140,7 +173,7 @@ def _structural(node: dict[str, Any], sections: dict[str, Any]) -> dict[str, Any
 
 def _one_type(choices: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the choice that an object has; a null, and the word that means absent, are left to the file."""
-    first = next(choice for choice in choices if choice.get("type") not in (None, "null"))
+    first = next(choice for choice in choices if "$ref" in choice or choice.get("type") not in (None, "null"))
     return {**first, "nullable": True}
 
 

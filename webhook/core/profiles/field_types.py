@@ -17,11 +17,15 @@ from pydantic_core import PydanticCustomError
 from webhook.core import names, qualified_name
 from webhook.core.profiles.grammar import (
     HUGE_PAGES,
+    IMAGE,
     INSTALLED,
+    LONGEST_IMAGE,
+    normalize_path,
     parse_duration,
     parse_page_size,
     parse_resources,
     refused,
+    split_image,
 )
 from webhook.core.qualified_name import DNS_LABEL, ENV_NAME, LABEL_NAME
 from webhook.core.quantity import parse_quantity
@@ -35,6 +39,8 @@ _MAX_ANNOTATIONS = 262_144
 """Bytes of all annotations of an object together. Source: k8s.io/apimachinery pkg/api/validation TotalAnnotationSizeLimitB."""
 _NATIVE_RESOURCES = ("cpu", "memory", "ephemeral-storage", "storage", "pods")
 _OWN_VARIABLES = "FABRIC_INJECTOR_"
+_OWN_NAMES = ("fabric-injector", names.POD_INFO_VOLUME)
+_CAPABILITY = "[A-Z][A-Z0-9_]{0,62}"
 _WRITTEN_ELSEWHERE = {
     names.NETWORKS: "the profile's networks are merged into it; write them under networks",
     names.NETWORK_STATUS: "Multus alone writes it; leave it out",
@@ -69,6 +75,11 @@ _RESOURCES_SCHEMA = {
 _LIKE_INSTALLED = "[Ii][Nn][Ss][A-Za-z]*"
 _MAX_ENV_VALUE = 32_768
 _MAX_NAMESPACES = 1024
+_MAX_PATH = 256
+COMPUTE = ("cpu", "memory", "ephemeral-storage")
+_PATH = {"type": "string", "pattern": "^/", "maxLength": _MAX_PATH}
+_NO_STEP_UP = rule("!(self + '/').contains('/../')", "write the path without '..'")
+_IMAGE_PATTERN = "".join(IMAGE).replace("(?=/)", "")  # which the API server's regular expressions do not know
 
 
 def _refuse_in_file(_: Any) -> None:
@@ -246,6 +257,83 @@ def _check_annotation_value(text: str) -> str:
     return text
 
 
+def _check_own_name(text: str) -> str:
+    """Accept the name of a volume or a container that is none of ours."""
+    if text.startswith(_OWN_NAMES):
+        raise refused(text, "volumes and containers of this name are the injector's own; write another")
+    return _check_dns_label(text)
+
+
+def _check_path(text: str) -> str:
+    if len(text) > _MAX_PATH:
+        raise refused(text, f"write at most {_MAX_PATH} characters")
+    return normalize_path(text)
+
+
+def _check_mount_path(text: str) -> str:
+    path = _check_path(text)
+    if path == "/" or ":" in path:
+        raise refused(text, "write a path below /, without ':'")
+    return path
+
+
+def _check_sub_path(text: str) -> str:
+    """Accept a path within a volume. Source: kubernetes pkg/apis/core/validation validateLocalDescendingPath."""
+    if not text or text.startswith("/") or ".." in text.split("/") or not text.isprintable():
+        raise refused(text, "write a relative path without '..'")
+    return text
+
+
+def _check_allowed_path(text: str) -> str:
+    """Return a path, or one with a slash behind it for all that is below it."""
+    path = _check_path(text)
+    return f"{path.rstrip('/')}/" if text.endswith("/") else path
+
+
+def _check_reference(text: str) -> str:
+    split_image(text)
+    return text
+
+
+def _check_allowed_image(text: str) -> str:
+    """Accept an image reference, or the beginning of some with ``/*`` behind it."""
+    try:
+        split_image(f"{text[:-1]}x" if text.endswith("/*") else text)
+    except ValueError:
+        raise refused(
+            text, "write an image reference, or the beginning of some and /*, as registry.example.com/team/*"
+        ) from None
+    return text
+
+
+def _check_device_name(text: str) -> str:
+    if "/" not in text:
+        raise refused(text, "write the extended resource of a device, such as vpc.amazonaws.com/efa")
+    return check_resource_name(text)
+
+
+def _check_container_resource(text: str) -> str:
+    return text if text in COMPUTE else check_resource_name(text)
+
+
+def _check_capability(text: str) -> str:
+    if not re.fullmatch(_CAPABILITY, text) or text.startswith("CAP_"):
+        raise refused(text, "write the name of a capability in capitals, without CAP_, such as NET_ADMIN")
+    return text
+
+
+def _check_config_map(text: str) -> str:
+    if not qualified_name.is_dns_subdomain(text):
+        raise refused(text, "write the name of a ConfigMap: a-z, 0-9, '-', '.', a letter or digit at both ends")
+    return text
+
+
+def _check_node_type(text: str) -> str:
+    if not text:
+        raise refused(text, "write a value of the node's label, such as p5.48xlarge")
+    return _check_label_value(text)
+
+
 _T = TypeVar("_T")
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -373,3 +461,96 @@ SetAnnotationKey = Annotated[
 AnnotationValue = Annotated[
     str, AfterValidator(_check_annotation_value), WithJsonSchema({"type": "string", "maxLength": _MAX_ANNOTATIONS})
 ]
+VolumeSize = Annotated[
+    str | None,
+    BeforeValidator(_check_size),
+    WithJsonSchema({"type": ["string", "number"], "minimum": 1, "maxLength": 64, "pattern": f"^(none|{_SIGNLESS})$"}),
+    Field(json_schema_extra={"default": NONE}),
+]
+"""A size without rules in CEL: Kubernetes 1.30 takes them for too dear in each volume of a list."""
+OwnName = Annotated[
+    str,
+    AfterValidator(_check_own_name),
+    WithJsonSchema(
+        {
+            **_DNS_LABEL,
+            "not": {"pattern": f"^({'|'.join(_OWN_NAMES)})"},
+            RULES: [
+                rule(f"!self.startsWith('{name}')", f"{name} is a name of the injector's own") for name in _OWN_NAMES
+            ],
+        }
+    ),
+]
+HostPath = Annotated[str, AfterValidator(_check_path), WithJsonSchema({**_PATH, RULES: [_NO_STEP_UP]})]
+MountPath = Annotated[
+    str,
+    AfterValidator(_check_mount_path),
+    WithJsonSchema({**_PATH, "pattern": "^/+[^/:][^:]*$", RULES: [_NO_STEP_UP]}),
+]
+SubPath = Annotated[
+    str,
+    AfterValidator(_check_sub_path),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "pattern": "^[^/]",
+            "maxLength": _MAX_PATH,
+            RULES: [rule("!('/' + self + '/').contains('/../')", "write the path without '..'")],
+        }
+    ),
+]
+AllowedPath = Annotated[str, AfterValidator(_check_allowed_path), WithJsonSchema(_PATH)]
+ImageReference = Annotated[
+    str,
+    AfterValidator(_check_reference),
+    WithJsonSchema({"type": "string", "pattern": f"^{_IMAGE_PATTERN}$", "maxLength": LONGEST_IMAGE}),
+]
+AllowedImage = Annotated[
+    str,
+    AfterValidator(_check_allowed_image),
+    WithJsonSchema({"type": "string", "pattern": f"^{_IMAGE_PATTERN}(/[*])?$", "maxLength": LONGEST_IMAGE}),
+]
+DeviceName = Annotated[
+    str,
+    AfterValidator(_check_device_name),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "pattern": "^[^/]+/[^/]+$",
+            "maxLength": 317,
+            RULES: [
+                rule("!self.contains('kubernetes.io/')", "kubernetes.io/ is Kubernetes' own; write a device's resource")
+            ],
+        }
+    ),
+]
+ContainerResource = Annotated[
+    str,
+    AfterValidator(_check_container_resource),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "pattern": f"^({'|'.join(COMPUTE)}|[^/]+/[^/]+|hugepages-[^/]+)$",
+            "maxLength": 317,
+        }
+    ),
+]
+Capability = Annotated[
+    str,
+    AfterValidator(_check_capability),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "pattern": f"^{_CAPABILITY}$",
+            "maxLength": 63,
+            "not": {"pattern": "^CAP_"},
+            RULES: [rule("!self.startsWith('CAP_')", "write it without CAP_")],
+        }
+    ),
+]
+ConfigMapName = Annotated[
+    str,
+    AfterValidator(_check_config_map),
+    WithJsonSchema({"type": "string", "pattern": "^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$", "maxLength": 253}),
+]
+NodeType = Annotated[str, AfterValidator(_check_node_type), WithJsonSchema({**_LABEL, "minLength": 1})]

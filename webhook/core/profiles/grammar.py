@@ -5,6 +5,7 @@ Each reader raises ValueError with what was found and what is allowed.
 
 from __future__ import annotations
 
+import posixpath
 import re
 from fractions import Fraction
 
@@ -28,6 +29,13 @@ _SECONDS = {
 _DURATION = re.compile(r"\+?((?=\.?[0-9])[0-9]*\.?[0-9]*(h|ms|m|s|us|µs|ns))+", re.ASCII)
 _DURATION_PART = re.compile(r"([0-9.]+)([a-zµ]+)", re.ASCII)
 _SECONDS_MAX = 2**63 // 10**9
+IMAGE = (
+    r"[A-Za-z0-9]+([-._]+[A-Za-z0-9]+)*(:[0-9]+(?=/))?(/[a-z0-9]+([-._]+[a-z0-9]+)*)*",
+    r"(:[A-Za-z0-9_][-.A-Za-z0-9_]{0,127})?(@sha256:[0-9a-f]{64})?",
+)
+"""Patterns of an image's name, and of its tag and digest."""
+_IMAGE = re.compile(f"(?P<name>{IMAGE[0]}){IMAGE[1]}", re.ASCII)
+LONGEST_IMAGE = 512
 
 
 def refused(text: str, allowed: str) -> ValueError:
@@ -68,6 +76,29 @@ def parse_resources(text: str) -> tuple[str, ...]:
         if name in names[:index]:
             raise refused(text, f"{name} is there twice; write it once, with count: {names.count(name)}")
     return names
+
+
+def normalize_path(text: str) -> str:
+    """Write an absolute path in its one form: ``//dev//infiniband/`` becomes ``/dev/infiniband``.
+
+    Raises ValueError for a relative path, and one that goes up with ``..``, which leads elsewhere where a part of it is a link.
+    """
+    if not text.startswith("/") or not text.isprintable():
+        raise refused(text, "write an absolute path, such as /dev/infiniband")
+    if ".." in text.split("/"):
+        raise refused(text, "write the path without '..'")
+    return posixpath.normpath("/" + text.lstrip("/"))
+
+
+def split_image(text: str) -> tuple[str, str]:
+    """Split an image reference into its name and what follows it: ``("registry:5000/a/b", ":1.2@sha256:…")``.
+
+    Raises ValueError for what is no reference. Source: distribution/reference, regexp.go.
+    """
+    match = _IMAGE.fullmatch(text) if len(text) <= LONGEST_IMAGE else None
+    if match is None:
+        raise refused(text, "write an image reference, such as registry.example.com/team/daemon:1.2")
+    return match["name"], text[len(match["name"]) :]
 
 
 def parse_page_size(resource: str) -> int:

@@ -21,7 +21,7 @@ from webhook.core.profiles.objects import (
     SETTINGS_API_VERSION,
     SETTINGS_KIND,
 )
-from webhook.core.profiles.profile import Multus, Profile, Profiles
+from webhook.core.profiles.profile import ClusterSettings, Profile, Profiles
 from webhook.core.yaml_reader import json_as_yaml
 
 REVISION_LENGTH = 12
@@ -46,7 +46,7 @@ def parse_profiles(content: str | bytes) -> Profiles:
     return _read(document)
 
 
-def parse_configuration(content: str | bytes) -> Multus:
+def parse_configuration(content: str | bytes) -> ClusterSettings:
     """Read the content of a configuration file, one Configuration object. Raises ProfilesError as above."""
     document = ProfilesDocument(content)
     if not document.holds_objects:
@@ -58,7 +58,7 @@ def parse_configuration(content: str | bytes) -> Multus:
     ]
     if found:
         raise ProfilesError(tuple(found))
-    return _read(document).multus
+    return _read(document).settings
 
 
 def _read(document: ProfilesDocument) -> Profiles:

@@ -20,10 +20,12 @@ DEFINITION = f"{PLURAL}.{PROFILE_API_VERSION.partition('/')[0]}"
 """Name of the CustomResourceDefinition."""
 SETTINGS_KIND = "Configuration"
 SETTINGS_API_VERSION = f"config.{names.PREFIX}v1alpha1"
+SETTINGS = ("multus", "allowed")
+"""The fields of a Configuration, which stand at the top of the short form."""
 _API_VERSIONS = {PROFILE_KIND: PROFILE_API_VERSION, SETTINGS_KIND: SETTINGS_API_VERSION}
 _FIELDS = {
     PROFILE_KIND: ("apiVersion", "kind", "metadata", "spec", "status"),
-    SETTINGS_KIND: ("apiVersion", "kind", "metadata", "multus"),
+    SETTINGS_KIND: ("apiVersion", "kind", "metadata", *SETTINGS),
 }
 
 
@@ -78,10 +80,9 @@ class ObjectsOfFile:
             message = f"{SETTINGS_KIND} stands at line {self._lines[SETTINGS_KIND]} already; remove one of the two"
             self._complain(line, ("kind",), message)
         self._lines[SETTINGS_KIND] = line
-        if "multus" not in found:
-            return {}
-        self.value["multus"] = found["multus"]
-        return {"multus": self._marks.of(found)["multus"]}
+        written = [key for key in SETTINGS if key in found]
+        self.value.update({key: found[key] for key in written})
+        return {key: self._marks.of(found)[key] for key in written}
 
     def _take_profile(self, found: dict[str, Any], line: int) -> None:
         here = self._marks.of(found)

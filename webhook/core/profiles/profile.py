@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from webhook.core import names
+from webhook.core.profiles.grammar import normalize_path, split_image
 
 if TYPE_CHECKING:
     from pydantic import AfterValidator, BeforeValidator, Field, Strict
@@ -27,18 +28,29 @@ if TYPE_CHECKING:
         null_as_empty,
     )
     from webhook.core.profiles.field_types import (
+        AllowedImage,
+        AllowedPath,
         AnnotationKey,
         AnnotationValue,
+        Capability,
+        ConfigMapName,
+        ContainerResource,
         Count,
+        DeviceName,
         EnvName,
         EnvValue,
         Flag,
+        HostPath,
         Image,
+        ImageReference,
         LabelKey,
         LabelValue,
+        MountPath,
         Name,
         NamespaceList,
+        NodeType,
         NotInFile,
+        OwnName,
         ProfileName,
         Quantity,
         ResourceList,
@@ -47,7 +59,9 @@ if TYPE_CHECKING:
         SelectingLabelKey,
         SetAnnotationKey,
         Size,
+        SubPath,
         Table,
+        VolumeSize,
     )
 
 
@@ -166,6 +180,136 @@ class RendezvousSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class HostPathSource:
+    """A file or folder of the node."""
+
+    path: Annotated[HostPath, Field(description="Path on the node, without '..'.", examples=["/dev/infiniband"])]
+    type: Annotated[
+        Literal["", "DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice"],
+        Field(description="What must be there, as in a pod; empty: nothing is looked at."),
+    ] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EmptyDirSource:
+    """A new folder of the pod."""
+
+    medium: Annotated[Literal["", "Memory", "HugePages"], Field(description="As in a pod; empty: the node's disk.")] = (
+        ""
+    )
+    size_limit: Annotated[VolumeSize, Field(description="Its size at most; none: as large as the medium.")] = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigMapSource:
+    """A ConfigMap of the pod's namespace."""
+
+    name: Annotated[ConfigMapName, Field(description="Its name.")]
+    optional: Annotated[Flag, Field(description="Start the pod without it, too.")] = False
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileVolume:
+    """A volume of the pod, out of one source."""
+
+    name: Annotated[OwnName, Field(description="Its name; where the pod has another volume of it, ours gets a number.")]
+    host_path: Annotated[
+        HostPathSource | None,
+        Field(description="A path of the node, which `allowed.hostPaths` of the Configuration must allow."),
+    ] = None
+    empty_dir: Annotated[EmptyDirSource | None, Field(description="A new folder.")] = None
+    config_map: Annotated[ConfigMapSource | None, Field(description="A ConfigMap of the pod's namespace.")] = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileMount:
+    """A mount of a container."""
+
+    name: Annotated[Name, Field(description="A volume of the profile, else one that the pod brings itself.")]
+    mount_path: Annotated[
+        MountPath, Field(description="Where the container sees it; a mount of the user's own at this path wins.")
+    ]
+    read_only: Annotated[Flag, Field(description="Whether the container may only read.")] = False
+    sub_path: Annotated[SubPath | None, Field(description="Path within the volume. Absent: all of it.")] = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileSidecar:
+    """A container that runs beside the training one: an init container with ``restartPolicy: Always``."""
+
+    name: Annotated[OwnName, Field(description="Its name; a container of this name that the pod has itself wins.")]
+    image: Annotated[
+        ImageReference,
+        Field(description="Its image, which `allowed.sidecarImages` of the Configuration must allow."),
+    ]
+    command: Annotated[
+        tuple[EnvValue, ...], Field(max_length=32, description="What it runs. Empty: what its image says.")
+    ] = ()
+    args: Annotated[tuple[EnvValue, ...], Field(max_length=64, description="Arguments of that.")] = ()
+    env: Annotated[Table[EnvName, EnvValue], Field(max_length=64, description="Its variables.")] = field(
+        default_factory=_nothing
+    )
+    mounts: Annotated[tuple[ProfileMount, ...], Field(max_length=16, description="What it mounts.")] = ()
+    privileged: Annotated[Flag, Field(description="Whether it may do on its node what root may do there.")] = False
+    capabilities: Annotated[
+        tuple[Capability, ...],
+        Field(max_length=16, description="Capabilities that it gets.", examples=[["NET_ADMIN"]]),
+    ] = ()
+    resources: Annotated[
+        Table[ContainerResource, Quantity],
+        Field(
+            max_length=8,
+            description="Its limits and requests, which are equal.",
+            examples=[{"cpu": 1, "memory": "1Gi"}],
+        ),
+    ] = field(default_factory=_nothing)
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileToleration:
+    """A taint of nodes that the pod tolerates; the fields are those of a pod's toleration."""
+
+    key: Annotated[
+        LabelKey | None, Field(description="Key of the taint. Absent: every taint, with operator Exists.")
+    ] = None
+    operator: Annotated[Literal["Equal", "Exists"], Field(description="Exists: whatever the taint's value is.")] = (
+        "Equal"
+    )
+    value: Annotated[LabelValue, Field(description="Value of the taint, with operator Equal.")] = ""
+    effect: Annotated[
+        Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None,
+        Field(description="Effect of the taint. Absent: every effect."),
+    ] = None
+    toleration_seconds: Annotated[
+        Count | None, Field(description="How long, with effect NoExecute. Absent: for ever.")
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileQuantity:
+    """How many of a device the training container gets."""
+
+    resource: Annotated[
+        DeviceName, Field(description="Extended resource of the device.", examples=["vpc.amazonaws.com/efa"])
+    ]
+    per_accelerator: Annotated[
+        Count | None,
+        Field(
+            description="How many for each accelerator that the training container asks for. Absent: not counted so."
+        ),
+    ] = None
+    by_node_type: Annotated[
+        Table[NodeType, Count],
+        Field(
+            max_length=64,
+            description="How many on each type of node, where the pod's nodeSelector or required node affinity names one.",
+            examples=[{"p5.48xlarge": 32, "p4d.24xlarge": 4}],
+        ),
+    ] = field(default_factory=_nothing)
+    node_label: Annotated[LabelKey, Field(description="Label of a node that tells its type.")] = names.INSTANCE_TYPE
+
+
+@dataclass(frozen=True, slots=True)
 class Profile:
     """What a fabric needs of a pod."""
 
@@ -197,6 +341,14 @@ class Profile:
             examples=[{"nvidia.com/hostdev": 8}],
         ),
     ] = field(default_factory=_nothing)
+    quantities: Annotated[
+        tuple[ProfileQuantity, ...],
+        Field(
+            max_length=8,
+            description="Devices whose number depends on the node's type, or on the accelerators of the training container; a "
+            "request of the pod's own wins.",
+        ),
+    ] = ()
     existing_devices: Annotated[
         Literal["complete", "keep", "add"],
         Field(
@@ -208,8 +360,8 @@ class Profile:
     pod_security: Annotated[
         Literal["deny", "skip", "ignore"],
         Field(
-            description="Where PodSecurity would refuse IPC_LOCK: deny the pod with the reason; skip IPC_LOCK with a warning; "
-            "ignore: inject, PodSecurity decides."
+            description="Where PodSecurity would refuse IPC_LOCK, a volume or a sidecar: deny the pod with the reason; skip that with "
+            "a warning; ignore: inject, PodSecurity decides."
         ),
     ] = "deny"
     shared_memory: Annotated[SharedMemory, Field(description="The tmpfs at /dev/shm.")] = SharedMemory()
@@ -242,9 +394,26 @@ class Profile:
             description="Name of the training container. Absent: the one with the GPU, else the system's own, else the first."
         ),
     ] = None
+    volumes: Annotated[
+        tuple[ProfileVolume, ...],
+        Field(
+            max_length=16,
+            description="Volumes of the pod, each where something of the profile mounts it, or nothing does.",
+        ),
+    ] = ()
+    mounts: Annotated[
+        tuple[ProfileMount, ...], Field(max_length=16, description="What the training container mounts.")
+    ] = ()
+    sidecars: Annotated[
+        tuple[ProfileSidecar, ...],
+        Field(max_length=4, description="Containers that run beside the training one; Kubernetes 1.29 or newer."),
+    ] = ()
     node_selector: Annotated[
         Table[LabelKey, LabelValue], Field(max_length=64, description="Merged with the networks' own node selectors.")
     ] = field(default_factory=_nothing)
+    tolerations: Annotated[
+        tuple[ProfileToleration, ...], Field(max_length=16, description="Taints of nodes that the pod tolerates.")
+    ] = ()
     pod_info: Annotated[
         PodInfo, Field(description="Facts of the pod as downward-API files, where it gets a network or a device.")
     ] = PodInfo()
@@ -267,6 +436,25 @@ class Profile:
     def is_chosen_by(self, labels: Mapping[str, str]) -> bool:
         """Tell whether a pod with *labels* takes this profile by ``podLabels``."""
         return bool(self.pod_labels) and all(labels.get(key) == value for key, value in self.pod_labels.items())
+
+    @property
+    def adds_parts(self) -> bool:
+        """Tell whether it gives the pod volumes, mounts, sidecars or tolerations; most give none."""
+        return bool(self.volumes or self.mounts or self.sidecars or self.tolerations)
+
+    def not_allowed(self, allowed: Allowed) -> tuple[str, ...]:
+        """Tell what the Configuration does not allow of it, in a few words each; pods that would get it are denied."""
+        paths = [
+            f"volume {volume.name}: {why}"
+            for volume in self.volumes
+            if volume.host_path is not None and (why := allowed.refuses_path(volume.host_path.path))
+        ]
+        images = [
+            f"sidecar {sidecar.name}: {why}"
+            for sidecar in self.sidecars
+            if (why := allowed.refuses_image(sidecar.image))
+        ]
+        return (*paths, *images)
 
     def inert_settings(self) -> tuple[str, ...]:
         """Tell what the profile says in vain, in a sentence each."""
@@ -312,10 +500,66 @@ class Multus:
 
 
 @dataclass(frozen=True, slots=True)
+class Allowed:
+    """What profiles may give of the nodes, and run beside a job; nothing unless it stands here."""
+
+    host_paths: Annotated[
+        tuple[AllowedPath, ...],
+        Field(
+            max_length=64,
+            description="Paths of nodes that volumes of profiles may hold; one with a slash behind it, and all that is below it.",
+            examples=[["/dev/infiniband", "/home/kubernetes/bin/nvidia/"]],
+        ),
+    ] = ()
+    sidecar_images: Annotated[
+        tuple[AllowedImage, ...],
+        Field(
+            max_length=64,
+            description="Images of sidecars, compared as they are written: without tag and digest any of them, else this one alone; "
+            "with /* behind it all that is below it.",
+            examples=[["registry.example.com/fabric/daemon", "registry.example.com/vendor/*"]],
+        ),
+    ] = ()
+
+    def refuses_path(self, path: str) -> str:
+        """Say that volumes of profiles may not hold *path*; empty where they may. One with ``..`` is in no entry."""
+        try:
+            clean = normalize_path(path)
+        except ValueError:
+            clean = ""
+        for entry in self.host_paths if clean else ():
+            if f"{clean}/".startswith(entry) if entry.endswith("/") else clean == entry:
+                return ""
+        return f"hostPath {path} is not in allowed.hostPaths of the Configuration"
+
+    def refuses_image(self, image: str) -> str:
+        """Say that sidecars may not run *image*; empty where they may."""
+        try:
+            name, _ = split_image(image)
+        except ValueError:
+            name = ""
+        for entry in self.sidecar_images if name else ():
+            if name.startswith(entry[:-1]) if entry.endswith("/*") else entry in (name, image):
+                return ""
+        return f"image {image} is not in allowed.sidecarImages of the Configuration"
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterSettings:
+    """Hold what a Configuration says: what holds for all profiles of a cluster."""
+
+    multus: Multus = Multus()
+    allowed: Allowed = Allowed()
+
+
+@dataclass(frozen=True, slots=True)
 class Profiles:
     """Profiles of fabric-injector: what each fabric of this cluster needs of a pod."""
 
     multus: Annotated[Multus, Field(description="How this cluster's Multus is configured.")] = Multus()
+    allowed: Annotated[
+        Allowed, Field(description="What profiles may give of the nodes, and run beside a job; default: nothing.")
+    ] = Allowed()
     profiles: Annotated[
         Mapping[ProfileName, Annotated[Profile, BeforeValidator(null_as_empty, json_schema_input_type=Profile | None)]],
         AfterValidator(name_each),
@@ -336,6 +580,16 @@ class Profiles:
             rarest = min(profile.pod_labels.items(), key=lambda label: (frequency[label], label))
             found.setdefault(rarest, []).append(profile)
         object.__setattr__(self, "by_pod_label", {label: tuple(profiles) for label, profiles in found.items()})
+
+    @property
+    def settings(self) -> ClusterSettings:
+        """Return what holds for all profiles."""
+        return ClusterSettings(self.multus, self.allowed)
+
+    def given_settings(self) -> str:
+        """Name what is not as it is without a Configuration, ``multus, allowed``; empty where all is."""
+        given = {"multus": self.multus != Multus(), "allowed": self.allowed != Allowed()}
+        return ", ".join(name for name, differs in given.items() if differs)
 
     def of_revision(self, name: str, revision: str) -> Profile | None:
         """Return the profile as it is or was in *revision*; None where that is not known."""

@@ -29,8 +29,12 @@ def review_profile(name: str, spec: Any, profiles: Profiles, world: ValidationWo
             advice = "no pod could choose one of the two; write others"
             return Validation(f"{subject}: spec.podLabels: profile {other.name} has the same; {advice}")
     inert = (f"{subject}: {each}" for each in profile.inert_settings())
+    denied = (
+        f"{subject}: {each}: pods that would get it are denied until it is"
+        for each in profile.not_allowed(profiles.allowed)
+    )
     networks = (*_absent_networks(profile, world), *_without_address(profile))
-    return Validation(warnings=(*_shut_out(profile, world), *inert, *networks))
+    return Validation(warnings=(*_shut_out(profile, world), *inert, *denied, *networks))
 
 
 def review_deletion(name: str, profiles: Profiles, world: ValidationWorld) -> Validation:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from webhook.core import names
 from webhook.core.cluster.demand import NEVER_REACHED
-from webhook.core.injection.ipc_lock import REFUSING_LEVELS
+from webhook.core.injection.pod_security import refused_parts
 from webhook.core.model import Object
 from webhook.core.profiles import Profile, Profiles
 from webhook.diagnose.codes import Code
@@ -112,17 +112,22 @@ def _of_profile(namespace: LabelledNamespace, profile: Profile) -> Iterator[_Rem
         message = f"only observes (label {names.MODE}): pods of profile {profile.name} are neither changed nor denied"
         yield _Remark("warn", Code.NAMESPACE_OBSERVES, message)
     level = namespace.labels.get(names.POD_SECURITY_ENFORCE, "")
-    if profile.ipc_lock and level in REFUSING_LEVELS:
-        yield _pod_security(profile, level)
+    if refused := refused_parts(profile, level):
+        yield _pod_security(profile, level, refused)
     elif not namespace.observes:
         yield _Remark("ok", Code.NAMESPACE_READY, f"uses profile {profile.name}")
 
 
-def _pod_security(profile: Profile, level: str) -> _Remark:
-    found = f"enforces PodSecurity {level}, which refuses IPC_LOCK of profile {profile.name}"
+def _pod_security(profile: Profile, level: str, refused: Sequence[str]) -> _Remark:
+    found = f"enforces PodSecurity {level}, which refuses {listed(refused)} of profile {profile.name}"
     if profile.pod_security == "skip":
-        message = f"{found}: pods get none (podSecurity: skip), and registering RDMA memory may fail"
-        action = f"raise the nodes' memlock limit, or label it {names.POD_SECURITY_ENFORCE}=privileged"
+        message, action = (
+            f"{found}: pods get none (podSecurity: skip)",
+            f"label it {names.POD_SECURITY_ENFORCE}=privileged",
+        )
+        if profile.ipc_lock:
+            message += ", and registering RDMA memory may fail"
+            action = f"raise the nodes' memlock limit, or {action}"
         return _Remark("warn", Code.POD_SECURITY_REFUSES, message, action)
     if profile.pod_security == "ignore":
         message = f"{found}: its pods are refused unless PodSecurity exempts them (podSecurity: ignore)"

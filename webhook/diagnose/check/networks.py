@@ -63,8 +63,9 @@ def _failure(subject: str, fault: NetworkFault, namespaces: Sequence[str]) -> Fi
 
 def _fitting(profile: Profile, subject: str, attached: Sequence[Attachment]) -> Finding:
     resources = dict.fromkeys(f"{name} x{count}" for each in attached for name, count in each.resources)
-    if resources or profile.resources:
-        told = f"asks for {listed(resources)}" if resources else f"the profile asks for {listed(profile.resources)}"
+    named = [*profile.resources, *(each.resource for each in profile.quantities)]
+    if resources or named:
+        told = f"asks for {listed(resources)}" if resources else f"the profile asks for {listed(named)}"
         return Finding("ok", Code.NETWORK_EXISTS, subject, f"exists; {told}")
     message = "exists, but neither it nor the profile names a device: pods get an interface without RDMA"
     return Finding("warn", Code.NETWORK_WITHOUT_DEVICE, subject, message)

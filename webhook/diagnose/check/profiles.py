@@ -54,6 +54,9 @@ def check_profiles(read: ProfilesRead, *, is_installed: bool, definition_is_miss
     for profile in read.profiles.profiles.values() if read.profiles is not None else ():
         for message in profile.inert_settings():
             yield Finding("warn", Code.SETTING_INERT, f"profile {profile.name}", message)
+        for message in profile.not_allowed(read.profiles.allowed) if read.profiles and not read.unread else ():
+            action = "add it there, or remove it from the profile: pods that would get it are denied"
+            yield Finding("fail", Code.NOT_ALLOWED, f"profile {profile.name}", message, action)
     yield from _conditions(read.objects)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from webhook.core import names, podspec
-from webhook.core.injection.ipc_lock import CAPABILITY, REFUSING_LEVELS, is_not_root, may_lock
+from webhook.core.injection.ipc_lock import CAPABILITY, is_not_root, may_lock
+from webhook.core.injection.pod_security import REFUSING_LEVELS
 from webhook.core.model import Object, Reason
 from webhook.core.quantity import stored_quantity
 from webhook.diagnose.codes import Code

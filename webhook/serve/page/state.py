@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 from webhook import __version__
@@ -101,4 +101,11 @@ def _plain(value: Any) -> Any:
             return sorted(value)
         case ProfileNetwork():
             return str(value)
+        case tuple():
+            return [_plain(item) for item in value]
+    if is_dataclass(value):
+        given = {_in_file(field.name): getattr(value, field.name) for field in fields(value)}
+        return {
+            key: _plain(item) for key, item in given.items() if item or (isinstance(item, int) and item is not False)
+        }
     return value

@@ -1,0 +1,237 @@
+"""Give the pod the profile's volumes, and the training container its mounts; sidecars.py mounts by the same code.
+
+A path of the node is given only where the Configuration allows it. What a container has itself at a path stays there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from webhook.core import podspec
+from webhook.core.draft import Draft
+from webhook.core.errors import Denied
+from webhook.core.injection import pod_security
+from webhook.core.model import Decision, Object, Outcome, Reason
+from webhook.core.plan import Plan
+from webhook.core.podspec import containers, normalized_mount_path
+from webhook.core.profiles import Profile, ProfileMount, ProfileVolume
+from webhook.core.quantity import stored_quantity
+
+STEP = "volumes"
+_VOLUMES = ("spec", "volumes")
+_LONGEST_NAME = 63
+_DEFAULT_MODES = (None, 420)
+"""Of the files of a ConfigMap. Source: kubernetes pkg/apis/core/v1 SetDefaults_ConfigMapVolumeSource."""
+
+
+def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
+    """Add the profile's mounts to the training container, and the volumes that they or nobody mounts.
+
+    Raises Denied for a path of the node that the Configuration does not allow, and where the namespace's PodSecurity level would refuse
+    it and the profile says ``podSecurity: deny``.
+    """
+    profile = plan.profile
+    if not profile.volumes and not profile.mounts:
+        return [Decision(STEP, Outcome.SKIPPED, Reason.NOT_ASKED, f"profile {profile.name} gives no volumes")]
+    if podspec.is_windows(draft.pod):
+        return [Decision(STEP, Outcome.SKIPPED, Reason.WINDOWS, "a Windows pod has no paths as the profile gives them")]
+    own = containers(draft.pod)[plan.container]
+    there = {normalized_mount_path(mount["mountPath"]) for mount in podspec.mounts(own)}
+    missing = [mount for mount in profile.mounts if mount.mount_path not in there]
+    wanted = {*_unmounted(profile), *(mount.name for mount in missing)}
+    known = {volume.name for volume in profile.volumes} | {volume.get("name") for volume in podspec.volumes(draft.pod)}
+    before = draft.edits
+    names, found = add_volumes(draft, plan, STEP, [volume for volume in profile.volumes if volume.name in wanted])
+    mounts, warnings = write_mounts(draft.pod, plan, STEP, missing, names)
+    if mounts:
+        draft.extend(("spec", "containers", plan.container, "volumeMounts"), mounts)
+    if draft.edits > before:
+        mounted = ", ".join([f"{mount['name']} at {mount['mountPath']}" for mount in mounts])
+        what = f"container {plan.container_name} mounts {mounted}" if mounted else _has(names.values())
+        found.insert(0, Decision(STEP, Outcome.INJECTED, Reason.ADDED, what))
+    elif kept := [mount.mount_path for mount in profile.mounts if mount.mount_path in there and mount.name in known]:
+        message = f"container {plan.container_name} has mounts at {', '.join(kept)} already"
+        found.append(Decision(STEP, Outcome.KEPT, Reason.ALREADY_THERE, message))
+    elif names:
+        found.append(Decision(STEP, Outcome.KEPT, Reason.ALREADY_THERE, f"{_has(names.values())} already"))
+    elif not (found or warnings):
+        found.append(Decision(STEP, Outcome.SKIPPED, Reason.NOT_ASKED, "the pod needs no volume of the profile"))
+    return [*found, *warnings]
+
+
+def add_volumes(
+    draft: Draft, plan: Plan, step: str, wanted: Iterable[ProfileVolume]
+) -> tuple[dict[str, str], list[Decision]]:
+    """Add the volumes that the pod lacks; return the name that each one has there, and what is told of those that are left out.
+
+    Raises Denied as `inject` does.
+    """
+    names: dict[str, str] = {}
+    told: list[Decision] = []
+    new: list[ProfileVolume] = []
+    taken = {volume.get("name"): volume for volume in podspec.volumes(draft.pod)}
+    level = pod_security.refusing_level(plan)
+    for volume in wanted:
+        name, is_there = _place(taken, volume)
+        if not is_there:
+            if level and volume.host_path is not None:
+                told += pod_security.refuse(plan, step, f"volume {volume.name} (hostPath {volume.host_path.path})")
+                continue
+            new.append(volume)
+        names[volume.name] = name
+    check_allowed(
+        plan,
+        step,
+        [
+            f"volume {volume.name}: {why}"
+            for volume in new
+            if volume.host_path is not None and (why := plan.allowed.refuses_path(volume.host_path.path))
+        ],
+    )
+    if new:
+        draft.extend(_VOLUMES, [{"name": names[volume.name], **_source(volume)} for volume in new])
+    return names, told
+
+
+def new_host_paths(pod: Object, wanted: Iterable[ProfileVolume]) -> list[str]:
+    """Return the paths of the node that the pod would get by these volumes, and has not yet."""
+    taken = {volume.get("name"): volume for volume in podspec.volumes(pod)}
+    return [volume.host_path.path for volume in wanted if volume.host_path is not None and not _place(taken, volume)[1]]
+
+
+def named_by(profile: Profile, mounts: Iterable[ProfileMount]) -> list[ProfileVolume]:
+    """Return the profile's volumes that *mounts* name."""
+    named = {mount.name for mount in mounts}
+    return [volume for volume in profile.volumes if volume.name in named]
+
+
+def write_mounts(
+    pod: Object, plan: Plan, step: str, mounts: Iterable[ProfileMount], names: Mapping[str, str]
+) -> tuple[list[Object], list[Decision]]:
+    """Return *mounts* as containers have them, and warnings; *names* are those of the profile's volumes in the pod.
+
+    A volume that is neither the profile's nor the pod's is not mounted: the API server would refuse the pod.
+    """
+    of_profile = {volume.name for volume in plan.profile.volumes}
+    given = {volume.get("name") for volume in podspec.volumes(pod)}
+    written: list[Object] = []
+    absent: list[str] = []
+    for mount in mounts:
+        if mount.name in names:
+            written.append(_mount(mount, names[mount.name]))
+        elif mount.name not in of_profile:
+            if mount.name in given:
+                written.append(_mount(mount, mount.name))
+            else:
+                absent.append(mount.name)
+    warnings = [
+        Decision(step, Outcome.WARNED, Reason.NO_VOLUME, _no_volume(plan, name)) for name in dict.fromkeys(absent)
+    ]
+    return written, warnings
+
+
+def check_allowed(plan: Plan, step: str, refused: Sequence[str]) -> None:
+    """Raise Denied where the Configuration does not allow what the profile gives."""
+    if refused:
+        message = (
+            f"pod {plan.pod_name}: profile {plan.profile.name}: {'; '.join(refused)}; an admin of the cluster adds it there, "
+            "or removes it from the profile"
+        )
+        raise Denied(step, Reason.NOT_ALLOWED, message)
+
+
+def _unmounted(profile: Profile) -> set[str]:
+    """Return the volumes that nothing of the profile mounts: they are for what the user mounts."""
+    mounted = {mount.name for mount in profile.mounts}
+    for sidecar in profile.sidecars:
+        mounted |= {mount.name for mount in sidecar.mounts}
+    return {volume.name for volume in profile.volumes} - mounted
+
+
+def _place(taken: Mapping[str | None, Object], volume: ProfileVolume) -> tuple[str, bool]:
+    """Return the name of the volume in the pod, and whether it is there; one of the user's own by that name keeps it."""
+    name, number = volume.name, 1
+    while name in taken:
+        if _is_same(taken[name], volume):
+            return name, True
+        number += 1
+        suffix = f"-{number}"
+        name = f"{volume.name[: _LONGEST_NAME - len(suffix)]}{suffix}"
+    return name, False
+
+
+def _is_same(existing: Object, volume: ProfileVolume) -> bool:
+    """Tell whether a volume of the pod is the profile's, also once the API server has filled in its defaults."""
+    wanted = _source(volume)
+    (kind,) = wanted
+    if {key for key, value in existing.items() if value is not None} != {"name", kind}:
+        return False
+    found = existing[kind]
+    if not isinstance(found, dict):
+        return False
+    if volume.host_path is not None:
+        path = found.get("path")
+        return (
+            isinstance(path, str)
+            and normalized_mount_path(path) == volume.host_path.path
+            and (found.get("type") or "") == volume.host_path.type
+        )
+    if volume.empty_dir is not None:
+        limit = found.get("sizeLimit")
+        same_limit = (
+            limit is None
+            if volume.empty_dir.size_limit is None
+            else stored_quantity(limit) == stored_quantity(volume.empty_dir.size_limit)
+        )
+        return same_limit and (found.get("medium") or "") == volume.empty_dir.medium
+    source = volume.config_map
+    return (
+        source is not None
+        and found.get("name") == source.name
+        and bool(found.get("optional")) == source.optional
+        and not found.get("items")
+        and found.get("defaultMode") in _DEFAULT_MODES
+    )
+
+
+def _source(volume: ProfileVolume) -> Object:
+    """Write what a volume is made of, as a new object."""
+    made: Object
+    if volume.host_path is not None:
+        made = {"path": volume.host_path.path}
+        if volume.host_path.type:
+            made["type"] = volume.host_path.type
+        return {"hostPath": made}
+    if volume.empty_dir is not None:
+        made = {}
+        if volume.empty_dir.medium:
+            made["medium"] = volume.empty_dir.medium
+        if volume.empty_dir.size_limit:
+            made["sizeLimit"] = volume.empty_dir.size_limit
+        return {"emptyDir": made}
+    made = {}
+    if volume.config_map is not None:
+        made["name"] = volume.config_map.name
+        if volume.config_map.optional:
+            made["optional"] = True
+    return {"configMap": made}
+
+
+def _mount(mount: ProfileMount, volume: str) -> Object:
+    made: Object = {"name": volume, "mountPath": mount.mount_path}
+    if mount.read_only:
+        made["readOnly"] = True
+    if mount.sub_path:
+        made["subPath"] = mount.sub_path
+    return made
+
+
+def _has(names: Iterable[str]) -> str:
+    return f"the pod has volumes {', '.join(names)}"
+
+
+def _no_volume(plan: Plan, name: str) -> str:
+    return (
+        f"pod {plan.pod_name}: volume {name}, which profile {plan.profile.name} mounts, is neither the profile's nor the pod's; "
+        "it is left out: write it under volumes of the profile, or in the pod"
+    )
