@@ -59,14 +59,22 @@ def test_prints_a_profile_for_kubectl_apply(name: str) -> None:
         assert all(f"- {value}" in comment for value in values)
 
 
+def test_the_comment_tells_what_the_configuration_must_allow_as_yaml() -> None:
+    head = out("gke-tcpxo").partition("apiVersion:")[0].splitlines()
+    start = next(index for index, line in enumerate(head) if "must allow" in line)
+    allowed = yaml.safe_load("\n".join(line.removeprefix("#") for line in head[start + 1 :]))
+    assert allowed["allowed"]["sidecarImages"] == ["us-docker.pkg.dev/gce-ai-infra/gpudirect-tcpxo/tcpgpudmarxd-dev"]
+    assert "/dev/aperture_devices" in allowed["allowed"]["hostPaths"]
+
+
 def test_an_unknown_name_is_refused_with_those_that_there_are() -> None:
-    result = CliRunner().invoke(main, ["presets", "nope"])
+    result = CliRunner().invoke(main, ["presets", "eks"])
     assert result.exit_code == 2
-    assert "'nope' is not one of" in result.stderr
+    assert "'eks' is not one of" in result.stderr
     assert all(name in result.stderr for name in preset_names())
 
 
 def test_names_are_completed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(sys, "argv", ["kubectl_complete-fabric_injector", "presets", "nvidia-m"])
+    monkeypatch.setattr(sys, "argv", ["kubectl_complete-fabric_injector", "presets", "gke"])
     kubectl_complete.main()
-    assert capsys.readouterr().out.splitlines() == ["nvidia-macvlan", ":4"]
+    assert capsys.readouterr().out.splitlines() == ["gke-rdma", "gke-tcpxo", ":4"]

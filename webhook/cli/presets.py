@@ -31,8 +31,8 @@ def command(name: str | None, output: str | None) -> None:
     \b
     Examples:
       fabric-injector presets
-      fabric-injector presets nvidia-macvlan > profile.yaml
-      fabric-injector dry-run -f job.yaml -n research --profiles profile.yaml --profile nvidia-macvlan
+      fabric-injector presets gke-tcpxo > profile.yaml
+      fabric-injector dry-run -f job.yaml -n research --profiles profile.yaml --profile gke-tcpxo
       kubectl apply -f profile.yaml
 
     Each is made after the vendor's own manifest, at the commit that is shown with it. "compared" means that a test of this project
