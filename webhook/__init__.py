@@ -5,7 +5,7 @@ The wings, each importing only what stands below it (pyproject.toml holds the co
     cli                          commands and their flags
     control | diagnose | serve   the controller process; check, explain, survey; the webhook process
     http | world                 HTTP for both processes; what admission asks of a cluster, or of files that stand for one
-    demo | kube                  sample data; the API client
+    demo | kube | presets        sample data; the API client; ready-made profiles
     dry_run                      pods of any workload manifest, and what admission answers for them
     core                         decide about a pod and a job: values in, values out
 """

@@ -83,8 +83,9 @@ def test_holds_what_is_locked_and_the_wheel_of_these_sources(root: Path) -> None
     version = packages.parent.name.removeprefix("python")
     assert found == {*installed_from(ROOT / "requirements.lock", version), f"fabric_injector-{__version__}"}
     for package in ("webhook", "certs"):
-        sources = {str(path.relative_to(ROOT)) for path in (ROOT / package).rglob("*.py")}
-        assert sources == {str(path.relative_to(packages)) for path in (packages / package).rglob("*.py")}
+        for kind in ("*.py", "*.yaml"):
+            sources = {str(path.relative_to(ROOT)) for path in (ROOT / package).rglob(kind)}
+            assert sources == {str(path.relative_to(packages)) for path in (packages / package).rglob(kind)}
 
 
 def test_what_it_imports_is_compiled(container: Container) -> None:

@@ -17,6 +17,7 @@ _COMMANDS = {
     "explain": "Say why a job trains slowly or does not start.",
     "certs": "Show, issue or rotate the webhook's certificates.",
     "profiles": "Turn profiles into objects of the cluster, and back.",
+    "presets": "List or print ready-made profiles for clouds and NVIDIA's operator.",
     "schema": "Print the schema of profiles, for editors or the API server.",
     "demo": "Show on sample data what a TorchX job becomes, then serve.",
 }

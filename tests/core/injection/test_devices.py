@@ -278,10 +278,22 @@ def test_gives_the_profiles_native_resources(there: Any, resources: Any, wanted:
     assert _resources(result) == wanted
 
 
-def test_warns_of_hugepages_without_memory() -> None:
+def test_hugepages_are_left_out_where_the_api_server_would_refuse_them() -> None:
+    """It wants a cpu or memory request of the same container: what runs today runs afterwards."""
     pod = _pod()
-    _, decisions = carry_out(inject, pod, plan(pod, profile=profile(resources={"hugepages-2Mi": "4Mi"})))
-    assert outcomes(decisions) == [*ADDED, (Outcome.WARNED, Reason.HUGEPAGES)]
+    given = profile(resources={"hugepages-2Mi": "4Mi", "hugepages-1Gi": "1Gi"})
+    result, decisions = carry_out(inject, pod, plan(pod, profile=given))
+    assert outcomes(decisions) == [(Outcome.WARNED, Reason.HUGEPAGES)]
+    assert "hugepages-2Mi, hugepages-1Gi" in decisions[0].message
+    assert result == pod
+
+
+def test_hugepages_are_given_beside_memory_that_the_profile_gives() -> None:
+    pod = _pod()
+    given = profile(resources={"hugepages-2Mi": "4Mi", "memory": "1Gi"})
+    result, decisions = carry_out(inject, pod, plan(pod, profile=given))
+    assert outcomes(decisions) == ADDED
+    assert _resources(result)["limits"] == {"hugepages-2Mi": "4Mi", "memory": "1Gi"}
 
 
 @pytest.mark.parametrize(

@@ -69,8 +69,9 @@ SAYS: dict[str, tuple[Step, Object, dict[str, Any], list[str]]] = {
         pod(),
         {"profile": profile(resources={"hugepages-2Mi": "2Mi"})},
         [
-            "container trainer asks for rdma/ib: 1, hugepages-2Mi: 2Mi",
-            "pod train-0: container trainer asks for hugepages, which need a cpu or memory request beside them",
+            "container trainer asks for rdma/ib: 1",
+            "pod train-0: hugepages-2Mi is not added to container trainer, which asks for neither cpu nor memory, and would be "
+            "refused: give it a cpu or memory request",
         ],
     ),
     "no folder of devices": (host_devices.inject, pod(), {}, ["the pod mounts no /dev/infiniband of the node"]),

@@ -41,6 +41,8 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     counted: dict[str, int] = {}
     if plan.profile.quantities:
         counted, told = count_devices(draft, plan, STEP, needed)
+    if plan.profile.resources:
+        told = [*told, *_leave_out_hugepages(plan, containers(draft.pod)[plan.container], needed)]
     existing = plan.profile.existing_devices
     before = _read_added(draft.pod) if existing == "add" else {}
     _write_added(draft, {name: needed[name] for name in needed if "/" in name} if existing == "add" else {})
@@ -210,12 +212,24 @@ def _changed(draft: Draft, plan: Plan, changed: list[str], raised: list[str]) ->
             f"for a network whose device comes by a claim, write count: 0 in profile {plan.profile.name}"
         )
         found.append(Decision(STEP, Outcome.WARNED, Reason.DRA_CLAIM, message))
-    if _HUGEPAGES in listed and not _has_memory(own):
-        message = (
-            f"pod {plan.pod_name}: container {name} asks for hugepages, which need a cpu or memory request beside them"
-        )
-        found.append(Decision(STEP, Outcome.WARNED, Reason.HUGEPAGES, message))
     return found
+
+
+def _leave_out_hugepages(plan: Plan, own: Object, needed: dict[str, int | Fraction]) -> list[Decision]:
+    """Take hugepages out of *needed* where the API server would refuse the pod for them.
+
+    Source: kubernetes pkg/apis/core/validation/validation.go, "HugePages require cpu or memory", of each container.
+    """
+    pages = [resource for resource in needed if resource.startswith(_HUGEPAGES)]
+    if not pages or _has_memory(own) or "cpu" in needed or "memory" in needed:
+        return []
+    for resource in pages:
+        del needed[resource]
+    message = (
+        f"pod {plan.pod_name}: {', '.join(pages)} is not added to container {plan.container_name}, which asks for neither cpu nor "
+        "memory, and would be refused: give it a cpu or memory request"
+    )
+    return [Decision(STEP, Outcome.WARNED, Reason.HUGEPAGES, message)]
 
 
 def claims_of_devices(pod: Object, own: Object) -> list[str]:

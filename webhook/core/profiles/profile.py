@@ -477,7 +477,7 @@ class Profile:
         if self.device_variables and (not self.rendezvous.enabled or source != "multus"):
             setting = f"addressSource: {source}" if self.rendezvous.enabled else "{enabled: false}"
             told.append(
-                f"deviceVariables gives nothing: with rendezvous: {setting} no pod waits for what is published; leave one of the two out"
+                f"deviceVariables gives nothing: with rendezvous: {setting} no pod waits for what is published; leave one out"
             )
         if self.rendezvous.address_source == "none" and self.rendezvous.network:
             told.append(

@@ -1,0 +1,80 @@
+"""The command ``presets``: the list, one of them for kubectl apply, and completion of names."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from webhook.cli import kubectl_complete, main
+from webhook.presets import VERIFIED, preset_names, read_presets
+
+
+def out(*arguments: str) -> str:
+    result = CliRunner().invoke(main, ["presets", *arguments])
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_lists_each_with_source_date_images_and_what_verified_means() -> None:
+    listed = out()
+    for preset in read_presets():
+        line = next(line for line in listed.splitlines() if line.startswith(f"{preset.name} "))
+        assert preset.about["verified"] in line
+        assert preset.about["gives"] in line
+        source = preset.about["sources"][0]
+        assert f"{source['url']} ({source['date']})" in listed
+        assert all(image in listed for image in preset.images)
+        assert f"{preset.about['verified']}: {VERIFIED[preset.about['verified']]}." in listed
+
+
+@pytest.mark.parametrize("form", ["json", "yaml"])
+def test_tells_all_of_each_to_programs(form: str) -> None:
+    read: Any = json.loads(out("-o", "json")) if form == "json" else yaml.safe_load(out("-o", "yaml"))
+    assert [preset["name"] for preset in read] == preset_names()
+    for preset in read:
+        assert preset["profile"]["kind"] == "FabricProfile"
+        assert preset["sources"][0]["url"].startswith("https://")
+        assert isinstance(preset["sources"][0]["date"], str)
+        assert set(preset) >= {"verified", "note", "images", "allowed", "change", "adds", "leavesOut"}
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_prints_a_profile_for_kubectl_apply(name: str) -> None:
+    """Its YAML is one object under a comment; its JSON is that object alone."""
+    text = out(name)
+    [printed] = yaml.safe_load_all(text)
+    assert printed == json.loads(out(name, "-o", "json"))
+    assert printed["metadata"]["name"] == name
+    comment = " ".join(line.removeprefix("#").strip() for line in text.splitlines() if line.startswith("#"))
+    [preset] = [preset for preset in read_presets() if preset.name == name]
+    assert f"Verified: {preset.about['verified']}. {preset.about['note'].strip()}" in comment
+    for source in preset.about["sources"]:
+        assert source["url"] in comment
+    for values in preset.allowed.values():
+        assert all(f"- {value}" in comment for value in values)
+
+
+def test_the_comment_tells_what_the_configuration_must_allow_as_yaml() -> None:
+    head = out("gke-tcpxo").partition("apiVersion:")[0].splitlines()
+    start = next(index for index, line in enumerate(head) if "must allow" in line)
+    allowed = yaml.safe_load("\n".join(line.removeprefix("#") for line in head[start + 1 :]))
+    assert allowed["allowed"]["sidecarImages"] == ["us-docker.pkg.dev/gce-ai-infra/gpudirect-tcpxo/tcpgpudmarxd-dev"]
+    assert "/dev/aperture_devices" in allowed["allowed"]["hostPaths"]
+
+
+def test_an_unknown_name_is_refused_with_those_that_there_are() -> None:
+    result = CliRunner().invoke(main, ["presets", "eks"])
+    assert result.exit_code == 2
+    assert "'eks' is not one of" in result.stderr
+    assert all(name in result.stderr for name in preset_names())
+
+
+def test_names_are_completed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["kubectl_complete-fabric_injector", "presets", "gke"])
+    kubectl_complete.main()
+    assert capsys.readouterr().out.splitlines() == ["gke-rdma", "gke-tcpxo", ":4"]

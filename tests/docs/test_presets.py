@@ -1,0 +1,59 @@
+"""docs/presets.md tells of each preset what its files say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from tests import ROOT
+from webhook.presets import VERIFIED, Preset, read_presets
+
+
+def tables() -> list[str]:
+    """Return the rows that the page must have, in the order of its tables."""
+    presets = read_presets()
+    return [
+        *(f"| `{word}` | {means} |" for word, means in VERIFIED.items()),
+        *(_there_is(preset) for preset in presets),
+        *(_differs(preset) for preset in presets),
+        *(_allows(preset) for preset in presets if preset.allowed),
+    ]
+
+
+def _there_is(preset: Preset) -> str:
+    about, source = preset.about, preset.about["sources"][0]
+    repository, _, path = source["url"].removeprefix("https://github.com/").partition("/blob/")
+    link = f"[{repository}: {path.partition('/')[2].rpartition('/')[2]}]({source['url']}) ({source['date']})"
+    return f"| `{preset.name}` | {about['gives']} | {about['verified']} | {link} | {_code(preset.images)} |"
+
+
+def _differs(preset: Preset) -> str:
+    about = preset.about
+    return (
+        f"| `{preset.name}` | {_listed(about['change'])} | {_listed(about['adds'])} | {_listed(about['leavesOut'])} |"
+    )
+
+
+def _allows(preset: Preset) -> str:
+    columns = " | ".join(_code(preset.allowed.get(key, [])) for key in ("hostPaths", "sidecarImages"))
+    return f"| `{preset.name}` | {columns} |"
+
+
+def _listed(items: Mapping[str, str]) -> str:
+    return "<br>".join(f"{what}: {why.strip()}" for what, why in items.items()) or "nothing"
+
+
+def _code(texts: list[str]) -> str:
+    return "<br>".join(f"`{text}`" for text in texts) or "none"
+
+
+def rows() -> Iterator[str]:
+    """Yield the rows of the page's tables without their heads."""
+    lines = (ROOT / "docs/presets.md").read_text().splitlines()
+    for before, line in zip(["", *lines], lines, strict=False):
+        head = not before.startswith("|")
+        if line.startswith("|") and not head and not line.startswith("|---"):
+            yield line
+
+
+def test_the_page_and_the_files_say_the_same() -> None:
+    assert list(rows()) == tables()

@@ -1,0 +1,1 @@
+"""The presets of webhook/presets, against what their vendors' manifests ask for."""

@@ -1,0 +1,168 @@
+"""Each preset gives a plain job what the vendor's manifest asks for, nothing less, and names what it adds and leaves out."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from functools import cache
+from typing import Any
+
+import pytest
+import yaml
+
+from tests import ROOT
+from tests.presets.comparison import Items, gives, items_of
+from webhook.core import names
+from webhook.core.profiles import Profiles, parse_profiles
+from webhook.core.profiles.objects import SETTINGS_API_VERSION, SETTINGS_KIND
+from webhook.core.review import decide
+from webhook.dry_run import PodResult, dry_run
+from webhook.presets import VERIFIED, preset_names, read_preset
+from webhook.world.objects import ObjectsWorld
+
+HERE = ROOT / "tests/presets"
+NAMES = preset_names()
+GPU = "nvidia.com/gpu"
+each_preset = pytest.mark.parametrize("name", NAMES)
+
+
+@cache
+def facts(name: str) -> dict[str, Any]:
+    read: dict[str, Any] = yaml.safe_load((HERE / f"vendor/{name}.yaml").read_text())
+    return read
+
+
+def profiles(name: str, *, allowed: bool = True) -> Profiles:
+    """Read the preset with a Configuration that allows what it says it needs, or nothing."""
+    preset = read_preset(name)
+    settings: dict[str, Any] = {"apiVersion": SETTINGS_API_VERSION, "kind": SETTINGS_KIND}
+    if allowed and preset.allowed:
+        settings["allowed"] = preset.allowed
+    return parse_profiles(f"{yaml.safe_dump(settings)}---\n{preset.text}")
+
+
+def world(name: str) -> ObjectsWorld:
+    """Return the cluster with a labelled namespace, and the vendor's networks as its operator makes them."""
+    objects: list[dict[str, Any]] = [
+        {"kind": "Namespace", "metadata": {"name": "research", "labels": {names.PROFILE: name}}}
+    ]
+    for network, resource in facts(name).get("networks", {}).items():
+        namespace, _, short = network.partition("/")
+        annotations = {names.RESOURCE_NAME: resource} if resource else {}
+        objects.append(
+            {
+                "kind": "NetworkAttachmentDefinition",
+                "metadata": {"name": short, "namespace": namespace, "annotations": annotations},
+                "spec": {"config": json.dumps({"type": "macvlan", "ipam": {"type": "nv-ipam"}})},
+            }
+        )
+    return ObjectsWorld(objects)
+
+
+def training_pods(name: str, *, allowed: bool = True) -> list[PodResult]:
+    """Return the pods of the preset's plain jobs that have accelerators."""
+    text = (HERE / f"jobs/{name}.yaml").read_text()
+    run = dry_run(text, namespace="research", profile=None, profiles=profiles(name, allowed=allowed), world=world(name))
+    return [pod for pod in run.pods if _trains(pod.before)]
+
+
+def _trains(pod: dict[str, Any]) -> bool:
+    return any(GPU in each.get("resources", {}).get("limits", {}) for each in pod["spec"]["containers"])
+
+
+def items(pod: dict[str, Any]) -> Items:
+    return items_of(pod, pod["spec"]["containers"][0]["name"])
+
+
+@each_preset
+def test_the_pods_ask_for_what_the_vendors_manifest_asks_for(name: str) -> None:
+    left_out = set(read_preset(name).about["leavesOut"])
+    found_pods = training_pods(name)
+    assert found_pods
+    for pod in found_pods:
+        assert pod.allowed, pod.message
+        found = items(pod.after)
+        for item, asked in facts(name)["asks"].items():
+            if item not in left_out:
+                assert item in found, f"{pod.source}: {item} is missing"
+                assert gives(item, asked, found[item]), f"{pod.source}: {item} is {found[item]!r}, not {asked!r}"
+
+
+@each_preset
+def test_what_it_leaves_out_is_named(name: str) -> None:
+    asks = facts(name)["asks"]
+    for item in read_preset(name).about["leavesOut"]:
+        assert item in asks, f"the vendor's manifest does not ask for {item}"
+        for pod in training_pods(name):
+            added = set(items(pod.after)) - set(items(pod.before))
+            assert item not in added, f"{item} is not left out"
+
+
+@each_preset
+def test_what_it_adds_is_named(name: str) -> None:
+    added: set[str] = set()
+    for pod in training_pods(name):
+        before, after = items(pod.before), items(pod.after)
+        assert set(before) <= set(after)
+        added |= set(after) - set(before) - set(facts(name)["asks"])
+        added |= {f"new value of {item}" for item in before if before[item] != after[item]}
+        assert pod.after["spec"]["containers"][0].get("command") == pod.before["spec"]["containers"][0].get("command")
+    assert added == set(read_preset(name).about["adds"])
+
+
+@each_preset
+def test_a_second_look_changes_nothing(name: str) -> None:
+    for pod in training_pods(name):
+        again = decide(copy.deepcopy(pod.after), "research", profiles(name), world(name))
+        assert (again.allowed, again.operations) == (True, [])
+
+
+@each_preset
+def test_the_jobs_own_variables_win(name: str) -> None:
+    variables = read_preset(name).profile["spec"].get("env", {})
+    own = [{"name": variable, "value": "own"} for variable in variables]
+    for pod in training_pods(name):
+        job = copy.deepcopy(pod.before)
+        job["spec"]["containers"][0]["env"] = [*job["spec"]["containers"][0].get("env", []), *own]
+        verdict = decide(job, "research", profiles(name), world(name))
+        found = items(verdict.pod)
+        assert {variable: found[f"variable {variable}"] for variable in variables} == dict.fromkeys(variables, "own")
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if read_preset(name).allowed])
+def test_what_the_configuration_must_allow_is_told(name: str) -> None:
+    """It suffices, as the other tests show; without it the pods are refused."""
+    for pod in training_pods(name, allowed=False):
+        assert not pod.allowed
+        assert any(each in pod.message for values in read_preset(name).allowed.values() for each in values)
+
+
+@each_preset
+def test_tells_where_it_is_from(name: str) -> None:
+    about = read_preset(name).about
+    assert set(about) - {"images"} == {"gives", "verified", "note", "sources", "change", "adds", "leavesOut"}
+    assert about["verified"] in VERIFIED
+    for source in about["sources"]:
+        assert re.fullmatch(r"https://github\.com/[^/]+/[^/]+/blob/[0-9a-f]{40}/\S+", source["url"])
+        assert re.fullmatch(r"20\d\d-\d\d-\d\d", str(source["date"]))
+        assert source["for"]
+
+
+@each_preset
+def test_names_the_images_of_its_sidecars_with_their_tags(name: str) -> None:
+    preset = read_preset(name)
+    assert preset.images == [sidecar["image"] for sidecar in preset.profile["spec"].get("sidecars", [])]
+    assert all(":" in image.rpartition("/")[2] for image in preset.images)
+
+
+@each_preset
+def test_has_its_folders_name_and_never_fixes_the_index_of_an_address(name: str) -> None:
+    preset = read_preset(name)
+    assert preset.profile["metadata"] == {"name": name}
+    assert "NCCL_IB_GID_INDEX" not in preset.text
+
+
+def test_each_has_a_job_and_a_vendors_manifest() -> None:
+    for folder in ("jobs", "vendor"):
+        assert sorted(path.stem for path in (HERE / folder).glob("*.yaml")) == NAMES

@@ -1,0 +1,85 @@
+"""Hold profiles of clouds and of NVIDIA's network operator, a folder each: the profile, and beside it what it is taken from.
+
+``about.yaml``: *gives*, one line; *verified*, a key of VERIFIED, and *note*, what was and what was not run; *sources*, public files
+at one commit; *images*, with tag, of the sidecars; *change*, what an admin writes otherwise, by field; *adds* and *leavesOut*, the
+difference from the vendor's manifest, by what it is about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+from typing import Any
+
+import yaml
+
+VERIFIED = {
+    "run": "its own profile was run by this project, on that fabric",
+    "compared": "a test of this project compares the pods that result with the vendor's manifest; nobody here has run it",
+    "not run": "neither run nor compared",
+}
+"""What was done to learn whether a preset works."""
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A profile that comes with the program. *text*: the FabricProfile as its file has it; *about*: what stands beside it."""
+
+    name: str
+    text: str
+    about: Mapping[str, Any]
+
+    @cached_property
+    def profile(self) -> dict[str, Any]:
+        """Return the FabricProfile as plain values."""
+        read: dict[str, Any] = yaml.safe_load(self.text)
+        return read
+
+    @property
+    def images(self) -> list[str]:
+        """Return the images that it brings into pods, with their tags."""
+        return list(self.about.get("images", ()))
+
+    @property
+    def allowed(self) -> dict[str, list[str]]:
+        """Return what the Configuration must allow for it, as its field ``allowed``; empty where it needs nothing."""
+        spec = self.profile["spec"]
+        paths = [volume["hostPath"]["path"] for volume in spec.get("volumes", ()) if "hostPath" in volume]
+        images = [_without_tag(sidecar["image"]) for sidecar in spec.get("sidecars", ())]
+        return {key: values for key, values in (("hostPaths", paths), ("sidecarImages", images)) if values}
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all that is told of it, as a document; its FabricProfile under ``profile``."""
+        sources = [{**source, "date": str(source["date"])} for source in self.about["sources"]]
+        return {
+            "name": self.name,
+            **self.about,
+            "sources": sources,
+            "images": self.images,
+            "allowed": self.allowed,
+            "profile": self.profile,
+        }
+
+
+def preset_names() -> list[str]:
+    """Return the names of all presets."""
+    return sorted(folder.name for folder in files(__name__).iterdir() if folder.joinpath("profile.yaml").is_file())
+
+
+def read_preset(name: str) -> Preset:
+    """Read the preset *name*, one of `preset_names`."""
+    folder = files(__name__) / name
+    about = yaml.safe_load((folder / "about.yaml").read_text(encoding="utf-8"))
+    return Preset(name, (folder / "profile.yaml").read_text(encoding="utf-8"), about)
+
+
+def read_presets() -> list[Preset]:
+    """Read all presets."""
+    return [read_preset(name) for name in preset_names()]
+
+
+def _without_tag(image: str) -> str:
+    head, slash, last = image.partition("@")[0].rpartition("/")
+    return head + slash + last.partition(":")[0]
