@@ -323,6 +323,11 @@ class Profiles:
             found.setdefault(rarest, []).append(profile)
         object.__setattr__(self, "by_pod_label", {label: tuple(profiles) for label, profiles in found.items()})
 
+    @property
+    def pod_label_keys(self) -> frozenset[str]:
+        """Return the keys of all podLabels."""
+        return frozenset(key for profiles in self.by_pod_label.values() for each in profiles for key in each.pod_labels)
+
     def of_revision(self, name: str, revision: str) -> Profile | None:
         """Return the profile as it is or was in *revision*; None where that is not known."""
         present = self.profiles.get(name)
