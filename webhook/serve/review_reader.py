@@ -1,0 +1,59 @@
+"""Read large reviews in a process of their own, ``python -m webhook.serve.review_reader IDLE PARENT SOCKET``.
+
+``review_process`` starts it. It loads what it needs alone, so that it starts soon, and knows neither profiles nor cluster: the answer
+is made by the one that asks.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import select
+import socket
+import struct
+import sys
+
+from webhook.core.errors import MalformedReview
+from webhook.core.reduced_review import reduce_review
+from webhook.serve.child import settle
+
+DATA_BYTES = 96 << 20
+"""Most memory for data, whatever comes."""
+ASKED = struct.Struct("!II")
+"""Length of the keys of labels, a JSON list, and of the review; both follow."""
+ANSWERED = struct.Struct("!cI")
+"""What was found, and the length of what is told of it, which follows."""
+REDUCED, MALFORMED, TOO_DEEP, NO_MEMORY = b"r", b"m", b"d", b"n"
+
+
+def main(idle_seconds: float, parent: int, number: int) -> None:
+    """Read what comes through the inherited socket *number*, until nothing has come for so long."""
+    settle(parent, DATA_BYTES)
+    gc.disable()  # what is read holds no cycle
+    with socket.socket(fileno=number) as asked:
+        coming = select.poll()
+        coming.register(asked, select.POLLIN)
+        while coming.poll(idle_seconds * 1000) and (head := asked.recv(ASKED.size, socket.MSG_WAITALL)):
+            keys, length = ASKED.unpack(head)
+            labels = json.loads(asked.recv(keys, socket.MSG_WAITALL))
+            found, told = _read(asked, length, frozenset(labels))
+            asked.sendall(ANSWERED.pack(found, len(told)))
+            asked.sendall(told)
+            del told
+            if found == NO_MEMORY:  # what is left of it lies scattered: another process starts with all of it
+                return
+
+
+def _read(asked: socket.socket, length: int, labels: frozenset[str]) -> tuple[bytes, bytes]:
+    try:
+        return REDUCED, reduce_review(asked.recv(length, socket.MSG_WAITALL), labels)
+    except MalformedReview as error:
+        return MALFORMED, str(error).encode("utf-8", "surrogatepass")
+    except RecursionError:
+        return TOO_DEEP, b""
+    except MemoryError:
+        return NO_MEMORY, b""
+
+
+if __name__ == "__main__":
+    main(float(sys.argv[1]), *map(int, sys.argv[2:]))
