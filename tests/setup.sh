@@ -13,7 +13,7 @@ case $0 in */*) cd "${0%/*}/.." ;; *) cd .. ;; esac
 core="core check coverage mutation compiled"
 node="test-node operators"
 image="test-image test-node"
-compiled="compiled bench bench-hostile bench-broken"
+compiled="compiled bench bench-hostile bench-beside-large bench-broken"
 go="apiserver peer bench bench-scale bench-nodes bench-starve chaos soak manifests $node"
 
 requirements() {
