@@ -14,7 +14,7 @@ core="core check coverage mutation compiled"
 node="test-node operators"
 image="test-image test-node"
 compiled="compiled bench bench-hostile bench-beside-large bench-broken"
-go="apiserver peer bench bench-scale bench-nodes bench-starve chaos soak manifests $node"
+go="apiserver peer bench bench-beside-large bench-scale bench-nodes bench-starve chaos soak manifests $node"
 
 requirements() {
   need_python 3.11

@@ -122,7 +122,7 @@ def test_does_not_outlive_the_webhook(own: Server, authority: Path, review: byte
 
 def test_is_bounded_and_yields_to_admission(own: Server, authority: Path, review: bytes) -> None:
     child = started(own, authority, review)
-    assert resource.prlimit(child, resource.RLIMIT_DATA)[0] <= 96 << 20
+    assert resource.prlimit(child, resource.RLIMIT_DATA)[0] <= 80 << 20
     assert os.getpriority(os.PRIO_PROCESS, child) > os.getpriority(os.PRIO_PROCESS, own.process.pid)
 
 

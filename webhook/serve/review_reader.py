@@ -17,8 +17,8 @@ from webhook.core.errors import MalformedReview
 from webhook.core.reduced_review import reduce_review
 from webhook.serve.child import settle
 
-DATA_BYTES = 96 << 20
-"""Most memory for data, whatever comes."""
+DATA_BYTES = 80 << 20
+"""Most memory for data, whatever comes: a body of 7 MB, what is made of it (``bounds.PARSED_BYTES``), and what it starts with."""
 ASKED = struct.Struct("!II")
 """Length of the keys of labels, a JSON list, and of the review; both follow."""
 ANSWERED = struct.Struct("!cI")

@@ -26,7 +26,7 @@ from webhook.serve.page.parent import ParentWorld
 from webhook.serve.page.state import state_document
 
 DATA_BYTES = 96 << 20
-"""Most memory for data, whatever is pasted. Admission's 160 MB and these must fit into the container's limit."""
+"""Most memory for data, whatever is pasted. With admission's 120 MB and what reads large reviews they must fit into the container's."""
 CONNECTIONS = 50
 LIMITS = Limits(body_bytes=3 << 20, body_seconds=10.0, large_bytes=6 << 20)
 PATIENCE_SECONDS = 5.0
