@@ -71,7 +71,10 @@ def bodies() -> list[bytes]:
         "spec/containers/0/env distinct": 30_000,
         "spec/containers/0/args distinct": 200_000,
     }
-    read = [hostile.review(shapes[name](count)) for name, count in made.items()]
+    read = [
+        hostile.review(shapes[name](count)).replace(b'"namespace":"train"', b'"namespace":"default"')
+        for name, count in made.items()
+    ]
     return [*large_reviews(review), review.ljust(SMALL_BYTES + 1), review.ljust(1 << 20), *read]
 
 

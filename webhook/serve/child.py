@@ -6,7 +6,6 @@ import ctypes
 import os
 import resource
 import signal
-import socket
 import subprocess
 import sys
 
@@ -15,16 +14,15 @@ NICENESS = 10
 _PR_SET_PDEATHSIG = 1
 
 
-def start_child(module: str, *arguments: str, sockets: tuple[socket.socket, ...]) -> subprocess.Popen[bytes]:
-    """Start *module* with the arguments, the number of this process and those of the sockets, which it inherits.
+def start_child(module: str, *arguments: str, inherited: tuple[int, ...]) -> subprocess.Popen[bytes]:
+    """Start *module* with the arguments, the number of this process and those of the files that it inherits.
 
     It ends with the thread that started it. Raises OSError where it cannot be started.
     """
-    numbers = [each.fileno() for each in sockets]
     return subprocess.Popen(
-        [sys.executable, "-m", module, *arguments, *map(str, (os.getpid(), *numbers))],
+        [sys.executable, "-m", module, *arguments, *map(str, (os.getpid(), *inherited))],
         stdin=subprocess.DEVNULL,
-        pass_fds=numbers,
+        pass_fds=inherited,
         start_new_session=True,  # Ctrl-C is for this process, which ends that one
     )
 

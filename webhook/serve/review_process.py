@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import os
 import socket
 import subprocess
 import threading
@@ -25,6 +26,7 @@ SECONDS = 4.0
 _LOST = "the process that reads large reviews has ended ({}): ask again"
 END_SECONDS = 1.0
 """How long a process may take to end that has closed its socket."""
+_PIECE_BYTES = 256 << 10
 _MODULE = "webhook.serve.review_reader"
 _ENDED = 0
 """Exit status of a process that ends by itself, between two reviews."""
@@ -47,7 +49,7 @@ class ReviewProcess:
         deadline = time.monotonic() + self._seconds
         keys = json.dumps([*labels]).encode()
         head = ASKED.pack(len(keys), len(body)) + keys
-        answer = self._ask((head, body), deadline) or self._ask((head, body), deadline)
+        answer = self._ask(head, body, deadline) or self._ask(head, body, deadline)
         if answer is None:
             raise Unavailable(_LOST.format(how_ended(_ENDED)))
         found, told = answer
@@ -65,7 +67,7 @@ class ReviewProcess:
             self._child.kill()
             self._child.status()
 
-    def _ask(self, question: tuple[bytes, bytes], deadline: float) -> tuple[bytes, bytes] | None:
+    def _ask(self, head: bytes, body: bytes, deadline: float) -> tuple[bytes, bytes] | None:
         """Return the answer; None where the process ended by itself before it was asked. Raises Unavailable."""
         if self._child and self._child.has_ended():
             self._child.status()
@@ -78,7 +80,7 @@ class ReviewProcess:
                 message = f"the process that reads large reviews cannot be started ({why}): ask again"
                 raise Unavailable(message) from None
         try:
-            return self._child.ask(question, deadline)
+            return self._child.ask(head, body, deadline)
         except TimeoutError:
             self._child.kill()
             why = f"the review was not read in {self._seconds:g} s: ask again, or make the pod smaller"
@@ -91,16 +93,20 @@ class ReviewProcess:
 
 
 class _Child:
-    """Hold the process and the socket by which it is asked."""
+    """Hold the process, the socket by which it is asked, and the file in memory by which it gets reviews.
+
+    By a socket a review would come in many pieces, and with each the thread would wait for the interpreter, and keep others waiting.
+    """
 
     def __init__(self, idle_seconds: float) -> None:
-        self._socket, asked = socket.socketpair()
-        with asked:
-            try:
-                self._process = start_child(_MODULE, str(idle_seconds), sockets=(asked,))
-            except BaseException:
-                self._socket.close()
-                raise
+        with contextlib.ExitStack() as stack:
+            self._file = os.memfd_create("review")
+            stack.callback(os.close, self._file)
+            self._socket, asked = socket.socketpair()
+            stack.callback(self._socket.close)
+            with asked:
+                self._process = start_child(_MODULE, str(idle_seconds), inherited=(asked.fileno(), self._file))
+            self._closing = stack.pop_all()
         self._is_killed = False  # by us
         reaper = threading.Thread(target=self._reap, name=f"review-process-{self._process.pid}", daemon=True)
         try:
@@ -111,16 +117,20 @@ class _Child:
             raise OSError(str(error)) from None
         log.info("the process that reads large reviews starts: %d", self._process.pid)
 
-    def ask(self, question: tuple[bytes, bytes], deadline: float) -> tuple[bytes, bytes]:
+    def ask(self, head: bytes, body: bytes, deadline: float) -> tuple[bytes, bytes]:
         """Return what was found, and what is told of it.
 
         Raises TimeoutError after *deadline*, OSError or EOFError where the process has ended.
         """
-        for part in question:
-            self._socket.settimeout(_left(deadline))
-            self._socket.sendall(part)
-        found, length = ANSWERED.unpack(self._receive(ANSWERED.size, deadline))
-        return found, bytes(self._receive(length, deadline))
+        self._socket.settimeout(_left(deadline))
+        written = 0
+        while written < len(body):
+            written += os.pwrite(self._file, memoryview(body)[written:], written)
+        self._socket.sendall(head)
+        received = bytearray(self._receive(deadline))
+        while len(received) < ANSWERED.size or len(received) < ANSWERED.size + ANSWERED.unpack_from(received)[1]:
+            received += self._receive(deadline)
+        return ANSWERED.unpack_from(received)[0], bytes(received[ANSWERED.size :])
 
     def has_ended(self) -> bool:
         """Return whether the process has ended, and was reaped."""
@@ -132,22 +142,18 @@ class _Child:
         self._process.kill()
 
     def status(self) -> int:
-        """Close the socket, and return the exit status of the process, which is killed unless it ends by itself."""
-        self._socket.close()
+        """Close what is held, and return the exit status of the process, which is killed unless it ends by itself."""
+        self._closing.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             return self._process.wait(END_SECONDS)
         self.kill()
         return self._process.wait()
 
-    def _receive(self, count: int, deadline: float) -> bytearray:
-        received = bytearray(count)
-        rest = memoryview(received)
-        while rest:
-            self._socket.settimeout(_left(deadline))
-            if not (part := self._socket.recv_into(rest)):
-                raise EOFError
-            rest = rest[part:]
-        return received
+    def _receive(self, deadline: float) -> bytes:
+        self._socket.settimeout(_left(deadline))
+        if not (part := self._socket.recv(_PIECE_BYTES)):
+            raise EOFError
+        return part
 
     def _reap(self) -> None:
         status = self._process.wait()
