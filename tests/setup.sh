@@ -13,8 +13,8 @@ case $0 in */*) cd "${0%/*}/.." ;; *) cd .. ;; esac
 core="core check coverage mutation compiled"
 node="test-node operators"
 image="test-image test-node"
-compiled="compiled bench bench-hostile bench-broken"
-go="apiserver peer bench bench-scale bench-nodes bench-starve chaos soak manifests $node"
+compiled="compiled bench bench-hostile bench-beside-large bench-broken"
+go="apiserver peer bench bench-beside-large bench-scale bench-nodes bench-starve chaos soak manifests $node"
 
 requirements() {
   need_python 3.11

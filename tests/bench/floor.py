@@ -40,7 +40,9 @@ def main(tls_dir: Path) -> None:
     logs.configure()
     anywhere = ListenAddress("127.0.0.1", 0)
     page = PageProcess(bind(anywhere), Answers(ObjectsWorld(()), Profiles, dict), Slot())  # nobody asks it
-    service = Service(allow, allow, validate, page, Readiness(dict), ServingCertificate(tls_dir), WebhookMetrics())
+    service = Service(
+        allow, allow, allow, validate, page, Readiness(dict), ServingCertificate(tls_dir), WebhookMetrics()
+    )
     serve(service, Sockets(bind(anywhere), bind(anywhere)))
 
 

@@ -56,6 +56,22 @@ def _quantities(pod: Object, number: int) -> None:
     first(pod)["securityContext"] = {"capabilities": {"add": ["A"] * (number - half)}}
 
 
+def _confinements(pod: Object, number: int) -> None:
+    pod["spec"].pop("initContainers", None)
+    first(pod).pop("resources", None)
+    first(pod)["securityContext"] = {"seLinuxOptions": {f"k{index}": "v" for index in range(number)}}
+
+
+def _selector(pod: Object, number: int) -> None:
+    pod["spec"]["nodeSelector"] = {f"example.com/l{index}": "a" for index in range(number)}
+
+
+def _files(pod: Object, number: int) -> None:
+    half = {"items": [{"path": f"f{index}"} for index in range(number // 2)]}
+    other = {"items": [{"path": f"f{index}"} for index in range(number - number // 2)]}
+    pod["spec"]["volumes"] = [{"name": "a", "downwardAPI": half}, {"name": "b", "downwardAPI": other}]
+
+
 def _pod_quantities(pod: Object, number: int) -> None:
     pod["spec"].pop("initContainers", None)
     first(pod).pop("resources", None)
@@ -175,6 +191,9 @@ BOUNDS: list[tuple[Callable[[Object, int], None], int, str]] = [
     (_mounts, bounds.MOUNTS, "hold {} volumeMounts, and at most 2000"),
     (_quantities, bounds.QUANTITIES, "hold {} resources, claims and capabilities, and at most 1000"),
     (_pod_quantities, bounds.QUANTITIES, "hold {} resources, claims and capabilities, and at most 1000"),
+    (_confinements, bounds.QUANTITIES, "hold {} resources, claims and capabilities, and at most 1000"),
+    (_selector, bounds.LABELS, "spec.nodeSelector holds {} labels, and at most 1000"),
+    (_files, bounds.FILES, "spec.volumes holds {} files of the downward API, and at most 2000"),
     (_characters, bounds.CHARACTERS, "hold {} characters of command, args and env, and at most 262144"),
     (_volumes, bounds.VOLUMES, "spec.volumes holds {} volumes, and at most 500"),
     (_owners, bounds.OWNERS, "metadata.ownerReferences holds {} owners, and at most 100"),
@@ -307,7 +326,7 @@ def test_a_volume_that_many_containers_mount_is_read_once() -> None:
 
 def test_a_patch_of_too_many_bytes_is_denied() -> None:
     pod = pods.load(OURS)
-    first(pod)["securityContext"] = {"seLinuxOptions": {f"k{index}": "v" * 1000 for index in range(1100)}}
+    first(pod)["securityContext"] = {"seLinuxOptions": {f"k{index}": "v" * 2000 for index in range(600)}}
     answer = answer_review(hostile.review(pod), PROFILES, WORLD)
     assert answer.verdict is not None
     assert (answer.verdict.reason, answer.verdict.operations) == (Reason.TOO_LARGE, [])

@@ -70,7 +70,7 @@ class Admitting:
 def admitting(**pool: int) -> Iterator[Admitting]:
     cluster, threads, large = Cluster(), WorkerPool("asks", **pool), WorkerPool("large")
     record = AdmissionRecorder(WebhookMetrics())
-    admission = Admission(cluster.admit, cluster.at_once, record, pool=threads, large=large)
+    admission = Admission(cluster.admit, cluster.at_once, cluster.admit, record, pool=threads, large=large)
     with listened(admission) as (listener, _):
         try:
             yield Admitting(str(listener.address), cluster, admission)

@@ -14,7 +14,7 @@ from tests.waiting import wait_until
 
 pytestmark = pytest.mark.sockets
 
-MOST_MEGABYTES = 160.0
+MOST_MEGABYTES = 120.0
 LATER_MEGABYTES = 90.0
 AT_ONCE = 24
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from webhook.core import names
 from webhook.core.model import Object
@@ -21,7 +21,7 @@ WORDS = 5_000
 """Words of command and args, also of probes and lifecycle hooks."""
 MOUNTS = 2_000
 QUANTITIES = 1_000
-"""Limits, requests, claims and capabilities."""
+"""Limits, requests, claims and capabilities, and the parts of CONFINEMENTS."""
 CHARACTERS = 262_144
 """Characters of command, args and the values of variables. Linux starts no program with one of 131,072. Source: execve(2)."""
 VOLUMES = 500
@@ -29,7 +29,10 @@ TOLERATIONS = 500
 NODE_VALUES = 2_000
 """Expressions of the required node affinity, and their values."""
 OWNERS = 100
+FILES = 2_000
+"""Files of the downward API in all volumes together."""
 LABELS = 1_000
+"""Labels of the pod; so many may its nodeSelector name."""
 LONGEST_NAME = 4_096
 """Characters of a name or a path. Kubernetes takes 253 of most names; Linux 4,096 of a path."""
 LONGEST_LABEL = 512
@@ -56,8 +59,23 @@ _READ_ANNOTATIONS = (
     names.ADDED_DEVICES,
     names.STATUS,
 )
+CONFINEMENTS = ("seLinuxOptions", "seccompProfile", "appArmorProfile")
+"""Parts of a securityContext that the wait container gets too."""
 _RESOURCES = ("limits", "requests", "claims")
 _HOOKS = ("livenessProbe", "readinessProbe", "startupProbe")
+
+
+class Bounded(NamedTuple):
+    """Hold what of a pod is more than is read, empty where nothing is, and the part that is *seen*: else the whole pod."""
+
+    excess: str
+    seen: Object
+
+
+def bounded(pod: Object) -> Bounded:
+    """Look for what of a pod is more than is read. Its structure was checked."""
+    found = excess(pod)
+    return Bounded(found, within(pod) if found else pod)
 
 
 def parsed_bytes(body: bytes) -> int:
@@ -104,13 +122,14 @@ def within(pod: Object) -> Object:
         "ownerReferences": [owner for owner in owners if not _long_text(owner, LONGEST_LABEL)],
     }
     containers = (spec.get("containers") or ())[:CONTAINERS]
-    variables = VARIABLES // max(1, len(containers))
+    share = max(1, len(containers))
+    volumes: list[Object] = spec.get("volumes") or []
     return {
         "metadata": kept,
         "spec": {
             "hostname": (spec.get("hostname") or "")[:LONGEST_NAME],
-            "containers": [_cut(container, variables) for container in containers],
-            "volumes": (spec.get("volumes") or [])[:VOLUMES],
+            "containers": [_cut(container, share) for container in containers],
+            "volumes": [{"name": (volume.get("name") or "")[:LONGEST_NAME]} for volume in volumes[:VOLUMES]],
         },
     }
 
@@ -152,9 +171,17 @@ def _spec_excess(spec: Object) -> str:
     volumes = spec.get("volumes") or ()
     if len(volumes) > VOLUMES:
         return _too_many("spec.volumes", "volumes", len(volumes), VOLUMES)
+    files = 0
     for volume in volumes:
         if len(volume.get("name") or "") > LONGEST_NAME:
             return _too_long("the name of a volume", len(volume["name"]))
+        if shown := volume.get("downwardAPI"):
+            files += len(shown.get("items") or ())
+    if files > FILES:
+        return _too_many("spec.volumes", "files of the downward API", files, FILES)
+    selector = spec.get("nodeSelector") or ()
+    if len(selector) > LABELS:
+        return _too_many("spec.nodeSelector", "labels", len(selector), LABELS)
     if (tolerations := spec.get("tolerations")) and (excess := _tolerations_excess(tolerations)):
         return excess
     if (affinity := spec.get("affinity")) and (found := _node_values(affinity)) > NODE_VALUES:
@@ -182,9 +209,12 @@ def _spec_excess(spec: Object) -> str:
         if (resources := container.get("resources")) is not None:
             for key in _RESOURCES:
                 quantities += len(resources.get(key) or ())
-        capabilities = (container.get("securityContext") or {}).get("capabilities")
-        if capabilities:
-            quantities += len(capabilities.get("add") or ()) + len(capabilities.get("drop") or ())
+        if context := container.get("securityContext"):
+            if capabilities := context.get("capabilities"):
+                quantities += len(capabilities.get("add") or ()) + len(capabilities.get("drop") or ())
+            for key in CONFINEMENTS:
+                if key in context:
+                    quantities += len(context[key] or ())
     if variables > VARIABLES:
         return _too_many("its containers", "variables", variables, VARIABLES)
     if words > WORDS:
@@ -273,22 +303,23 @@ def _short(texts: Mapping[str, str] | None, longest: int) -> dict[str, str]:
     return {key: text for key, text in islice((texts or {}).items(), LABELS) if len(key) + len(text) <= longest}
 
 
-def _cut(container: Object, variables: int) -> Object:
+def _cut(container: Object, share: int) -> Object:
+    """Cut one of *share* containers."""
     kept: Object = {
         "name": (container.get("name") or "")[:LONGEST_NAME],
         "env": [
             entry
-            for entry in (container.get("env") or ())[:variables]
+            for entry in (container.get("env") or ())[: VARIABLES // share]
             if len(entry["name"]) + len(entry.get("value") or "") <= LONGEST_NAME
         ],
     }
     for key in ("command", "args"):
-        words = (container.get(key) or ())[:WORDS]
+        words = (container.get(key) or ())[: WORDS // share]
         if sum(map(len, words)) <= LONGEST_NAME:
             kept[key] = words
     resources = container.get("resources") or {}
     kept["resources"] = {
-        key: dict(islice((resources.get(key) or {}).items(), QUANTITIES)) for key in ("limits", "requests")
+        key: dict(islice((resources.get(key) or {}).items(), QUANTITIES // share)) for key in ("limits", "requests")
     }
     return kept
 

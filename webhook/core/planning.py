@@ -32,9 +32,16 @@ class Skip:
 
 
 def make_plan(
-    pod: Object, namespace: Namespace, profiles: Profiles, world: World, override: str | None = None
+    pod: Object,
+    namespace: Namespace,
+    profiles: Profiles,
+    world: World,
+    override: str | None = None,
+    bounded: bounds.Bounded | None = None,
 ) -> Plan | Skip:
     """Decide what the pod gets. *override* names a profile in place of the labels (the dry run's).
+
+    *bounded*: what was found of the pod within the bounds where it was read; it is looked for otherwise.
 
     Raises Denied for a pod that can never work, Unavailable where the cluster cannot be asked.
     """
@@ -43,8 +50,8 @@ def make_plan(
         return profile
     chosen_by = _chosen_by(pod, profile, override)
     told: Decision | None = None
-    excess = bounds.excess(pod)
-    seen = bounds.within(pod) if excess else pod  # a pod that is left alone is not denied for its size
+    # a pod that is left alone is not denied for its size
+    excess, seen = bounded if bounded is not None else bounds.bounded(pod)
     recognised = recognise(seen)
     if isinstance(recognised, TrainingPod) and override is None:
         profile, told = _as_rank_zero(profile, chosen_by, recognised, namespace, profiles, world)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import orjson
 from pybase64 import b64encode
@@ -10,14 +10,13 @@ from pybase64 import b64encode
 from webhook import __version__
 from webhook.core import bounds, names, podspec
 from webhook.core.draft import Draft, TooManyEdits
-from webhook.core.errors import Denied, MalformedReview, Unavailable
+from webhook.core.errors import Denied, Unavailable
 from webhook.core.injection import copies, own_keys, steps
 from webhook.core.model import Decision, Namespace, Object, Outcome, Reason, World
 from webhook.core.planning import Skip, make_plan
-from webhook.core.pod_check import check_pod
 from webhook.core.printable import printable
 from webhook.core.profiles import Profiles
-from webhook.core.review_fields import decode_fields
+from webhook.core.review_request import is_new_pod, parse_request, parse_review
 from webhook.core.validation import Validation, ValidationWorld
 from webhook.core.validation.configuration import review_configuration
 from webhook.core.validation.fabric_profiles import review_deletion, review_profile
@@ -26,12 +25,9 @@ from webhook.core.validation.namespaces import review_namespace
 _UNPROCESSABLE = 422
 _STEP = "profile"
 _LONGEST_MESSAGE = 16_384
-_LONGEST_NAMESPACE = 63
-_LONGEST_UID = 256
 _MOST_PASSES = 3
 _HIDING = {"container": (names.CONTAINER,), "networks": (names.NETWORKS, names.DEFAULT_NETWORK)}
 """The annotations of the pod that a step reads before all others can be asked."""
-_POD = {"group": "", "version": "v1", "resource": "pods"}
 _NAMESPACE = {"group": "", "version": "v1", "resource": "namespaces"}
 _CONFIG_MAP = {"group": "", "version": "v1", "resource": "configmaps"}
 _PROFILE = {"group": names.PREFIX[:-1], "version": "v1alpha1", "resource": "fabricprofiles"}
@@ -87,13 +83,21 @@ class ValidationAnswer(NamedTuple):
     dry_run: bool
 
 
-def decide(pod: Object, namespace: str, profiles: Profiles, world: World, *, profile: str | None = None) -> Verdict:
-    """Decide about a pod whose structure was checked; *pod* is left as it is.
+def decide(
+    pod: Object,
+    namespace: str,
+    profiles: Profiles,
+    world: World,
+    *,
+    profile: str | None = None,
+    bounded: bounds.Bounded | None = None,
+) -> Verdict:
+    """Decide about a pod whose structure was checked; *pod* is left as it is. *bounded*: as in ``make_plan``.
 
     Raises Unavailable where the cluster cannot be asked.
     """
     space = _look_up(pod, namespace, world, profile)
-    verdict = _judge(pod, space, profiles, world, profile)
+    verdict = _judge(pod, space, profiles, world, profile, bounded)
     for _ in range(_MOST_PASSES):
         # What was taken away may have hidden something: a copy's second MASTER_ADDR, a mark by which it was known to train.
         if not verdict.operations or all(each.reason is not Reason.STALE_MANIFEST for each in verdict.decisions):
@@ -114,10 +118,17 @@ def _joined(first: Verdict, again: Verdict) -> Verdict:
     )
 
 
-def _judge(pod: Object, space: Namespace, profiles: Profiles, world: World, profile: str | None) -> Verdict:
+def _judge(
+    pod: Object,
+    space: Namespace,
+    profiles: Profiles,
+    world: World,
+    profile: str | None,
+    bounded: bounds.Bounded | None = None,
+) -> Verdict:
     draft = Draft(pod)
     try:
-        plan = make_plan(pod, space, profiles, world, profile)
+        plan = make_plan(pod, space, profiles, world, profile, bounded)
         if isinstance(plan, Skip):
             skipped = (plan.decision, *copies.undo(draft, plan.decision.message))
             own_keys.remove(draft)
@@ -200,12 +211,21 @@ def answer_review(body: bytes, profiles: Profiles, world: World) -> Answer:
     Raises MalformedReview for other bytes, Unavailable where the answer cannot be known now.
     """
     request = parse_review(body)
+    return answer_request(request, request["object"] if is_new_pod(request) else None, profiles, world)
+
+
+def answer_request(
+    request: Object, subject: Object | None, profiles: Profiles, world: World, bounded: bounds.Bounded | None = None
+) -> Answer:
+    """Answer a request that was checked, and is about the new pod *subject*, or about something else. *bounded*: as in ``make_plan``.
+
+    Raises Unavailable where the answer cannot be known now.
+    """
     uid, namespace, dry_run = request["uid"], request.get("namespace") or "", bool(request.get("dryRun"))
-    subject = request["object"]
-    if not _is_new_pod(request):
+    if subject is None:
         name = request.get("name") or ""
         return Answer(_respond(uid, {"allowed": True}, b""), None, uid, namespace, name, dry_run)
-    verdict = decide(subject, namespace, profiles, world)
+    verdict = decide(subject, namespace, profiles, world, bounded=bounded)
     patch = orjson.dumps(verdict.operations) if verdict.operations else b""
     if len(patch) > bounds.PATCH_BYTES:
         denied = _too_large(subject, f"would take {len(patch)} bytes of changes", bounds.PATCH_BYTES)
@@ -222,9 +242,17 @@ def answer_review(body: bytes, profiles: Profiles, world: World) -> Answer:
     return Answer(_respond(uid, response, patch), verdict, uid, namespace, name, dry_run)
 
 
+def answer_reduced(reduced: bytes, profiles: Profiles, world: World) -> Answer:
+    """Answer a review that ``reduce_review`` has reduced. Raises Unavailable where the answer cannot be known now."""
+    found = orjson.loads(reduced)
+    pod = found["request"].get("object")
+    bounded = bounds.Bounded(found["excess"], found["seen"] or pod) if pod is not None else None
+    return answer_request(found["request"], pod, profiles, world, bounded)
+
+
 def answer_validation(body: bytes, profiles: Profiles, world: ValidationWorld) -> ValidationAnswer:
     """Answer an AdmissionReview v1 of a namespace, a profile or the Configuration. Raises MalformedReview for other bytes."""
-    request = _request_of(_parse_json(body, bounds.VALIDATED_BYTES))
+    request = parse_request(body, bounds.VALIDATED_BYTES)
     operation, resource = request.get("operation") or "", request.get("resource")
     after, before = _object(request, "object"), _object(request, "oldObject")
     name = request.get("name") or _metadata(after).get("name") or _metadata(before).get("name") or ""
@@ -259,53 +287,6 @@ def answer_validation(body: bytes, profiles: Profiles, world: ValidationWorld) -
     )
 
 
-def parse_review(body: bytes) -> Object:
-    """Return the request of an AdmissionReview v1, its pod's structure checked.
-
-    Raises MalformedReview naming what is wrong, never anything else.
-    """
-    if len(body) <= bounds.SMALL:
-        review = decode_fields(body)
-        if review is not None:
-            try:  # contextlib.suppress costs a microsecond
-                return _checked_request(review)
-            except MalformedReview:  # told below, where nothing was left out
-                pass
-    return _checked_request(_parse_json(body, bounds.PARSED_BYTES))
-
-
-def _checked_request(review: Any) -> Object:
-    request = _request_of(review)
-    if _is_new_pod(request):
-        if not request.get("namespace"):
-            raise MalformedReview("request.namespace: expected the pod's namespace")
-        check_pod(request.get("object"), "request.object")
-    elif not isinstance(request.get("object"), dict):
-        request["object"] = {}
-    return request
-
-
-def _request_of(review: Any) -> Object:
-    """Return the request of an AdmissionReview v1; what it is about is not checked."""
-    if not isinstance(review, dict):
-        raise MalformedReview("expected an AdmissionReview object")
-    if review.get("kind") != "AdmissionReview" or review.get("apiVersion") != "admission.k8s.io/v1":
-        raise MalformedReview("expected apiVersion admission.k8s.io/v1 and kind AdmissionReview")
-    request = review.get("request")
-    if not isinstance(request, dict):
-        raise MalformedReview("request: expected an object")
-    for key in ("uid", "namespace", "name", "operation", "subResource"):
-        value = request.get(key)
-        if not isinstance(value, str) and (key == "uid" or value is not None):
-            raise MalformedReview(f"request.{key}: expected a string")
-    if not request["uid"]:
-        raise MalformedReview("request.uid: expected a string that is not empty")
-    for key, longest in (("uid", _LONGEST_UID), ("namespace", _LONGEST_NAMESPACE), ("name", bounds.LONGEST_NAME)):
-        if len(request.get(key) or "") > longest:
-            raise MalformedReview(f"request.{key}: expected at most {longest} characters, found {len(request[key])}")
-    return request
-
-
 def _object(request: Object, field: str) -> Object:
     """Return a part of a request; empty where it is missing or of another type."""
     value = request.get(field)
@@ -319,10 +300,6 @@ def _metadata(obj: Object) -> Object:
 def _labels(obj: Object) -> dict[str, str]:
     found = _object(_metadata(obj), "labels")
     return {key: value for key, value in found.items() if isinstance(value, str)}
-
-
-def _is_new_pod(request: Object) -> bool:
-    return request.get("operation") == "CREATE" and request.get("resource") == _POD and not request.get("subResource")
 
 
 def _look_up(pod: Object, namespace: str, world: World, override: str | None) -> Namespace:
@@ -356,16 +333,3 @@ def _respond(uid: str, response: Object, patch: bytes) -> bytes:
     if patch:
         head += b',"patchType":"JSONPatch","patch":"' + b64encode(patch) + b'"'
     return head + b"," + orjson.dumps(response)[1:] + b"}"
-
-
-def _parse_json(body: bytes, most: int) -> Any:
-    """Return what a JSON text holds, which may take *most* bytes of memory."""
-    if (needed := bounds.parsed_bytes(body)) > most:
-        raise MalformedReview(
-            f"the body has so many objects, lists and values that they take about {needed >> 20} MB of memory, "
-            f"and at most {most >> 20} are given to one"
-        )
-    try:
-        return orjson.loads(body)
-    except ValueError as error:
-        raise MalformedReview(f"the body is not JSON: {printable(str(error))}") from None

@@ -298,13 +298,14 @@ class HttpConnection(asyncio.Protocol):
                 self._write(request, response)
             else:
                 self._answering = self._loop.create_task(self._write_later(request, response))
+                if request.drains:
+                    self._pause()
         if self._broken is not None and not queue and not transport.is_closing():
             transport.write(_written(self._broken, ends=True))
             transport.close()
-        if len(queue) > 1 and not self._is_paused:
-            self._is_paused = True
-            transport.pause_reading()
-        elif len(queue) <= 1 and (self._reading is None or not self._reading.is_answered):
+        if len(queue) > 1:
+            self._pause()
+        elif self._reading is None or not (self._reading.is_answered or self._reading.drains):
             self._read_on()
 
     async def _write_later(self, request: Request, answer: Awaitable[Response]) -> None:
@@ -328,9 +329,10 @@ class HttpConnection(asyncio.Protocol):
         request.is_answered = True
         if request.drains and not is_late:
             self._timer = self._loop.call_later(LINGER_SECONDS, self._transport.close)
-            if not request.endpoint.linger(self, self._read_on):
-                self._is_paused = True
-                self._transport.pause_reading()
+            if request.endpoint.linger(self, self._read_on):
+                self._read_on()
+            else:
+                self._pause()
         elif ends:
             self._transport.close()
         elif not self._queue:
@@ -344,6 +346,11 @@ class HttpConnection(asyncio.Protocol):
 
     def _stalled(self) -> None:
         self._loop.call_soon(self._go_on)  # whoever has its room now is not done yet
+
+    def _pause(self) -> None:
+        if not self._is_paused:
+            self._is_paused = True
+            self._transport.pause_reading()
 
     def _read_on(self) -> None:
         if self._is_paused and not self._transport.is_closing():

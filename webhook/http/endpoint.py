@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from abc import ABC, abstractmethod
@@ -11,7 +12,7 @@ from functools import partial
 from itertools import islice
 from typing import Protocol
 
-from webhook.http.body import Body, Budget
+from webhook.http.body import SMALL_BYTES, Body, Budget
 from webhook.http.refusal import INTERNAL, OVERLOADED, STALLED, TOO_LARGE, Refusal
 from webhook.http.request import Request, Response, response_of
 
@@ -20,6 +21,9 @@ log = logging.getLogger(__name__)
 
 LARGE_SECONDS = 0.5
 """How long a large body may take to come before another may have its room; a small one comes at once, or gives up its room at once."""
+REFUSED_AFTER_SECONDS = 0.5
+"""How long a large body that finds no room waits, unread, for its refusal: clients that send the next one as soon as they are refused
+would take all the time of others, for handshakes alone."""
 LINGERING = 4
 """How many refused bodies are read at a time. The others wait unread: a flood of them would take the time of all others."""
 
@@ -115,7 +119,8 @@ class Endpoint(ABC):
         try:
             if request.refusal:
                 self._on_refused(request.refusal)
-                return response_of(request.refusal)
+                is_large = request.refusal is OVERLOADED and request.body.declared > SMALL_BYTES
+                return _later(response_of(request.refusal)) if is_large else response_of(request.refusal)
             return self.answer(request)
         except BaseException:  # also SystemExit, which would end the event loop
             return self.failed()
@@ -157,3 +162,8 @@ class Endpoint(ABC):
             self.drain(oldest, STALLED)
             oldest.on_stalled()
         return True
+
+
+async def _later(response: Response) -> Response:
+    await asyncio.sleep(REFUSED_AFTER_SECONDS)
+    return response

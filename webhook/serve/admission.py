@@ -28,14 +28,15 @@ log = logging.getLogger(__name__)
 class Admission(ReviewEndpoint):
     """Answer AdmissionReviews of pods: small ones at once, in the event loop, others in a thread.
 
-    *admit* answers a body, and may wait for the cluster; *admit_at_once* raises MustAsk where it would have to. Large bodies go to the
-    pool *large*, those that wait for the cluster to *pool*. *refuse* says why none can be answered now, or None.
+    *admit* answers a body, and may wait for the cluster; *admit_at_once* raises MustAsk where it would have to: then *admit* is called
+    in *pool*. *admit_large* answers large bodies, in the pool *large*. *refuse* says why none can be answered now, or None.
     """
 
     def __init__(
         self,
         admit: Callable[[bytes], Answer],
         admit_at_once: Callable[[bytes], Answer],
+        admit_large: Callable[[bytes], Answer],
         record: AdmissionRecorder,
         *,
         pool: WorkerPool,
@@ -44,13 +45,13 @@ class Admission(ReviewEndpoint):
         limits: Limits = Limits(),  # noqa: B008  # frozen
     ) -> None:
         super().__init__(names.MUTATE_PATH, record, limits, refuse)
-        self._admit, self._admit_at_once, self._record = admit, admit_at_once, record
+        self._admit, self._admit_at_once, self._admit_large, self._record = admit, admit_at_once, admit_large, record
         self._pool, self._large = pool, large
 
     def review(self, request: Request, body: bytes, *, is_large: bool) -> Response | Awaitable[Response]:
         """Answer the review of a pod."""
         if is_large:
-            return self.reviewed_in(self._large, request, partial(self._answer, self._admit, request, body))
+            return self.reviewed_in(self._large, request, partial(self._answer, self._admit_large, request, body))
         try:
             return self.reviewed(request, partial(self._answer, self._admit_at_once, request, body))
         except MustAsk:

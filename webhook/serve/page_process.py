@@ -8,16 +8,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
-import signal
 import socket
 import subprocess
-import sys
 import threading
 from dataclasses import dataclass, field
 
 from webhook.http.listener import ListenAddress
 from webhook.http.refusal import Refusal
+from webhook.serve.child import how_ended, start_child
 from webhook.serve.questions import Answers
 from webhook.serve.slot import Slot
 
@@ -58,8 +56,7 @@ class _Child:
 
     def how(self) -> str:
         """Say how it has ended."""
-        status = self.process.returncode
-        return self.why or (signal.strsignal(-status) if status < 0 else "") or f"status {status}"
+        return self.why or how_ended(self.process.returncode)
 
     def epitaph(self) -> str:
         """Say why an answer does not come."""
@@ -219,20 +216,8 @@ class PageProcess:
         asked, asking = socket.socketpair()
         connections, handed_over = socket.socketpair()
         with asking, handed_over:
-            numbers = (asking.fileno(), handed_over.fileno())
             try:
-                process = subprocess.Popen(
-                    [
-                        sys.executable,
-                        "-m",
-                        "webhook",
-                        "page",
-                        *map(str, (os.getpid(), handed_over.fileno(), numbers[0])),
-                    ],
-                    stdin=subprocess.DEVNULL,
-                    pass_fds=numbers,
-                    start_new_session=True,  # Ctrl-C is for this process, which ends that one
-                )
+                process = start_child("webhook", "page", inherited=(handed_over.fileno(), asking.fileno()))
             except BaseException:
                 asked.close()
                 connections.close()

@@ -66,13 +66,15 @@ class Sockets:
 class Service:
     """Hold what a process serves.
 
-    *admit*, *admit_at_once*: as in ``Admission``. *quiet_seconds*: after SIGTERM the process ends once no admission request has come
-    for so long; a Service sends new connections for a while. *client_names*: a client's certificate must carry one of them; empty: any
-    verified certificate will do, if one is demanded at all. *announcement*: more fields for the log line that says where it serves.
+    *admit*, *admit_at_once*, *admit_large*: as in ``Admission``. *quiet_seconds*: after SIGTERM the process ends once no admission
+    request has come for so long; a Service sends new connections for a while. *client_names*: a client's certificate must carry one of
+    them; empty: any verified certificate will do, if one is demanded at all. *announcement*: more fields for the log line that says
+    where it serves.
     """
 
     admit: Callable[[bytes], Answer]
     admit_at_once: Callable[[bytes], Answer]
+    admit_large: Callable[[bytes], Answer]
     validate: Callable[[bytes], ValidationAnswer]
     page: PageProcess
     readiness: Readiness
@@ -96,10 +98,16 @@ def serve(service: Service, sockets: Sockets) -> None:
 async def _serve(service: Service, sockets: Sockets) -> None:
     recorder = AdmissionRecorder(service.metrics)
     pool = WorkerPool("admission", threads=THREADS, spares=SPARES, waiting=WAITING, patience_seconds=PATIENCE_SECONDS)
-    # one at a time: what is made of the largest body needs twenty times its size
+    # one at a time: what is made of the largest body needs twenty times its size, in the process that reads it
     large = WorkerPool("large", waiting=WAITING, patience_seconds=PATIENCE_SECONDS)
     admission = Admission(
-        service.admit, service.admit_at_once, recorder, pool=pool, large=large, refuse=service.readiness.refusal
+        service.admit,
+        service.admit_at_once,
+        service.admit_large,
+        recorder,
+        pool=pool,
+        large=large,
+        refuse=service.readiness.refusal,
     )
     validating_pool = WorkerPool(
         "validation",

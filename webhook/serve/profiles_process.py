@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 import subprocess
 import sys
 import time
@@ -12,6 +11,7 @@ from typing import Any
 
 from webhook.core.errors import InputError, ProfilesError
 from webhook.core.profiles import ClusterSettings, Profile, Profiles
+from webhook.serve.child import how_ended
 from webhook.serve.plain import from_plain
 from webhook.serve.slot import Slot
 
@@ -93,6 +93,7 @@ def _run(what: str, content: bytes, slot: Slot, seconds: float = SECONDS, *, yie
     if done.returncode == TOO_LARGE:
         raise InputError(f"the {noun} cannot be read with {DATA_BYTES >> 20} MiB of memory; write less")
     if done.returncode:
-        how = signal.strsignal(-done.returncode) if done.returncode < 0 else f"status {done.returncode}"
-        raise InputError(f"the process that reads the {noun} has ended ({how}); the log may say more")
+        raise InputError(
+            f"the process that reads the {noun} has ended ({how_ended(done.returncode)}); the log may say more"
+        )
     return json.loads(done.stdout)

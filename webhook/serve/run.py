@@ -16,7 +16,7 @@ from certs.handshake import CertificateError, Requirements
 from certs.serving import ServingCertificate
 from webhook.core import names
 from webhook.core.errors import InputError
-from webhook.core.review import Answer, ValidationAnswer, answer_review, answer_validation
+from webhook.core.review import Answer, ValidationAnswer, answer_reduced, answer_review, answer_validation
 from webhook.http import logs
 from webhook.http.health import Readiness
 from webhook.http.listener import ListenAddress, bind
@@ -33,6 +33,7 @@ from webhook.serve.profiles import (
     follow_objects,
 )
 from webhook.serve.questions import Answers, CheckedWorld
+from webhook.serve.review_process import ReviewProcess
 from webhook.serve.slot import Slot
 from webhook.world.profiles_in_force import ProfilesInForce
 
@@ -120,6 +121,8 @@ def run(settings: WebhookSettings) -> None:
             stack.callback(follower.stop)
 
         at_once = cluster.at_once if cluster else world
+        large = ReviewProcess()
+        stack.callback(large.close)
 
         def admit(body: bytes) -> Answer:
             return answer_review(body, in_force.current(), world)
@@ -131,6 +134,10 @@ def run(settings: WebhookSettings) -> None:
 
         def admit_at_once(body: bytes) -> Answer:
             return answer_review(body, in_force.current(), at_once)
+
+        def admit_large(body: bytes) -> Answer:
+            current = in_force.current()
+            return answer_reduced(large.reduce(body, current.pod_label_keys), current, world)
 
         def problems() -> Mapping[str, str]:
             settings = {"configuration": "\n".join(configuration.problems())} if configuration else {}
@@ -151,6 +158,7 @@ def run(settings: WebhookSettings) -> None:
         service = Service(
             admit=admit,
             admit_at_once=admit_at_once,
+            admit_large=admit_large,
             validate=validate,
             page=PageProcess(page, Answers(world, in_force.current, problems), slot),
             readiness=Readiness(checks),

@@ -606,6 +606,11 @@ class Profiles:
         given = {"multus": self.multus != Multus(), "allowed": self.allowed != Allowed()}
         return ", ".join(name for name, differs in given.items() if differs)
 
+    @property
+    def pod_label_keys(self) -> frozenset[str]:
+        """Return the keys of all podLabels."""
+        return frozenset(key for profiles in self.by_pod_label.values() for each in profiles for key in each.pod_labels)
+
     def of_revision(self, name: str, revision: str) -> Profile | None:
         """Return the profile as it is or was in *revision*; None where that is not known."""
         present = self.profiles.get(name)

@@ -6,11 +6,8 @@ It has no port, no credentials in use and no watch: connections are handed to it
 from __future__ import annotations
 
 import asyncio
-import ctypes
 import logging
 import os
-import resource
-import signal
 import socket
 from typing import Any
 
@@ -23,20 +20,18 @@ from webhook.http.bridge import Bridge
 from webhook.http.endpoint import Limits
 from webhook.http.listener import Listener
 from webhook.http.pool import WorkerPool
+from webhook.serve.child import settle
 from webhook.serve.page.app import make_dry_run_app
 from webhook.serve.page.parent import ParentWorld
 from webhook.serve.page.state import state_document
 
 DATA_BYTES = 96 << 20
-"""Most memory for data, whatever is pasted. Admission's 160 MB and these must fit into the container's limit."""
-NICENESS = 10
-"""Admissions go first where both want the processor."""
+"""Most memory for data, whatever is pasted. With admission's 120 MB and what reads large reviews they must fit into the container's."""
 CONNECTIONS = 50
 LIMITS = Limits(body_bytes=3 << 20, body_seconds=10.0, large_bytes=6 << 20)
 PATIENCE_SECONDS = 5.0
 """Longest wait for the dry run before: with its own time it is less than the parent waits for an answer."""
 GRACE_SECONDS = 25.0
-_PR_SET_PDEATHSIG = 1
 
 log = logging.getLogger(__name__)
 
@@ -63,19 +58,10 @@ class HandedOver(socket.socket):
 
 def run(parent: int, connections: int, questions: int) -> None:
     """Serve what comes through the sockets *connections* and *questions*, until the process *parent* ends or kills this one."""
-    _die_with(parent)
-    os.nice(NICENESS)
-    resource.setrlimit(resource.RLIMIT_DATA, (DATA_BYTES, DATA_BYTES))
+    settle(parent, DATA_BYTES)
     logs.configure()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_serve(connections, socket.socket(fileno=questions)))
-
-
-def _die_with(parent: int) -> None:
-    """End when *parent* does, even while a thread keeps the interpreter busy, which then sees no socket close."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it ended before it was asked for
-        os._exit(0)
 
 
 async def _serve(connections: int, questions: socket.socket) -> None:

@@ -1,0 +1,97 @@
+"""Read the request of an AdmissionReview: bytes in, what was asked out, its structure checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from webhook.core import bounds
+from webhook.core.errors import MalformedReview
+from webhook.core.model import Object
+from webhook.core.pod_check import check_pod
+from webhook.core.printable import printable
+from webhook.core.review_fields import decode_fields
+
+_LONGEST_NAMESPACE = 63
+_LONGEST_UID = 256
+_POD = {"group": "", "version": "v1", "resource": "pods"}
+
+
+def parse_review(body: bytes, *, in_part: bool | None = None) -> Object:
+    """Return the request of an AdmissionReview v1, its pod's structure checked.
+
+    *in_part*: without the fields that are not read; by itself of a small one alone. Raises MalformedReview naming what is wrong, never
+    anything else.
+    """
+    if len(body) <= bounds.SMALL if in_part is None else in_part:
+        _check_size(body, bounds.PARSED_BYTES)
+        review = decode_fields(body)
+        if review is not None:
+            try:  # contextlib.suppress costs a microsecond
+                return _checked_request(review)
+            except MalformedReview:  # told below, where nothing was left out
+                pass
+    return _checked_request(_parse_json(body, bounds.PARSED_BYTES))
+
+
+def parse_request(body: bytes, most: int) -> Object:
+    """Return the request of an AdmissionReview v1 that takes *most* bytes of memory; what it is about is not checked.
+
+    Raises MalformedReview naming what is wrong.
+    """
+    return _request_of(_parse_json(body, most))
+
+
+def is_new_pod(request: Object) -> bool:
+    """Tell whether a request is about a pod that is to be made: about anything else nothing is decided."""
+    return request.get("operation") == "CREATE" and request.get("resource") == _POD and not request.get("subResource")
+
+
+def _checked_request(review: Any) -> Object:
+    request = _request_of(review)
+    if is_new_pod(request):
+        if not request.get("namespace"):
+            raise MalformedReview("request.namespace: expected the pod's namespace")
+        check_pod(request.get("object"), "request.object")
+    elif not isinstance(request.get("object"), dict):
+        request["object"] = {}
+    return request
+
+
+def _request_of(review: Any) -> Object:
+    """Return the request of an AdmissionReview v1; what it is about is not checked."""
+    if not isinstance(review, dict):
+        raise MalformedReview("expected an AdmissionReview object")
+    if review.get("kind") != "AdmissionReview" or review.get("apiVersion") != "admission.k8s.io/v1":
+        raise MalformedReview("expected apiVersion admission.k8s.io/v1 and kind AdmissionReview")
+    request = review.get("request")
+    if not isinstance(request, dict):
+        raise MalformedReview("request: expected an object")
+    for key in ("uid", "namespace", "name", "operation", "subResource"):
+        value = request.get(key)
+        if not isinstance(value, str) and (key == "uid" or value is not None):
+            raise MalformedReview(f"request.{key}: expected a string")
+    if not request["uid"]:
+        raise MalformedReview("request.uid: expected a string that is not empty")
+    for key, longest in (("uid", _LONGEST_UID), ("namespace", _LONGEST_NAMESPACE), ("name", bounds.LONGEST_NAME)):
+        if len(request.get(key) or "") > longest:
+            raise MalformedReview(f"request.{key}: expected at most {longest} characters, found {len(request[key])}")
+    return request
+
+
+def _parse_json(body: bytes, most: int) -> Any:
+    """Return what a JSON text holds, which may take *most* bytes of memory."""
+    _check_size(body, most)
+    try:
+        return orjson.loads(body)
+    except ValueError as error:
+        raise MalformedReview(f"the body is not JSON: {printable(str(error))}") from None
+
+
+def _check_size(body: bytes, most: int) -> None:
+    if (needed := bounds.parsed_bytes(body)) > most:
+        raise MalformedReview(
+            f"the body has so many objects, lists and values that they take about {needed >> 20} MB of memory, "
+            f"and at most {most >> 20} are given to one"
+        )

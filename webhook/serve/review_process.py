@@ -1,0 +1,165 @@
+"""Have large reviews read by a process of their own: to read three megabytes keeps the interpreter busy, and all others waiting.
+
+The process is started when the first large review comes, and ends when none has come for long. Whatever becomes of it, the review that
+it reads is answered with 503, and the next one gets another process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Collection
+
+from webhook.core.errors import MalformedReview, Unavailable
+from webhook.serve.child import how_ended, start_child
+from webhook.serve.review_reader import ANSWERED, ASKED, MALFORMED, NO_MEMORY, TOO_DEEP
+
+IDLE_SECONDS = 300.0
+SECONDS = 4.0
+"""How long it may take to read a review: the API server gives up after 5 s. The largest takes 0.1 s where the processor is free."""
+_LOST = "the process that reads large reviews has ended ({}): ask again"
+END_SECONDS = 1.0
+"""How long a process may take to end that has closed its socket."""
+_PIECE_BYTES = 256 << 10
+_MODULE = "webhook.serve.review_reader"
+_ENDED = 0
+"""Exit status of a process that ends by itself, between two reviews."""
+
+log = logging.getLogger(__name__)
+
+
+class ReviewProcess:
+    """Reduce large reviews in a process; `reduce` is called in one thread, with which the process ends.
+
+    *idle_seconds*: how long it is kept while nothing comes. *seconds*: after so long with one review it is killed.
+    """
+
+    def __init__(self, *, idle_seconds: float = IDLE_SECONDS, seconds: float = SECONDS) -> None:
+        self._idle_seconds, self._seconds = idle_seconds, seconds
+        self._child: _Child | None = None
+
+    def reduce(self, body: bytes, labels: Collection[str]) -> bytes:
+        """Return what ``reduce_review`` returns, and raise what it raises; Unavailable where the process fails."""
+        deadline = time.monotonic() + self._seconds
+        keys = json.dumps([*labels]).encode()
+        head = ASKED.pack(len(keys), len(body)) + keys
+        answer = self._ask(head, body, deadline) or self._ask(head, body, deadline)
+        if answer is None:
+            raise Unavailable(_LOST.format(how_ended(_ENDED)))
+        found, told = answer
+        if found == MALFORMED:
+            raise MalformedReview(told.decode("utf-8", "surrogatepass"))
+        if found == TOO_DEEP:
+            raise RecursionError
+        if found == NO_MEMORY:
+            raise MemoryError
+        return told
+
+    def close(self) -> None:
+        """End the process, if there is one; `reduce` is not called any more."""
+        if self._child:
+            self._child.kill()
+            self._child.status()
+
+    def _ask(self, head: bytes, body: bytes, deadline: float) -> tuple[bytes, bytes] | None:
+        """Return the answer; None where the process ended by itself before it was asked. Raises Unavailable."""
+        if self._child and self._child.has_ended():
+            self._child.status()
+            self._child = None
+        if self._child is None:
+            try:
+                self._child = _Child(self._idle_seconds)
+            except OSError as error:
+                why = error.strerror or str(error)
+                message = f"the process that reads large reviews cannot be started ({why}): ask again"
+                raise Unavailable(message) from None
+        try:
+            return self._child.ask(head, body, deadline)
+        except TimeoutError:
+            self._child.kill()
+            why = f"the review was not read in {self._seconds:g} s: ask again, or make the pod smaller"
+        except (OSError, EOFError):
+            why = _LOST.format(how_ended(self._child.status()))
+        ended, self._child = self._child, None
+        if ended.status() == _ENDED:
+            return None
+        raise Unavailable(why)
+
+
+class _Child:
+    """Hold the process, the socket by which it is asked, and the file in memory by which it gets reviews.
+
+    By a socket a review would come in many pieces, and with each the thread would wait for the interpreter, and keep others waiting.
+    """
+
+    def __init__(self, idle_seconds: float) -> None:
+        with contextlib.ExitStack() as stack:
+            self._file = os.memfd_create("review")
+            stack.callback(os.close, self._file)
+            self._socket, asked = socket.socketpair()
+            stack.callback(self._socket.close)
+            with asked:
+                self._process = start_child(_MODULE, str(idle_seconds), inherited=(asked.fileno(), self._file))
+            self._closing = stack.pop_all()
+        self._is_killed = False  # by us
+        reaper = threading.Thread(target=self._reap, name=f"review-process-{self._process.pid}", daemon=True)
+        try:
+            reaper.start()
+        except RuntimeError as error:
+            self._process.kill()
+            self.status()
+            raise OSError(str(error)) from None
+        log.info("the process that reads large reviews starts: %d", self._process.pid)
+
+    def ask(self, head: bytes, body: bytes, deadline: float) -> tuple[bytes, bytes]:
+        """Return what was found, and what is told of it.
+
+        Raises TimeoutError after *deadline*, OSError or EOFError where the process has ended.
+        """
+        self._socket.settimeout(_left(deadline))
+        written = 0
+        while written < len(body):
+            written += os.pwrite(self._file, memoryview(body)[written:], written)
+        self._socket.sendall(head)
+        received = bytearray(self._receive(deadline))
+        while len(received) < ANSWERED.size or len(received) < ANSWERED.size + ANSWERED.unpack_from(received)[1]:
+            received += self._receive(deadline)
+        return ANSWERED.unpack_from(received)[0], bytes(received[ANSWERED.size :])
+
+    def has_ended(self) -> bool:
+        """Return whether the process has ended, and was reaped."""
+        return self._process.returncode is not None
+
+    def kill(self) -> None:
+        """End the process."""
+        self._is_killed = True
+        self._process.kill()
+
+    def status(self) -> int:
+        """Close what is held, and return the exit status of the process, which is killed unless it ends by itself."""
+        self._closing.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return self._process.wait(END_SECONDS)
+        self.kill()
+        return self._process.wait()
+
+    def _receive(self, deadline: float) -> bytes:
+        self._socket.settimeout(_left(deadline))
+        if not (part := self._socket.recv(_PIECE_BYTES)):
+            raise EOFError
+        return part
+
+    def _reap(self) -> None:
+        status = self._process.wait()
+        level = logging.INFO if self._is_killed or status == _ENDED else logging.WARNING
+        log.log(level, "the process that reads large reviews has ended: %s", how_ended(status))
+
+
+def _left(deadline: float) -> float:
+    return max(deadline - time.monotonic(), 0.001)
