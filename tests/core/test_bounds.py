@@ -107,10 +107,6 @@ def _node_values(pod: Object, number: int) -> None:
     pod["spec"]["affinity"] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
 
 
-def _long_toleration(pod: Object, number: int) -> None:
-    pod["spec"]["tolerations"] = [{"key": "k" * number, "operator": "Exists"}]
-
-
 def _claims(pod: Object, number: int) -> None:
     pod["spec"]["resourceClaims"] = [{"name": f"c{index}"} for index in range(number)]
 
@@ -206,7 +202,7 @@ BOUNDS: list[tuple[Callable[[Object, int], None], int, str]] = [
     *((make, bounds.LONGEST_NAME, "is {} characters long, and at most 4096") for make in (
         _name, _image, _variable, _path, _resource, _hostname, _pod_name, _volume_name, _claim, _own_claim, _capability
     )),
-    *((make, bounds.LONGEST_LABEL, "is {} characters long, and at most 512") for make in (_owner_name, _label, _long_toleration)),
+    *((make, bounds.LONGEST_LABEL, "is {} characters long, and at most 512") for make in (_owner_name, _label)),
 ]  # fmt: skip
 
 

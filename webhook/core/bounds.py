@@ -6,7 +6,7 @@ of a thousand public training manifests the largest has 6 containers, 42 variabl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -182,8 +182,9 @@ def _spec_excess(spec: Object) -> str:
     selector = spec.get("nodeSelector") or ()
     if len(selector) > LABELS:
         return _too_many("spec.nodeSelector", "labels", len(selector), LABELS)
-    if (tolerations := spec.get("tolerations")) and (excess := _tolerations_excess(tolerations)):
-        return excess
+    tolerations = spec.get("tolerations") or ()
+    if len(tolerations) > TOLERATIONS:
+        return _too_many("spec.tolerations", "tolerations", len(tolerations), TOLERATIONS)
     if (affinity := spec.get("affinity")) and (found := _node_values(affinity)) > NODE_VALUES:
         return _too_many("spec.affinity.nodeAffinity", "expressions and values", found, NODE_VALUES)
     claims = spec.get("resourceClaims") or ()
@@ -224,15 +225,6 @@ def _spec_excess(spec: Object) -> str:
     if quantities > QUANTITIES:
         return _too_many("its containers", "resources, claims and capabilities", quantities, QUANTITIES)
     return _text_excess(containers)
-
-
-def _tolerations_excess(tolerations: Sequence[Object]) -> str:
-    if len(tolerations) > TOLERATIONS:
-        return _too_many("spec.tolerations", "tolerations", len(tolerations), TOLERATIONS)
-    for toleration in tolerations:
-        if length := _long_text(toleration, LONGEST_LABEL):
-            return _too_long("a field of spec.tolerations", length, LONGEST_LABEL)
-    return ""
 
 
 def _node_values(affinity: Object) -> int:

@@ -13,6 +13,7 @@ from webhook.core.value_types import BOOLEAN, INTEGER, LIST, OBJECT, STRING, typ
 
 _LONGEST_KEY = 253
 _OWNER = frozenset(("apiVersion", "kind", "name", "uid", "controller"))
+_TOLERATION = frozenset(("key", "operator", "value", "effect"))
 _CLAIM = frozenset(("name", "resourceClaimTemplateName"))
 _CONTAINER_TEXTS = frozenset(("name", "image", "imagePullPolicy", "restartPolicy"))
 _CONTAINER = _CONTAINER_TEXTS | {
@@ -99,7 +100,9 @@ def _check_spec(spec: Any, where: _Path) -> None:
             _check_volume(volume, where, index)
     if (tolerations := spec.get("tolerations")) is not None:
         for index, toleration in enumerate(_objects(tolerations, where, "tolerations")):
-            _strings(toleration, ("key", "operator", "value", "effect"), (*where, "tolerations", index))
+            for key, value in toleration.items():
+                if value.__class__ is not str and key in _TOLERATION and value is not None:
+                    _fail((*where, "tolerations", index, key), STRING, value)
     if (affinity := spec.get("affinity")) is not None:
         _check_affinity(affinity, (*where, "affinity"))
     for kind in ("containers", "initContainers"):

@@ -61,9 +61,11 @@ _CONTAINER = _part(
 _VOLUME = {
     "name": _PLAIN,
     "emptyDir": _fields(_PLAIN, "medium", "sizeLimit"),
-    "hostPath": _fields(_PLAIN, "path"),
+    "hostPath": _fields(_PLAIN, "path", "type"),
+    "configMap": {**_fields(_PLAIN, "name", "optional", "defaultMode"), "items": _SOME},
     "downwardAPI": {"items": [{"path": _PLAIN, "fieldRef": _REFERENCE}]},
 }
+_TERM = {"matchExpressions": [{**_fields(_PLAIN, "key", "operator"), "values": _WHOLE}]}
 _POD = {
     "metadata": _part(
         review_fields.Metadata,
@@ -74,6 +76,8 @@ _POD = {
         os=_fields(_PLAIN, "name"),
         securityContext=_fields(_PLAIN, "runAsUser", "runAsNonRoot"),
         resourceClaims=[_CLAIM],
+        tolerations=[_fields(_PLAIN, "key", "operator", "value", "effect", "tolerationSeconds")],
+        affinity={"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [_TERM]}}},
         resources=_RESOURCES,
         volumes=[_VOLUME],
         **_fields([_CONTAINER], "containers", "initContainers"),

@@ -140,6 +140,13 @@ def test_beside_a_network_that_takes_one_of_it(existing: str, own: Object, expec
     assert asked(result) == expected
 
 
+def test_does_not_count_accelerators_that_the_profile_itself_gives() -> None:
+    """A second pass, which finds them in the pod, would count others."""
+    result, decisions = run(minimal_pod(trainer()), PER_GPU, resources={"nvidia.com/gpu": "8"})
+    assert asked(result) is None
+    assert UNKNOWN in outcomes(decisions)
+
+
 def test_a_type_that_gets_none_gets_none() -> None:
     pod = minimal_pod(trainer(gpus=8), nodeSelector={TYPE: "none"})
     result, decisions = run(pod, BY_TYPE)
@@ -158,6 +165,10 @@ def test_says_what_to_write() -> None:
         f"pod train-0: how many of {EFA} it needs is not known, and none is added: neither its nodeSelector nor its required node "
         f"affinity names one {TYPE}, and container trainer asks for no accelerators that can be counted; select nodes by {TYPE} "
         f"(p5.48xlarge), or ask for {EFA} in the pod"
+    )
+    _, decisions = run(minimal_pod(trainer()), PER_GPU)
+    assert message(decisions, Outcome.WARNED).endswith(
+        f"container trainer asks for no accelerators that can be counted; ask for {EFA} in the pod"
     )
     _, decisions = run(minimal_pod(trainer(), nodeSelector={TYPE: "m5"}), BOTH)
     assert f"profile rdma gives no number for {TYPE}=m5" in message(decisions, Outcome.WARNED)

@@ -130,6 +130,13 @@ def test_volumes_of_sidecars_come_with_them_and_others_for_whom_the_user_mounts_
     result, decisions = run(pod, SYS, SCRATCH, sidecars=(sidecar,))
     assert [volume["name"] for volume in result["spec"]["volumes"]] == ["scratch"]
     assert decisions[0].message == "the pod has volumes scratch"
+    result, decisions = run(pod, SYS, sidecars=(sidecar,))
+    assert (result, outcomes(decisions)) == (pod, [(Outcome.SKIPPED, Reason.NOT_ASKED)])
+
+
+def test_writes_what_must_be_there_on_the_node() -> None:
+    result, _ = run(minimal_pod(), ProfileVolume("sys", host_path=HostPathSource("/sys", "Directory")))
+    assert result["spec"]["volumes"] == [{"name": "sys", "hostPath": {"path": "/sys", "type": "Directory"}}]
 
 
 @pytest.mark.parametrize("level", ["baseline", "restricted"])

@@ -158,6 +158,10 @@ FIELD_FAULTS = {
         "profiles: {a: {volumes: [{name: x, hostPath: {path: dev}}]}}",
         'hostPath.path: found "dev"; write an absolute path, such as /dev/infiniband',
     ),
+    "path-long": (
+        f"profiles: {{a: {{volumes: [{{name: x, hostPath: {{path: /{'a' * 256}}}}}]}}}}",
+        "write at most 256 characters",
+    ),
     "path-up": (
         "profiles: {a: {volumes: [{name: x, hostPath: {path: /dev/infiniband/../mem}}]}}",
         "hostPath.path: found \"/dev/infiniband/../mem\"; write the path without '..'",

@@ -184,3 +184,17 @@ def test_what_admission_warns_of() -> None:
     assert one(scene, "injection").startswith(
         "warn pod bert-master-0 (rank 0): host-devices: container pytorch mounts /dev/infiniband of the node, but may open nothing"
     )
+
+
+def test_tells_which_volume_pod_security_keeps_from_the_pod() -> None:
+    scene = Scene(0)
+    text = (
+        "{networks: [{network: default/rdma-net}], podSecurity: skip, volumes: [{name: sys, hostPath: {path: /sys}}]}"
+    )
+    scene.profiles = parse_profiles(f"profiles: {{shared: {text}}}")
+    scene.labels[names.POD_SECURITY_ENFORCE] = "baseline"
+    scene.pods = {"bert-worker-0": scene.admitted(scene.created(1))}
+    [found] = [each for each in texts(findings(scene, "injection")) if "volumes: " in each]
+    assert found.startswith(
+        "warn pod bert-worker-0: volumes: volume sys (hostPath /sys) of profile shared is left out: label "
+    )

@@ -37,19 +37,18 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     Raises Denied where a container asks for a device in a quantity that is not a whole number.
     """
     needed = needed_resources(plan.attachments, plan.profile)
-    told: list[Decision] = []
-    counted: dict[str, int] = {}
-    if plan.profile.quantities:
-        counted, told = count_devices(draft, plan, STEP, needed)
-    if plan.profile.resources:
-        told = [*told, *_leave_out_hugepages(plan, containers(draft.pod)[plan.container], needed)]
     existing = plan.profile.existing_devices
     before = _read_added(draft.pod) if existing == "add" else {}
     _write_added(draft, {name: needed[name] for name in needed if "/" in name} if existing == "add" else {})
-    # not noted above: a later pass finds them asked for, and asks for no more
-    for resource, number in counted.items():
-        if number > needed.get(resource, 0):
-            needed[resource] = number
+    told: list[Decision] = []
+    if plan.profile.quantities:
+        counted, told = count_devices(draft, plan, STEP, needed)
+        # not noted above: a later pass finds them asked for, and asks for no more
+        for resource, number in counted.items():
+            if number > needed.get(resource, 0):
+                needed[resource] = number
+    if plan.profile.resources:
+        told = [*told, *_leave_out_hugepages(plan, containers(draft.pod)[plan.container], needed)]
     if not needed:
         return told or [Decision(STEP, Outcome.SKIPPED, Reason.NOT_ASKED, _why_none(plan))]
     own = containers(draft.pod)[plan.container]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from webhook.core import names
+from webhook.core.injection import sidecars, volumes
 from webhook.core.model import Decision, Outcome, Reason
 from webhook.core.reconcile.complaint import SEE_CHECK, why_uncalled
 from webhook.diagnose.codes import Code
@@ -27,6 +28,8 @@ _LOOKED_AT_ELSEWHERE = (
     Reason.DISAGREES,
     Reason.RAISED,
 )
+_PARTS = (volumes.STEP, sidecars.STEP)
+"""Steps whose warnings are told here, whatever their reason: elsewhere the training container is looked at."""
 _BY_CHOICE = (Reason.OPTED_OUT, Reason.ROLE)
 
 
@@ -99,7 +102,7 @@ def _skipped(part: Part) -> Mapping[str, object]:
 
 def _decision(part: Part, decision: Decision) -> Iterator[Observation]:
     step, outcome, reason = decision.step, decision.outcome, decision.reason
-    if reason in _LOOKED_AT_ELSEWHERE:
+    if reason in _LOOKED_AT_ELSEWHERE and not (step in _PARTS and outcome is Outcome.WARNED):
         return
     if outcome is not Outcome.WARNED and (outcome is not Outcome.SKIPPED or reason in _NOTHING_ASKED):
         return
