@@ -108,6 +108,15 @@ def test_a_numbered_name_is_as_long_as_names_may_be() -> None:
     assert result["spec"]["volumes"][1]["name"] == "v" * 61 + "-2"
 
 
+def test_two_volumes_of_the_profile_get_two_names() -> None:
+    pod = minimal_pod(minimal_container("trainer"), volumes=[{"name": "sys", "emptyDir": {}}])
+    second = ProfileVolume("sys-2", empty_dir=EmptyDirSource())
+    mounts = (OF_SYS, ProfileMount("sys-2", "/scratch"))
+    result, _ = run(pod, SYS, second, mounts=mounts)
+    assert [volume["name"] for volume in result["spec"]["volumes"]] == ["sys", "sys-2", "sys-2-2"]
+    assert [mount["name"] for mount in result["spec"]["containers"][0]["volumeMounts"]] == ["sys-2", "sys-2-2"]
+
+
 def test_mounts_a_volume_that_the_user_brings() -> None:
     pod = minimal_pod(volumes=[{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}])
     result, decisions = run(pod, mounts=(ProfileMount("data", "/data"),))

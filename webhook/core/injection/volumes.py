@@ -78,6 +78,7 @@ def add_volumes(
                 told += pod_security.refuse(plan, step, f"volume {volume.name} (hostPath {volume.host_path.path})")
                 continue
             new.append(volume)
+            taken[name] = {"name": name, **_source(volume)}  # no other volume of the profile may get this name as well
         names[volume.name] = name
     check_allowed(
         plan,
