@@ -102,6 +102,15 @@ def test_a_pod_beyond_a_bound_is_denied_or_left_alone_as_when_it_is_read_whole(
         same(hostile.review(pod), profiles, hostile.world("plain"))
 
 
+@pytest.mark.parametrize(
+    "more", [{"secret": {"secretName": "a"}}, {"secret": None}, {"image": [], "secret": None}], ids=str
+)
+def test_a_volume_with_a_second_source_is_none_of_the_profiles(more: Object) -> None:
+    pod = pods.load(OURS)
+    pod["spec"].setdefault("volumes", []).append({"name": "sys", "hostPath": {"path": "/sys"}, **more})
+    assert same(review(pod, "full"))[1].allowed
+
+
 def test_a_profile_is_chosen_by_the_last_of_many_labels() -> None:
     profiles = parse_profiles("profiles: {plain: {podLabels: {team: blue}, networks: [{network: rails/rail-0}]}}")
     pod = pods.load(OURS)

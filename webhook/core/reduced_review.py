@@ -127,8 +127,8 @@ def _kept(value: Any, read: Any) -> Any:
     if _EACH in read:
         return {key: _kept(item, read[_EACH]) for key, item in value.items()}
     kept = {key: _kept(value[key], read[key]) for key in read if key in value}
-    if len(kept) < len(value):
-        kept[_UNREAD] = None
+    if len(kept) < len(value):  # null, as there, stands for nothing
+        kept[_UNREAD] = True if any(value[key] is not None for key in value.keys() - read.keys()) else None
     return kept
 
 
