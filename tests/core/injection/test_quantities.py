@@ -11,7 +11,7 @@ from tests.pods import minimal_container, minimal_pod
 from webhook.core.accelerators import count_accelerators
 from webhook.core.injection.devices import inject
 from webhook.core.model import Decision, Object, Outcome, Reason
-from webhook.core.profiles import ProfileQuantity
+from webhook.core.profiles import ProfileQuantity, ProfileSidecar
 
 EFA, TYPE = "vpc.amazonaws.com/efa", "node.kubernetes.io/instance-type"
 BY_TYPE = ProfileQuantity(EFA, by_node_type={"p5.48xlarge": 32, "p4d.24xlarge": 4, "none": 0})
@@ -138,6 +138,13 @@ def test_beside_a_network_that_takes_one_of_it(existing: str, own: Object, expec
     pod = minimal_pod(trainer(gpus=8, **own))
     result, _ = run(pod, PER_GPU, attachment("rails/rail-0", resource=EFA), existing_devices=existing)
     assert asked(result) == expected
+
+
+def test_a_training_container_of_a_sidecars_name_is_asked_too() -> None:
+    sidecars = (ProfileSidecar("trainer", "registry.example.com/daemon"),)
+    result, decisions = run(minimal_pod(trainer(gpus=8, **{EFA: 1})), PER_GPU, sidecars=sidecars)
+    assert result["spec"]["containers"][0]["resources"]["limits"][EFA] == 1
+    assert outcomes(decisions) == [KEPT]
 
 
 def test_does_not_count_accelerators_that_the_profile_itself_gives() -> None:

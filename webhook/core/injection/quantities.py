@@ -26,8 +26,9 @@ def count_devices(draft: Draft, plan: Plan, step: str, needed: Iterable[str]) ->
     """
     counted = [quantity.resource for quantity in plan.profile.quantities]
     countable = not any(map(is_accelerator, [*needed, *counted]))
-    sidecars = [sidecar.name for sidecar in plan.profile.sidecars]  # which are not there yet in the first pass
-    asking = [one for one in running_containers(draft.pod) if one.get("name") not in sidecars]
+    app = {one.get("name") for one in containers(draft.pod)}
+    added = {sidecar.name for sidecar in plan.profile.sidecars} - app  # which are not there yet in the first pass
+    asking = [one for one in running_containers(draft.pod) if one.get("name") not in added]
     asked: dict[str, int] = {}
     told: list[Decision] = []
     for quantity in plan.profile.quantities:
