@@ -58,6 +58,8 @@ def test_counts_by_namespace_and_kind() -> None:
             True,
         ),
         (PROFILES + "    nodeSelector: {pool: fast}\n", {}, ("unplaced", "resource-unlabelled"), True),
+        (PROFILES + "    volumes: [{name: sys, hostPath: {path: /sys}}]\n", {}, ("refused", "not-allowed"), True),
+        (PROFILES + "    sidecars: [{name: side, image: a.io/b}]\n", {}, ("refused", "not-allowed"), True),
     ],
     ids=lambda value: value[1] if isinstance(value, tuple) else "",
 )

@@ -13,7 +13,7 @@ from webhook.core import names, podspec
 from webhook.core.cluster.demand import NEVER_REACHED
 from webhook.core.cluster.nodes import Shortage, Supply, devices, judge_supply
 from webhook.core.model import Object, Outcome, Reason
-from webhook.core.profiles import Profiles
+from webhook.core.profiles import Allowed, Profiles
 from webhook.core.quantity import format_quantity
 from webhook.core.review import Verdict, decide
 from webhook.core.workloads.shell import SHELLS
@@ -26,6 +26,7 @@ _SUPPOSED: Mapping[str, Supposition] = {
     Reason.NETWORK_ABSENT: Supposition.NETWORKS_EXIST,
     Reason.POD_SECURITY: Supposition.NO_POD_SECURITY,
     Reason.NAMESPACE_NOT_ALLOWED: Supposition.NAMESPACES_ALLOWED,
+    Reason.NOT_ALLOWED: Supposition.PARTS_ALLOWED,
 }
 _SHORTAGES: Mapping[Shortage, str] = {
     Shortage.NOWHERE: "resource-nowhere",
@@ -147,6 +148,9 @@ class Trials:
 
 
 def _supposing(profiles: Profiles, supposed: Collection[Supposition]) -> Profiles:
+    if Supposition.PARTS_ALLOWED in supposed:
+        images = {sidecar.image for profile in profiles.profiles.values() for sidecar in profile.sidecars}
+        profiles = replace(profiles, allowed=Allowed(("/",), tuple(images)))
     if Supposition.NAMESPACES_ALLOWED not in supposed:
         return profiles
     allowed = {name: replace(profile, allowed_namespaces=None) for name, profile in profiles.profiles.items()}
