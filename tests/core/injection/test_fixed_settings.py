@@ -71,6 +71,7 @@ def test_what_fixes_the_gid_index(value: str, fixed: bool) -> None:
             ("tcp,ib", False),
             ("tcp,ud_verbs", False),
             ("tcp,srd", False),
+            ("tcp,\\rc_verbs", False),
         ),
         *(("^tcp", False), ("sm,self", False), ("", False), ("dc,self", False)),
     ],

@@ -63,11 +63,11 @@ def fixes_gid_index(value: str) -> bool:
 def rules_out_rdma(value: str) -> bool:
     """Tell whether ``UCX_TLS=value`` lets UCX use TCP, and no transport over RDMA: no error says so, all is only slow.
 
-    A comma list; ``^`` in front of it excludes. Source: ome-projects/ome issue 837; UCX src/ucp/core/ucp_context.c ucp_config_table,
-    ucp_tl_aliases.
+    A comma list; ``^`` in front of it excludes, and a backslash before a name takes it for no alias.
+    Source: ome-projects/ome issue 837; UCX src/ucp/core/ucp_context.c ucp_config_table, ucp_tl_aliases.
     """
     transports = listed(value)
-    return "tcp" in transports and not any(one.startswith(_RDMA_TRANSPORTS) for one in transports)
+    return "tcp" in transports and not any(one.lstrip("\\").startswith(_RDMA_TRANSPORTS) for one in transports)
 
 
 def listed(value: str) -> list[str]:
