@@ -22,6 +22,7 @@ from tests.waiting import wait_until
 from webhook.core.errors import MalformedReview, Unavailable
 from webhook.core.reduced_review import reduce_review
 from webhook.http import body
+from webhook.http.endpoint import Limits
 from webhook.serve import review_process
 from webhook.serve.review_process import ReviewProcess
 
@@ -51,6 +52,12 @@ def started(server: Server, authority: Path, review: bytes) -> int:
     assert ask(server, authority, large(review)).status == 200
     [child] = children(server)
     return child
+
+
+def data_bytes(child: int) -> int:
+    """Return how much memory for data the process has."""
+    lines = Path(f"/proc/{child}/status").read_text().splitlines()
+    return next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmData"))
 
 
 def test_is_started_by_the_first_large_review_alone(own: Server, authority: Path, review: bytes) -> None:
@@ -97,12 +104,7 @@ def test_others_are_admitted_while_it_hangs(own: Server, authority: Path, review
 def test_others_are_admitted_where_it_has_too_little_memory(own: Server, authority: Path, review: bytes) -> None:
     child = started(own, authority, review)
     with admitting(own, authority, review) as statuses:
-        data = next(
-            int(line.split()[1]) << 10
-            for line in Path(f"/proc/{child}/status").read_text().splitlines()
-            if line.startswith("VmData")
-        )
-        resource.prlimit(child, resource.RLIMIT_DATA, (data + (6 << 20),) * 2)
+        resource.prlimit(child, resource.RLIMIT_DATA, (data_bytes(child) + (6 << 20),) * 2)
         refused = ask(own, authority, labelled(review))
         assert (refused.status, refused.headers["retry-after"]) == (503, "1")
         assert refused.json()["message"].endswith("ask again")  # what wants memory in vain may also end the process
@@ -196,6 +198,15 @@ def test_is_started_anew_where_it_has_ended_because_nothing_came(review: bytes) 
             assert process.reduce(review, NONE) == reduce_review(review, NONE)
             first = number_of(process)
             wait_until(lambda first=first: not Path(f"/proc/{first}").exists(), "its end, reaped")  # type: ignore[misc]
+
+
+def test_says_what_is_wrong_with_the_largest_review_too(process: ReviewProcess) -> None:
+    """It has not the memory that orjson asks for."""
+    text = b"x" * (Limits().body_bytes - 100)
+    with pytest.raises(MalformedReview, match="expected apiVersion"):
+        process.reduce(b'{"request": ["%b"]}' % text, NONE)
+    with pytest.raises(MalformedReview, match="the body is not JSON: Input data was truncated"):
+        process.reduce(b'{"request": ["%b"' % text, NONE)
 
 
 def test_says_that_it_cannot_be_started(process: ReviewProcess, review: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
