@@ -223,3 +223,44 @@ def test_a_review_is_refused_where_each_process_ends_at_once(
     monkeypatch.setattr(review_process, "_MODULE", "keyword")  # it ends without a word, and with status 0
     with pytest.raises(Unavailable, match=r"has ended \(status 0\): ask again"):
         process.reduce(review, NONE)
+
+
+def test_no_review_gets_the_answer_to_another(
+    process: ReviewProcess, review: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(child: object, deadline: float) -> bytes:
+        raise MemoryError
+
+    process.reduce(review, NONE)
+    with monkeypatch.context() as changed:
+        changed.setattr(review_process._Child, "_receive", fails)
+        with pytest.raises(MemoryError):
+            process.reduce(review, NONE)
+    other = review.replace(json.loads(review)["request"]["uid"].encode(), b"another")
+    assert process.reduce(other, NONE) == reduce_review(other, NONE)
+
+
+@pytest.mark.parametrize(
+    ("kind", "length"),
+    [("z", 2), ("r", 2**32 - 1), ("r", 1)],
+    ids=["of no kind", "too long", "longer than announced"],
+)
+def test_an_answer_that_cannot_be_read_is_refused_and_the_process_ended(
+    process: ReviewProcess, review: bytes, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kind: str, length: int
+) -> None:
+    (tmp_path / "spoilt_reader.py").write_text(
+        f"""
+import socket, sys, time
+from webhook.serve.review_reader import ANSWERED
+with socket.socket(fileno=int(sys.argv[-2])) as asked:
+    asked.recv(1)
+    asked.sendall(ANSWERED.pack(b"{kind}", {length}) + b"{{}}")
+    time.sleep(60)
+"""
+    )
+    with monkeypatch.context() as changed:
+        changed.setenv("PYTHONPATH", str(tmp_path))
+        changed.setattr(review_process, "_MODULE", "spoilt_reader")
+        with pytest.raises(Unavailable, match="answered what cannot be read: ask again"):
+            process.reduce(review, NONE)
+    assert process.reduce(review, NONE) == reduce_review(review, NONE)
