@@ -8,6 +8,7 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -215,6 +216,21 @@ def test_says_that_it_cannot_be_started(process: ReviewProcess, review: bytes, m
         with pytest.raises(Unavailable, match=r"cannot be started \(No such file or directory\): ask again"):
             process.reduce(review, NONE)
     assert process.reduce(review, NONE) == reduce_review(review, NONE)
+
+
+def test_does_not_wait_for_a_thread_that_has_no_memory_to_begin(
+    process: ReviewProcess, review: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(threading.Thread, "_bootstrap_inner", fails)
+    monkeypatch.setattr(review_process._Child, "_reap", fails)
+    monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
+    for _ in range(2):
+        assert process.reduce(review, NONE) == reduce_review(review, NONE)
+        os.kill(number_of(process), signal.SIGKILL)
+        wait_until(lambda: process._child is not None and process._child.has_ended(), "its end")
 
 
 def test_a_review_is_refused_where_each_process_ends_at_once(

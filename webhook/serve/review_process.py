@@ -6,13 +6,13 @@ it reads is answered with 503, and the next one gets another process.
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import json
 import logging
 import os
 import socket
 import subprocess
-import threading
 import time
 from collections.abc import Collection
 
@@ -118,9 +118,8 @@ class _Child:
                 self._process = start_child(_MODULE, str(idle_seconds), inherited=(asked.fileno(), self._file))
             self._closing = stack.pop_all()
         self._is_killed = False  # by us
-        reaper = threading.Thread(target=self._reap, name=f"review-process-{self._process.pid}", daemon=True)
         try:
-            reaper.start()
+            _thread.start_new_thread(self._reap, ())  # Thread.start waits for ever for one that has no memory to begin
         except RuntimeError as error:
             self._process.kill()
             self.status()
@@ -151,7 +150,7 @@ class _Child:
 
     def has_ended(self) -> bool:
         """Return whether the process has ended, and was reaped."""
-        return self._process.returncode is not None
+        return self._process.poll() is not None
 
     def kill(self) -> None:
         """End the process."""
