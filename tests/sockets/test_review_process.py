@@ -8,6 +8,7 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -22,6 +23,7 @@ from tests.waiting import wait_until
 from webhook.core.errors import MalformedReview, Unavailable
 from webhook.core.reduced_review import reduce_review
 from webhook.http import body
+from webhook.http.endpoint import Limits
 from webhook.serve import review_process
 from webhook.serve.review_process import ReviewProcess
 
@@ -51,6 +53,12 @@ def started(server: Server, authority: Path, review: bytes) -> int:
     assert ask(server, authority, large(review)).status == 200
     [child] = children(server)
     return child
+
+
+def data_bytes(child: int) -> int:
+    """Return how much memory for data the process has."""
+    lines = Path(f"/proc/{child}/status").read_text().splitlines()
+    return next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmData"))
 
 
 def test_is_started_by_the_first_large_review_alone(own: Server, authority: Path, review: bytes) -> None:
@@ -97,12 +105,7 @@ def test_others_are_admitted_while_it_hangs(own: Server, authority: Path, review
 def test_others_are_admitted_where_it_has_too_little_memory(own: Server, authority: Path, review: bytes) -> None:
     child = started(own, authority, review)
     with admitting(own, authority, review) as statuses:
-        data = next(
-            int(line.split()[1]) << 10
-            for line in Path(f"/proc/{child}/status").read_text().splitlines()
-            if line.startswith("VmData")
-        )
-        resource.prlimit(child, resource.RLIMIT_DATA, (data + (6 << 20),) * 2)
+        resource.prlimit(child, resource.RLIMIT_DATA, (data_bytes(child) + (6 << 20),) * 2)
         refused = ask(own, authority, labelled(review))
         assert (refused.status, refused.headers["retry-after"]) == (503, "1")
         assert refused.json()["message"].endswith("ask again")  # what wants memory in vain may also end the process
@@ -198,6 +201,15 @@ def test_is_started_anew_where_it_has_ended_because_nothing_came(review: bytes) 
             wait_until(lambda first=first: not Path(f"/proc/{first}").exists(), "its end, reaped")  # type: ignore[misc]
 
 
+def test_says_what_is_wrong_with_the_largest_review_too(process: ReviewProcess) -> None:
+    """It has not the memory that orjson asks for."""
+    text = b"x" * (Limits().body_bytes - 100)
+    with pytest.raises(MalformedReview, match="expected apiVersion"):
+        process.reduce(b'{"request": ["%b"]}' % text, NONE)
+    with pytest.raises(MalformedReview, match="the body is not JSON: Input data was truncated"):
+        process.reduce(b'{"request": ["%b"' % text, NONE)
+
+
 def test_says_that_it_cannot_be_started(process: ReviewProcess, review: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as changed:
         changed.setattr("sys.executable", "/nowhere/python")
@@ -206,9 +218,65 @@ def test_says_that_it_cannot_be_started(process: ReviewProcess, review: bytes, m
     assert process.reduce(review, NONE) == reduce_review(review, NONE)
 
 
+def test_does_not_wait_for_a_thread_that_has_no_memory_to_begin(
+    process: ReviewProcess, review: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(threading.Thread, "_bootstrap_inner", fails)
+    monkeypatch.setattr(review_process._Child, "_reap", fails)
+    monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
+    for _ in range(2):
+        assert process.reduce(review, NONE) == reduce_review(review, NONE)
+        os.kill(number_of(process), signal.SIGKILL)
+        wait_until(lambda: process._child is not None and process._child.has_ended(), "its end")
+
+
 def test_a_review_is_refused_where_each_process_ends_at_once(
     process: ReviewProcess, review: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(review_process, "_MODULE", "keyword")  # it ends without a word, and with status 0
     with pytest.raises(Unavailable, match=r"has ended \(status 0\): ask again"):
         process.reduce(review, NONE)
+
+
+def test_no_review_gets_the_answer_to_another(
+    process: ReviewProcess, review: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(child: object, deadline: float) -> bytes:
+        raise MemoryError
+
+    process.reduce(review, NONE)
+    with monkeypatch.context() as changed:
+        changed.setattr(review_process._Child, "_receive", fails)
+        with pytest.raises(MemoryError):
+            process.reduce(review, NONE)
+    other = review.replace(json.loads(review)["request"]["uid"].encode(), b"another")
+    assert process.reduce(other, NONE) == reduce_review(other, NONE)
+
+
+@pytest.mark.parametrize(
+    ("kind", "length"),
+    [("z", 2), ("r", 2**32 - 1), ("r", 1)],
+    ids=["of no kind", "too long", "longer than announced"],
+)
+def test_an_answer_that_cannot_be_read_is_refused_and_the_process_ended(
+    process: ReviewProcess, review: bytes, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kind: str, length: int
+) -> None:
+    (tmp_path / "spoilt_reader.py").write_text(
+        f"""
+import socket, sys, time
+from webhook.serve.review_reader import ANSWERED
+with socket.socket(fileno=int(sys.argv[-2])) as asked:
+    asked.recv(1)
+    asked.sendall(ANSWERED.pack(b"{kind}", {length}) + b"{{}}")
+    time.sleep(60)
+"""
+    )
+    with monkeypatch.context() as changed:
+        changed.setenv("PYTHONPATH", str(tmp_path))
+        changed.setattr(review_process, "_MODULE", "spoilt_reader")
+        with pytest.raises(Unavailable, match="answered what cannot be read: ask again"):
+            process.reduce(review, NONE)
+    assert process.reduce(review, NONE) == reduce_review(review, NONE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import orjson
 
 from webhook.core import bounds
@@ -15,6 +16,8 @@ from webhook.core.review_fields import decode_fields
 
 _LONGEST_NAMESPACE = 63
 _LONGEST_UID = 256
+_NO_ROOM = "Not enough memory"
+"""What orjson says of a text, which may well be JSON, where it gets no buffer of twelve times its length."""
 _POD = {"group": "", "version": "v1", "resource": "pods"}
 
 
@@ -32,6 +35,7 @@ def parse_review(body: bytes, *, in_part: bool | None = None) -> Object:
                 return _checked_request(review)
             except MalformedReview:  # told below, where nothing was left out
                 pass
+            review = None  # the memory is for one of the two
     return _checked_request(_parse_json(body, bounds.PARSED_BYTES))
 
 
@@ -86,7 +90,13 @@ def _parse_json(body: bytes, most: int) -> Any:
     try:
         return orjson.loads(body)
     except ValueError as error:
-        raise MalformedReview(f"the body is not JSON: {printable(str(error))}") from None
+        told = str(error)
+    if _NO_ROOM in told:
+        try:
+            return msgspec.json.decode(body)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as fault:
+            told = str(fault)
+    raise MalformedReview(f"the body is not JSON: {printable(told)}")
 
 
 def _check_size(body: bytes, most: int) -> None:

@@ -6,19 +6,19 @@ it reads is answered with 503, and the next one gets another process.
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import json
 import logging
 import os
 import socket
 import subprocess
-import threading
 import time
 from collections.abc import Collection
 
 from webhook.core.errors import MalformedReview, Unavailable
 from webhook.serve.child import how_ended, start_child
-from webhook.serve.review_reader import ANSWERED, ASKED, MALFORMED, NO_MEMORY, TOO_DEEP
+from webhook.serve.review_reader import ANSWERED, ASKED, MALFORMED, NO_MEMORY, REDUCED, TOO_DEEP
 
 IDLE_SECONDS = 300.0
 SECONDS = 4.0
@@ -27,6 +27,8 @@ _LOST = "the process that reads large reviews has ended ({}): ask again"
 END_SECONDS = 1.0
 """How long a process may take to end that has closed its socket."""
 _PIECE_BYTES = 256 << 10
+_MOST_BYTES = 16 << 20
+"""Longest answer that is taken: a process whose memory is spoilt may announce any."""
 _MODULE = "webhook.serve.review_reader"
 _ENDED = 0
 """Exit status of a process that ends by itself, between two reviews."""
@@ -54,7 +56,7 @@ class ReviewProcess:
             raise Unavailable(_LOST.format(how_ended(_ENDED)))
         found, told = answer
         if found == MALFORMED:
-            raise MalformedReview(told.decode("utf-8", "surrogatepass"))
+            raise MalformedReview(told.decode("utf-8", "replace"))
         if found == TOO_DEEP:
             raise RecursionError
         if found == NO_MEMORY:
@@ -86,6 +88,14 @@ class ReviewProcess:
             why = f"the review was not read in {self._seconds:g} s: ask again, or make the pod smaller"
         except (OSError, EOFError):
             why = _LOST.format(how_ended(self._child.status()))
+        except ValueError:
+            self._child.kill()
+            why = "the process that reads large reviews answered what cannot be read: ask again"
+        except BaseException:  # what it still answers would be taken for the answer to the next review
+            ended, self._child = self._child, None
+            ended.kill()
+            ended.status()
+            raise
         ended, self._child = self._child, None
         if ended.status() == _ENDED:
             return None
@@ -108,9 +118,8 @@ class _Child:
                 self._process = start_child(_MODULE, str(idle_seconds), inherited=(asked.fileno(), self._file))
             self._closing = stack.pop_all()
         self._is_killed = False  # by us
-        reaper = threading.Thread(target=self._reap, name=f"review-process-{self._process.pid}", daemon=True)
         try:
-            reaper.start()
+            _thread.start_new_thread(self._reap, ())  # Thread.start waits for ever for one that has no memory to begin
         except RuntimeError as error:
             self._process.kill()
             self.status()
@@ -120,21 +129,28 @@ class _Child:
     def ask(self, head: bytes, body: bytes, deadline: float) -> tuple[bytes, bytes]:
         """Return what was found, and what is told of it.
 
-        Raises TimeoutError after *deadline*, OSError or EOFError where the process has ended.
+        Raises TimeoutError after *deadline*, OSError or EOFError where the process has ended, ValueError for any other answer.
         """
         self._socket.settimeout(_left(deadline))
         written = 0
         while written < len(body):
             written += os.pwrite(self._file, memoryview(body)[written:], written)
         self._socket.sendall(head)
-        received = bytearray(self._receive(deadline))
-        while len(received) < ANSWERED.size or len(received) < ANSWERED.size + ANSWERED.unpack_from(received)[1]:
+        received = bytearray()
+        while len(received) < ANSWERED.size:
             received += self._receive(deadline)
-        return ANSWERED.unpack_from(received)[0], bytes(received[ANSWERED.size :])
+        found, length = ANSWERED.unpack_from(received)
+        if found not in (REDUCED, MALFORMED, TOO_DEEP, NO_MEMORY) or length > _MOST_BYTES:
+            raise ValueError(f"{found!r} of {length} bytes")
+        while len(received) < ANSWERED.size + length:
+            received += self._receive(deadline)
+        if len(received) > ANSWERED.size + length:
+            raise ValueError("more than was announced")
+        return found, bytes(received[ANSWERED.size :])
 
     def has_ended(self) -> bool:
         """Return whether the process has ended, and was reaped."""
-        return self._process.returncode is not None
+        return self._process.poll() is not None
 
     def kill(self) -> None:
         """End the process."""
