@@ -195,8 +195,8 @@ BOUNDS: list[tuple[Callable[[Object, int], None], int, str]] = [
     (_owners, bounds.OWNERS, "metadata.ownerReferences holds {} owners, and at most 100"),
     (_labels, bounds.LABELS, "metadata.labels holds {} labels, and at most 1000"),
     (_claims, bounds.QUANTITIES, "spec.resourceClaims holds {} claims, and at most 1000"),
-    (_tolerations, bounds.TOLERATIONS, "spec.tolerations holds {} tolerations, and at most 500"),
-    (_node_values, bounds.NODE_VALUES, "spec.affinity.nodeAffinity holds {} expressions and values, and at most 2000"),
+    (_tolerations, bounds.TOLERATIONS, "spec.tolerations holds {} tolerations, and at most 1000"),
+    (_node_values, bounds.NODE_VALUES, "spec.affinity.nodeAffinity holds {} expressions and values, and at most 10000"),
     (_annotations, bounds.ALL_ANNOTATIONS, "metadata.annotations holds {} characters, and at most 262144"),
     (_interfaces, bounds.LONGEST_ANNOTATION, "excludeInterfaces holds {} characters, and at most 32768"),
     *((make, bounds.LONGEST_NAME, "is {} characters long, and at most 4096") for make in (

@@ -12,7 +12,7 @@ from tests import pods
 from tests.worlds import namespace, network, profiles
 from webhook.core import names, podspec
 from webhook.core.model import Object, Outcome, Reason
-from webhook.core.profiles import Profile, Profiles
+from webhook.core.profiles import Profile, Profiles, ProfileSidecar
 from webhook.core.review import Verdict, decide
 from webhook.world.objects import ObjectsWorld
 
@@ -108,6 +108,31 @@ def test_what_is_not_known_any_more_is_told() -> None:
     assert told(verdict) == [(Outcome.WARNED, Reason.UNKNOWN_REVISION)]
     [warning] = verdict.warnings
     assert warning.startswith(f"rank 0 of the job has profile a in revision {OLD.revision}, which is not known here; ")
+
+
+@pytest.mark.parametrize(
+    ("gone", "is_taken"),
+    [
+        ({"sidecars": ()}, False),
+        ({"volumes": ()}, False),
+        ({"sidecars": (ProfileSidecar("daemon", "registry/daemon:2"),)}, True),
+    ],
+)
+def test_a_revision_with_more_power_than_the_profile_has_now_is_not_brought_back(
+    gone: dict[str, Any], is_taken: bool
+) -> None:
+    before = profiles(
+        "allowed: {hostPaths: [/sys], sidecarImages: [registry/daemon]}\n"
+        "profiles: {a: {networks: [{network: f/one}], sidecars: [{name: daemon, image: 'registry/daemon:1'}], "
+        "volumes: [{name: sys, hostPath: {path: /sys}}]}}"
+    )
+    had = before.profiles["a"]
+    now = replace(before, profiles={"a": replace(had, revision="new", **gone)}, past={("a", had.revision): had})
+    verdict = later(now, first(before))
+    assert told(verdict) == (
+        [(Outcome.KEPT, Reason.EARLIER_REVISION)] if is_taken else [(Outcome.WARNED, Reason.UNKNOWN_REVISION)]
+    )
+    assert is_taken or "gives a sidecar or a path of the node that the profile gives no more" in verdict.warnings[0]
 
 
 def test_a_namespace_that_names_another_profile_now_keeps_the_job_on_its_own() -> None:

@@ -25,8 +25,8 @@ QUANTITIES = 1_000
 CHARACTERS = 262_144
 """Characters of command, args and the values of variables. Linux starts no program with one of 131,072. Source: execve(2)."""
 VOLUMES = 500
-TOLERATIONS = 500
-NODE_VALUES = 2_000
+TOLERATIONS = 1_000
+NODE_VALUES = 10_000
 """Expressions of the required node affinity, and their values."""
 OWNERS = 100
 FILES = 2_000
@@ -83,11 +83,12 @@ def parsed_bytes(body: bytes) -> int:
 
     Measured with Python 3.11 and orjson 3.13, which reads into a tree of its own first: a nested object takes 224 bytes, a nested
     list 95, a number 88 for the four characters that it has at least. Signs within strings count too: a text of a megabyte that holds
-    nothing else is no pod's.
+    nothing else is no pod's. A text beyond ASCII takes up to four bytes for each character, and its UTF-8 besides.
     """
     if len(body) <= SMALL:
         return 0
-    return 220 * _occurrences(body, b"{") + 95 * _occurrences(body, b"[") + 90 * _occurrences(body, b",")
+    value = 90 if body.isascii() else 180
+    return 220 * _occurrences(body, b"{") + 95 * _occurrences(body, b"[") + value * _occurrences(body, b",")
 
 
 def _occurrences(body: bytes, sign: bytes) -> int:

@@ -465,6 +465,16 @@ class Profile:
         ]
         return (*paths, *images)
 
+    def reaches_no_further_than(self, other: Profile) -> bool:
+        """Tell whether all sidecars, by name, and paths of the node that this profile gives are given by *other* too."""
+        if not self.sidecars and not self.volumes:
+            return True
+        return self._reach() <= other._reach()
+
+    def _reach(self) -> set[tuple[str, str]]:
+        paths = {("path", volume.host_path.path) for volume in self.volumes if volume.host_path is not None}
+        return paths | {("sidecar", sidecar.name) for sidecar in self.sidecars}
+
     def inert_settings(self) -> tuple[str, ...]:
         """Tell what the profile says in vain, in a sentence each."""
         told = []
