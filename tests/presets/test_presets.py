@@ -130,6 +130,19 @@ def test_the_jobs_own_variables_win(name: str) -> None:
         assert {variable: found[f"variable {variable}"] for variable in variables} == dict.fromkeys(variables, "own")
 
 
+@pytest.mark.parametrize("name", ["eks-efa", "gke-rdma", "gke-tcpxo"])
+@pytest.mark.parametrize("asked", [0, 2])
+def test_what_a_whole_node_has_is_not_given_to_a_part_of_it(name: str, asked: int) -> None:
+    for pod in training_pods(name):
+        job = copy.deepcopy(pod.before)
+        for kind, quantities in job["spec"]["containers"][0]["resources"].items():
+            job["spec"]["containers"][0]["resources"][kind] = {**quantities, GPU: asked}
+        job["metadata"]["labels"] = {**job["metadata"].get("labels", {}), names.PROFILE: name}
+        verdict = decide(job, "research", profiles(name), world(name))
+        assert (verdict.allowed, verdict.operations) == (True, [])
+        assert "other-accelerators" in [decision.reason for decision in verdict.decisions]
+
+
 @pytest.mark.parametrize("name", [name for name in NAMES if read_preset(name).allowed])
 def test_what_the_configuration_must_allow_is_told(name: str) -> None:
     """It suffices, as the other tests show; without it the pods are refused."""

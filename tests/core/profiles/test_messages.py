@@ -21,7 +21,7 @@ FIELD_FAULTS = {
     "unknown-case": ("profiles: {a: {ipclock: true}}", "profiles.a.ipclock: is not a field; did you mean ipcLock?"),
     "unknown-null": (
         "profiles: {a: {foo: }}",
-        "profiles.a.foo: is not a field; the fields here are pods, podLabels, networks, ",
+        "profiles.a.foo: is not a field; the fields here are pods, podLabels, accelerators, networks, ",
     ),
     "unknown-deep": (
         "profiles: {networks: {rendezvous: {ip_family: any}}}",

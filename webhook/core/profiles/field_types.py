@@ -342,6 +342,7 @@ NotInFile = Annotated[SkipJsonSchema[_T], BeforeValidator(_refuse_in_file), Fiel
 Table = Annotated[Mapping[_Key, _Value], AfterValidator(MappingProxyType)]
 Flag = Annotated[bool, Strict()]
 Count = Annotated[int, Strict(), Field(ge=0, le=MAX_AMOUNT)]
+Accelerators = Annotated[int, Strict(), Field(ge=1, le=64)]
 ProfileName = Annotated[
     str, AfterValidator(_check_profile_name), WithJsonSchema({**_LABEL, "minLength": 1, "not": {"const": "none"}})
 ]

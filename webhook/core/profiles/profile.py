@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         null_as_empty,
     )
     from webhook.core.profiles.field_types import (
+        Accelerators,
         AllowedImage,
         AllowedPath,
         AnnotationKey,
@@ -329,6 +330,13 @@ class Profile:
             examples=[{"feature.pod.kubernetes.io/sriov-network": "true"}],
         ),
     ] = field(default_factory=_nothing)
+    accelerators: Annotated[
+        Accelerators | None,
+        Field(
+            description="Only pods whose training container asks for this number of accelerators get the profile, as where it gives "
+            "what all accelerators of a node share; all others are left alone. Absent: whatever they ask for."
+        ),
+    ] = None
     networks: Annotated[
         tuple[ListedNetwork, ...],
         Field(max_length=64, description="Networks that each pod gets; none: those that it asks for itself."),
