@@ -45,9 +45,10 @@ def count_devices(draft: Draft, plan: Plan, step: str, needed: Iterable[str]) ->
 
 def _amount(draft: Draft, plan: Plan, quantity: ProfileQuantity, *, countable: bool) -> int | None:
     if quantity.by_node_type:
-        amount = quantity.by_node_type.get(_node_type(draft, plan, quantity.node_label))
-        if amount is not None:
-            return amount
+        if node_type := _node_type(draft, plan, quantity.node_label):
+            return quantity.by_node_type.get(
+                node_type
+            )  # one that the profile does not know may have none of the device
     if quantity.per_accelerator is None or not countable:
         return None
     accelerators = count_accelerators(containers(draft.pod)[plan.container])
@@ -92,6 +93,7 @@ def _unknown(draft: Draft, plan: Plan, quantity: ProfileQuantity) -> str:
     """Say why the number is not known, and what to write."""
     why: list[str] = []
     cure: list[str] = []
+    found = ""
     if quantity.by_node_type:
         found = _node_type(draft, plan, quantity.node_label)[:_SHOWN]
         why.append(
@@ -101,7 +103,7 @@ def _unknown(draft: Draft, plan: Plan, quantity: ProfileQuantity) -> str:
         )
         known = ", ".join(list(quantity.by_node_type)[:5])
         cure.append(f"select nodes by {quantity.node_label} ({known})")
-    if quantity.per_accelerator is not None:
+    if quantity.per_accelerator is not None and not found:
         why.append(f"container {plan.container_name} asks for no accelerators that can be counted")
     cure.append(f"ask for {quantity.resource} in the pod")
     return (

@@ -296,14 +296,16 @@ class ProfileQuantity:
     per_accelerator: Annotated[
         Count | None,
         Field(
-            description="How many for each accelerator that the training container asks for. Absent: not counted so."
+            description="How many for each accelerator that the training container asks for, where byNodeType does not decide. Absent: "
+            "not counted so."
         ),
     ] = None
     by_node_type: Annotated[
         Table[NodeType, Count],
         Field(
             max_length=64,
-            description="How many on each type of node, where the pod's nodeSelector or required node affinity names one.",
+            description="How many on each type of node, where the pod's nodeSelector or required node affinity names one; of a type "
+            "that is not listed: none.",
             examples=[{"p5.48xlarge": 32, "p4d.24xlarge": 4}],
         ),
     ] = field(default_factory=_nothing)
