@@ -143,6 +143,27 @@ def test_what_a_whole_node_has_is_not_given_to_a_part_of_it(name: str, asked: in
         assert "other-accelerators" in [decision.reason for decision in verdict.decisions]
 
 
+@pytest.mark.parametrize("name", ["gke-rdma", "gke-tcpxo"])
+def test_asks_for_no_interfaces_of_a_pod_on_the_nodes_network(name: str) -> None:
+    for pod in training_pods(name):
+        job = copy.deepcopy(pod.before)
+        job["spec"]["hostNetwork"] = True
+        verdict = decide(job, "research", profiles(name), world(name))
+        assert (verdict.allowed, verdict.operations) == (True, [])
+        (decision,) = verdict.decisions
+        assert (decision.outcome, decision.reason) == ("warned", "host-network")
+        assert "networking.gke.io/interfaces" in decision.message
+
+
+def test_names_no_interface_of_the_pod_network_to_coreweaves_pods_on_the_nodes() -> None:
+    for pod in training_pods("coreweave-infiniband"):
+        job = copy.deepcopy(pod.before)
+        job["spec"]["hostNetwork"] = True
+        found = items(decide(job, "research", profiles("coreweave-infiniband"), world("coreweave-infiniband")).pod)
+        assert "variable NCCL_IB_HCA" in found
+        assert "variable NCCL_SOCKET_IFNAME" not in found
+
+
 @pytest.mark.parametrize("name", [name for name in NAMES if read_preset(name).allowed])
 def test_what_the_configuration_must_allow_is_told(name: str) -> None:
     """It suffices, as the other tests show; without it the pods are refused."""

@@ -69,6 +69,8 @@ def make_plan(
     if profile.accelerators is not None and (other := _with_other_accelerators(pod, profile, container, recognised)):
         return other
     host_network = podspec.is_host_network(pod)
+    if host_network and (asked := [key for key in profile.annotations if key.startswith(names.GKE_NETWORKING)]):
+        return _on_node_network(pod, profile, asked, recognised)
     networks = resolve_networks(pod, profile, profiles.multus, namespace.name, world.network)
     choice = source_named(profile.rendezvous.address_source).choose(pod, profile, networks)
     why_none = _why_no_rendezvous(pod, profile, recognised, choice, host_network=host_network)
@@ -251,6 +253,19 @@ def _with_other_accelerators(
     warns = isinstance(recognised, TrainingPod) or find_pod_accelerator(pod) is not None
     outcome = Outcome.WARNED if warns else Outcome.SKIPPED
     return Skip(Decision(STEP, outcome, Reason.OTHER_ACCELERATORS, message), recognised.system, profile.name)
+
+
+def _on_node_network(pod: Object, profile: Profile, asked: list[str], recognised: TrainingPod | NotTraining) -> Skip:
+    """Skip a pod without a network of its own, whose profile asks the cluster for interfaces in it.
+
+    The rest of such a profile, sidecars and variables, speaks of these interfaces.
+    """
+    message = (
+        f"pod {podspec.display_name(pod)}: it uses the node's network (hostNetwork: true), and profile {profile.name} asks for "
+        f"interfaces of the pod's own ({', '.join(asked)}): the pod is left alone; remove hostNetwork, or label the pod "
+        f"{names.PROFILE} with another profile or {names.PROFILE_NONE}"
+    )
+    return Skip(Decision(STEP, Outcome.WARNED, Reason.HOST_NETWORK, message), recognised.system, profile.name)
 
 
 def _skip(reason: Reason, message: str, system: str = "", profile: str = "") -> Skip:

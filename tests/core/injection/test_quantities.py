@@ -105,8 +105,8 @@ def test_a_type_that_the_profile_does_not_know_gets_none_by_accelerators_either(
     result, decisions = run(pod, BOTH)
     assert (result, outcomes(decisions)) == (pod, [UNKNOWN])
     assert message(decisions, Outcome.WARNED) == (
-        f"pod train-0: how many of {EFA} it needs is not known, and none is added: profile rdma gives no number for {TYPE}=g5.48xlarge; "
-        f"select nodes by {TYPE} (p5.48xlarge), or ask for {EFA} in the pod"
+        f"pod train-0: how many of {EFA} it needs is not known, and none is added: profile rdma gives no number "
+        f"for {TYPE}=g5.48xlarge; select nodes by {TYPE} (p5.48xlarge), or ask for {EFA} in the pod"
     )
 
 

@@ -44,11 +44,10 @@ def count_devices(draft: Draft, plan: Plan, step: str, needed: Iterable[str]) ->
 
 
 def _amount(draft: Draft, plan: Plan, quantity: ProfileQuantity, *, countable: bool) -> int | None:
-    if quantity.by_node_type:
-        if node_type := _node_type(draft, plan, quantity.node_label):
-            return quantity.by_node_type.get(
-                node_type
-            )  # one that the profile does not know may have none of the device
+    if quantity.by_node_type and (node_type := _node_type(draft, plan, quantity.node_label)):
+        return quantity.by_node_type.get(
+            node_type
+        )  # None of a type that it does not list: one that may have no such device
     if quantity.per_accelerator is None or not countable:
         return None
     accelerators = count_accelerators(containers(draft.pod)[plan.container])
