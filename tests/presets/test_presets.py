@@ -169,7 +169,11 @@ def test_what_the_configuration_must_allow_is_told(name: str) -> None:
     """It suffices, as the other tests show; without it the pods are refused."""
     for pod in training_pods(name, allowed=False):
         assert not pod.allowed
-        assert any(each in pod.message for values in read_preset(name).allowed.values() for each in values)
+        assert "config.yaml of ConfigMap fabric-injector-config" in pod.message
+        for values in read_preset(name).allowed.values():
+            assert [pod.message.count(f" {each} ") + pod.message.count(f" {each}:") for each in values] == [1] * len(
+                values
+            )
 
 
 @each_preset
