@@ -287,6 +287,8 @@ def _check_sub_path(text: str) -> str:
 def _check_allowed_path(text: str) -> str:
     """Return a path, or one with a slash behind it for all that is below it."""
     path = _check_path(text)
+    if path.endswith("/*"):
+        raise refused(text, f"write {path[:-1]} for all that is below it")
     return f"{path.rstrip('/')}/" if text.endswith("/") else path
 
 
@@ -314,6 +316,14 @@ def _check_device_name(text: str) -> str:
 
 def _check_container_resource(text: str) -> str:
     return text if text in COMPUTE else check_resource_name(text)
+
+
+def _check_flat(value: Any) -> Any:
+    """Refuse resources as a container has them."""
+    for key in ("limits", "requests"):
+        if isinstance(value, dict) and isinstance(value.get(key), dict):
+            raise refused(key, f"write cpu: 1 directly, without {key}: limits and requests are equal")
+    return value
 
 
 def _check_capability(text: str) -> str:
@@ -500,7 +510,11 @@ SubPath = Annotated[
         }
     ),
 ]
-AllowedPath = Annotated[str, AfterValidator(_check_allowed_path), WithJsonSchema(_PATH)]
+AllowedPath = Annotated[
+    str,
+    AfterValidator(_check_allowed_path),
+    WithJsonSchema({**_PATH, "pattern": "^/(.*([^*]|[^/][*]))?$"}),  # not /*
+]
 ImageReference = Annotated[
     str,
     AfterValidator(_check_reference),
@@ -536,6 +550,7 @@ ContainerResource = Annotated[
         }
     ),
 ]
+SidecarResources = Annotated[Table[ContainerResource, Quantity], BeforeValidator(_check_flat)]
 Capability = Annotated[
     str,
     AfterValidator(_check_capability),

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
         AnnotationValue,
         Capability,
         ConfigMapName,
-        ContainerResource,
         Count,
         DeviceName,
         EnvName,
@@ -59,6 +58,7 @@ if TYPE_CHECKING:
         Seconds,
         SelectingLabelKey,
         SetAnnotationKey,
+        SidecarResources,
         Size,
         SubPath,
         Table,
@@ -257,7 +257,7 @@ class ProfileSidecar:
         Field(max_length=16, description="Capabilities that it gets.", examples=[["NET_ADMIN"]]),
     ] = ()
     resources: Annotated[
-        Table[ContainerResource, Quantity],
+        SidecarResources,
         Field(
             max_length=8,
             description="Its limits and requests, which are equal.",
