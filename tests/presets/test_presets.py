@@ -130,12 +130,50 @@ def test_the_jobs_own_variables_win(name: str) -> None:
         assert {variable: found[f"variable {variable}"] for variable in variables} == dict.fromkeys(variables, "own")
 
 
+@pytest.mark.parametrize("name", ["eks-efa", "gke-rdma", "gke-tcpxo"])
+@pytest.mark.parametrize("asked", [0, 2])
+def test_what_a_whole_node_has_is_not_given_to_a_part_of_it(name: str, asked: int) -> None:
+    for pod in training_pods(name):
+        job = copy.deepcopy(pod.before)
+        for kind, quantities in job["spec"]["containers"][0]["resources"].items():
+            job["spec"]["containers"][0]["resources"][kind] = {**quantities, GPU: asked}
+        job["metadata"]["labels"] = {**job["metadata"].get("labels", {}), names.PROFILE: name}
+        verdict = decide(job, "research", profiles(name), world(name))
+        assert (verdict.allowed, verdict.operations) == (True, [])
+        assert "other-accelerators" in [decision.reason for decision in verdict.decisions]
+
+
+@pytest.mark.parametrize("name", ["gke-rdma", "gke-tcpxo"])
+def test_asks_for_no_interfaces_of_a_pod_on_the_nodes_network(name: str) -> None:
+    for pod in training_pods(name):
+        job = copy.deepcopy(pod.before)
+        job["spec"]["hostNetwork"] = True
+        verdict = decide(job, "research", profiles(name), world(name))
+        assert (verdict.allowed, verdict.operations) == (True, [])
+        (decision,) = verdict.decisions
+        assert (decision.outcome, decision.reason) == ("warned", "host-network")
+        assert "networking.gke.io/interfaces" in decision.message
+
+
+def test_names_no_interface_of_the_pod_network_to_coreweaves_pods_on_the_nodes() -> None:
+    for pod in training_pods("coreweave-infiniband"):
+        job = copy.deepcopy(pod.before)
+        job["spec"]["hostNetwork"] = True
+        found = items(decide(job, "research", profiles("coreweave-infiniband"), world("coreweave-infiniband")).pod)
+        assert "variable NCCL_IB_HCA" in found
+        assert "variable NCCL_SOCKET_IFNAME" not in found
+
+
 @pytest.mark.parametrize("name", [name for name in NAMES if read_preset(name).allowed])
 def test_what_the_configuration_must_allow_is_told(name: str) -> None:
     """It suffices, as the other tests show; without it the pods are refused."""
     for pod in training_pods(name, allowed=False):
         assert not pod.allowed
-        assert any(each in pod.message for values in read_preset(name).allowed.values() for each in values)
+        assert "config.yaml of ConfigMap fabric-injector-config" in pod.message
+        for values in read_preset(name).allowed.values():
+            assert [pod.message.count(f" {each} ") + pod.message.count(f" {each}:") for each in values] == [1] * len(
+                values
+            )
 
 
 @each_preset

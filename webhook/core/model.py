@@ -66,6 +66,7 @@ class Reason(StrEnum):
     NOT_ALLOWED = "not-allowed"
     NO_VOLUME = "no-volume"
     UNKNOWN_QUANTITY = "unknown-quantity"
+    OTHER_ACCELERATORS = "other-accelerators"
 
     UNKNOWN_SYSTEM = "unknown-system"
     NO_PROCESS_GROUP = "no-process-group"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from webhook.core import bounds, names, podspec
-from webhook.core.accelerators import find_pod_accelerator
+from webhook.core.accelerators import count_accelerators, find_accelerator, find_pod_accelerator
 from webhook.core.addresses import Choice, source_named
 from webhook.core.errors import Denied
 from webhook.core.model import Decision, Namespace, Object, Outcome, Reason, World
@@ -66,7 +66,11 @@ def make_plan(
         raise Denied(STEP, Reason.INVALID_POD, f"pod {podspec.display_name(pod)}: {twice}; {advice}")
     training_pod = recognised if isinstance(recognised, TrainingPod) else None
     container, _why = choose_container(pod, profile, training_pod)
+    if profile.accelerators is not None and (other := _with_other_accelerators(pod, profile, container, recognised)):
+        return other
     host_network = podspec.is_host_network(pod)
+    if host_network and (asked := [key for key in profile.annotations if key.startswith(names.GKE_NETWORKING)]):
+        return _on_node_network(pod, profile, asked, recognised)
     networks = resolve_networks(pod, profile, profiles.multus, namespace.name, world.network)
     choice = source_named(profile.rendezvous.address_source).choose(pod, profile, networks)
     why_none = _why_no_rendezvous(pod, profile, recognised, choice, host_network=host_network)
@@ -227,6 +231,48 @@ def _leave(pod: Object, profile: Profile, recognised: NotTraining) -> Skip:
         f"or {names.PROFILE}={names.PROFILE_NONE} to leave it without this warning"
     )
     return Skip(Decision(STEP, Outcome.WARNED, recognised.reason, message), recognised.system, profile.name)
+
+
+def _with_other_accelerators(
+    pod: Object, profile: Profile, container: int, recognised: TrainingPod | NotTraining
+) -> Skip | None:
+    """Skip a pod whose training container does not ask for the profile's number of accelerators.
+
+    The container alone decides, so that members of a job with the same container get the same.
+    """
+    own, wanted = podspec.containers(pod)[container], profile.accelerators
+    found = count_accelerators(own)
+    if found == wanted:
+        return None
+    accelerator = find_accelerator(own)
+    asks = (
+        f"{found} accelerators"
+        if found
+        else f"{accelerator} in a number that is not certain"
+        if accelerator
+        else "none"
+    )
+    message = (
+        f"pod {podspec.display_name(pod)}: profile {profile.name} is for {wanted} accelerators, and container {own.get('name')} asks "
+        f"for {asks}: the pod is left alone; ask for {wanted}, as of a whole node, or label the pod {names.PROFILE} with another "
+        f"profile or {names.PROFILE_NONE}"
+    )
+    warns = isinstance(recognised, TrainingPod) or find_pod_accelerator(pod) is not None
+    outcome = Outcome.WARNED if warns else Outcome.SKIPPED
+    return Skip(Decision(STEP, outcome, Reason.OTHER_ACCELERATORS, message), recognised.system, profile.name)
+
+
+def _on_node_network(pod: Object, profile: Profile, asked: list[str], recognised: TrainingPod | NotTraining) -> Skip:
+    """Skip a pod without a network of its own, whose profile asks the cluster for interfaces in it.
+
+    The rest of such a profile, sidecars and variables, speaks of these interfaces.
+    """
+    message = (
+        f"pod {podspec.display_name(pod)}: it uses the node's network (hostNetwork: true), and profile {profile.name} asks for "
+        f"interfaces of the pod's own ({', '.join(asked)}): the pod is left alone; remove hostNetwork, or label the pod "
+        f"{names.PROFILE} with another profile or {names.PROFILE_NONE}"
+    )
+    return Skip(Decision(STEP, Outcome.WARNED, Reason.HOST_NETWORK, message), recognised.system, profile.name)
 
 
 def _skip(reason: Reason, message: str, system: str = "", profile: str = "") -> Skip:

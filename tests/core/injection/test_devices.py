@@ -255,6 +255,19 @@ def test_raises_to_own_amount_and_shortfall() -> None:
 
 
 @pytest.mark.parametrize(
+    "there",
+    [
+        {"limits": {"hugepages-2Mi": "1Gi", "cpu": 1}},
+        {"limits": {"hugepages-2Mi": "1Mi", "cpu": 1}, "requests": {"hugepages-2Mi": "1Gi"}},
+    ],
+)
+def test_tells_what_was_raised_in_the_units_of_who_wrote_it(there: Object) -> None:
+    pod = minimal_pod(minimal_container(resources=there))
+    _, decisions = carry_out(inject, pod, plan(pod, profile=profile(resources={"hugepages-2Mi": "5120Mi"})))
+    assert decisions[1].message.endswith("raised hugepages-2Mi from 1Gi to 5120Mi")
+
+
+@pytest.mark.parametrize(
     ("there", "resources", "wanted"),
     [
         pytest.param(

@@ -11,6 +11,7 @@ from tests.pods import minimal_container, minimal_pod
 from webhook.core.injection.environment import disables_rdma, gloo_may_use, inject, nccl_may_use
 from webhook.core.model import Object, Outcome, Reason
 from webhook.core.networks import Attachment
+from webhook.core.profiles import RendezvousSettings
 
 ADDED = (Outcome.INJECTED, Reason.ADDED)
 OURS = (Outcome.KEPT, Reason.ALREADY_THERE)
@@ -226,3 +227,25 @@ def test_warns_of_a_job_that_turns_rdma_off(entry: Object, resource: str, admin:
         assert message(decisions, Outcome.WARNED) == (
             f"pod train-0: {entry['name']} of container trainer keeps NCCL from rdma/hca: it would use sockets; remove it"
         )
+
+
+@pytest.mark.parametrize("source", ["none", "gke"])
+def test_names_no_interface_of_the_pod_network_to_a_pod_on_the_nodes(source: Any) -> None:
+    admin = profile(
+        env={"NCCL_SOCKET_IFNAME": "eth0", "GLOO_SOCKET_IFNAME": "eth0", "NCCL_IB_HCA": "mlx5"},
+        rendezvous=RendezvousSettings(address_source=source),
+    )
+    result, decisions = carry_out(inject, pod := minimal_pod(hostNetwork=True), plan(pod, profile=admin))
+    assert _env(result) == [HCA]
+    left_out = [one.message for one in decisions if (one.outcome, one.reason) == (Outcome.WARNED, Reason.HOST_NETWORK)]
+    assert [text.partition(" of profile")[0] for text in left_out] == [
+        "pod train-0: NCCL_SOCKET_IFNAME=eth0",
+        "pod train-0: GLOO_SOCKET_IFNAME=eth0",
+    ]
+
+
+def test_says_to_a_pod_on_the_nodes_network_which_interfaces_not_to_use() -> None:
+    admin = profile(env={"NCCL_SOCKET_IFNAME": "^lo,docker"}, rendezvous=RendezvousSettings(address_source="none"))
+    result, decisions = carry_out(inject, pod := minimal_pod(hostNetwork=True), plan(pod, profile=admin))
+    assert _env(result) == [{"name": "NCCL_SOCKET_IFNAME", "value": "^lo,docker"}]
+    assert Outcome.WARNED not in [one.outcome for one in decisions]

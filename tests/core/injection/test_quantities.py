@@ -100,6 +100,16 @@ def test_counts_by_accelerators_where_the_type_is_not_known() -> None:
     assert asked(result) == "32"
 
 
+def test_a_type_that_the_profile_does_not_know_gets_none_by_accelerators_either() -> None:
+    pod = minimal_pod(trainer(gpus=8), nodeSelector={TYPE: "g5.48xlarge"})
+    result, decisions = run(pod, BOTH)
+    assert (result, outcomes(decisions)) == (pod, [UNKNOWN])
+    assert message(decisions, Outcome.WARNED) == (
+        f"pod train-0: how many of {EFA} it needs is not known, and none is added: profile rdma gives no number "
+        f"for {TYPE}=g5.48xlarge; select nodes by {TYPE} (p5.48xlarge), or ask for {EFA} in the pod"
+    )
+
+
 def test_counts_by_the_node_selectors_that_are_merged_later() -> None:
     """Else a second pass over the whole pod would find another number."""
     result, _ = run(minimal_pod(trainer(gpus=8)), BOTH, node_selector={TYPE: "p5.48xlarge"})

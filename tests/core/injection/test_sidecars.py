@@ -168,7 +168,8 @@ def test_an_image_that_is_not_allowed_is_denied(allowed: tuple[str, ...], image:
     assert raised.value.reason is Reason.NOT_ALLOWED
     assert raised.value.message == (
         f"pod train-0: profile rdma: sidecar d: image {image} is not in allowed.sidecarImages of the Configuration; "
-        "an admin of the cluster adds it there, or removes it from the profile"
+        "an admin of the cluster allows all of it there (config.yaml of ConfigMap fabric-injector-config; with Helm the value "
+        "allowed), or removes it from the profile"
     )
 
 

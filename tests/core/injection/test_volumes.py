@@ -197,7 +197,8 @@ def test_a_path_that_is_not_allowed_is_denied(allowed: tuple[str, ...], path: st
     assert raised.value.reason is Reason.NOT_ALLOWED
     assert raised.value.message == (
         f"pod train-0: profile rdma: volume v: hostPath {path} is not in allowed.hostPaths of the Configuration; "
-        "an admin of the cluster adds it there, or removes it from the profile"
+        "an admin of the cluster allows all of it there (config.yaml of ConfigMap fabric-injector-config; with Helm the value "
+        "allowed), or removes it from the profile"
     )
 
 

@@ -21,7 +21,7 @@ FIELD_FAULTS = {
     "unknown-case": ("profiles: {a: {ipclock: true}}", "profiles.a.ipclock: is not a field; did you mean ipcLock?"),
     "unknown-null": (
         "profiles: {a: {foo: }}",
-        "profiles.a.foo: is not a field; the fields here are pods, podLabels, networks, ",
+        "profiles.a.foo: is not a field; the fields here are pods, podLabels, accelerators, networks, ",
     ),
     "unknown-deep": (
         "profiles: {networks: {rendezvous: {ip_family: any}}}",
@@ -251,6 +251,18 @@ FIELD_FAULTS = {
     "allowed-path": (
         "allowed: {hostPaths: [/a/../b]}",
         'allowed.hostPaths[0]: found "/a/../b"; write the path without',
+    ),
+    "sidecar-limits": (
+        "profiles: {a: {sidecars: [{name: d, image: a/b, resources: {limits: {cpu: 2}}}]}}",
+        'a.sidecars[0].resources: found "limits"; write cpu: 1 directly, without limits: limits and requests are equal',
+    ),
+    "allowed-path-star": (
+        "allowed: {hostPaths: [/dev/*]}",
+        'allowed.hostPaths[0]: found "/dev/*"; write /dev/ for all that is below it',
+    ),
+    "allowed-path-all": (
+        "allowed: {hostPaths: [/*]}",
+        'allowed.hostPaths[0]: found "/*"; write / for all that is below it',
     ),
     "allowed-image": ("allowed: {sidecarImages: ['*']}", 'allowed.sidecarImages[0]: found "*"; write an image'),
     "allowed-image-tag": (

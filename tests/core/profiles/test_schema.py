@@ -46,6 +46,7 @@ FIELDS: dict[str, Any] = {
     "sharedMemory.sizeLimit": "none",
     "sharedMemory.limitExisting": False,
     "env": {},
+    "accelerators": None,
     "deviceVariables": [],
     "annotations": {},
     "ncclConf": False,

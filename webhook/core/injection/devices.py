@@ -26,6 +26,7 @@ STEP = "devices"
 _ANNOTATIONS = ("metadata", "annotations")
 _KEYS = ("limits", "requests")
 _HUGEPAGES = "hugepages-"
+_SHOWN = 40
 _CHANNELS = ("compute-domain", "imex")
 _OVERCOMMITTABLE = frozenset({"cpu", "memory", "ephemeral-storage"})
 """Resources whose request may stay below the limit; of all others the two are equal."""
@@ -73,7 +74,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
         if missing > 0:
             text = _text(plan, resource, amount, present + missing)
             if held is not None and existing != "add":
-                raised.append(f"{resource} from {_text(plan, resource, amount, present)} to {text}")
+                raised.append(f"{resource} from {_as_written(own, resource, present)} to {text}")
         elif held is None or _is_written(own, resource):
             continue
         else:
@@ -183,6 +184,12 @@ def _text(plan: Plan, resource: str, amount: int | Fraction, total: int | Fracti
     if total == amount and resource in plan.profile.resources and _parse(plan.profile.resources[resource]) == total:
         return plan.profile.resources[resource]  # 5120Mi rather than 5368709120
     return str(total) if isinstance(total, int) else format_quantity(total)
+
+
+def _as_written(container: Object, resource: str, held: int | Fraction) -> str:
+    """Return the quantity *held* as the pod's author wrote it: 1Gi rather than 1073741824."""
+    found = (_quantities(container, key).get(resource) for key in _KEYS)
+    return next(str(text)[:_SHOWN] for text in found if text is not None and _parse(text) == held)
 
 
 def _keys_of(resource: str, own: Object) -> Sequence[str]:

@@ -34,6 +34,8 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
                 judged.append(_disagrees(plan, name, prefix + interface, is_ours=entry.get("value") == ours))
                 told.add(name)
     elif plan.host_network:
+        if plan.profile.rendezvous.address_source != "multus":
+            judged += _leave_out_interfaces(plan, wanted, there)
         judged.append(_no_interface(Reason.HOST_NETWORK, "the pod is on the host network"))
     else:
         judged.append(_no_interface(*plan.source.WORDS.no_interface))
@@ -51,6 +53,22 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     if len(added) < len(wanted):
         found.append(_kept(plan, there, wanted))
     return found + judged
+
+
+def _leave_out_interfaces(plan: Plan, wanted: dict[str, str], there: Mapping[str, Object]) -> Iterator[Decision]:
+    """Take the profile's interfaces of the pod's own network, ``eth0``, out of *wanted*: on the node they are others, or absent.
+
+    A list of those that are not to be used, ``^lo,docker``, holds there too.
+    """
+    for name, _, _ in _SOCKETS:
+        value = wanted.get(name, "")
+        if value and not value.startswith("^") and name not in there:
+            del wanted[name]
+            message = (
+                f"pod {plan.pod_name}: {name}={value} of profile {plan.profile.name} is left out: it names an interface of the pod "
+                "network, and the pod uses the node's; set it in the pod if the node has it too"
+            )
+            yield Decision(STEP, Outcome.WARNED, Reason.HOST_NETWORK, message)
 
 
 def _judge_fixed(draft: Draft, plan: Plan, there: Mapping[str, Object], told: set[str]) -> Iterator[Decision]:

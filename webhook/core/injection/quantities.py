@@ -46,10 +46,10 @@ def count_devices(draft: Draft, plan: Plan, step: str, needed: Iterable[str]) ->
 
 
 def _amount(draft: Draft, plan: Plan, quantity: ProfileQuantity, *, countable: bool) -> int | None:
-    if quantity.by_node_type:
-        amount = quantity.by_node_type.get(_node_type(draft, plan, quantity.node_label))
-        if amount is not None:
-            return amount
+    if quantity.by_node_type and (node_type := _node_type(draft, plan, quantity.node_label)):
+        return quantity.by_node_type.get(
+            node_type
+        )  # None of a type that it does not list: one that may have no such device
     if quantity.per_accelerator is None or not countable:
         return None
     accelerators = count_accelerators(containers(draft.pod)[plan.container])
@@ -94,6 +94,7 @@ def _unknown(draft: Draft, plan: Plan, quantity: ProfileQuantity) -> str:
     """Say why the number is not known, and what to write."""
     why: list[str] = []
     cure: list[str] = []
+    found = ""
     if quantity.by_node_type:
         found = _node_type(draft, plan, quantity.node_label)[:_SHOWN]
         why.append(
@@ -103,7 +104,7 @@ def _unknown(draft: Draft, plan: Plan, quantity: ProfileQuantity) -> str:
         )
         known = ", ".join(list(quantity.by_node_type)[:5])
         cure.append(f"select nodes by {quantity.node_label} ({known})")
-    if quantity.per_accelerator is not None:
+    if quantity.per_accelerator is not None and not found:
         why.append(f"container {plan.container_name} asks for no accelerators that can be counted")
     cure.append(f"ask for {quantity.resource} in the pod")
     return (

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from webhook.core import names as known_names
 from webhook.core import podspec
 from webhook.core.draft import Draft
 from webhook.core.errors import Denied
@@ -132,11 +133,13 @@ def write_mounts(
 
 
 def check_allowed(plan: Plan, step: str, refused: Sequence[str]) -> None:
-    """Raise Denied where the Configuration does not allow what the profile gives."""
+    """Raise Denied where the Configuration refuses what this pod would get, with all that it does not allow of the profile."""
     if refused:
+        lacking = "; ".join(plan.profile.not_allowed(plan.allowed))
         message = (
-            f"pod {plan.pod_name}: profile {plan.profile.name}: {'; '.join(refused)}; an admin of the cluster adds it there, "
-            "or removes it from the profile"
+            f"pod {plan.pod_name}: profile {plan.profile.name}: {lacking}; an admin of the cluster allows all of it there "
+            f"({known_names.CONFIG_FILE} of ConfigMap {known_names.CONFIG_MAP}; with Helm the value allowed), or removes it from "
+            "the profile"
         )
         raise Denied(step, Reason.NOT_ALLOWED, message)
 

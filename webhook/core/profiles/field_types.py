@@ -287,6 +287,8 @@ def _check_sub_path(text: str) -> str:
 def _check_allowed_path(text: str) -> str:
     """Return a path, or one with a slash behind it for all that is below it."""
     path = _check_path(text)
+    if path.endswith("/*"):
+        raise refused(text, f"write {path[:-1]} for all that is below it")
     return f"{path.rstrip('/')}/" if text.endswith("/") else path
 
 
@@ -316,6 +318,14 @@ def _check_container_resource(text: str) -> str:
     return text if text in COMPUTE else check_resource_name(text)
 
 
+def _check_flat(value: Any) -> Any:
+    """Refuse resources as a container has them."""
+    for key in ("limits", "requests"):
+        if isinstance(value, dict) and isinstance(value.get(key), dict):
+            raise refused(key, f"write cpu: 1 directly, without {key}: limits and requests are equal")
+    return value
+
+
 def _check_capability(text: str) -> str:
     if not re.fullmatch(_CAPABILITY, text) or text.startswith("CAP_"):
         raise refused(text, "write the name of a capability in capitals, without CAP_, such as NET_ADMIN")
@@ -342,6 +352,7 @@ NotInFile = Annotated[SkipJsonSchema[_T], BeforeValidator(_refuse_in_file), Fiel
 Table = Annotated[Mapping[_Key, _Value], AfterValidator(MappingProxyType)]
 Flag = Annotated[bool, Strict()]
 Count = Annotated[int, Strict(), Field(ge=0, le=MAX_AMOUNT)]
+Accelerators = Annotated[int, Strict(), Field(ge=1, le=64)]
 ProfileName = Annotated[
     str, AfterValidator(_check_profile_name), WithJsonSchema({**_LABEL, "minLength": 1, "not": {"const": "none"}})
 ]
@@ -499,7 +510,11 @@ SubPath = Annotated[
         }
     ),
 ]
-AllowedPath = Annotated[str, AfterValidator(_check_allowed_path), WithJsonSchema(_PATH)]
+AllowedPath = Annotated[
+    str,
+    AfterValidator(_check_allowed_path),
+    WithJsonSchema({**_PATH, "pattern": "^/(.*([^*]|[^/][*]))?$"}),  # not /*
+]
 ImageReference = Annotated[
     str,
     AfterValidator(_check_reference),
@@ -535,6 +550,7 @@ ContainerResource = Annotated[
         }
     ),
 ]
+SidecarResources = Annotated[Table[ContainerResource, Quantity], BeforeValidator(_check_flat)]
 Capability = Annotated[
     str,
     AfterValidator(_check_capability),

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
         null_as_empty,
     )
     from webhook.core.profiles.field_types import (
+        Accelerators,
         AllowedImage,
         AllowedPath,
         AnnotationKey,
         AnnotationValue,
         Capability,
         ConfigMapName,
-        ContainerResource,
         Count,
         DeviceName,
         EnvName,
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
         Seconds,
         SelectingLabelKey,
         SetAnnotationKey,
+        SidecarResources,
         Size,
         SubPath,
         Table,
@@ -256,7 +257,7 @@ class ProfileSidecar:
         Field(max_length=16, description="Capabilities that it gets.", examples=[["NET_ADMIN"]]),
     ] = ()
     resources: Annotated[
-        Table[ContainerResource, Quantity],
+        SidecarResources,
         Field(
             max_length=8,
             description="Its limits and requests, which are equal.",
@@ -295,14 +296,16 @@ class ProfileQuantity:
     per_accelerator: Annotated[
         Count | None,
         Field(
-            description="How many for each accelerator that the training container asks for. Absent: not counted so."
+            description="How many for each accelerator that the training container asks for, where byNodeType does not decide. Absent: "
+            "not counted so."
         ),
     ] = None
     by_node_type: Annotated[
         Table[NodeType, Count],
         Field(
             max_length=64,
-            description="How many on each type of node, where the pod's nodeSelector or required node affinity names one.",
+            description="How many on each type of node, where the pod's nodeSelector or required node affinity names one; of a type "
+            "that is not listed: none.",
             examples=[{"p5.48xlarge": 32, "p4d.24xlarge": 4}],
         ),
     ] = field(default_factory=_nothing)
@@ -329,6 +332,13 @@ class Profile:
             examples=[{"feature.pod.kubernetes.io/sriov-network": "true"}],
         ),
     ] = field(default_factory=_nothing)
+    accelerators: Annotated[
+        Accelerators | None,
+        Field(
+            description="Only pods whose training container asks for this number of accelerators get the profile, as where it gives "
+            "what all accelerators of a node share; all others are left alone. Absent: whatever they ask for."
+        ),
+    ] = None
     networks: Annotated[
         tuple[ListedNetwork, ...],
         Field(max_length=64, description="Networks that each pod gets; none: those that it asks for itself."),
