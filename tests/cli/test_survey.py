@@ -63,7 +63,7 @@ def test_the_summary_the_table_and_what_to_do_next() -> None:
     ]
     assert lines[5].startswith("ml         JobSet           1     4     32 nvidia.com/gpu  refused ")
     assert len([line for line in lines if line.startswith("research ")]) == 5
-    assert any(line.startswith("refused   pod-security: ml/web: container pytorch needs ") for line in lines)
+    assert any(line.startswith("refused     pod-security: ml/web: container pytorch needs ") for line in lines)
     assert lines[-1] == "  kubectl label namespace research fabric-injector.io/profile=rdma"
     assert result.exit_code == 1, "something is refused"
     assert "(host-network)" not in result.stdout
@@ -108,6 +108,14 @@ def test_a_profile_that_comes_with_the_program(tmp_path: Path, monkeypatch: pyte
     forbidden.spoil = lambda request, *answer: (403, told) if request.endswith("fabricprofiles") else answer
     assert "Profile eks would complete 5." in invoke(forbidden, "--profile", "eks").stdout
     assert "give --profiles FILE" in invoke(forbidden, "--profile", "rdma").stderr
+
+
+def test_a_job_that_gets_no_device_is_not_completed(tmp_path: Path) -> None:
+    efa = tmp_path / "efa.yaml"
+    efa.write_text("profiles: {efa: {quantities: [{resource: vpc.amazonaws.com/efa, byNodeType: {p5.48xlarge: 32}}]}}")
+    result = invoke(cluster(), "--profile", str(efa))
+    assert "Profile efa would complete 0; 5 would lack a device: unknown-quantity (5)." in result.stdout
+    assert result.exit_code == 1
 
 
 def test_of_several_profiles_none_is_taken(profiles: Path) -> None:
