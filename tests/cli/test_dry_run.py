@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.cli.dry_run_command import POD, TORCHX, call, offline
+from tests.cli.dry_run_command import POD, PROFILES, TORCHX, call, offline
+from tests.dry_run.runs import OBJECTS
 from webhook.core import names
 from webhook.core.profiles.convert import to_objects
 
@@ -208,3 +209,31 @@ def test_shows_examples_in_its_help() -> None:
     assert "fabric-injector dry-run -f job.yaml --server" in result.stdout
     assert "FABRIC_INJECTOR_DRY_RUN_NAMESPACE" in result.stdout
     assert "Exit status: 0 all pods are allowed, 1 some pod is denied, 2" in result.stdout
+
+
+def allowing(folder: Path, file: str, path: str, *objects: object) -> None:
+    settings = {
+        "apiVersion": "config.fabric-injector.io/v1alpha1",
+        "kind": "Configuration",
+        "allowed": {"hostPaths": [path]},
+    }
+    (folder / file).write_text(yaml.safe_dump_all([settings, *objects]))
+
+
+@pytest.mark.parametrize("form", ["objects", "short"])
+def test_the_configuration_among_the_objects_counts_beside_profiles_without_one(folder: Path, form: str) -> None:
+    short = (
+        PROFILES + "    volumes: [{name: s, hostPath: {path: /sys}}]\n    mounts: [{name: s, mountPath: /hostsys}]\n"
+    )
+    objects = to_objects(short)
+    (folder / "profiles.yaml").write_text(short if form == "short" else yaml.safe_dump_all(objects))
+    job = ("-f", TORCHX, "--namespace", "research")
+    assert offline(folder, *job).exit_code == 1
+    allowing(folder, "objects.yaml", "/sys", *OBJECTS)
+    result = offline(folder, *job)
+    assert (result.exit_code, result.stderr) == (0, "")
+    allowing(folder, "profiles.yaml", "/dev", *objects)
+    result = offline(folder, *job)
+    assert "hostPath /sys is not in allowed.hostPaths" in result.stdout
+    assert result.stderr == f"the Configuration in --objects is not used: {folder / 'profiles.yaml'} has one itself\n"
+    assert result.exit_code == 1

@@ -7,11 +7,14 @@ from typing import Any
 
 import pytest
 import yaml
+from click.testing import CliRunner
 
+from tests.cli.dry_run_command import POD
 from tests.diagnose.survey import clusters
 from tests.diagnose.survey.clusters import job
 from tests.diagnose.survey.test_hostile import FABRIC_PROFILES, NETWORKS, cluster, invoke
 from tests.fake_apiserver import NAMESPACES, NODES, PODS
+from webhook.cli import main
 from webhook.cli import survey as command
 from webhook.core import names
 from webhook.core.profiles.convert import to_objects
@@ -63,7 +66,7 @@ def test_the_summary_the_table_and_what_to_do_next() -> None:
     ]
     assert lines[5].startswith("ml         JobSet           1     4     32 nvidia.com/gpu  refused ")
     assert len([line for line in lines if line.startswith("research ")]) == 5
-    assert any(line.startswith("refused   pod-security: ml/web: container pytorch needs ") for line in lines)
+    assert any(line.startswith("refused     pod-security: ml/web: container pytorch needs ") for line in lines)
     assert lines[-1] == "  kubectl label namespace research fabric-injector.io/profile=rdma"
     assert result.exit_code == 1, "something is refused"
     assert "(host-network)" not in result.stdout
@@ -108,6 +111,14 @@ def test_a_profile_that_comes_with_the_program(tmp_path: Path, monkeypatch: pyte
     forbidden.spoil = lambda request, *answer: (403, told) if request.endswith("fabricprofiles") else answer
     assert "Profile eks would complete 5." in invoke(forbidden, "--profile", "eks").stdout
     assert "give --profiles FILE" in invoke(forbidden, "--profile", "rdma").stderr
+
+
+def test_a_job_that_gets_no_device_is_not_completed(tmp_path: Path) -> None:
+    efa = tmp_path / "efa.yaml"
+    efa.write_text("profiles: {efa: {quantities: [{resource: vpc.amazonaws.com/efa, byNodeType: {p5.48xlarge: 32}}]}}")
+    result = invoke(cluster(), "--profile", str(efa))
+    assert "Profile efa would complete 0; 5 would lack a device: unknown-quantity (5)." in result.stdout
+    assert result.exit_code == 1
 
 
 def test_of_several_profiles_none_is_taken(profiles: Path) -> None:
@@ -161,3 +172,26 @@ def test_an_empty_cluster() -> None:
 
 def test_helps_with_examples() -> None:
     assert "Examples:\n    fabric-injector survey\n" in invoke(cluster(), "--help").output
+
+
+def test_names_the_server_that_does_not_answer() -> None:
+    connection = cluster()
+    connection.spoil = lambda _request, _status, body: (0, body)
+    result = invoke(connection)
+    assert result.exit_code == 2
+    assert (
+        "timed out; this is server http://127.0.0.1:9 of test: correct it, or name another by --context"
+        in result.stderr
+    )
+
+
+def test_asks_for_a_cluster_and_for_no_option_that_it_lacks(tmp_path: Path) -> None:
+    nowhere = {"HOME": str(tmp_path), "KUBECONFIG": "", "KUBERNETES_SERVICE_HOST": ""}
+    told = CliRunner().invoke(main, ["survey"], env=nowhere)
+    assert (told.exit_code, told.stderr.count("no credentials for a cluster"), told.stderr.count("--objects")) == (
+        2,
+        1,
+        0,
+    )
+    told = CliRunner().invoke(main, ["dry-run", "-f", "-"], input=yaml.safe_dump(POD), env=nowhere)
+    assert told.stderr.endswith("set KUBECONFIG, or do without a cluster, by --objects FILE\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from webhook.core.errors import InputError, Unavailable, WebhookError
 from webhook.core.model import Object
 from webhook.core.printable import printable
 from webhook.core.profiles import Profiles, parse_profiles
-from webhook.core.profiles.objects import PROFILE_KIND
+from webhook.core.profiles.objects import PROFILE_KIND, SETTINGS_KIND
 from webhook.diagnose.wording import listed
 from webhook.dry_run import RENDERERS, DryRun, judge
 from webhook.dry_run.templates import find_templates
@@ -54,7 +55,7 @@ _FILE = click.Path(path_type=Path, allow_dash=True)
     "--profiles",
     type=_FILE,
     help="YAML file of the profiles: FabricProfile objects, or the short form. Default: those that the webhook uses; beside --objects, "
-    "the FabricProfiles in there, else samples.",
+    "the FabricProfiles in there, else samples. Where it holds no Configuration, the cluster's counts, or that in --objects.",
 )
 @system_namespace_option
 @objects_option(_FILE)
@@ -145,6 +146,8 @@ def _profiles(path: Path | None, found: list[Object], connection: Connection | N
         read = read_file(shown(path), read_text(path))
         if connection:
             read = beside_installed_settings(Reader(connection, _LOOKUP_SECONDS), system_namespace, read)
+        else:
+            read = _beside_settings_of(found, read)
         return _told(read)
     if connection:
         return _installed(connection, system_namespace)
@@ -152,6 +155,18 @@ def _profiles(path: Path | None, found: list[Object], connection: Connection | N
         return among.known()
     click.echo("no --profiles: the sample profiles are used, see fabric-injector demo", err=True)
     return parse_profiles(files("webhook.demo").joinpath("profiles.yaml").read_text(encoding="utf-8"))
+
+
+def _beside_settings_of(found: list[Object], read: ProfilesRead) -> ProfilesRead:
+    """Give profiles of a file the Configuration among the *found* objects, unless the file has one itself."""
+    among = of_file_objects("--objects", [each for each in found if each.get("kind") == SETTINGS_KIND])
+    if among is None:
+        return read
+    if read.has_settings:
+        _note(f"the {SETTINGS_KIND} in --objects is not used: {read.source} has one itself")
+        return read
+    settings = among.known().settings
+    return replace(read, profiles=replace(read.known(), multus=settings.multus, allowed=settings.allowed))
 
 
 def _installed(connection: Connection, system_namespace: str) -> Profiles:

@@ -126,9 +126,15 @@ def cluster_options(command: F) -> F:
 def connect_to_cluster() -> Connection:
     """Return a connection as the running command's `cluster_options` say. Raises InputError where there are no credentials."""
     from webhook.kube.connection import connect
+    from webhook.kube.credentials import NoCredentials
 
-    meta = click.get_current_context().meta
-    return connect(kubeconfig=meta.get(_KUBECONFIG), context=meta.get(_CONTEXT) or "")
+    context = click.get_current_context()
+    try:
+        return connect(kubeconfig=context.meta.get(_KUBECONFIG), context=context.meta.get(_CONTEXT) or "")
+    except NoCredentials as error:
+        if "objects" in context.params:
+            raise InputError(f"{error}, or do without a cluster, by --objects FILE") from None
+        raise
 
 
 def unusable(source: str, error: ProfilesError) -> InputError:

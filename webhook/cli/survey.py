@@ -44,10 +44,11 @@ _MOST_JOBS = 20
 _FEW = 3
 _HEADINGS = ("NAMESPACE", "KIND", "JOBS", "PODS", "ACCELERATORS", "WOULD BE", "CHANGES", "IN THE WAY")
 _ROLES = {"master": "rank 0", "worker": "worker"}
-_COLOUR: Mapping[Gravity, str] = {"refused": "red", "unplaced": "red", "doubt": "yellow"}
+_COLOUR: Mapping[Gravity, str] = {"refused": "red", "unplaced": "red", "incomplete": "red", "doubt": "yellow"}
 _PROSPECTS = {
     Prospect.REFUSED: "{} would be refused",
     Prospect.UNPLACED: "{} would find no node",
+    Prospect.INCOMPLETE: "{} would lack a device",
     Prospect.LEFT_ALONE: "{} would stay as they are",
 }
 _OTHER_WAYS = {
@@ -102,11 +103,13 @@ def command(
     A job that trains over the pod network would be
       completed   each pod is allowed and gets what it lacks
       refused     a pod would be denied; the reason says what to put right
-      unplaced    no node offers the device that a pod would then ask for
+      unplaced    no node offers the device, or the huge pages, that a pod would then ask for
+      incomplete  a pod would not get a device of the profile; the reason says what to write
       left-alone  nothing would change
       unknown     no profile was named, and there is not exactly one
 
-    Exit status: 0 nothing is refused or unplaced, 1 something is, 2 the command or its input is wrong, or pods cannot be read.
+    Exit status: 0 nothing is refused, unplaced or incomplete, 1 something is, 2 the command or its input is wrong, or pods cannot
+    be read.
     """  # noqa: D301  # \\b is click's own mark
     try:
         given, name, found_by = _given(profile, profiles)
@@ -315,7 +318,7 @@ def _print_barriers(barriers: Sequence[tuple[Barrier, Sequence[SurveyedJob]]]) -
         echo("")
     for barrier, jobs in barriers:
         named = listed((f"{job.namespace}/{job.name}" for job in jobs), _FEW)
-        style = click.style(f"{barrier.gravity:<8}", fg=_COLOUR[barrier.gravity])
+        style = click.style(f"{barrier.gravity:<10}", fg=_COLOUR[barrier.gravity])
         echo(f"{style}  {printable(f'{barrier.reason}: {named}: {barrier.message}', limit=None)}")
 
 

@@ -192,7 +192,7 @@ class Code(Enum):
         "see that it runs on every node with a fabric, if not as a DaemonSet then as part of the node's image")
     MULTUS_MISSING = ("multus", "The cluster does not know NetworkAttachmentDefinitions, so no pod can have a second network.",
         "install Multus, for instance by NVIDIA's network operator")
-    MULTUS_UNUSED = "multus", "The cluster does not know NetworkAttachmentDefinitions, and no profile needs any."
+    MULTUS_UNUSED = "multus", "The cluster has no Multus or does not know its networks, and no profile needs them."
     ISOLATION_AGREES = "multus", "Multus keeps namespaces apart, or not, as the Configuration says."
     ISOLATION_DIFFERS = ("multus", "Multus keeps namespaces apart, or not, in another way than the Configuration says.",
         "write multus: {namespaceIsolation: …} in the Configuration as Multus has it")

@@ -38,12 +38,13 @@ CONNECT_SECONDS = 5.0
 class Connection:
     """Send requests as one user to one API server. Safe to share between threads.
 
-    *namespace* is the one that is meant where none is named; empty where nothing says.
+    *namespace* is the one that is meant where none is named; empty where nothing says. *title* names the server for messages.
     """
 
     def __init__(self, credentials: Credentials, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         """Prepare, without contacting anything; raise InputError where certificates or keys cannot be used."""
         self.namespace = credentials.namespace
+        self.title = f"server {credentials.server} of {credentials.source}"
         self._credentials = credentials
         self._monotonic = monotonic
         self._pool = Pool(credentials, monotonic)

@@ -71,6 +71,10 @@ class TokenFile:
         return _read_text(self._path)
 
 
+class NoCredentials(InputError):
+    """Say that nothing names a cluster."""
+
+
 def find_credentials(
     environ: Mapping[str, str],
     *,
@@ -94,9 +98,9 @@ def find_credentials(
     if not present and by_hand:
         raise InputError(f"no kubeconfig at {', '.join(map(str, files))}; correct --kubeconfig or KUBECONFIG")
     if not present:
-        raise InputError(
+        raise NoCredentials(
             f"no credentials for a cluster: this is no pod with a service account ({service_account / 'token'}), and there is "
-            f"no kubeconfig at {', '.join(map(str, files))}; set KUBECONFIG (dry-run and serve can do without, by --objects FILE)"
+            f"no kubeconfig at {', '.join(map(str, files))}; set KUBECONFIG"
         )
     return _kubeconfig(present, environ, context)
 

@@ -14,7 +14,7 @@ from webhook.core.model import Object
 from webhook.core.profiles import ClusterSettings, Profile, Profiles
 from webhook.core.profiles.consistency import find_contradictions
 from webhook.core.profiles.load import parse_configuration, parse_profiles, read_profile
-from webhook.core.profiles.objects import PROFILE_KIND, SETTINGS_KIND, faults_in_object, path_in_object
+from webhook.core.profiles.objects import PROFILE_KIND, SETTINGS, SETTINGS_KIND, faults_in_object, path_in_object
 from webhook.core.yaml_reader import decode, json_as_yaml, read_documents
 
 OBJECTS = f"{PROFILE_KIND}s"
@@ -71,6 +71,7 @@ class ProfilesRead:
     *profiles* None: *faults* say what is wrong, *missing* that there are none and why, *problem* why they cannot be read.
     *objects*: the FabricProfiles, those with faults among them; the profiles are those of the others. *unread*: why the settings of the
     whole cluster are not known, whose defaults are taken; else empty. *lacks_settings*: objects of a file, with no Configuration.
+    *has_settings*: a file with a Configuration, or with the settings of one in the short form.
     """
 
     source: str
@@ -81,6 +82,7 @@ class ProfilesRead:
     objects: tuple[InstalledProfile, ...] = ()
     unread: str = ""
     lacks_settings: bool = False
+    has_settings: bool = False
 
     @property
     def unusable(self) -> frozenset[str]:
@@ -152,8 +154,10 @@ def read_file(source: str, content: str | bytes) -> ProfilesRead:
     except ProfilesError as error:
         return ProfilesRead(source, faults=_in_file(source, error))
     text = decode(content) if isinstance(content, bytes) else content
-    kinds = [kind for document in read_documents(text) for kind in _kinds(document.value)]
-    return ProfilesRead(source, profiles, lacks_settings=PROFILE_KIND in kinds and SETTINGS_KIND not in kinds)
+    documents = [document.value for document in read_documents(text)]
+    kinds = [kind for document in documents for kind in _kinds(document)]
+    is_set = SETTINGS_KIND in kinds or any(key in document for document in documents if document for key in SETTINGS)
+    return ProfilesRead(source, profiles, lacks_settings=PROFILE_KIND in kinds and not is_set, has_settings=is_set)
 
 
 def _kinds(document: Any) -> Iterator[Any]:

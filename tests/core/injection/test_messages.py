@@ -180,6 +180,15 @@ SAYS: dict[str, tuple[Step, Object, dict[str, Any], list[str]]] = {
         {"attachments": ()},
         ["no interface is named to NCCL and Gloo: the pod is on the host network"],
     ),
+    "no socket but the profile's": (
+        environment.inject,
+        pod(),
+        {"attachments": (), "profile": profile(env={"NCCL_SOCKET_IFNAME": "eth0"})},
+        [
+            "container trainer gets NCCL_SOCKET_IFNAME",
+            "no interface is named to NCCL and Gloo but by NCCL_SOCKET_IFNAME of profile rdma: no network with IPAM is attached",
+        ],
+    ),
     "sockets": (
         environment.inject,
         pod(),

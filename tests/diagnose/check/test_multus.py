@@ -190,3 +190,18 @@ def test_tells_that_multus_is_not_there() -> None:
     assert brief(check_absent(profiles(elsewhere.replace("{a:", "{c: {}, a:")))) == [
         f"warn {subject}: are not installed: no pod can have a second network"
     ]
+
+
+@pytest.mark.parametrize(
+    ("profile", "level"),
+    [
+        ("{rendezvous: {addressSource: none}, resources: {rdma/ib: 1}}", "ok"),
+        ("{rendezvous: {enabled: false}}", "ok"),
+        ("{rendezvous: {addressSource: none}, networks: [{network: default/rdma}]}", "warn"),
+        ("{}", "warn"),  # its pods may name networks themselves
+    ],
+)
+def test_misses_no_multus_that_no_profile_uses(profile: str, level: str) -> None:
+    told = {"ok": "no DaemonSet of it was found, and no profile asks for it", "warn": "no DaemonSet of it was found"}
+    found = brief(check_multus([], [], profiles(f"profiles: {{a: {profile}}}")))
+    assert found[0] == f"{level} Multus: {told[level]}"

@@ -60,6 +60,12 @@ def test_counts_by_namespace_and_kind() -> None:
         (PROFILES + "    nodeSelector: {pool: fast}\n", {}, ("unplaced", "resource-unlabelled"), True),
         (PROFILES + "    volumes: [{name: sys, hostPath: {path: /sys}}]\n", {}, ("refused", "not-allowed"), True),
         (PROFILES + "    sidecars: [{name: side, image: a.io/b}]\n", {}, ("refused", "not-allowed"), True),
+        (
+            PROFILES + "    quantities: [{resource: a/efa, byNodeType: {x: 1}}]\n",
+            {},
+            ("incomplete", "unknown-quantity"),
+            True,
+        ),
     ],
     ids=lambda value: value[1] if isinstance(value, tuple) else "",
 )
@@ -73,6 +79,40 @@ def test_says_what_stands_in_the_way_and_what_would_change_once_it_is_gone(
     assert ("devices" in group.steps) is steps
     assert not found.is_free
     assert not group.barriers[0].message.startswith("pod ")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "    volumes: [{name: sys, hostPath: {path: /sys/}}]\n    mounts: [{name: sys, mountPath: /hostsysfs}]\n",
+        "    sidecars: [{name: daemon, image: 'example.com/daemon:1', resources: {cpu: 1, memory: 1Gi}}]\n",
+    ],
+    ids=["path", "image"],
+)
+def test_tells_what_would_change_once_the_configuration_allows_it(given: str) -> None:
+    found = surveyed(job("JobSet", "ddp"), profiles=PROFILES + given)
+    assert told(found) == [("refused", "not-allowed")]
+    [group] = found.groups
+    assert group.prospect is Prospect.REFUSED
+    assert {"devices", "volumes" if "volumes" in given else "sidecars"} <= set(group.steps)
+
+
+def test_compares_huge_pages_with_what_nodes_have_set_aside() -> None:
+    profiles = PROFILES + "    resources: {hugepages-2Mi: 5120Mi}\n"
+    pods = list(job("JobSet", "ddp"))
+    for pod in pods:  # the API server refuses huge pages without memory or cpu
+        pod["spec"]["containers"][0]["resources"]["limits"]["memory"] = "8Gi"
+
+    def offering(amount: str) -> ClusterSurvey:
+        node = NodeOffer("node-1", {}, {**NODE.allocatable, "hugepages-2Mi": amount})
+        return surveyed(pods, profiles=profiles, nodes=Listing((node,)))
+
+    assert offering("5Gi").count(POD, Prospect.COMPLETED) == 1
+    assert told(offering("0")) == [("unplaced", "resource-nowhere")]
+    less = offering("1Gi")
+    assert less.count(POD, Prospect.UNPLACED) == 1
+    [(barrier, _)] = less.barriers()
+    assert barrier.message == "a pod takes 5120Mi of hugepages-2Mi, and no node offers more than 1024Mi"
 
 
 def test_tells_all_that_is_in_the_way_at_once() -> None:
@@ -242,6 +282,7 @@ def test_the_document_is_an_interface() -> None:
         "completed": 1,
         "refused": 0,
         "unplaced": 0,
+        "incomplete": 0,
         "left_alone": 0,
         "unknown": 0,
         "others": 0,

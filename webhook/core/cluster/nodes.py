@@ -18,6 +18,8 @@ from webhook.core.quantity import format_quantity, stored_quantity
 from webhook.core.wording import counted
 
 _REPELS = ("NoSchedule", "NoExecute")
+_HUGEPAGES = "hugepages-"
+_MEBI = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,7 @@ class Search:
         if not self._most:
             return Supply(Shortage.NOWHERE, f"none of {counted(self._looked_at, 'node')} offers it")
         if not self._enough:
-            return Supply(Shortage.TOO_SMALL, f"no node offers more than {format_quantity(self._most)}")
+            return Supply(Shortage.TOO_SMALL, f"no node offers more than {shown_amount(self._resource, self._most)}")
         if not self.fitting:
             text = ",".join(f"{key}={value}" for key, value in sorted(self._labels.items()))
             message = f"of {counted(self._enough, 'node')} with enough of it none has {text}"
@@ -151,7 +153,12 @@ def place_of(pod: Object) -> Place:
 
 
 def devices(pod: Object) -> dict[str, Fraction]:
-    """Return what the scheduler counts of extended resources for the pod: ``{"rdma/hca": 1}``.
+    """Return what the scheduler counts of extended resources for the pod: ``{"rdma/hca": 1}``."""
+    return {resource: amount for resource, amount in devices_and_hugepages(pod).items() if "/" in resource}
+
+
+def devices_and_hugepages(pod: Object) -> dict[str, Fraction]:
+    """Return what the scheduler counts of extended resources and of huge pages, these in bytes: ``{"hugepages-2Mi": 2097152}``.
 
     Containers and sidecars together, or the largest init container with the sidecars before it. Source: kubernetes
     component-helpers/resource PodRequests.
@@ -169,9 +176,20 @@ def devices(pod: Object) -> dict[str, Fraction]:
     return {resource: amount for resource, amount in _combined(max, largest, running).items() if amount}
 
 
+def shown_amount(resource: str, amount: Fraction) -> str:
+    """Write an amount as people write that of the resource: huge pages in Mi."""
+    if resource.startswith(_HUGEPAGES) and amount % _MEBI == 0:
+        return f"{amount // _MEBI}Mi"
+    return format_quantity(amount)
+
+
 def _asked(container: Object) -> dict[str, Fraction]:
     asked = {**podspec.limits(container), **podspec.requests(container)}
-    return {resource: stored_quantity(quantity) for resource, quantity in asked.items() if "/" in resource}
+    return {
+        resource: stored_quantity(quantity)
+        for resource, quantity in asked.items()
+        if "/" in resource or resource.startswith(_HUGEPAGES)
+    }
 
 
 def _combined(

@@ -118,9 +118,22 @@ def check_multus(
         else:
             yield Finding("warn", Code.MULTUS_DEGRADED, each.title, told)
     if daemon_sets is not None and not daemon_sets:
+        if profiles is not None and is_unused(profiles):
+            yield Finding(
+                "ok", Code.MULTUS_UNUSED, "Multus", "no DaemonSet of it was found, and no profile asks for it"
+            )
+            return
         yield Finding("warn", Code.MULTUS_UNSEEN, "Multus", "no DaemonSet of it was found")
     if profiles is not None:
         yield from _compare(list(configurations), profiles)
+
+
+def is_unused(profiles: Profiles) -> bool:
+    """Tell whether there are profiles, and none of them has Multus attach a network or tell an address."""
+    known = profiles.profiles.values()
+    return bool(known) and not any(
+        each.networks or (each.rendezvous.enabled and each.rendezvous.address_source == DEFAULT) for each in known
+    )
 
 
 def check_absent(profiles: Profiles | None) -> Iterator[Finding]:
@@ -131,7 +144,7 @@ def check_absent(profiles: Profiles | None) -> Iterator[Finding]:
     if asking:
         message = f"are not installed: no network of {counted(len(asking), 'profile')} ({listed(asking)}) can exist"
         yield Finding("fail", Code.MULTUS_MISSING, subject, message)
-    elif known and all(each.rendezvous.address_source != DEFAULT for each in known):
+    elif profiles is not None and is_unused(profiles):
         yield Finding("ok", Code.MULTUS_UNUSED, subject, "are not installed, and no profile asks for one")
     else:
         yield Finding("warn", Code.MULTUS_MISSING, subject, "are not installed: no pod can have a second network")

@@ -57,7 +57,7 @@ def read_jobs(
         try:
             listed = collector.read_list(_PODS, pods.read, namespace)
         except RequestFailed as error:
-            raise _without_pods(error, namespace) from None
+            raise _without_pods(error, namespace, connection) from None
         if namespace and not listed.items and namespaces.result().known == ():
             raise InputError(f"-n {namespace}: there is no namespace of this name")
         for (space, name), excess in sorted(pods.oversized.items())[:_MOST_NAMED]:
@@ -79,7 +79,11 @@ def read_jobs(
         )
 
 
-def _without_pods(error: RequestFailed, namespace: str) -> Unavailable | InputError:
+def _without_pods(error: RequestFailed, namespace: str, connection: Connection) -> Unavailable | InputError:
+    if not error.status:
+        return Unavailable(
+            f"{error}; this is {connection.title}: correct it, or name another by --context or --kubeconfig"
+        )
     if error.status == 401:
         return InputError(f"{error}; log in to the cluster again")
     if error.status == 403:

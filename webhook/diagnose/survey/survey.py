@@ -17,19 +17,21 @@ from webhook.diagnose.survey.jobs import JobRole, SurveyedJob, find_jobs
 from webhook.diagnose.survey.reading import ClusterReading
 from webhook.diagnose.survey.trial import Barrier, Trial, Trials
 
-_GRAVITIES = ("refused", "unplaced", "doubt")
+_GRAVITIES = ("refused", "unplaced", "incomplete", "doubt")
 
 
 class Prospect(StrEnum):
     """Say what a profile would make of a job; a word of the JSON document, so the set is closed.
 
     completed: each pod is allowed and gets what it lacks. refused: a pod is denied. unplaced: no node offers what a pod then asks
-    for. left-alone: nothing changes. unknown: nothing was decided, for want of a profile, or since the job is not on the pod network.
+    for. incomplete: a pod is not given a device that the profile has for it. left-alone: nothing changes. unknown: nothing was
+    decided, for want of a profile, or since the job is not on the pod network.
     """
 
     COMPLETED = "completed"
     REFUSED = "refused"
     UNPLACED = "unplaced"
+    INCOMPLETE = "incomplete"
     LEFT_ALONE = "left-alone"
     UNKNOWN = "unknown"
 
@@ -115,7 +117,7 @@ class ClusterSurvey:
     @property
     def is_free(self) -> bool:
         """Tell whether nothing keeps the profile from completing each job that trains over the pod network."""
-        return not self.count(Transport.POD_NETWORK, Prospect.REFUSED, Prospect.UNPLACED)
+        return not self.count(Transport.POD_NETWORK, Prospect.REFUSED, Prospect.UNPLACED, Prospect.INCOMPLETE)
 
     def barriers(self) -> list[tuple[Barrier, list[SurveyedJob]]]:
         """Return what stands in the way of jobs of the pod network, each with these jobs: what is worst and keeps most of them first.
@@ -239,6 +241,8 @@ def _prospect(tried: Sequence[TriedRole]) -> Prospect:
         return Prospect.REFUSED
     if "unplaced" in gravities:
         return Prospect.UNPLACED
+    if "incomplete" in gravities:
+        return Prospect.INCOMPLETE
     return Prospect.COMPLETED if any(trial.changes for trial in trials) else Prospect.LEFT_ALONE
 
 

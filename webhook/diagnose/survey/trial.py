@@ -11,17 +11,16 @@ import orjson
 
 from webhook.core import names, podspec
 from webhook.core.cluster.demand import NEVER_REACHED
-from webhook.core.cluster.nodes import Shortage, Supply, devices, judge_supply
+from webhook.core.cluster.nodes import Shortage, Supply, devices_and_hugepages, judge_supply, shown_amount
 from webhook.core.model import Object, Outcome, Reason
 from webhook.core.profiles import Allowed, Profiles
-from webhook.core.quantity import format_quantity
 from webhook.core.review import Verdict, decide
 from webhook.core.workloads.shell import SHELLS
 from webhook.diagnose.survey.reading import ClusterReading
 from webhook.diagnose.survey.world import ListedWorld, Supposition
 
-Gravity = Literal["refused", "unplaced", "doubt"]
-"""Admission would deny the pod; no node could hold it; it may not work, which cannot be seen from here."""
+Gravity = Literal["refused", "unplaced", "incomplete", "doubt"]
+"""Admission would deny the pod; no node could hold it; it would lack a device; it may not work, which cannot be seen from here."""
 _SUPPOSED: Mapping[str, Supposition] = {
     Reason.NETWORK_ABSENT: Supposition.NETWORKS_EXIST,
     Reason.POD_SECURITY: Supposition.NO_POD_SECURITY,
@@ -115,7 +114,11 @@ class Trials:
             if each.outcome is Outcome.INJECTED and each.reason is not Reason.STALE_MANIFEST
         )
         barriers += [
-            Barrier("doubt", each.reason, _unnamed(each.message, name))
+            Barrier(
+                "incomplete" if each.reason is Reason.UNKNOWN_QUANTITY else "doubt",
+                each.reason,
+                _unnamed(each.message, name),
+            )
             for each in verdict.decisions
             if each.outcome is Outcome.WARNED
         ]
@@ -130,12 +133,12 @@ class Trials:
         return self._worlds[key]
 
     def _unplaced(self, before: Object, after: Object) -> Iterator[Barrier]:
-        """Tell of devices that the pod would newly ask for, and that no node offers; nothing where nodes are not known."""
+        """Tell of devices and huge pages that the pod would newly ask for, and no node offers; nothing where nodes are not known."""
         nodes = self._reading.nodes.known
         if nodes is None:
             return
-        asked, selector = devices(before), frozenset((after["spec"].get("nodeSelector") or {}).items())
-        for resource, amount in devices(after).items():
+        asked, selector = devices_and_hugepages(before), frozenset((after["spec"].get("nodeSelector") or {}).items())
+        for resource, amount in devices_and_hugepages(after).items():
             if amount <= asked.get(resource, 0):
                 continue
             key = resource, amount, selector
@@ -143,18 +146,24 @@ class Trials:
                 key, judge_supply(nodes, resource, amount, selector)
             )
             if supply.shortage:
-                message = f"a pod takes {format_quantity(amount)} of {resource}, and {supply.message}"
+                message = f"a pod takes {shown_amount(resource, amount)} of {resource}, and {supply.message}"
                 yield Barrier("unplaced", _SHORTAGES[supply.shortage], message)
 
 
 def _supposing(profiles: Profiles, supposed: Collection[Supposition]) -> Profiles:
+    if Supposition.NAMESPACES_ALLOWED in supposed:
+        everywhere = {name: replace(profile, allowed_namespaces=None) for name, profile in profiles.profiles.items()}
+        profiles = replace(profiles, profiles=everywhere)
     if Supposition.PARTS_ALLOWED in supposed:
-        images = {sidecar.image for profile in profiles.profiles.values() for sidecar in profile.sidecars}
-        profiles = replace(profiles, allowed=Allowed(("/",), tuple(images)))
-    if Supposition.NAMESPACES_ALLOWED not in supposed:
-        return profiles
-    allowed = {name: replace(profile, allowed_namespaces=None) for name, profile in profiles.profiles.items()}
-    return replace(profiles, profiles=allowed)
+        profiles = replace(profiles, allowed=_all_that_is_given(profiles))
+    return profiles
+
+
+def _all_that_is_given(profiles: Profiles) -> Allowed:
+    """Return what a Configuration would say that allows each path and image of the profiles."""
+    every = profiles.profiles.values()
+    paths = [volume.host_path.path for each in every for volume in each.volumes if volume.host_path is not None]
+    return Allowed(tuple(paths), tuple(sidecar.image for each in every for sidecar in each.sidecars))
 
 
 def _unseen_shell(verdict: Verdict, profiles: Profiles) -> Iterator[Barrier]:

@@ -16,7 +16,7 @@ class Supposition(Enum):
     NETWORKS_EXIST = "networks exist"
     NO_POD_SECURITY = "no PodSecurity"
     NAMESPACES_ALLOWED = "namespaces allowed"
-    PARTS_ALLOWED = "parts allowed"
+    PARTS_ALLOWED = "paths and images allowed"
 
 
 class ListedWorld:
