@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from tests import ROOT
-from webhook.presets import VERIFIED, Preset, read_presets
+from webhook.presets import VERIFIED, Preset, preset_names, read_presets
 
 
 def tables() -> list[str]:
@@ -57,3 +58,10 @@ def rows() -> Iterator[str]:
 
 def test_the_page_and_the_files_say_the_same() -> None:
     assert list(rows()) == tables()
+
+
+def test_no_example_has_the_name_of_a_preset_and_another_content() -> None:
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("manifests/*.md")]
+    named = [name for page in pages for name in re.findall(r"^metadata: {name: ([a-z0-9-]+)}", page.read_text(), re.M)]
+    assert named
+    assert not {*named} & {*preset_names()}

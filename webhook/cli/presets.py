@@ -94,7 +94,7 @@ def _head(preset: Preset) -> Iterator[str]:
             for what, why in about[key].items():
                 yield from _item(what, why, "  ")
     if preset.allowed:
-        where = f"{names.CONFIG_FILE} of ConfigMap {names.CONFIG_MAP}"
+        where = f"Helm: value allowed; else {names.CONFIG_FILE} of ConfigMap {names.CONFIG_MAP}"
         yield f"The {SETTINGS_KIND} must allow ({where}), beside what it allows already:"
         yield from textwrap.indent(_dump({"allowed": preset.allowed}, "yaml"), "  ").splitlines()
 

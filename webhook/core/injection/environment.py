@@ -36,9 +36,9 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     elif plan.host_network:
         if plan.profile.rendezvous.address_source != "multus":
             judged += _leave_out_interfaces(plan, wanted, there)
-        judged.append(_no_interface(plan, Reason.HOST_NETWORK, "the pod is on the host network"))
+        judged.append(_no_interface(plan, wanted, Reason.HOST_NETWORK, "the pod is on the host network"))
     else:
-        judged.append(_no_interface(plan, *plan.source.WORDS.no_interface))
+        judged.append(_no_interface(plan, wanted, *plan.source.WORDS.no_interface))
     switches = [name for name in RDMA_SWITCHES if name in there and disables_rdma(name, there[name].get("value") or "")]
     if switches and plan.profile.ipc_lock and plan.fabric_resources:
         judged += [_turned_off(plan, name) for name in switches]
@@ -153,8 +153,8 @@ def _turned_off(plan: Plan, name: str) -> Decision:
     return Decision(STEP, Outcome.WARNED, Reason.DISAGREES, message)
 
 
-def _no_interface(plan: Plan, reason: Reason, why: str) -> Decision:
-    named = [name for name, _, _ in _SOCKETS if name in plan.profile.env]
+def _no_interface(plan: Plan, wanted: Mapping[str, str], reason: Reason, why: str) -> Decision:
+    named = [name for name, _, _ in _SOCKETS if name in wanted]
     besides = f" but by {' and '.join(named)} of profile {plan.profile.name}" if named else ""
     return Decision(STEP, Outcome.SKIPPED, reason, f"no interface is named to NCCL and Gloo{besides}: {why}")
 
