@@ -167,17 +167,15 @@ def _as_rank_zero(
         return profile, None
     found, present = profiles.of_revision(has.name, has.revision), profiles.profiles.get(has.name)
     which = f"rank 0 of the job has profile {has.name} in revision {has.revision}"
-    is_for_both = (
-        found is not None and present is not None and found.is_for(namespace.name) and present.is_for(namespace.name)
-    )
-    if found is not None and present is not None and is_for_both and found.reaches_no_further_than(present):
-        message = f"{which}, and so has this pod: it would be profile {profile.name} in revision {profile.revision} now"
-        return found, Decision(STEP, Outcome.KEPT, Reason.EARLIER_REVISION, message)
-    why = f"is not for namespace {namespace.name}"
     if found is None or present is None:
         why = "is not known here"
-    elif is_for_both:
+    elif not (found.is_for(namespace.name) and present.is_for(namespace.name)):
+        why = f"is not for namespace {namespace.name}"
+    elif not found.reaches_no_further_than(present):
         why = "gives a sidecar or a path of the node that the profile gives no more"
+    else:
+        message = f"{which}, and so has this pod: it would be profile {profile.name} in revision {profile.revision} now"
+        return found, Decision(STEP, Outcome.KEPT, Reason.EARLIER_REVISION, message)
     message = (
         f"{which}, which {why}; this pod has profile {profile.name} in revision {profile.revision}: "
         "start the job again if its members do not meet"

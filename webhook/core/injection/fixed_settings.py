@@ -21,8 +21,6 @@ _RDMA_DEVICE = re.compile(r"mlx\d+_\d+")
 """Names of RDMA devices, which no interface has."""
 _NO_RDMA_DEVICE = re.compile(r"lo|(net|eth|bond)\d+")
 """Names of interfaces, which no RDMA device has."""
-_FOREIGN = "networking.gke.io/interfaces"
-"""Annotation by which GKE gives a pod interfaces that Multus knows nothing of."""
 _RDMA_TRANSPORTS = ("all", "ib", "rc", "ud", "dc", "srd", "gga", "ugni")
 _INDEX = re.compile(r"\s*\+?(0[xX][0-9a-fA-F]+|\d+)")
 _SOCKETS = (names.ENV_NCCL_SOCKET_IFNAME, names.ENV_GLOO_SOCKET_IFNAME)
@@ -98,7 +96,7 @@ def may_have_more(pod: Object) -> bool:
     """Tell a pod that may have interfaces that are not Multus': the node's, those of GKE, and those that a DRA driver moves into it."""
     return bool(
         podspec.is_host_network(pod)
-        or podspec.annotations(pod).get(_FOREIGN)
+        or podspec.annotations(pod).get(names.GKE_INTERFACES)
         or (pod.get("spec") or {}).get("resourceClaims")
     )
 

@@ -51,8 +51,7 @@ def write(draft: Draft, plan: Plan, decisions: Iterable[Decision], version: str)
         draft.set_keys(_LABELS, labels)
     draft.set_keys(_ANNOTATIONS, annotations)
     remove(draft, keep={*labels, *annotations, names.ADDED_DEVICES})  # that one the devices have just set or removed
-    stale = plan.source.WORDS.told
-    if names.ADDRESS_SOURCE in annotations and stale in podspec.annotations(draft.pod):
+    if names.ADDRESS_SOURCE in annotations and (stale := plan.source.WORDS.told) in podspec.annotations(draft.pod):
         draft.remove_key(_ANNOTATIONS, stale)  # of the live pod whose manifest was saved
 
 

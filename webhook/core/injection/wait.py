@@ -157,8 +157,8 @@ def _container(
     training: Object, plan: Plan, rendezvous: Rendezvous | None, needs: tuple[str, ...], nccl_conf: str
 ) -> Object:
     settings = plan.profile.rendezvous
-    command = _command(needs, nccl_conf, plan.source.WORDS.told_in_short)
-    image = settings.wait_image or training.get("image")
+    told_in = plan.source.WORDS.told_in_short if settings.address_source != DEFAULT else _TOLD_IN
+    image, command = settings.wait_image or training.get("image"), _command(needs, nccl_conf, told_in)
     if settings.wait_image == INSTALLED:
         image, command = plan.own_image or f"fabric-injector:{__version__}", [*_OWN_PROGRAM, *needs]
     variables = {"NVIDIA_VISIBLE_DEVICES": "void"}
@@ -169,8 +169,8 @@ def _container(
             "FABRIC_INJECTOR_TIMEOUT": str(settings.timeout_seconds),
             **variables,
         }
-        if plan.profile.rendezvous.address_source != DEFAULT:
-            variables[names.ENV_ADDRESS_ANNOTATION] = plan.source.WORDS.told_in_short
+        if told_in != _TOLD_IN:
+            variables[names.ENV_ADDRESS_ANNOTATION] = told_in
     mounts = []
     if needs:
         mounts.append({"name": names.WAIT_VOLUME, "mountPath": names.WAIT_MOUNT_PATH, "readOnly": True})

@@ -7,7 +7,7 @@ from sys import intern
 from typing import NamedTuple
 
 from webhook.core import names
-from webhook.core.addresses import DEFAULT, Source, source_named, source_of
+from webhook.core.addresses import DEFAULT, Source, multus, source_named, source_of
 from webhook.core.model import Object
 from webhook.core.networks.rdma_devices import MAX_VALUE, nccl_ib_hca, rdma_devices, ucx_net_devices
 from webhook.core.networks.status import Secondary
@@ -175,7 +175,7 @@ def read_member(obj: Object) -> Member | None:
 
 def _devices(listed: list[str], annotations: Object) -> tuple[tuple[str, str], ...]:
     """Return what is to be published of the pod's RDMA devices; nothing where network-status is not there yet."""
-    status = annotations.get(names.NETWORK_STATUS) or annotations.get(names.NETWORKS_STATUS) or ""
+    status = multus.told(annotations)
     names_of_devices = rdma_devices(status)
     values = (
         (_NCCL_IB_HCA, names.NCCL_IB_HCA, nccl_ib_hca(names_of_devices)),
