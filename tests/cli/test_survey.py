@@ -14,8 +14,8 @@ from tests.diagnose.survey import clusters
 from tests.diagnose.survey.clusters import job
 from tests.diagnose.survey.test_hostile import FABRIC_PROFILES, NETWORKS, cluster, invoke
 from tests.fake_apiserver import NAMESPACES, NODES, PODS
+from webhook import presets
 from webhook.cli import main
-from webhook.cli import survey as command
 from webhook.core import names
 from webhook.core.profiles.convert import to_objects
 
@@ -100,7 +100,8 @@ def test_a_profile_that_comes_with_the_program(tmp_path: Path, monkeypatch: pyte
     (tmp_path / "eks").mkdir()
     text = yaml.safe_dump(to_objects(clusters.PROFILES.replace("rdma:", "eks:"))[0])
     (tmp_path / "eks" / "profile.yaml").write_text(text)
-    monkeypatch.setattr(command, "_PRESETS", tmp_path)
+    (tmp_path / "eks" / "about.yaml").write_text("{}")
+    monkeypatch.setattr(presets, "files", lambda _package: tmp_path)
     for connection in (without(FABRIC_PROFILES), cluster()):
         result = invoke(connection, "--profile", "eks")
         assert "Profile eks would complete 5." in result.stdout, result.stderr

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from webhook.cli.findings import echo, print_findings, print_json
+from webhook.cli.findings import echo, print_findings, print_json, print_table, show_progress
 from webhook.cli.options import (
     FILE,
     Failure,
@@ -21,7 +20,6 @@ from webhook.cli.options import (
     system_namespace_option,
 )
 from webhook.core.errors import WebhookError
-from webhook.core.printable import printable
 from webhook.diagnose.codes import Code
 from webhook.diagnose.finding import Finding, exit_status
 
@@ -32,8 +30,6 @@ if TYPE_CHECKING:
 
 _FEW = 2
 _MOST_ROWS = 16
-_WIDEST = 253
-"""Most characters of a cell: no name is longer, but an annotation may be."""
 _HEADINGS = ("POD", "ROLE", "PHASE", "NODE", "ADDRESS", "TOLD", "WAIT")
 _PODS, _JOBS = ("pod", "pods", "po"), ("job", "jobs")
 
@@ -80,7 +76,7 @@ def command(
     try:
         known = _profiles(profiles)
         connection = connect_to_cluster()
-        with _progress() as progress:
+        with show_progress() as progress:
             space = namespace or connection.namespace or "default"
             reading = read_job(
                 connection, asked, space, profiles=known, system_namespace=system_namespace, progress=progress
@@ -140,10 +136,8 @@ def _print_members(explanation: Explanation) -> None:
     several = len(explanation.jobs) > 1
     lines: list[tuple[str, ...]] = [(*_HEADINGS, "JOB") if several else _HEADINGS]
     lines += [_cells(row, with_job=several) for row in shown]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     click.echo()
-    for line in lines:
-        echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+    print_table(lines)
     if len(shown) < len(rows):
         rest: dict[str, int] = {}
         for row in rows:
@@ -166,8 +160,7 @@ def _chosen(rows: Sequence[Row]) -> Sequence[Row]:
 
 
 def _cells(row: Row, *, with_job: bool) -> tuple[str, ...]:
-    cells = (row.pod, row.role, row.phase, row.node, row.address, row.told, row.wait, *([row.job] if with_job else ()))
-    return tuple(printable(cell, limit=_WIDEST) for cell in cells)
+    return (row.pod, row.role, row.phase, row.node, row.address, row.told, row.wait, *([row.job] if with_job else ()))
 
 
 def _profiles(path: Path | None) -> ProfilesRead | None:
@@ -179,15 +172,3 @@ def _profiles(path: Path | None) -> ProfilesRead | None:
     read = read_file(str(path), read_text(path))
     read.known()
     return read
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str], None]]:
-    """Show on a terminal's standard error what was read so far."""
-    if not sys.stderr.isatty():
-        yield lambda _text: None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("asking the cluster") as status:
-        yield lambda text: status.update(text)

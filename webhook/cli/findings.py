@@ -1,11 +1,15 @@
-"""Print findings: a line each on a terminal or in a file, or one JSON document. Shared by ``check``, ``explain`` and ``survey``."""
+"""Print findings: a line each on a terminal or in a file, or one JSON document; also tables, and the progress of reading.
+
+Shared by ``check``, ``explain`` and ``survey``.
+"""
 
 from __future__ import annotations
 
 import codecs
 import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -13,6 +17,8 @@ import click
 from webhook.core.printable import printable
 from webhook.diagnose.finding import Finding, Level, as_document
 
+_WIDEST = 253
+"""Most characters of a cell: no name is longer, but an annotation may be."""
 _COLOUR: dict[Level, str] = {"ok": "green", "warn": "yellow", "fail": "red"}
 
 
@@ -36,6 +42,26 @@ def print_document(document: Mapping[str, Any]) -> None:
     if not (codecs.lookup(_encoding()).name.startswith("utf") and text.replace("\n", "").isprintable()):
         text = json.dumps(document, indent=2)
     click.echo(text)
+
+
+def print_table(rows: Sequence[Sequence[str]]) -> None:
+    """Print rows in columns; the last one is as wide as it is."""
+    lines = [[printable(cell, limit=_WIDEST) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+@contextmanager
+def show_progress() -> Iterator[Callable[[str], None]]:
+    """Show on a terminal's standard error what was read so far."""
+    if not sys.stderr.isatty():
+        yield lambda _text: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("asking the cluster") as status:
+        yield lambda text: status.update(text)
 
 
 def echo(text: str) -> None:

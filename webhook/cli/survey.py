@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib.resources import files
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
 
-from webhook.cli.findings import echo, print_document
+from webhook.cli.findings import echo, print_document, print_table, show_progress
 from webhook.cli.options import (
     FILE,
     Failure,
@@ -35,10 +34,7 @@ if TYPE_CHECKING:
     from webhook.diagnose.survey.jobs import SurveyedJob
     from webhook.world.profiles_read import ProfilesRead
 
-_PRESETS = files("webhook") / "presets"
-"""A folder for each preset, with its profile."""
 _SUFFIXES = (".yaml", ".yml", ".json")
-_WIDEST = 253
 _MOST_ROWS = 40
 _MOST_JOBS = 20
 _FEW = 3
@@ -115,7 +111,7 @@ def command(
         given, name, found_by = _given(profile, profiles)
         preset = _preset(name) if given is None and name else None
         connection = connect_to_cluster()
-        with _progress() as progress, _without_collections():
+        with show_progress() as progress, _without_collections():
             reading = read_jobs(
                 connection,
                 namespace or "",
@@ -168,12 +164,10 @@ def _given(profile: str | None, profiles: Path | None) -> tuple[ProfilesRead | N
 
 def _preset(name: str) -> ProfilesRead | None:
     """Return the profile that comes with the program by this name; None where none does."""
+    from webhook.presets import preset_names, read_preset
     from webhook.world.profiles_read import read_file
 
-    folder = next((each for each in _PRESETS.iterdir() if each.name == name), None) if _PRESETS.is_dir() else None
-    if folder is None or not (file := folder / "profile.yaml").is_file():
-        return None
-    return read_file(f"preset {name}", file.read_text(encoding="utf-8"))
+    return read_file(f"preset {name}", read_preset(name).text) if name in preset_names() else None
 
 
 def _read(path: Path) -> ProfilesRead:
@@ -258,14 +252,6 @@ def _prospects(found: ClusterSurvey) -> Iterator[str]:
         yield f"What a profile would change for {unknown:,} of them cannot be told: name one by --profile."
 
 
-def print_table(rows: Sequence[Sequence[str]]) -> None:
-    """Print rows in columns; the last one is as wide as it is."""
-    lines = [[printable(cell, limit=_WIDEST) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    for line in lines:
-        echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
-
-
 def _cells(group: JobGroup) -> tuple[str, ...]:
     is_judged = group.prospect is not Prospect.UNKNOWN
     is_asked = group.transport is Transport.POD_NETWORK
@@ -324,15 +310,3 @@ def _print_barriers(barriers: Sequence[tuple[Barrier, Sequence[SurveyedJob]]]) -
 
 def _line(text: str) -> None:
     echo(printable(text, limit=None))
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str], None]]:
-    """Show on a terminal's standard error what was read so far."""
-    if not sys.stderr.isatty():
-        yield lambda _text: None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("asking the cluster") as status:
-        yield lambda text: status.update(text)

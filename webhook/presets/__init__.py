@@ -15,6 +15,8 @@ from typing import Any
 
 import yaml
 
+from webhook.core.profiles.grammar import split_image
+
 VERIFIED = {
     "run": "its own profile was run by this project, on that fabric",
     "compared": "a test of this project compares the pods that result with the vendor's manifest; nobody here has run it",
@@ -47,7 +49,7 @@ class Preset:
         """Return what the Configuration must allow for it, as its field ``allowed``; empty where it needs nothing."""
         spec = self.profile["spec"]
         paths = [volume["hostPath"]["path"] for volume in spec.get("volumes", ()) if "hostPath" in volume]
-        images = [_without_tag(sidecar["image"]) for sidecar in spec.get("sidecars", ())]
+        images = [split_image(sidecar["image"])[0] for sidecar in spec.get("sidecars", ())]
         return {key: values for key, values in (("hostPaths", paths), ("sidecarImages", images)) if values}
 
     def as_json(self) -> dict[str, Any]:
@@ -78,8 +80,3 @@ def read_preset(name: str) -> Preset:
 def read_presets() -> list[Preset]:
     """Read all presets."""
     return [read_preset(name) for name in preset_names()]
-
-
-def _without_tag(image: str) -> str:
-    head, slash, last = image.partition("@")[0].rpartition("/")
-    return head + slash + last.partition(":")[0]
