@@ -12,53 +12,21 @@ from typing import Any
 
 from webhook.core.errors import Problem
 from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, ProfileOfMaster
-from webhook.core.profiles import (
-    Allowed,
-    ClusterSettings,
-    ConfigMapSource,
-    EmptyDirSource,
-    HostPathSource,
-    Multus,
-    PodInfo,
-    Profile,
-    ProfileMount,
-    ProfileNetwork,
-    ProfileQuantity,
-    Profiles,
-    ProfileSidecar,
-    ProfileToleration,
-    ProfileVolume,
-    RendezvousSettings,
-    SharedMemory,
-)
+from webhook.core.profiles import ClusterSettings
+from webhook.core.profiles.profile import SECTIONS
 from webhook.world.held import Master
 
 _CLASSES: dict[str, Any] = {
     each.__name__: each
     for each in (
-        Allowed,
+        *SECTIONS,
         ClusterSettings,
-        ConfigMapSource,
-        EmptyDirSource,
-        HostPathSource,
         Master,
         MasterAddress,
-        Multus,
         Namespace,
         NetworkDefinition,
-        PodInfo,
         Problem,
-        Profile,
-        ProfileMount,
-        ProfileNetwork,
         ProfileOfMaster,
-        ProfileQuantity,
-        ProfileSidecar,
-        ProfileToleration,
-        ProfileVolume,
-        Profiles,
-        RendezvousSettings,
-        SharedMemory,
     )
 }
 

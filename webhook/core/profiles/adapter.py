@@ -25,43 +25,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 from webhook.core.profiles import field_types, profile
 from webhook.core.profiles.field_types import NETWORK_SCHEMA
 from webhook.core.profiles.grammar import parse_network
-from webhook.core.profiles.profile import (
-    Allowed,
-    ConfigMapSource,
-    EmptyDirSource,
-    HostPathSource,
-    Multus,
-    PodInfo,
-    Profile,
-    ProfileMount,
-    ProfileNetwork,
-    ProfileQuantity,
-    Profiles,
-    ProfileSidecar,
-    ProfileToleration,
-    ProfileVolume,
-    RendezvousSettings,
-    SharedMemory,
-)
-
-_SECTIONS: tuple[Any, ...] = (
-    Allowed,
-    ConfigMapSource,
-    EmptyDirSource,
-    HostPathSource,
-    Multus,
-    PodInfo,
-    Profile,
-    ProfileMount,
-    ProfileNetwork,
-    ProfileQuantity,
-    ProfileSidecar,
-    ProfileToleration,
-    ProfileVolume,
-    Profiles,
-    RendezvousSettings,
-    SharedMemory,
-)
+from webhook.core.profiles.profile import SECTIONS, Profile, ProfileNetwork, Profiles
 
 
 def _check_network(text: str) -> str:
@@ -108,7 +72,7 @@ def name_each(profiles: Mapping[str, Profile]) -> Mapping[str, Profile]:
 def reader() -> TypeAdapter[Profiles]:
     """Return what reads Profiles of plain values."""
     known = {**vars(field_types), **vars(profile), **globals()}  # every name that stands in an annotation
-    for section in _SECTIONS:
+    for section in SECTIONS:
         types = get_type_hints(section, known, include_extras=True)
         for field in fields(section):
             field.type = types[field.name]

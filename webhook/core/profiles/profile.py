@@ -644,3 +644,24 @@ class Profiles:
             return []
         listed = [self.by_pod_label.get(label, ()) for label in labels.items()]
         return [profile for profiles in listed for profile in profiles if profile.is_chosen_by(labels)]
+
+
+SECTIONS: tuple[Any, ...] = (
+    Allowed,
+    ConfigMapSource,
+    EmptyDirSource,
+    HostPathSource,
+    Multus,
+    PodInfo,
+    Profile,
+    ProfileMount,
+    ProfileNetwork,
+    ProfileQuantity,
+    ProfileSidecar,
+    ProfileToleration,
+    ProfileVolume,
+    Profiles,
+    RendezvousSettings,
+    SharedMemory,
+)
+"""The classes of all that a file holds."""
