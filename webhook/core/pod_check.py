@@ -195,7 +195,7 @@ def _claims(value: Any, where: _Path, key: str) -> None:
                 _fail((*where, key, index, field), STRING, text)
 
 
-def _is_int64(number: Any) -> bool:
+def is_int64(number: Any) -> bool:
     """Tell whether a whole number is one that Go and orjson can hold; a manifest of the dry run may have others."""
     return bool(-(2**63) <= number < 2**63)
 
@@ -244,7 +244,7 @@ def _security_context(value: Any, where: _Path) -> None:
     _booleans(value, ("privileged", "runAsNonRoot", "allowPrivilegeEscalation"), where)
     for key in ("runAsUser", "runAsGroup"):
         number = value.get(key)
-        if number is not None and (number.__class__ is not int or not _is_int64(number)):
+        if number is not None and (number.__class__ is not int or not is_int64(number)):
             _fail((*where, key), INTEGER, number)
     for key in ("seLinuxOptions", "seccompProfile", "appArmorProfile"):
         _string_map(value.get(key), where, key)
@@ -297,7 +297,7 @@ def _quantities(value: Any, where: _Path, key: str) -> None:
     for name, quantity in value.items():
         if quantity.__class__ not in (str, int, float):
             _fail((*where, key, _Key(name)), "a quantity", quantity)
-        if quantity.__class__ is int and not _is_int64(quantity):
+        if quantity.__class__ is int and not is_int64(quantity):
             _fail((*where, key, _Key(name)), "a quantity of at most 64 bits", quantity)
 
 

@@ -13,6 +13,7 @@ import orjson
 
 from webhook.core import bounds, names, review_fields
 from webhook.core.model import Object
+from webhook.core.pod_check import is_int64
 from webhook.core.review_request import is_new_pod, parse_review
 
 _WHOLE: Any = None
@@ -123,17 +124,13 @@ def _kept(value: Any, read: Any) -> Any:
     if isinstance(read, list) and isinstance(value, list):
         return [_kept(item, read[0]) for item in value]
     if not isinstance(read, dict) or not isinstance(value, dict):  # of another type: only where no type is checked
-        return {} if isinstance(value, (dict, list)) or _is_huge(value) else value
+        return {} if isinstance(value, (dict, list)) or (isinstance(value, int) and not is_int64(value)) else value
     if _EACH in read:
         return {key: _kept(item, read[_EACH]) for key, item in value.items()}
     kept = {key: _kept(value[key], read[key]) for key in read if key in value}
     if len(kept) < len(value):  # null, as there, stands for nothing
         kept[_UNREAD] = True if any(value[key] is not None for key in value.keys() - read.keys()) else None
     return kept
-
-
-def _is_huge(value: object) -> bool:
-    return isinstance(value, int) and not -(2**63) <= value < 2**63
 
 
 def _rest(pod: Object, labels: Container[str]) -> Object:

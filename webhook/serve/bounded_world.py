@@ -52,7 +52,7 @@ class BoundedWorld:
             raise Unavailable(f"namespaces: {doubt}")
         held = self._world.snapshot().namespaces.values()
         found = sorted(each.name for each in held if names_profile(each, profile))
-        return [name for name in found if self._stillnames_profile(name, profile)] if len(found) <= FEW else found
+        return [name for name in found if self._still_names_profile(name, profile)] if len(found) <= FEW else found
 
     def unfinished_pods(self, namespace: str) -> UnfinishedPods:
         """List pods of the namespace that run or may still run."""
@@ -81,7 +81,7 @@ class BoundedWorld:
         except InputError as error:
             raise Unavailable(str(error)) from None
 
-    def _stillnames_profile(self, name: str, profile: str) -> bool:
+    def _still_names_profile(self, name: str, profile: str) -> bool:
         try:
             self._left()
             namespace = self._world.fresh_namespace(name)

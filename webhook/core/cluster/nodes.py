@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 from webhook.core import podspec
 from webhook.core.model import Object
+from webhook.core.profiles.grammar import HUGE_PAGES
 from webhook.core.quantity import format_quantity, stored_quantity
 from webhook.core.wording import counted
 
 _REPELS = ("NoSchedule", "NoExecute")
-_HUGEPAGES = "hugepages-"
 _MEBI = 1 << 20
 
 
@@ -178,7 +178,7 @@ def devices_and_hugepages(pod: Object) -> dict[str, Fraction]:
 
 def shown_amount(resource: str, amount: Fraction) -> str:
     """Write an amount as people write that of the resource: huge pages in Mi."""
-    if resource.startswith(_HUGEPAGES) and amount % _MEBI == 0:
+    if resource.startswith(HUGE_PAGES) and amount % _MEBI == 0:
         return f"{amount // _MEBI}Mi"
     return format_quantity(amount)
 
@@ -188,7 +188,7 @@ def _asked(container: Object) -> dict[str, Fraction]:
     return {
         resource: stored_quantity(quantity)
         for resource, quantity in asked.items()
-        if "/" in resource or resource.startswith(_HUGEPAGES)
+        if "/" in resource or resource.startswith(HUGE_PAGES)
     }
 
 

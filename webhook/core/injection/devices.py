@@ -19,13 +19,13 @@ from webhook.core.networks import Attachment
 from webhook.core.plan import Plan
 from webhook.core.podspec import claims, containers, limits, requests, running_containers
 from webhook.core.profiles import Profile
+from webhook.core.profiles.grammar import HUGE_PAGES
 from webhook.core.quantity import format_quantity, parse_quantity
 
 STEP = "devices"
 
 _ANNOTATIONS = ("metadata", "annotations")
 _KEYS = ("limits", "requests")
-_HUGEPAGES = "hugepages-"
 _SHOWN = 40
 _CHANNELS = ("compute-domain", "imex")
 _OVERCOMMITTABLE = frozenset({"cpu", "memory", "ephemeral-storage"})
@@ -226,7 +226,7 @@ def _leave_out_hugepages(plan: Plan, own: Object, needed: dict[str, int | Fracti
 
     Source: kubernetes pkg/apis/core/validation/validation.go, "HugePages require cpu or memory", of each container.
     """
-    pages = [resource for resource in needed if resource.startswith(_HUGEPAGES)]
+    pages = [resource for resource in needed if resource.startswith(HUGE_PAGES)]
     if not pages or _has_memory(own) or "cpu" in needed or "memory" in needed:
         return []
     for resource in pages:

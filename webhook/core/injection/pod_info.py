@@ -22,11 +22,10 @@ from webhook.core.podspec import (
     requests,
     volumes,
 )
+from webhook.core.profiles.grammar import HUGE_PAGES
 from webhook.core.quantity import parse_quantity
 
 STEP = "pod-info"
-
-_HUGEPAGES = "hugepages-"
 
 
 def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
@@ -64,7 +63,7 @@ def _items(draft: Draft, plan: Plan) -> Iterator[Object]:
         for container in containers(draft.pod):
             name = container.get("name") or ""
             for resource in _hugepages(container):
-                size = resource.removeprefix(_HUGEPAGES).replace("i", "")
+                size = resource.removeprefix(HUGE_PAGES).replace("i", "")
                 for kind in ("request", "limit"):
                     reference = {"containerName": name, "resource": f"{kind}s.{resource}", "divisor": "1Mi"}
                     yield {"path": f"hugepages_{size}_{kind}_{name}", "resourceFieldRef": reference}
@@ -74,7 +73,7 @@ def _hugepages(container: Object) -> list[str]:
     """Return the hugepages resources of a container; the API server makes request and limit equal."""
     held = {**requests(container), **limits(container)}
     return sorted(
-        resource for resource, amount in held.items() if resource.startswith(_HUGEPAGES) and not _is_zero(amount)
+        resource for resource, amount in held.items() if resource.startswith(HUGE_PAGES) and not _is_zero(amount)
     )
 
 

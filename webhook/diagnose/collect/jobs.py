@@ -53,7 +53,7 @@ def read_jobs(
         read = _profiles(collector, system_namespace, given, preset, profile)
         profiles = read.profiles if read else None
         chosen = _choose(profiles, profile, read.source if read else "the cluster")
-        pods = PodReader(_telling(profiles), _devices(profiles, networks.result().items))
+        pods = PodReader(profiles.pod_label_keys if profiles else (), _devices(profiles, networks.result().items))
         try:
             listed = collector.read_list(_PODS, pods.read, namespace)
         except RequestFailed as error:
@@ -140,11 +140,6 @@ def _choose(profiles: Profiles | None, profile: str, source: str) -> str:
         choice = f"use one of: {', '.join(known)}" if known else "there is none"
         raise InputError(f"--profile {profile}: {source} has no profile of this name; {choice}")
     return profile or (known[0] if len(known) == 1 else "")
-
-
-def _telling(profiles: Profiles | None) -> list[str]:
-    every = profiles.profiles.values() if profiles else ()
-    return sorted({label for profile in every for label in profile.pod_labels})
 
 
 def _devices(profiles: Profiles | None, networks: Iterable[NetworkDefinition]) -> set[str]:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from webhook.core import names, podspec
+from webhook.core.addresses import multus
 from webhook.core.injection.environment import nccl_may_use
 from webhook.core.model import Object
-from webhook.core.networks.rdma_devices import rdma_devices
+from webhook.core.networks.rdma_devices import nccl_ib_hca, rdma_devices, ucx_net_devices
 from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.interfaces import value_that_counts
 from webhook.diagnose.explain.networks import attached_networks
 from webhook.diagnose.explain.observation import Observation, Stage, common_form
 from webhook.diagnose.explain.part import Part
 
-_NONE = ("=", "all")
+_NONE = (nccl_ib_hca(()), ucx_net_devices(()))
 """What is published where no device is known."""
 
 
@@ -56,8 +57,7 @@ def _variable(key: str) -> str:
 
 def _excluded(part: Part, attached: list[Object]) -> Iterator[Observation]:
     """Compare lists that the user fixed with the pod's devices, where each of its networks tells its own."""
-    annotations = podspec.annotations(part.pod)
-    devices = rdma_devices(annotations.get(names.NETWORK_STATUS) or annotations.get(names.NETWORKS_STATUS) or "")
+    devices = rdma_devices(multus.told(podspec.annotations(part.pod)))
     if not devices or not all(map(_named, attached)):
         return
     for variable, may_use in ((names.ENV_NCCL_IB_HCA, nccl_may_use), (names.ENV_UCX_NET_DEVICES, ucx_may_use)):

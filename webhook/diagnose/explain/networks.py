@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from webhook.core import names, podspec
-from webhook.core.addresses import DEFAULT, Words, source_named
+from webhook.core.addresses import DEFAULT, Words, multus, source_named
 from webhook.core.model import Object
 from webhook.core.networks import parse_networks
 from webhook.core.networks.status import secondary_networks
@@ -63,7 +63,7 @@ def _attached(reading: Reading, part: Part, asked: str, failure: str) -> Iterato
     pods = (part.name,)
     status = attached_networks(part.pod)
     told = podspec.annotations(part.pod)
-    if status is None and (told.get(names.NETWORK_STATUS) or told.get(names.NETWORKS_STATUS)):
+    if status is None and multus.told(told):
         message = f"annotation {names.NETWORK_STATUS} is not a list of networks"
         yield Observation(Stage.NETWORK, "fail", Code.NETWORK_STATUS_UNREADABLE, message, pods=pods)
         return
@@ -152,7 +152,7 @@ def _address(member: Member, pod: str) -> Iterator[Observation]:
 def attached_networks(pod: Object) -> list[Object] | None:
     """Return what the pod's network-status says of each second network; None where it is missing or cannot be read."""
     told = podspec.annotations(pod)
-    return secondary_networks(told.get(names.NETWORK_STATUS) or told.get(names.NETWORKS_STATUS) or "")
+    return secondary_networks(multus.told(told))
 
 
 def attached_elsewhere(part: Part) -> Iterator[Object]:
