@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from random import Random
 from typing import Any
@@ -29,7 +30,7 @@ WORLD = forged.world()
 SPACES = list(forged.SPACES)
 
 
-def outcome(answer: Callable[[], Any]) -> tuple[Any, ...]:
+def outcome(answer: Callable[[], Any]) -> Any:
     """Return what becomes of a review, but for the pod that the verdict holds."""
     try:
         found = answer()
@@ -37,8 +38,8 @@ def outcome(answer: Callable[[], Any]) -> tuple[Any, ...]:
         return type(error), str(error)
     except RecursionError:
         return (RecursionError,)
-    verdict = found.verdict and found.verdict._replace(pod={})
-    return tuple(found._replace(verdict=verdict))
+    verdict = found.verdict and replace(found.verdict, pod={})
+    return replace(found, verdict=verdict)
 
 
 def same(body: bytes, profiles: Profiles = PROFILES, world: ObjectsWorld = WORLD) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any, get_type_hints
@@ -66,14 +67,14 @@ def review(pod: Object, namespace: str, **request: Any) -> bytes:
     return json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": asked}).encode()
 
 
-def answered(body: bytes) -> tuple[Any, ...]:
+def answered(body: bytes) -> Any:
     """Return what becomes of a review, but for the pod that the verdict holds."""
     try:
         answer: Answer = answer_review(body, PROFILES, WORLD)
     except WebhookError as error:
         return type(error), str(error)
-    verdict = answer.verdict and answer.verdict._replace(pod={})
-    return answer._replace(verdict=verdict)
+    verdict = answer.verdict and replace(answer.verdict, pod={})
+    return replace(answer, verdict=verdict)
 
 
 def whole(body: bytes) -> bytes:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from webhook.core.model import Object
 from webhook.core.podspec import containers, limits, requests
 from webhook.core.quantity import stored_quantity
 
-_BY_DOMAIN = re.compile(
+_BY_DOMAIN: Final = re.compile(
     r"(?:gpu|npu)\.[^/]+/(?!.*monitoring)"  # gpu.intel.com/i915; i915_monitoring sees all devices and computes on none
     r"|cloud-tpus\.google\.com/"
     r"|(?:habana|furiosa|rebellions)\.ai/"
@@ -17,13 +18,13 @@ _BY_DOMAIN = re.compile(
     r"|dra\.llm-d\.io/gpu-nic-pair$",  # openshift-psap/dra-rail-admission-webhook
     re.IGNORECASE,
 )
-_BY_NAME = re.compile(
+_BY_NAME: Final = re.compile(
     r"[^/]+/(?:[psvq]?gpu|mig-|[scdq]px_nps|gaudi|neuron|[ntpx]pu|v?mlu|[dg]cu|ascend|vcuda|qaic)", re.IGNORECASE
 )
-_TPU = re.compile(r"google\.com/tpu|cloud-tpus\.google\.com/", re.IGNORECASE)
-_SHARE = re.compile(r"mem|core|percent|ratio|share", re.IGNORECASE)
+_TPU: Final = re.compile(r"google\.com/tpu|cloud-tpus\.google\.com/", re.IGNORECASE)
+_SHARE: Final = re.compile(r"mem|core|percent|ratio|share", re.IGNORECASE)
 """Words of a resource that counts parts of an accelerator, not accelerators."""
-_FABRIC = re.compile(
+_FABRIC: Final = re.compile(
     r"rdma|roce|sriov|vlan|hostdev|hca|(?:^|[^a-z])(?:nic|vf|net|eth|ib|rail)s?(?:[^a-z]|$)", re.IGNORECASE
 )
 """Words of a network card's resource; cards are named after the GPU they stand beside, ``rdma/gpu0_nic``."""

@@ -8,50 +8,50 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from webhook.core import names
 from webhook.core.model import Object
 
-CONTAINERS = 200
+CONTAINERS: Final = 200
 """Containers and init containers together."""
-VARIABLES = 2_000
+VARIABLES: Final = 2_000
 """Variables of all containers together; so are the next four."""
-WORDS = 5_000
+WORDS: Final = 5_000
 """Words of command and args, also of probes and lifecycle hooks."""
-MOUNTS = 2_000
-QUANTITIES = 1_000
+MOUNTS: Final = 2_000
+QUANTITIES: Final = 1_000
 """Limits, requests, claims and capabilities, and the parts of CONFINEMENTS."""
-CHARACTERS = 262_144
+CHARACTERS: Final = 262_144
 """Characters of command, args and the values of variables. Linux starts no program with one of 131,072. Source: execve(2)."""
-VOLUMES = 500
-TOLERATIONS = 1_000
-NODE_VALUES = 10_000
+VOLUMES: Final = 500
+TOLERATIONS: Final = 1_000
+NODE_VALUES: Final = 10_000
 """Expressions of the required node affinity, and their values."""
-OWNERS = 100
-FILES = 2_000
+OWNERS: Final = 100
+FILES: Final = 2_000
 """Files of the downward API in all volumes together."""
-LABELS = 1_000
+LABELS: Final = 1_000
 """Labels of the pod; so many may its nodeSelector name."""
-LONGEST_NAME = 4_096
+LONGEST_NAME: Final = 4_096
 """Characters of a name or a path. Kubernetes takes 253 of most names; Linux 4,096 of a path."""
-LONGEST_LABEL = 512
+LONGEST_LABEL: Final = 512
 """Characters of a label, key and value, or of a field of an owner. Kubernetes takes 380 of a label."""
-ALL_ANNOTATIONS = 262_144
+ALL_ANNOTATIONS: Final = 262_144
 """Characters of all annotations. Source: apimachinery pkg/api/validation TotalAnnotationSizeLimitB."""
-LONGEST_ANNOTATION = 32_768
+LONGEST_ANNOTATION: Final = 32_768
 """Characters of an annotation that is read."""
-OPERATIONS = 1_000
+OPERATIONS: Final = 1_000
 """Operations of a patch; an ordinary one has about thirty."""
-PATCH_BYTES = 1 << 20
-PARSED_BYTES = 40 << 20
-VALIDATED_BYTES = 16 << 20
+PATCH_BYTES: Final = 1 << 20
+PARSED_BYTES: Final = 40 << 20
+VALIDATED_BYTES: Final = 16 << 20
 """The same for a namespace or a profile, which is read beside a pod: one that takes more is let in unseen, for its entry fails open."""
-SMALL = 65_536
+SMALL: Final = 65_536
 """Bytes of a review, up to which it cannot take much memory, whatever it holds."""
-_FEW = 1_000
+_FEW: Final = 1_000
 
-_READ_ANNOTATIONS = (
+_READ_ANNOTATIONS: Final = (
     names.NETWORKS,
     names.DEFAULT_NETWORK,
     names.ISTIO_EXCLUDE_INTERFACES,
@@ -59,10 +59,10 @@ _READ_ANNOTATIONS = (
     names.ADDED_DEVICES,
     names.STATUS,
 )
-CONFINEMENTS = ("seLinuxOptions", "seccompProfile", "appArmorProfile")
+CONFINEMENTS: Final = ("seLinuxOptions", "seccompProfile", "appArmorProfile")
 """Parts of a securityContext that the wait container gets too."""
-_RESOURCES = ("limits", "requests", "claims")
-_HOOKS = ("livenessProbe", "readinessProbe", "startupProbe")
+_RESOURCES: Final = ("limits", "requests", "claims")
+_HOOKS: Final = ("livenessProbe", "readinessProbe", "startupProbe")
 
 
 class Bounded(NamedTuple):
@@ -145,13 +145,13 @@ def _metadata_excess(metadata: Object) -> str:
     for owner in owners:
         if length := _long_text(owner, LONGEST_LABEL):
             return _too_long("a field of metadata.ownerReferences", length, LONGEST_LABEL)
-    labels = metadata.get("labels") or {}
+    labels: dict[str, str] = metadata.get("labels") or {}
     if len(labels) > LABELS:
         return _too_many("metadata.labels", "labels", len(labels), LABELS)
     for key, value in labels.items():
         if len(key) + len(value) > LONGEST_LABEL:
             return _too_long("a label", len(key) + len(value), LONGEST_LABEL)
-    annotations = metadata.get("annotations") or {}
+    annotations: dict[str, str] = metadata.get("annotations") or {}
     found = 0
     for key, value in annotations.items():
         found += len(key) + len(value)
@@ -264,7 +264,7 @@ def _text_excess(containers: Iterable[Object]) -> str:
                 return _too_long("the claim of a container", length)
             for key in ("limits", "requests"):
                 for resource, amount in (resources.get(key) or {}).items():
-                    length = len(resource) + (len(amount) if amount.__class__ is str else 0)
+                    length = len(resource) + (len(amount) if isinstance(amount, str) else 0)
                     if length > LONGEST_NAME:
                         return _too_long(f"one of the {key} of a container", length)
         if capabilities := (container.get("securityContext") or {}).get("capabilities"):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from webhook.core import bounds
 from webhook.core.errors import WebhookError
 from webhook.core.model import Object
 
 Path: TypeAlias = tuple[str | int, ...]
-_STABLE = 2
+_STABLE: Final = 2
 """Longest path of a list whose items are remembered, ``("spec", "containers")``; an insert into one forgets all that is remembered."""
 
 
@@ -58,7 +58,7 @@ class Draft:
             old = node[key]
             if old == value:
                 return False
-            if old.__class__ is dict or old.__class__ is list:
+            if isinstance(old, (dict, list)):
                 self._nodes.clear()
         self._count()
         node[key] = value
@@ -161,7 +161,7 @@ class Draft:
         self.operations.append({"op": op, "path": pointer(path), "value": value})
 
     def _adopt(self, value: Any) -> None:
-        if value.__class__ is dict or value.__class__ is list:
+        if isinstance(value, (dict, list)):
             self._fresh[id(value)] = value
 
     def _own(self, path: Path, kind: type) -> tuple[Any, bool]:
@@ -204,7 +204,7 @@ class Draft:
                     node[key] = child
             node = child
             # An item of a list that is deeper, as containers[0].env[3], is not remembered: inserts there would move it unnoticed.
-            stable = stable and (depth <= _STABLE or key.__class__ is str)
+            stable = stable and (depth <= _STABLE or isinstance(key, str))
             if stable:
                 self._nodes[path[: depth + 1]] = node, fresh
         return node, fresh

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import re
+from typing import Final
 
-_UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
-_HASH_LENGTH = 10
-_NAME_LENGTH = 63 - 1 - _HASH_LENGTH
+_UNFIT: Final = re.compile(r"[^A-Za-z0-9._-]+")
+_HASH_LENGTH: Final = 10
+_NAME_LENGTH: Final = 63 - 1 - _HASH_LENGTH
 
 
 def job_key(name: str, system: str, job_id: str, attempt: str, rank_zero: str) -> str:

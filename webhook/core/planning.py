@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from webhook.core import bounds, names, podspec
 from webhook.core.accelerators import count_accelerators, find_accelerator, find_pod_accelerator
@@ -18,8 +19,8 @@ from webhook.core.workloads import NotTraining, TrainingPod, recognise
 from webhook.core.workloads.launchers import run_on_one_node
 from webhook.core.workloads.marks import find_mark
 
-STEP = "profile"
-_RENDEZVOUS = "rendezvous"
+STEP: Final = "profile"
+_RENDEZVOUS: Final = "rendezvous"
 
 
 @dataclass(frozen=True, slots=True)

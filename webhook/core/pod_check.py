@@ -5,17 +5,17 @@ The API server sends well-formed pods only; a manifest typed into the dry run, o
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, NoReturn, TypeAlias
+from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
 
 from webhook.core.errors import MalformedReview
 from webhook.core.model import Object
 from webhook.core.value_types import BOOLEAN, INTEGER, LIST, OBJECT, STRING, type_name
 
-_LONGEST_KEY = 253
-_OWNER = frozenset(("apiVersion", "kind", "name", "uid", "controller"))
-_TOLERATION = frozenset(("key", "operator", "value", "effect"))
-_CLAIM = frozenset(("name", "resourceClaimTemplateName"))
-_CONTAINER_TEXTS = frozenset(("name", "image", "imagePullPolicy", "restartPolicy"))
+_LONGEST_KEY: Final = 253
+_OWNER: Final = frozenset(("apiVersion", "kind", "name", "uid", "controller"))
+_TOLERATION: Final = frozenset(("key", "operator", "value", "effect"))
+_CLAIM: Final = frozenset(("name", "resourceClaimTemplateName"))
+_CONTAINER_TEXTS: Final = frozenset(("name", "image", "imagePullPolicy", "restartPolicy"))
 _CONTAINER = _CONTAINER_TEXTS | {
     "command",
     "args",
@@ -28,7 +28,7 @@ _CONTAINER = _CONTAINER_TEXTS | {
     "startupProbe",
     "lifecycle",
 }
-_REFERENCES = frozenset(("fieldRef", "configMapKeyRef", "secretKeyRef", "resourceFieldRef"))
+_REFERENCES: Final = frozenset(("fieldRef", "configMapKeyRef", "secretKeyRef", "resourceFieldRef"))
 
 
 class _Key(NamedTuple):
@@ -71,9 +71,9 @@ def _check_metadata(metadata: Any, where: _Path) -> None:
             if value is None or key not in _OWNER:
                 continue
             if key == "controller":
-                if value.__class__ is not bool:
+                if not isinstance(value, bool):
                     _fail((*where, "ownerReferences", index, key), BOOLEAN, value)
-            elif value.__class__ is not str:
+            elif not isinstance(value, str):
                 _fail((*where, "ownerReferences", index, key), STRING, value)
 
 
@@ -94,14 +94,14 @@ def _check_spec(spec: Any, where: _Path) -> None:
         _strings(system, ("name",), (*where, "os"))
     for index, volume in enumerate(_objects(spec.get("volumes"), where, "volumes")):
         name = volume.get("name")
-        if name.__class__ is not str and name is not None:
+        if not isinstance(name, str) and name is not None:
             _fail((*where, "volumes", index, "name"), STRING, name)
         if len(volume) > 1 or name is None:
             _check_volume(volume, where, index)
     if (tolerations := spec.get("tolerations")) is not None:
         for index, toleration in enumerate(_objects(tolerations, where, "tolerations")):
             for key, value in toleration.items():
-                if value.__class__ is not str and key in _TOLERATION and value is not None:
+                if not isinstance(value, str) and key in _TOLERATION and value is not None:
                     _fail((*where, "tolerations", index, key), STRING, value)
     if (affinity := spec.get("affinity")) is not None:
         _check_affinity(affinity, (*where, "affinity"))
@@ -153,7 +153,7 @@ def _check_container(container: Object, where: _Path, kind: str, index: int) -> 
         if value is None or key not in _CONTAINER:
             continue
         if key in _CONTAINER_TEXTS:
-            if value.__class__ is not str:
+            if not isinstance(value, str):
                 _fail((*where, kind, index, key), STRING, value)
             continue
         at = (*where, kind, index)
@@ -161,8 +161,8 @@ def _check_container(container: Object, where: _Path, kind: str, index: int) -> 
             for position, entry in enumerate(_objects(value, at, key)):
                 text = entry.get("value")
                 if (
-                    entry.get("name").__class__ is not str
-                    or (text is not None and text.__class__ is not str)
+                    not isinstance(entry.get("name"), str)
+                    or (text is not None and not isinstance(text, str))
                     or "valueFrom" in entry
                 ):
                     _check_variable(entry, (*at, key, position))
@@ -170,7 +170,7 @@ def _check_container(container: Object, where: _Path, kind: str, index: int) -> 
             _string_list(value, at, key)
         elif key == "volumeMounts":
             for position, mount in enumerate(_objects(value, at, key)):
-                if mount.get("name").__class__ is not str or mount.get("mountPath").__class__ is not str:
+                if not isinstance(mount.get("name"), str) or not isinstance(mount.get("mountPath"), str):
                     _strings(mount, ("name", "mountPath"), (*at, key, position), required=True)
                 if "subPathExpr" in mount:
                     _strings(mount, ("subPathExpr",), (*at, key, position))
@@ -191,7 +191,7 @@ def _check_container(container: Object, where: _Path, kind: str, index: int) -> 
 def _claims(value: Any, where: _Path, key: str) -> None:
     for index, claim in enumerate(_objects(value, where, key)):
         for field, text in claim.items():
-            if text.__class__ is not str and text is not None and field in _CLAIM:
+            if not isinstance(text, str) and text is not None and field in _CLAIM:
                 _fail((*where, key, index, field), STRING, text)
 
 
@@ -258,14 +258,14 @@ def _security_context(value: Any, where: _Path) -> None:
 def _strings(holder: Object, keys: tuple[str, ...], where: _Path, *, required: bool = False) -> None:
     for key in keys:
         value = holder.get(key)
-        if value.__class__ is not str and (required or value is not None):
+        if not isinstance(value, str) and (required or value is not None):
             _fail((*where, key), STRING, value)
 
 
 def _booleans(holder: Object, keys: tuple[str, ...], where: _Path) -> None:
     for key in keys:
         value = holder.get(key)
-        if value is not None and value.__class__ is not bool:
+        if value is not None and not isinstance(value, bool):
             _fail((*where, key), BOOLEAN, value)
 
 
@@ -275,7 +275,7 @@ def _string_map(value: Any, where: _Path, key: str) -> None:
     if not isinstance(value, dict):
         _fail((*where, key), OBJECT, value)
     for name, text in value.items():
-        if text.__class__ is not str:
+        if not isinstance(text, str):
             _fail((*where, key, _Key(name)), STRING, text)
 
 
@@ -285,7 +285,7 @@ def _string_list(value: Any, where: _Path, key: str) -> None:
     if not isinstance(value, list):
         _fail((*where, key), LIST, value)
     for index, text in enumerate(value):
-        if text.__class__ is not str:
+        if not isinstance(text, str):
             _fail((*where, key, index), STRING, text)
 
 
@@ -307,7 +307,7 @@ def _objects(value: Any, where: _Path, key: str) -> list[Object]:
     if not isinstance(value, list):
         _fail((*where, key), LIST, value)
     for index, item in enumerate(value):
-        if item.__class__ is not dict:
+        if not isinstance(item, dict):
             _fail((*where, key, index), OBJECT, item)
     return value
 

@@ -2,15 +2,15 @@
 
 import posixpath
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from webhook.core import names
 from webhook.core.model import Object
 
 _NOTHING: Mapping[str, Any] = {}
-_PUBLISHED = f"metadata.annotations['{names.PREFIX}"
+_PUBLISHED: Final = f"metadata.annotations['{names.PREFIX}"
 _DEVICES = tuple(f"metadata.annotations['{key}']" for key in (names.NCCL_IB_HCA, names.UCX_NET_DEVICES))
-_LONGEST_NAME = 253
+_LONGEST_NAME: Final = 253
 """Source: k8s.io/apimachinery pkg/util/validation DNS1123SubdomainMaxLength."""
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
 
 import orjson
 from pybase64 import b64encode
@@ -22,18 +23,19 @@ from webhook.core.validation.configuration import review_configuration
 from webhook.core.validation.fabric_profiles import review_deletion, review_profile
 from webhook.core.validation.namespaces import review_namespace
 
-_UNPROCESSABLE = 422
-_STEP = "profile"
-_LONGEST_MESSAGE = 16_384
-_MOST_PASSES = 3
-_HIDING = {"container": (names.CONTAINER,), "networks": (names.NETWORKS, names.DEFAULT_NETWORK)}
+_UNPROCESSABLE: Final = 422
+_STEP: Final = "profile"
+_LONGEST_MESSAGE: Final = 16_384
+_MOST_PASSES: Final = 3
+_HIDING: Final = {"container": (names.CONTAINER,), "networks": (names.NETWORKS, names.DEFAULT_NETWORK)}
 """The annotations of the pod that a step reads before all others can be asked."""
-_NAMESPACE = {"group": "", "version": "v1", "resource": "namespaces"}
-_CONFIG_MAP = {"group": "", "version": "v1", "resource": "configmaps"}
-_PROFILE = {"group": names.PREFIX[:-1], "version": "v1alpha1", "resource": "fabricprofiles"}
+_NAMESPACE: Final = {"group": "", "version": "v1", "resource": "namespaces"}
+_CONFIG_MAP: Final = {"group": "", "version": "v1", "resource": "configmaps"}
+_PROFILE: Final = {"group": names.PREFIX[:-1], "version": "v1alpha1", "resource": "fabricprofiles"}
 
 
-class Verdict(NamedTuple):
+@dataclass(init=False)
+class Verdict:
     """Hold the answer about one pod, for admission and dry run alike.
 
     *reason*: metric label, ``injected``, ``unchanged``, or the Reason of a skip or denial. *operations* lead from the input to *pod*.
@@ -46,18 +48,62 @@ class Verdict(NamedTuple):
     operations: list[Object]
     decisions: tuple[Decision, ...]
     reason: str
-    code: int = 200
-    message: str = ""
-    warnings: tuple[str, ...] = ()
-    system: str = ""
-    job: str = ""
-    role: str = ""
-    profile: str = ""
-    revision: str = ""
-    observed: bool = False
+    code: int
+    message: str
+    warnings: tuple[str, ...]
+    system: str
+    job: str
+    role: str
+    profile: str
+    revision: str
+    observed: bool
+
+    def __init__(
+        self,
+        allowed: bool,
+        pod: Object,
+        operations: list[Object],
+        decisions: tuple[Decision, ...],
+        reason: str,
+        code: int = 200,
+        message: str = "",
+        warnings: tuple[str, ...] = (),
+        system: str = "",
+        job: str = "",
+        role: str = "",
+        profile: str = "",
+        revision: str = "",
+        observed: bool = False,
+    ) -> None:
+        self.allowed = allowed
+        self.pod = pod
+        self.operations = operations
+        self.decisions = decisions
+        self.reason = reason
+        self.code = code
+        self.message = message
+        self.warnings = warnings
+        self.system = system
+        self.job = job
+        self.role = role
+        self.profile = profile
+        self.revision = revision
+        self.observed = observed
+
+    @property
+    def told(self) -> list[str]:
+        """Return what each step did, for the log: ``["networks:injected", "devices:kept"]``."""
+        return [each.step + ":" + each.outcome for each in self.decisions]
+
+    @property
+    def injected(self) -> list[str]:
+        """Return the steps that changed the pod, or would where the namespace only observes."""
+        injected = Outcome.INJECTED
+        return [each.step for each in self.decisions if each.outcome is injected]
 
 
-class Answer(NamedTuple):
+@dataclass(init=False)
+class Answer:
     """Hold an answered AdmissionReview: *body* for the API server, the rest for the log."""
 
     body: bytes
@@ -66,6 +112,22 @@ class Answer(NamedTuple):
     namespace: str
     name: str
     dry_run: bool
+
+    def __init__(
+        self,
+        body: bytes,
+        verdict: Verdict | None,
+        uid: str,
+        namespace: str,
+        name: str,
+        dry_run: bool,
+    ) -> None:
+        self.body = body
+        self.verdict = verdict
+        self.uid = uid
+        self.namespace = namespace
+        self.name = name
+        self.dry_run = dry_run
 
 
 class ValidationAnswer(NamedTuple):
@@ -105,13 +167,14 @@ def decide(
         again = _judge(verdict.pod, space, profiles, world, profile)
         if again.allowed and not again.operations:
             break
-        verdict = _joined(verdict, again) if again.allowed else again._replace(pod=pod)
+        verdict = _joined(verdict, again) if again.allowed else replace(again, pod=pod)
     return _observe(verdict, pod) if space.labels.get(names.MODE) == names.MODE_OBSERVE else verdict
 
 
 def _joined(first: Verdict, again: Verdict) -> Verdict:
     """Join the verdicts of two passes, the second over what the first made of the pod."""
-    return again._replace(
+    return replace(
+        again,
         operations=[*first.operations, *again.operations],
         decisions=(*first.decisions, *(each for each in again.decisions if each not in first.decisions)),
         warnings=(*first.warnings, *(each for each in again.warnings if each not in first.warnings)),
@@ -322,14 +385,15 @@ def _warnings(decisions: tuple[Decision, ...]) -> tuple[str, ...]:
 def _observe(verdict: Verdict, pod: Object) -> Verdict:
     told = [f"observe mode: {each.step} would be {each.outcome}: {each.message}" for each in verdict.decisions]
     warnings = tuple(map(printable, told))
-    return verdict._replace(
-        allowed=True, code=200, message="", pod=pod, operations=[], warnings=warnings, observed=True
+    return replace(
+        verdict, allowed=True, code=200, message="", pod=pod, operations=[], warnings=warnings, observed=True
     )
 
 
 def _respond(uid: str, response: Object, patch: bytes) -> bytes:
     """Write the answer; base64 needs no escaping, so that the patch is put in as it is."""
-    head = b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":' + orjson.dumps(uid)
+    parts = [b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":', orjson.dumps(uid)]
     if patch:
-        head += b',"patchType":"JSONPatch","patch":"' + b64encode(patch) + b'"'
-    return head + b"," + orjson.dumps(response)[1:] + b"}"
+        parts += [b',"patchType":"JSONPatch","patch":"', b64encode(patch), b'"']
+    parts += [b",", orjson.dumps(response)[1:], b"}"]
+    return b"".join(parts)  # each + would copy the patch once more

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import orjson
@@ -14,11 +14,11 @@ from webhook.core.pod_check import check_pod
 from webhook.core.printable import printable
 from webhook.core.review_fields import decode_fields
 
-_LONGEST_NAMESPACE = 63
-_LONGEST_UID = 256
-_NO_ROOM = "Not enough memory"
+_LONGEST_NAMESPACE: Final = 63
+_LONGEST_UID: Final = 256
+_NO_ROOM: Final = "Not enough memory"
 """What orjson says of a text, which may well be JSON, where it gets no buffer of twelve times its length."""
-_POD = {"group": "", "version": "v1", "resource": "pods"}
+_POD: Final = {"group": "", "version": "v1", "resource": "pods"}
 
 
 def parse_review(body: bytes, *, in_part: bool | None = None) -> Object:

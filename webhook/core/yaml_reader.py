@@ -24,9 +24,9 @@ MAX_NODES = 1_000_000
 """Values of all documents together, aliases counted as often as they are used."""
 _TEXT_PER_NODE = 64
 
-_UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_UNPRINTABLE = "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 """What YAML itself does not allow: no reader of it finds another, so that each of its errors has a mark."""
-_BASIC = re.compile("[\x7f-\uffff]")
+_BASIC = "[\x7f-\uffff]"
 """All characters but ASCII that an escape of four digits stands for."""
 _LOADER: Any = None
 """PyYAML's; None: the one of libyaml, where that is built in."""
@@ -114,7 +114,7 @@ def read_documents(text: str, marks: Marks | None = None) -> list[Document]:
     is_json = marks is None and text.lstrip()[:1] in ("{", "[")
     documents = _json_documents(text) if is_json else None
     if documents is None:
-        if match := _UNPRINTABLE.search(text):  # which YAML forbids; JSON may hold some of them
+        if match := re.search(_UNPRINTABLE, text):  # which YAML forbids; JSON may hold some of them
             start = match.start()
             line, column = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
             raise YamlFault(line, column, f"the character U+{ord(match[0]):04X} is not allowed; remove it")
@@ -126,7 +126,7 @@ def read_documents(text: str, marks: Marks | None = None) -> list[Document]:
 
 def json_as_yaml(value: Any) -> str:
     """Write plain values as JSON that YAML reads as the same: it knows no pairs of surrogates, nor some characters unescaped."""
-    return _BASIC.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(value, ensure_ascii=False))
+    return re.sub(_BASIC, lambda match: f"\\u{ord(match[0]):04x}", json.dumps(value, ensure_ascii=False))
 
 
 def format_path(location: Location) -> str:

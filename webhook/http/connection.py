@@ -370,14 +370,14 @@ class HttpConnection(asyncio.Protocol):
 
 
 def _written(response: Response, *, ends: bool, has_content: bool = True) -> bytes:
-    return b"%b%bcontent-length: %d\r\n%bdate: %b\r\n\r\n%b" % (
+    head = b"%b%bcontent-length: %d\r\n%bdate: %b\r\n\r\n" % (
         _STATUS_LINES[response.status],
         response.lines,
         len(response.content),
         b"connection: close\r\n" if ends else b"",
         _date(),
-        response.content if has_content else b"",
     )
+    return head + response.content if has_content else head
 
 
 _today = (0, b"")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
 import json
 import logging
 import os
@@ -92,9 +91,11 @@ class LineWriter:
                 self._waiting -= 1
 
     def _put(self, line: bytes) -> None:
-        with contextlib.suppress(OSError):  # nobody reads it any more
+        try:  # contextlib.suppress takes as long as a write
             while line:
                 line = line[os.write(self._number, line) :]
+        except OSError:  # nobody reads it any more
+            pass
 
     def _finish(self) -> None:
         """Give what waits a moment to be written."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from webhook.core.model import Object, Reason
@@ -35,16 +36,29 @@ class Words(NamedTuple):
         return self.told.partition("/")[2]
 
 
-class Choice(NamedTuple):
+@dataclass(init=False)
+class Choice:
     """Say at admission which network's address counts; where *network* is None, *reason* and *problem*, a sentence, say why.
 
     *interfaces*: those of networks that Multus does not attach, which the pod gets besides.
     """
 
-    network: Attachment | None = None
-    reason: Reason = Reason.NO_ADDRESS
-    problem: str = ""
-    interfaces: tuple[str, ...] = ()
+    network: Attachment | None
+    reason: Reason
+    problem: str
+    interfaces: tuple[str, ...]
+
+    def __init__(
+        self,
+        network: Attachment | None = None,
+        reason: Reason = Reason.NO_ADDRESS,
+        problem: str = "",
+        interfaces: tuple[str, ...] = (),
+    ) -> None:
+        self.network = network
+        self.reason = reason
+        self.problem = problem
+        self.interfaces = interfaces
 
 
 class Source(Protocol):

@@ -8,6 +8,7 @@ annotation is there, so this is done where there may be one: in pods of a job wi
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from webhook.core import names, podspec
 from webhook.core.draft import Draft
@@ -15,8 +16,8 @@ from webhook.core.injection import wait
 from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.core.plan import Plan
 
-STEP = "device-variables"
-_FILES = {names.ENV_NCCL_IB_HCA: "nccl-ib-hca", names.ENV_UCX_NET_DEVICES: "ucx-net-devices"}
+STEP: Final = "device-variables"
+_FILES: Final = {names.ENV_NCCL_IB_HCA: "nccl-ib-hca", names.ENV_UCX_NET_DEVICES: "ucx-net-devices"}
 """The variables, each with the file by which its annotation reaches the wait step; the rendezvous adds that step."""
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
 from webhook.core import bounds, names, podspec
 from webhook.core.draft import Draft
@@ -22,13 +22,13 @@ from webhook.core.profiles import Profile
 from webhook.core.profiles.grammar import HUGE_PAGES
 from webhook.core.quantity import format_quantity, parse_quantity
 
-STEP = "devices"
+STEP: Final = "devices"
 
 _ANNOTATIONS = ("metadata", "annotations")
 _KEYS = ("limits", "requests")
-_SHOWN = 40
+_SHOWN: Final = 40
 _CHANNELS = ("compute-domain", "imex")
-_OVERCOMMITTABLE = frozenset({"cpu", "memory", "ephemeral-storage"})
+_OVERCOMMITTABLE: Final = frozenset({"cpu", "memory", "ephemeral-storage"})
 """Resources whose request may stay below the limit; of all others the two are equal."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final
 
 from webhook.core import names
 from webhook.core.draft import Draft
@@ -12,7 +13,7 @@ from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.core.plan import Plan
 from webhook.core.podspec import containers, env, names_devices
 
-STEP = "environment"
+STEP: Final = "environment"
 
 
 def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
@@ -71,19 +72,24 @@ def _leave_out_interfaces(plan: Plan, wanted: dict[str, str], there: Mapping[str
             yield Decision(STEP, Outcome.WARNED, Reason.HOST_NETWORK, message)
 
 
-def _judge_fixed(draft: Draft, plan: Plan, there: Mapping[str, Object], told: set[str]) -> Iterator[Decision]:
+def _judge_fixed(draft: Draft, plan: Plan, there: Mapping[str, Object], told: set[str]) -> list[Decision]:
     """Judge what the container has or the profile gives it, but for the variables that are *told* of already."""
     env = plan.profile.env
-    found = [
-        (name, entry.get("value") or "")
-        for name, entry in there.items()
-        if name in JUDGED and not entry.get("valueFrom")
-    ]
+    found: list[tuple[str, str]] = []
+    if not JUDGED.isdisjoint(there):
+        found += [
+            (name, entry.get("value") or "")
+            for name, entry in there.items()
+            if name in JUDGED and not entry.get("valueFrom")
+        ]
     found += [(name, value) for name, value in env.items() if name in JUDGED and name not in there]
+    judged = []
     for name, value in found:
         if name not in told and "$(" not in value and (why := fixed_setting(plan, draft.pod, name, value)):
             where = f"profile {plan.profile.name}" if env.get(name) == value else f"container {plan.container_name}"
-            yield Decision(STEP, Outcome.WARNED, Reason.DISAGREES, f"pod {plan.pod_name}: {name} of {where} {why}")
+            message = f"pod {plan.pod_name}: {name} of {where} {why}"
+            judged.append(Decision(STEP, Outcome.WARNED, Reason.DISAGREES, message))
+    return judged
 
 
 def nccl_may_use(value: str, interface: str) -> bool:
@@ -124,7 +130,7 @@ def disables_rdma(name: str, value: str) -> bool:
 
 RDMA_SWITCHES = (names.ENV_NCCL_IB_DISABLE, names.ENV_NCCL_NET)
 """Variables by which a job, often one that was written for another cluster, gives up the devices that it is given."""
-_NUMBER = re.compile(r"\s*[+-]?(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)")
+_NUMBER: Final = re.compile(r"\s*[+-]?(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)")
 _SOCKETS: tuple[tuple[str, str, Callable[[str, str], bool]], ...] = (
     (names.ENV_NCCL_SOCKET_IFNAME, "=", nccl_may_use),  # without "=" net1 is a prefix, and takes net10 too
     (names.ENV_GLOO_SOCKET_IFNAME, "", gloo_may_use),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Final
 
 from webhook.core import names, podspec
 from webhook.core.model import Object
@@ -15,17 +16,17 @@ from webhook.core.plan import Plan
 
 INTERFACES = ("lo", "eth0")
 """What every pod with a network of its own has, whatever is attached."""
-_USUAL = re.compile(r"(net|eth|ib|bond)\d+|en[ops]\d\w*")
+_USUAL: Final = re.compile(r"(net|eth|ib|bond)\d+|en[ops]\d\w*")
 """Names that the kernel, systemd and Multus give. Other names may be those of an interface that something else makes in the pod."""
-_RDMA_DEVICE = re.compile(r"mlx\d+_\d+")
+_RDMA_DEVICE: Final = re.compile(r"mlx\d+_\d+")
 """Names of RDMA devices, which no interface has."""
-_NO_RDMA_DEVICE = re.compile(r"lo|(net|eth|bond)\d+")
+_NO_RDMA_DEVICE: Final = re.compile(r"lo|(net|eth|bond)\d+")
 """Names of interfaces, which no RDMA device has."""
 _RDMA_TRANSPORTS = ("all", "ib", "rc", "ud", "dc", "srd", "gga", "ugni")
-_INDEX = re.compile(r"\s*\+?(0[xX][0-9a-fA-F]+|\d+)")
+_INDEX: Final = re.compile(r"\s*\+?(0[xX][0-9a-fA-F]+|\d+)")
 _SOCKETS = (names.ENV_NCCL_SOCKET_IFNAME, names.ENV_GLOO_SOCKET_IFNAME)
 INTERFACE_LISTS = (*_SOCKETS, names.ENV_UCX_NET_DEVICES)
-JUDGED = frozenset((*INTERFACE_LISTS, names.ENV_NCCL_IB_HCA, names.ENV_NCCL_IB_GID_INDEX, names.ENV_UCX_TLS))
+JUDGED: Final = frozenset((*INTERFACE_LISTS, names.ENV_NCCL_IB_HCA, names.ENV_NCCL_IB_GID_INDEX, names.ENV_UCX_TLS))
 """The variables that are looked at."""
 
 
@@ -46,7 +47,7 @@ def fixed_setting(plan: Plan, pod: Object, name: str, value: str) -> str:
     return f"names {', '.join(absent)}, and the pod's interfaces will be {has}; correct or remove it"
 
 
-GID_INDEX = "the index of a pod's address differs from pod to pod, and NCCL finds it itself since 2.21"
+GID_INDEX: Final = "the index of a pod's address differs from pod to pod, and NCCL finds it itself since 2.21"
 
 
 def fixes_gid_index(value: str) -> bool:

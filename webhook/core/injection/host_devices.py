@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from webhook.core.draft import Draft
 from webhook.core.model import Decision, Outcome, Reason
 from webhook.core.plan import Plan
 from webhook.core.podspec import containers, limits, mounts, volumes
 
-STEP = "host-devices"
-_FOLDER = "/dev/infiniband"
+STEP: Final = "host-devices"
+_FOLDER: Final = "/dev/infiniband"
 
 
 def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:

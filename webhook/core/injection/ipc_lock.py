@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from webhook.core.draft import Draft
 from webhook.core.errors import Denied
@@ -11,8 +12,8 @@ from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.core.plan import Plan
 from webhook.core.podspec import containers
 
-STEP = "ipc-lock"
-CAPABILITY = "IPC_LOCK"
+STEP: Final = "ipc-lock"
+CAPABILITY: Final = "IPC_LOCK"
 
 
 def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:

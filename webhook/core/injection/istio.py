@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import Final
 
 from webhook.core import names, podspec
 from webhook.core.draft import Draft
@@ -11,10 +12,10 @@ from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.core.plan import Plan
 from webhook.core.podspec import containers, init_containers, labels
 
-STEP = "istio"
+STEP: Final = "istio"
 
-_TRUE = frozenset({"y", "yes", "true", "on"})
-_PARTS = re.compile(r"[^,\s][^,]*")
+_TRUE: Final = frozenset({"y", "yes", "true", "on"})
+_PARTS: Final = re.compile(r"[^,\s][^,]*")
 """What stands between commas, if anything does."""
 
 

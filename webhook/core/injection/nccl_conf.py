@@ -8,6 +8,7 @@ and mounts nothing there, writes our lines and then the image's. Source: NCCL sr
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from webhook.core import names, podspec
 from webhook.core.draft import Draft
@@ -16,8 +17,8 @@ from webhook.core.injection import wait
 from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.core.plan import Plan
 
-STEP = "nccl-conf"
-_MOST = 1023
+STEP: Final = "nccl-conf"
+_MOST: Final = 1023
 """Characters of a name or a value that NCCL reads."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from typing import Final
 
 from webhook.core import names, podspec
 from webhook.core.draft import Draft
@@ -11,12 +12,12 @@ from webhook.core.model import Decision, Outcome, Reason
 from webhook.core.networks import Attachment
 from webhook.core.plan import Plan
 
-STEP = "networks"
+STEP: Final = "networks"
 
-_TAKEN = frozenset({"eth0", "lo"})
-_LONGEST_INTERFACE = 15
-_MOST_LISTED = 20
-_MOST_DOUBTS = 5
+_TAKEN: Final = frozenset({"eth0", "lo"})
+_LONGEST_INTERFACE: Final = 15
+_MOST_LISTED: Final = 20
+_MOST_DOUBTS: Final = 5
 
 
 def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:

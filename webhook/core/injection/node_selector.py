@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from webhook.core.draft import Draft
 from webhook.core.errors import Denied
 from webhook.core.model import Decision, Outcome, Reason
 from webhook.core.plan import Plan
 
-STEP = "node-selector"
+STEP: Final = "node-selector"
 
 
 def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from webhook.core import podspec
 from webhook.core.draft import Draft
 from webhook.core.model import Decision, Outcome, Reason
 from webhook.core.plan import Plan
 
-STEP = "pod-annotations"
+STEP: Final = "pod-annotations"
 
 
 def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:

@@ -6,7 +6,7 @@ Source: network-resources-injector pkg/webhook/webhook.go addVolDownwardAPI; app
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Final
 
 from webhook.core import names
 from webhook.core.draft import Draft
@@ -25,7 +25,7 @@ from webhook.core.podspec import (
 from webhook.core.profiles.grammar import HUGE_PAGES
 from webhook.core.quantity import parse_quantity
 
-STEP = "pod-info"
+STEP: Final = "pod-info"
 
 
 def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from webhook.core import names
 from webhook.core.errors import Denied
 from webhook.core.model import Decision, Outcome, Reason
@@ -12,14 +14,14 @@ REFUSING_LEVELS = ("baseline", "restricted")
 """Source: kubernetes/pod-security-admission policy: check_capabilities_baseline.go, where IPC_LOCK is not on the list,
 check_privileged.go, check_hostPathVolumes.go; restricted refuses what baseline does."""
 
-_BASELINE_CAPABILITIES = frozenset(
+_BASELINE_CAPABILITIES: Final = frozenset(
     (
         "AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_BIND_SERVICE", "SETFCAP", "SETGID",
         "SETPCAP", "SETUID", "SYS_CHROOT",
     )
 )  # fmt: skip
 """Source: kubernetes/pod-security-admission policy/check_capabilities_baseline.go, and …_restricted.go for the next."""
-_CAPABILITIES = {"baseline": _BASELINE_CAPABILITIES, "restricted": frozenset(("NET_BIND_SERVICE",))}
+_CAPABILITIES: Final = {"baseline": _BASELINE_CAPABILITIES, "restricted": frozenset(("NET_BIND_SERVICE",))}
 
 
 def privileges_refused(sidecar: ProfileSidecar, level: str) -> str:

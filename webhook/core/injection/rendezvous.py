@@ -13,6 +13,7 @@ is there. Source: torch/distributed/run.py, torch/distributed/elastic/rendezvous
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from webhook.core import names, podspec
 from webhook.core.draft import Draft
@@ -32,12 +33,12 @@ from webhook.core.workloads.launchers import (
 )
 from webhook.core.workloads.training_pod import Rendezvous
 
-STEP = "rendezvous"
+STEP: Final = "rendezvous"
 _TORCHS_OWN = ("MASTER_ADDR", "PET_MASTER_ADDR")
 """Variables that torch reads as an address, whatever a command says."""
-_CONF = "PET_RDZV_CONF"
+_CONF: Final = "PET_RDZV_CONF"
 _NONE: frozenset[str] = frozenset()
-_KEPT = frozenset((names.ENV_MASTER_NAME,))
+_KEPT: Final = frozenset((names.ENV_MASTER_NAME,))
 """Never moved, whatever a command does with it: it holds rank 0's name for a later pass."""
 
 

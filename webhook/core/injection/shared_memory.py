@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from webhook.core import names
 from webhook.core.draft import Draft
@@ -12,7 +13,7 @@ from webhook.core.podspec import containers, init_containers, limits, mounts, no
 from webhook.core.profiles import SharedMemory
 from webhook.core.quantity import parse_quantity
 
-STEP = "shared-memory"
+STEP: Final = "shared-memory"
 
 
 def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:

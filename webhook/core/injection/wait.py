@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
+from typing import Final
 
 from webhook import __version__
 from webhook.core import names, podspec
@@ -18,7 +19,7 @@ from webhook.core.plan import Plan
 from webhook.core.profiles import INSTALLED
 from webhook.core.workloads.training_pod import Rendezvous
 
-FILES = {
+FILES: Final = {
     path: f"metadata.annotations['{annotation}']"
     for path, annotation in (
         ("master-addr", names.MASTER_ADDR),
@@ -28,22 +29,22 @@ FILES = {
     )
 }
 """The files that the wait step reads, each with the annotation that it shows; it waits for the addresses."""
-DEVICE_FILES = {
+DEVICE_FILES: Final = {
     path: f"metadata.annotations['{annotation}']"
     for path, annotation in (("nccl-ib-hca", names.NCCL_IB_HCA), ("ucx-net-devices", names.UCX_NET_DEVICES))
 }
 """The same of the device names, only in the volume of a pod that waits for them."""
 _INHERITED = ("runAsUser", "runAsGroup", "runAsNonRoot", "seLinuxOptions", "seccompProfile", "appArmorProfile")
-_DEFAULT_MODE = 420
-TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105  # a mount path
+_DEFAULT_MODE: Final = 420
+TOKEN_PATH: Final = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105  # a mount path
 """Where the ServiceAccount plugin mounts a token in every container that mounts nothing at exactly this path."""
-_TOLD_IN = "network-status"
+_TOLD_IN: Final = "network-status"
 """The annotation that the script names."""
 _COPIED = ("cpu", "memory", "ephemeral-storage")
 _OWN_PROGRAM = ("fabric-injector", "wait")
 """What our own image runs in place of the script, ``fabric-injector wait NEED…``; it needs no shell."""
-_MARK = " # devices\n"
-_NEEDS_AT = 4
+_MARK: Final = " # devices\n"
+_NEEDS_AT: Final = 4
 """Place of the first need in the command: ``sh -c SCRIPT NAME NEED…``."""
 
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from webhook.core.networks.selection import MOST_ELEMENTS, NetworkElement, TooManyNetworks, parse_selection
 
-MAX_LENGTH = 262_144
+MAX_LENGTH: Final = 262_144
 """Bytes of all annotations of one object together. Source: apimachinery pkg/api/validation TotalAnnotationSizeLimitB."""
 
 _SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 """What Go's strings.TrimSpace takes off."""
-_NAME = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
+_NAME: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
 _INTERFACE_SPACE = re.compile(r"[ \t\n\v\f\r/]")
-_LONGEST_INTERFACE = 15
-_JSON_SIGNS = re.compile(r'[\[{"]')
-_SURROGATE = re.compile(f"[{chr(0xD800)}-{chr(0xDFFF)}]")
+_LONGEST_INTERFACE: Final = 15
+_JSON_SIGNS: Final = re.compile(r'[\[{"]')
+_SURROGATE: Final = re.compile(f"[{chr(0xD800)}-{chr(0xDFFF)}]")
 
 
 class NetworksAnnotation(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from webhook.core import names
 from webhook.core.errors import Denied, Unavailable, raise_first
@@ -13,14 +13,14 @@ from webhook.core.networks.definition import with_resource_name_keys
 from webhook.core.networks.selection import NetworkElement
 from webhook.core.profiles import Multus
 
-STEP = "networks"
+STEP: Final = "networks"
 
 Lookup: TypeAlias = Callable[[str, str], NetworkDefinition | None]
 """Takes namespace and name; None: does not exist; raises Unavailable where that cannot be known."""
 
-_MOST_FAULTS = 5
+_MOST_FAULTS: Final = 5
 _STANDARD_KEYS = (names.RESOURCE_NAME,)
-_POSSIBLE = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?/[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?")
+_POSSIBLE: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?/[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?")
 """Whatever else an annotation names is never asked of the API server, whose paths it could change: ``../secrets``."""
 
 

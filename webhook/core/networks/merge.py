@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from webhook.core import names
 from webhook.core.errors import Denied
@@ -11,10 +12,10 @@ from webhook.core.model import Reason
 from webhook.core.networks.selection import NetworkElement
 from webhook.core.profiles import Profile, ProfileNetwork
 
-_LOOPBACK = "lo"
+_LOOPBACK: Final = "lo"
 
 
-@dataclass(slots=True)
+@dataclass(init=False)
 class Merged:
     """Hold the resulting annotation: *interfaces* are the names that its *elements* get; the first *kept* are the pod's own.
 
@@ -27,6 +28,20 @@ class Merged:
     entries: Sequence[ProfileNetwork | None]
     places: Sequence[int]
     kept: int
+
+    def __init__(
+        self,
+        elements: Sequence[NetworkElement],
+        interfaces: Sequence[str],
+        entries: Sequence[ProfileNetwork | None],
+        places: Sequence[int],
+        kept: int,
+    ) -> None:
+        self.elements = elements
+        self.interfaces = interfaces
+        self.entries = entries
+        self.places = places
+        self.kept = kept
 
 
 def merge_networks(

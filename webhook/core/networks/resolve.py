@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Final
 
 from webhook.core import names, podspec
 from webhook.core.errors import Denied
@@ -14,12 +15,13 @@ from webhook.core.networks.merge import merge_networks
 from webhook.core.networks.selection import NetworkElement, TooManyNetworks
 from webhook.core.profiles import Multus, Profile, ProfileNetwork
 
-_MULTUS_NAMESPACE = "kube-system"
+_MULTUS_NAMESPACE: Final = "kube-system"
 """Namespace of a default network that names none. Source: multus-cni pkg/types/conf.go defaultMultusNamespace."""
-_CLUSTER_INTERFACE = "eth0"
+_CLUSTER_INTERFACE: Final = "eth0"
 
 
-class Attachment(NamedTuple):
+@dataclass(init=False)
+class Attachment:
     """Describe one interface of the pod as Multus will make it.
 
     *interface*: the name that it gets, ``net1``. *resources*: device resource to count of this attachment, from the profile, else from
@@ -28,9 +30,23 @@ class Attachment(NamedTuple):
 
     network: NetworkDefinition
     interface: str
-    resources: tuple[tuple[str, int], ...] = ()
-    added: bool = False
-    default: bool = False
+    resources: tuple[tuple[str, int], ...]
+    added: bool
+    default: bool
+
+    def __init__(
+        self,
+        network: NetworkDefinition,
+        interface: str,
+        resources: tuple[tuple[str, int], ...] = (),
+        added: bool = False,
+        default: bool = False,
+    ) -> None:
+        self.network = network
+        self.interface = interface
+        self.resources = resources
+        self.added = added
+        self.default = default
 
     @property
     def key(self) -> str:
@@ -39,17 +55,30 @@ class Attachment(NamedTuple):
         return f"{network.namespace}/{network.name}" if network.namespace else network.name
 
 
-class ResolvedNetworks(NamedTuple):
+@dataclass(init=False)
+class ResolvedNetworks:
     """Hold what the pod will be attached to.
 
     *value*: the new networks annotation, None where it stays as it is. *attachments*: in Multus' order. *rendezvous_network*:
     the one whose address counts; where it is None, *problem* says why.
     """
 
-    value: str | None = None
-    attachments: tuple[Attachment, ...] = ()
-    rendezvous_network: Attachment | None = None
-    problem: str = ""
+    value: str | None
+    attachments: tuple[Attachment, ...]
+    rendezvous_network: Attachment | None
+    problem: str
+
+    def __init__(
+        self,
+        value: str | None = None,
+        attachments: tuple[Attachment, ...] = (),
+        rendezvous_network: Attachment | None = None,
+        problem: str = "",
+    ) -> None:
+        self.value = value
+        self.attachments = attachments
+        self.rendezvous_network = rendezvous_network
+        self.problem = problem
 
 
 def resolve_networks(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from ipaddress import IPv4Address
-from typing import NamedTuple
 
 from webhook.core.networks import go_json
 from webhook.core.networks.go_net import is_cidr, is_mac, parse_ip
@@ -25,7 +25,8 @@ class TooManyNetworks(ValueError):
         super().__init__(f"names {found} networks, and at most {MOST_ELEMENTS} are read")
 
 
-class NetworkElement(NamedTuple):
+@dataclass(init=False)
+class NetworkElement:
     """Name one attachment that a pod asks for.
 
     *interface*: the name it asks for; None: Multus counts. *gateways*: default routes that it asks for, IPv4 and IPv6.
@@ -33,8 +34,20 @@ class NetworkElement(NamedTuple):
 
     namespace: str
     name: str
-    interface: str | None = None
-    gateways: tuple[int, int] = (0, 0)
+    interface: str | None
+    gateways: tuple[int, int]
+
+    def __init__(
+        self,
+        namespace: str,
+        name: str,
+        interface: str | None = None,
+        gateways: tuple[int, int] = (0, 0),
+    ) -> None:
+        self.namespace = namespace
+        self.name = name
+        self.interface = interface
+        self.gateways = gateways
 
 
 def parse_selection(text: str, default_namespace: str) -> tuple[NetworkElement, ...]:

@@ -26,15 +26,15 @@ _SECONDS = {
     "µs": Fraction(1, 10**6),
     "ns": Fraction(1, 10**9),
 }
-_DURATION = re.compile(r"\+?((?=\.?[0-9])[0-9]*\.?[0-9]*(h|ms|m|s|us|µs|ns))+", re.ASCII)
-_DURATION_PART = re.compile(r"([0-9.]+)([a-zµ]+)", re.ASCII)
+_DURATION = r"\+?((?=\.?[0-9])[0-9]*\.?[0-9]*(h|ms|m|s|us|µs|ns))+"
+_DURATION_PART = r"([0-9.]+)([a-zµ]+)"
 _SECONDS_MAX = 2**63 // 10**9
 IMAGE = (
     r"[A-Za-z0-9]+([-._]+[A-Za-z0-9]+)*(:[0-9]+(?=/))?(/[a-z0-9]+([-._]+[a-z0-9]+)*)*",
     r"(:[A-Za-z0-9_][-.A-Za-z0-9_]{0,127})?(@sha256:[0-9a-f]{64})?",
 )
 """Patterns of an image's name, and of its tag and digest."""
-_IMAGE = re.compile(f"(?P<name>{IMAGE[0]}){IMAGE[1]}", re.ASCII)
+_IMAGE = f"(?P<name>{IMAGE[0]}){IMAGE[1]}"
 LONGEST_IMAGE = 512
 
 
@@ -95,7 +95,7 @@ def split_image(text: str) -> tuple[str, str]:
 
     Raises ValueError for what is no reference. Source: distribution/reference, regexp.go.
     """
-    match = _IMAGE.fullmatch(text) if len(text) <= LONGEST_IMAGE else None
+    match = re.fullmatch(_IMAGE, text, re.ASCII) if len(text) <= LONGEST_IMAGE else None
     if match is None:
         raise refused(text, "write an image reference, such as registry.example.com/team/daemon:1.2")
     return match["name"], text[len(match["name"]) :]
@@ -119,8 +119,8 @@ def parse_duration(text: str) -> int:
     Source: Go time.ParseDuration.
     """
     seconds = Fraction(0)
-    if len(text) <= 40 and _DURATION.fullmatch(text):
-        for number, unit in _DURATION_PART.findall(text):
+    if len(text) <= 40 and re.fullmatch(_DURATION, text, re.ASCII):
+        for number, unit in re.findall(_DURATION_PART, text, re.ASCII):
             seconds += Fraction(number.rstrip(".")) * _SECONDS[unit]
     if not 1 <= seconds <= _SECONDS_MAX or seconds.denominator != 1:
         raise refused(text, "write a duration of whole seconds, 1s or more, such as 90s, 30m or 1h30m")

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from webhook.core import names, podspec
 from webhook.core.model import Object
 from webhook.core.workloads.endpoint import LONGEST, OWN_ADDRESS, is_rendezvous_variable, split_endpoint
 from webhook.core.workloads.launchers import given_variables
 
-_REFERENCE = re.compile(r"\$\(([-._a-zA-Z][-._a-zA-Z0-9]*)\)")
-_FIELD = re.compile(r"metadata\.(labels|annotations)\['([^']+)'\]\Z")
-_WRITTEN = frozenset((names.NETWORKS, names.ISTIO_EXCLUDE_INTERFACES))
+_REFERENCE: Final = re.compile(r"\$\(([-._a-zA-Z][-._a-zA-Z0-9]*)\)")
+_FIELD: Final = re.compile(r"metadata\.(labels|annotations)\['([^']+)'\]\Z")
+_WRITTEN: Final = frozenset((names.NETWORKS, names.ISTIO_EXCLUDE_INTERFACES))
 """Annotations that a pass may write: a variable that takes one would hold another text in the next pass."""
-_DEEPEST = 20
-_MOST_REFERENCES = 16
-_PRIORITY = {"PET_RDZV_ENDPOINT": 0, names.ENV_MASTER_NAME: 1, "PET_MASTER_ADDR": 2, "MASTER_ADDR": 3}
-_ORDINARY = 4
+_DEEPEST: Final = 20
+_MOST_REFERENCES: Final = 16
+_PRIORITY: Final = {"PET_RDZV_ENDPOINT": 0, names.ENV_MASTER_NAME: 1, "PET_MASTER_ADDR": 2, "MASTER_ADDR": 3}
+_ORDINARY: Final = 4
 
 
 class RendezvousAddress(NamedTuple):

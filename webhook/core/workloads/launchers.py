@@ -10,47 +10,47 @@ import re
 from collections.abc import Iterable
 from enum import Enum
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from webhook.core import podspec
 from webhook.core.model import Object
 from webhook.core.workloads.shell import Words, is_short, read_commands
 
-_TORCH = re.compile(r"(?:.*/)?(?:torchrun|accelerate|deepspeed)\Z", re.DOTALL)
-_MODULE = re.compile(
+_TORCH: Final = re.compile(r"(?:.*/)?(?:torchrun|accelerate|deepspeed)\Z", re.DOTALL)
+_MODULE: Final = re.compile(
     r"torch\.distributed\.(?:run|launch)\Z|accelerate\.commands\.launch\Z|deepspeed\.launcher\.runner\Z"
 )
-_OTHER = re.compile(r"(?:.*/)?(?:mpirun|mpiexec|mpiexec\.hydra|orterun|prterun|horovodrun)\Z", re.DOTALL)
-_MARK = re.compile(
+_OTHER: Final = re.compile(r"(?:.*/)?(?:mpirun|mpiexec|mpiexec\.hydra|orterun|prterun|horovodrun)\Z", re.DOTALL)
+_MARK: Final = re.compile(
     r"--(?:nnodes|num[-_]nodes|node[-_]rank|num[-_]machines|machine[-_]rank|master[-_]addr|main[-_]process[-_]ip|rdzv[-_]endpoint"
     r"|dist[-_]init[-_]addr|init[-_]method|dist[-_]url|coordinator[-_]addr(?:ess)?|data[-_]parallel[-_]address)(?:=|\Z)"
 )
 """Options by which launchers, trainers and inference servers are told how many nodes there are, which is this one, where they meet."""
-_SSHD = re.compile(r"(?:.*/sbin/)?sshd\Z|/etc/init\.d/sshd?\Z", re.DOTALL)
-_SWITCH = re.compile(
+_SSHD: Final = re.compile(r"(?:.*/sbin/)?sshd\Z|/etc/init\.d/sshd?\Z", re.DOTALL)
+_SWITCH: Final = re.compile(
     r"--(?:standalone|no-python|module|run-path|use-env|virtual-local-rank|multi-gpu|use-fsdp|use-deepspeed|cpu|quiet|same-network"
     r"|no-ssh|force-multi)\Z|-m\Z"
 )
 """Options of launchers that take no value; the script follows an option's value or one of these. One ending in .py follows any."""
-_VALUE = re.compile(
+_VALUE: Final = re.compile(
     r"\$(?:(?P<bare>\w+)|\{(?P<braced>\w+)\}|\((?P<kubernetes>[-._\w]+)\))(?P<port>:[^$`]*(?:\$\{?\w+\}?)?)?\Z"
 )
-_SCRIPT = re.compile(r"(?:sh|bash|dash|ash|ksh|zsh|\.|source|eval)\Z|[^$]*/|.*\.sh\Z", re.DOTALL)
-_SUBSTITUTED = re.compile(r"(?:\$\(|`)\s*(?:(?:sh|bash|source|\.)\s|[^\s()`]*(?:/|\.sh\b))")
-_REMEMBERED = 4096
+_SCRIPT: Final = re.compile(r"(?:sh|bash|dash|ash|ksh|zsh|\.|source|eval)\Z|[^$]*/|.*\.sh\Z", re.DOTALL)
+_SUBSTITUTED: Final = re.compile(r"(?:\$\(|`)\s*(?:(?:sh|bash|source|\.)\s|[^\s()`]*(?:/|\.sh\b))")
+_REMEMBERED: Final = 4096
 """Characters of a command that is remembered with many others."""
 _NOTHING_TAKEN: list[tuple[str, bool]] = []
 """One for all commands that start no launcher: thousands may be remembered."""
-_MOST_GIVEN = 16
+_MOST_GIVEN: Final = 16
 """Variables that a container may give to launchers: of more, nothing is certain."""
-_WORD = re.compile(r"\w+")
-_IN_SIGHT = re.compile(
+_WORD: Final = re.compile(r"\w+")
+_IN_SIGHT: Final = re.compile(
     r"(?:.*/)?(?:torchrun|accelerate|deepspeed|python[0-9.]*|pip3?|cd|echo|printf|export|unset|set|ulimit|umask|mkdir|sleep|true"
     r"|:|date|hostname|nvidia-smi|ls|cat|exit|done|fi)\Z",
     re.DOTALL,
 )
 """Programs that are known to read no address, and those that train."""
-_STARTS_NOTHING = re.compile(
+_STARTS_NOTHING: Final = re.compile(
     r"(?:.*/)?(?:pip[0-9.]*|uv|poetry|conda|mamba|apt|apt-get|yum|dnf|git|cd|pushd|ls|mkdir|rm|cp|mv|ln|cat|chmod|chown|tar"
     r"|echo|printf|export|unset|which|type|test|\[|\[\[)\Z",
     re.DOTALL,
@@ -59,17 +59,17 @@ _STARTS_NOTHING = re.compile(
 
 ``uv run torchrun`` does.
 """
-_BEFORE = re.compile(
+_BEFORE: Final = re.compile(
     r"exec\Z|time\Z|nohup\Z|(?:.*/)?(?:env|numactl|tini|dumb-init)\Z|if\Z|then\Z|else\Z|elif\Z|do\Z|while\Z|until\Z|[{}!]\Z|command\Z"
     r"|-|[A-Za-z_]\w*="
 )
 """Words before a command that do not change what it is."""
 
 
-_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=")
-_ASSIGNS = frozenset(("export", "declare", "typeset", "readonly", "local"))
-_LOOP = frozenset(("while", "until", "for", "select"))
-_PYTHON = re.compile(r"(?:.*/)?python[0-9.]*\Z", re.DOTALL)
+_ASSIGNMENT: Final = re.compile(r"([A-Za-z_]\w*)=")
+_ASSIGNS: Final = frozenset(("export", "declare", "typeset", "readonly", "local"))
+_LOOP: Final = frozenset(("while", "until", "for", "select"))
+_PYTHON: Final = re.compile(r"(?:.*/)?python[0-9.]*\Z", re.DOTALL)
 
 
 class Command(NamedTuple):

@@ -7,24 +7,24 @@ container alone then. Source: POSIX.1-2024, 2.3 Token Recognition, 2.9.1 Simple 
 from __future__ import annotations
 
 import re
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 Words: TypeAlias = tuple[str, ...]
 
-MOST_CHARACTERS = 32_768
+MOST_CHARACTERS: Final = 32_768
 """Characters of a command that is read: a longer one is a program of its own."""
-MOST_WORDS = 4096
-_DEEPEST = 4
+MOST_WORDS: Final = 4096
+_DEEPEST: Final = 4
 """Shells within shells: ``bash -c "srun sh -c '…'"``."""
-SHELLS = frozenset(("sh", "bash", "dash", "ash", "ksh", "zsh"))
+SHELLS: Final = frozenset(("sh", "bash", "dash", "ash", "ksh", "zsh"))
 _SIGNS = ("-", "+")
-_QUIET = "\0"
+_QUIET: Final = "\0"
 """Stands for a ``$`` that this shell does not expand; a shell within may."""
-_PLAIN = re.compile(r"""[^ \t\n'"\\$`#;&|()<>]+""")
-_ENDS_COMMAND = frozenset("\n;&|()")
+_PLAIN: Final = re.compile(r"""[^ \t\n'"\\$`#;&|()<>]+""")
+_ENDS_COMMAND: Final = frozenset("\n;&|()")
 _ENDS_WORD = _ENDS_COMMAND | frozenset(" \t<>")
-_HEREDOC = re.compile(r"""<<(-?)[ \t]*(?:'([^'\n]*)'|"([^"\n]*)"|([^\s;&|()<>'"`$]+))""")
-_OPENING = {"$(": ")", "${": "}", "`": "`", '"': '"', "'": "'"}
+_HEREDOC: Final = re.compile(r"""<<(-?)[ \t]*(?:'([^'\n]*)'|"([^"\n]*)"|([^\s;&|()<>'"`$]+))""")
+_OPENING: Final = {"$(": ")", "${": "}", "`": "`", '"': '"', "'": "'"}
 
 
 def read_commands(argv: Words) -> tuple[Words, ...] | None:

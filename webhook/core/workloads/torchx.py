@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Final
 
 from webhook.core import podspec
 from webhook.core.job_key import job_key
@@ -17,15 +18,15 @@ from webhook.core.workloads.launchers import given_addresses, run_on_one_node
 from webhook.core.workloads.rank_zero import is_single_node
 from webhook.core.workloads.training_pod import Rendezvous, TrainingPod
 
-SYSTEM = "torchx"
-PREFIX = "torchx.pytorch.org/"
-APP_NAME = PREFIX + "app-name"
-ROLE_INDEX = PREFIX + "role-index"
-_RANK_ZERO = "role 0 replica 0"
-_VARIABLE = r"(?:TORCHX_RANK0_HOST|(?:VC|TORCHX_MCAD)_[A-Z0-9_-]{1,100}_0_HOSTS)"
-_NAMED = re.compile(rf"(?<!\w){_VARIABLE}(?!\w)")
-_DEFAULTED = re.compile(rf"\$\{{{_VARIABLE}:=localhost\}}")
-_UNFIT = re.compile(r"[^A-Z0-9]")
+SYSTEM: Final = "torchx"
+PREFIX: Final = "torchx.pytorch.org/"
+APP_NAME: Final = PREFIX + "app-name"
+ROLE_INDEX: Final = PREFIX + "role-index"
+_RANK_ZERO: Final = "role 0 replica 0"
+_VARIABLE: Final = r"(?:TORCHX_RANK0_HOST|(?:VC|TORCHX_MCAD)_[A-Z0-9_-]{1,100}_0_HOSTS)"
+_NAMED: Final = re.compile(rf"(?<!\w){_VARIABLE}(?!\w)")
+_DEFAULTED: Final = re.compile(rf"\$\{{{_VARIABLE}:=localhost\}}")
+_UNFIT: Final = re.compile(r"[^A-Z0-9]")
 
 
 def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from webhook.core.model import Reason
 
 
-class Rendezvous(NamedTuple):
+@dataclass(init=False)
+class Rendezvous:
     """Say how a member meets its rank 0.
 
     *job*: the job's key. *rank_zero*: the pod whose address counts. *hosts*: the texts that name it in this pod's variables,
@@ -20,12 +21,29 @@ class Rendezvous(NamedTuple):
     job: str
     role: Literal["master", "worker"]
     rank_zero: str
-    hosts: frozenset[str] = frozenset()
-    by_operator: bool = False
-    is_certain: bool = True
+    hosts: frozenset[str]
+    by_operator: bool
+    is_certain: bool
+
+    def __init__(
+        self,
+        job: str,
+        role: Literal["master", "worker"],
+        rank_zero: str,
+        hosts: frozenset[str] = frozenset(),
+        by_operator: bool = False,
+        is_certain: bool = True,
+    ) -> None:
+        self.job = job
+        self.role = role
+        self.rank_zero = rank_zero
+        self.hosts = hosts
+        self.by_operator = by_operator
+        self.is_certain = is_certain
 
 
-class TrainingPod(NamedTuple):
+@dataclass(init=False)
+class TrainingPod:
     """Describe a pod of a known training system.
 
     *container*: the name that the system itself gives its training container, if it has one. *rendezvous* is ``None`` where the
@@ -33,10 +51,24 @@ class TrainingPod(NamedTuple):
     """
 
     system: str
-    container: str | None = None
-    rendezvous: Rendezvous | None = None
-    reason: Reason = Reason.NO_PROCESS_GROUP
-    message: str = ""
+    container: str | None
+    rendezvous: Rendezvous | None
+    reason: Reason
+    message: str
+
+    def __init__(
+        self,
+        system: str,
+        container: str | None = None,
+        rendezvous: Rendezvous | None = None,
+        reason: Reason = Reason.NO_PROCESS_GROUP,
+        message: str = "",
+    ) -> None:
+        self.system = system
+        self.container = container
+        self.rendezvous = rendezvous
+        self.reason = reason
+        self.message = message
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ Source: volcano pkg/controllers/job/job_controller_util.go, plugins/distributed-
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Final
 
 from webhook.core import podspec
 from webhook.core.model import Object
@@ -15,13 +16,13 @@ from webhook.core.workloads.endpoint import first_label
 from webhook.core.workloads.rank_zero import describe_training_pod, numbered
 from webhook.core.workloads.training_pod import NotTraining, TrainingPod
 
-SYSTEM = "volcano"
-PREFIX = "volcano.sh/"
-JOB_NAME = "volcano.sh/job-name"
-TASK_SPEC = PREFIX + "task-spec"
-TASK_INDEX = PREFIX + "task-index"
-JOB_VERSION = PREFIX + "job-version"
-GROUP_NAME = "scheduling.k8s.io/group-name"
+SYSTEM: Final = "volcano"
+PREFIX: Final = "volcano.sh/"
+JOB_NAME: Final = "volcano.sh/job-name"
+TASK_SPEC: Final = PREFIX + "task-spec"
+TASK_INDEX: Final = PREFIX + "task-index"
+JOB_VERSION: Final = PREFIX + "job-version"
+GROUP_NAME: Final = "scheduling.k8s.io/group-name"
 
 
 def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraining | None:
