@@ -40,7 +40,7 @@ def exported() -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for registry in (webhook.registry, controller.registry):
         for collector in registry._collector_to_names:
-            declared = set(getattr(collector, "_labelnames", ()))
+            declared = set(getattr(collector, "_labels", ()))
             for metric in collector.collect():
                 labels = declared | {label for sample in metric.samples for label in sample.labels if label != "le"}
                 for suffix in {"counter": ("_total",), "histogram": ("_bucket", "_sum", "_count")}.get(

@@ -117,7 +117,7 @@ class Stuck(Collector):
 def test_answers_probes_whatever_the_metrics_wait_for() -> None:
     registry, stuck = CollectorRegistry(), Stuck()
     registry.register(stuck)
-    health = Health(lambda: {"pods": "not listed yet"}, registry)
+    health = Health(lambda: {"pods": "not listed yet"}, lambda: registry)
 
     def get(path: str) -> urllib3.BaseHTTPResponse:
         return urllib3.request("GET", f"{listener.url}{path}", retries=False, timeout=20)
@@ -141,7 +141,7 @@ def test_a_check_that_fails_itself_is_told_and_hides_no_liveness() -> None:
     def checks() -> dict[str, str]:
         raise ValueError("secret")
 
-    health = Health(checks, CollectorRegistry())
+    health = Health(checks, CollectorRegistry)
     with listened(health) as (listener, _):
         reply = urllib3.request("GET", f"{listener.url}/readyz", retries=False, timeout=20)
         assert (reply.status, b"secret" in reply.data) == (500, False)
@@ -157,7 +157,7 @@ def test_drops_who_reads_no_answers_where_there_are_too_many() -> None:
             return [large]
 
     registry.register(Large())
-    health = Health(dict, registry)
+    health = Health(dict, lambda: registry)
     with listened(health, 2) as (listener, _), ExitStack() as stack:
         for _ in range(2):
             connection = stack.enter_context(socket.create_connection((listener.address.host, listener.address.port)))

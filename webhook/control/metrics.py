@@ -41,28 +41,28 @@ class ControllerMetrics(Metrics):
             "result",
         )
         for result in Result:
-            self._published.labels(result)
+            self._published.add(result, number=0)
 
     def published(self, result: Result, seconds: float) -> None:
         """Count a write."""
-        self._published.labels(result).inc()
+        self._published.add(result)
         if result is Result.PUBLISHED:
             self._delay.observe(seconds)
 
     def leads(self, leads: Callable[[], bool]) -> None:
         """Export whether this replica leads; *leads* is called at each scrape."""
-        self._leader.set_function(leads)
+        self._leader.ask(leads)
 
     def waiting(self, count: Callable[[], float], oldest_seconds: Callable[[], float]) -> None:
         """Export how many pods wait, and the oldest one's age; both functions are called at each scrape."""
-        self._waiting.set_function(count)
-        self._oldest.set_function(oldest_seconds)
+        self._waiting.ask(count)
+        self._oldest.ask(oldest_seconds)
 
     def left_alone(self, excessive: Callable[[], float], namespaces: Callable[[], float]) -> None:
         """Export how many pods are not written to, and in how many namespaces none is; both functions are called at each scrape."""
-        self._excessive.set_function(excessive)
-        self._passed_over.set_function(namespaces)
+        self._excessive.ask(excessive)
+        self._passed_over.ask(namespaces)
 
     def certificate_written(self, what: str, result: str) -> None:
         """Count a write of ``secret`` or ``configuration``: ``success``, ``conflict`` or ``error``."""
-        self._certificate_writes.labels(what, result).inc()
+        self._certificate_writes.add(what, result)

@@ -135,7 +135,7 @@ async def _run(
     metrics.leads(leader.may_write)
     metrics.waiting(controller.pods_waiting, controller.oldest_wait_seconds)
     metrics.left_alone(controller.pods_excessive, controller.namespaces_passed_over)
-    health = Health(controller.checks, metrics.registry)
+    health = Health(controller.checks, lambda: metrics.registry)
     listener = Listener(sock, health, connections=100)
     stop = StopSignals().asked
     await listener.start()

@@ -7,14 +7,15 @@ from its answer. Metrics are written by one thread, for a few clients at a time.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-
-from prometheus_client import CollectorRegistry
-from prometheus_client.exposition import choose_encoder
+from typing import TYPE_CHECKING
 
 from webhook.http.endpoint import Endpoint, Limits
 from webhook.http.pool import PoolFull, WorkerPool
 from webhook.http.refusal import OVERLOADED, STARTING, Refusal
 from webhook.http.request import Request, Response, header_lines, response_of
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
 
 SCRAPES = 4
 """Most clients that wait for metrics; a cluster has one Prometheus, or two."""
@@ -43,10 +44,12 @@ class Readiness:
 class Health(Endpoint):
     """Answer probes and scrapes; *checks* gives for each check of readiness its problem, empty if none, and must not block.
 
+    *registry* is asked for by a scrape, in the thread that writes metrics.
+
     Liveness asks nothing: a restart repairs neither a certificate nor the API server. No request may have a body.
     """
 
-    def __init__(self, checks: Callable[[], Mapping[str, str]], registry: CollectorRegistry) -> None:
+    def __init__(self, checks: Callable[[], Mapping[str, str]], registry: Callable[[], CollectorRegistry]) -> None:
         super().__init__(Limits(body_bytes=0))
         self._checks, self._registry = checks, registry
         self._pool = WorkerPool("metrics", waiting=SCRAPES - 1)
@@ -70,12 +73,17 @@ class Health(Endpoint):
         self._pool.stop()
 
     async def _metrics(self, accept: str) -> Response:
-        encode, content_type = choose_encoder(accept)
         try:
-            content = await self._pool.run(lambda: encode(self._registry))
+            return await self._pool.run(lambda: _scraped(accept, self._registry()))
         except PoolFull:
             return response_of(OVERLOADED)
-        return Response(200, header_lines({"content-type": content_type}), content)
+
+
+def _scraped(accept: str, registry: CollectorRegistry) -> Response:
+    from prometheus_client.exposition import choose_encoder
+
+    encode, content_type = choose_encoder(accept)
+    return Response(200, header_lines({"content-type": content_type}), encode(registry))
 
 
 def _report(name: str, problems: Mapping[str, str], verbose: bool) -> Response:

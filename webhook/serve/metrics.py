@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import threading
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import accumulate
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
 
-from prometheus_client import Metric
-from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
-from prometheus_client.registry import Collector
-from prometheus_client.utils import floatToGoString
+from webhook.http.metrics import Histogram, Metrics, family
 
-from webhook.http.metrics import Metrics
+if TYPE_CHECKING:
+    from prometheus_client import Metric
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5)
 
 
-class Admissions(Collector):
-    """Count admissions in plain numbers: prometheus_client's own take ten times as long."""
+class Admissions:
+    """Count admissions, all that there is of one in one call."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._requests: dict[tuple[str, str], int] = {}
-        self._injected: dict[str, int] = {}
-        self._slower = [0] * (len(SECONDS) + 1)  # how many took as long as each bound, and no less than the one before
-        self._seconds = 0.0
+        self._requests: dict[tuple[str, ...], int] = {}
+        self._injected: dict[tuple[str, ...], int] = {}
+        self._duration = Histogram(
+            "fabric_injector_admission_duration_seconds", "Time from a request's head to its answer.", SECONDS
+        )
 
     def count(self, decision: str, reason: str, seconds: float | None, injected: Iterable[str]) -> None:
         """Count one, which any thread may."""
@@ -33,43 +31,23 @@ class Admissions(Collector):
             key = decision, reason
             self._requests[key] = self._requests.get(key, 0) + 1
             for step in injected:
-                self._injected[step] = self._injected.get(step, 0) + 1
-            if seconds is not None:
-                self._slower[bisect_left(SECONDS, seconds)] += 1
-                self._seconds += seconds
+                self._injected[step,] = self._injected.get((step,), 0) + 1
+        if seconds is not None:
+            self._duration.observe(seconds)
 
     def collect(self) -> Iterator[Metric]:
         """Yield what was counted, as prometheus_client's own metrics would be shown."""
         with self._lock:
-            requests, injected, slower, total = (
-                dict(self._requests),
-                dict(self._injected),
-                [*self._slower],
-                self._seconds,
-            )
-        yield _counter(
+            requests, injected = dict(self._requests), dict(self._injected)
+        yield family(
+            "counter",
             "fabric_injector_admission_requests",
             "Admission requests answered, by what was decided and why.",
             ("decision", "reason"),
             requests.items(),
         )
-        buckets = zip((*map(floatToGoString, SECONDS), "+Inf"), accumulate(slower), strict=True)
-        duration = HistogramMetricFamily(
-            "fabric_injector_admission_duration_seconds",
-            "Time from a request's head to its answer.",
-            buckets=[(bound, float(number)) for bound, number in buckets],
-            sum_value=total,
-        )
-        yield duration
-        steps = (((step,), number) for step, number in injected.items())
-        yield _counter("fabric_injector_injected", "Steps that changed a pod.", ("step",), steps)
-
-
-def _counter(name: str, text: str, labels: Sequence[str], counted: Iterable[tuple[tuple[str, ...], int]]) -> Metric:
-    family = CounterMetricFamily(name, text, labels=labels)
-    for values, number in counted:
-        family.add_metric(values, float(number))
-    return family
+        yield from self._duration.collect()
+        yield family("counter", "fabric_injector_injected", "Steps that changed a pod.", ("step",), injected.items())
 
 
 class WebhookMetrics(Metrics):
@@ -77,8 +55,7 @@ class WebhookMetrics(Metrics):
 
     def __init__(self) -> None:
         super().__init__("When the certificate ends.")
-        self._admissions = Admissions()
-        self.registry.register(self._admissions)
+        self._admissions = self.register(Admissions())
         self._in_flight = self.gauge("fabric_injector_admission_in_flight", "Admission requests being answered.")
         self._dropped = self.counter(
             "fabric_injector_connections_dropped",
@@ -106,8 +83,8 @@ class WebhookMetrics(Metrics):
             "fabric_injector_validation_duration_seconds", "Time from a request's head to its answer.", SECONDS
         )
         for result in ("success", "error"):
-            self._profiles_reloads.labels(result)
-            self._certificate_reloads.labels(result)
+            self._profiles_reloads.add(result, number=0)
+            self._certificate_reloads.add(result, number=0)
 
     def admission(self, decision: str, reason: str, seconds: float | None = None, injected: Iterable[str] = ()) -> None:
         """Count an answer to an admission request, and the steps that changed its pod."""
@@ -115,26 +92,26 @@ class WebhookMetrics(Metrics):
 
     def validation(self, entry: str, decision: str, seconds: float | None = None) -> None:
         """Count an answer about a namespace or a profile; *entry* is empty where the request was not read."""
-        self._validations.labels(entry, decision).inc()
+        self._validations.add(entry, decision)
         if seconds is not None:
             self._validation_seconds.observe(seconds)
 
     def connection_dropped(self, reason: str) -> None:
         """Count a connection that was ended without an answer: ``handshake`` or ``too-many``."""
-        self._dropped.labels(reason).inc()
+        self._dropped.add(reason)
 
     def in_flight(self, count: Callable[[], float]) -> None:
         """Export the requests in flight; *count* is called at each scrape."""
-        self._in_flight.set_function(count)
+        self._in_flight.ask(count)
 
     def profiles_reloaded(self, result: str) -> None:
         """Count a read of changed profiles: ``success`` or ``error``."""
-        self._profiles_reloads.labels(result).inc()
+        self._profiles_reloads.add(result)
 
     def faulty(self, source: str, count: Callable[[], float]) -> None:
         """Export how much of *source*, ``profiles`` or ``configuration``, is not in force; *count* is called at each scrape."""
-        self._faulty.labels(source).set_function(count)
+        self._faulty.ask(count, source)
 
     def certificate_reloaded(self, result: str) -> None:
         """Count a read of changed certificate files: ``success`` or ``error``."""
-        self._certificate_reloads.labels(result).inc()
+        self._certificate_reloads.add(result)

@@ -124,7 +124,7 @@ async def _serve(service: Service, sockets: Sockets) -> None:
     )
     reviews = Reviews(admission, validation)
     service.metrics.in_flight(lambda: admission.in_flight)
-    health = Health(service.readiness.checks, service.metrics.registry)
+    health = Health(service.readiness.checks, lambda: service.metrics.registry)
     listeners = (
         Listener(
             sockets.admission,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -181,6 +180,8 @@ def _load_certificate(directory: Path, handshake: Requirements) -> ServingCertif
 @contextlib.contextmanager
 def _throwaway() -> Iterator[Path]:
     """Make a certificate in another process: the cryptography library costs 8 MB, and is needed this once."""
+    import tempfile
+
     with tempfile.TemporaryDirectory(prefix="fabric-injector-") as directory:
         subprocess.run([sys.executable, "-m", "certs.throwaway", directory], check=True)
         yield Path(directory)
