@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import gc
 import json
 import os
 import resource
@@ -322,6 +324,20 @@ def test_a_review_that_has_waited_too_long_is_not_begun(process: ReviewProcess, 
         process.reduce(review, NONE, time.monotonic() - 19.6)
     assert process.reduce(review, NONE, time.monotonic() - 10) == orjson.loads(reduce_review(review, NONE))
     assert number_of(process) == first
+
+
+def test_nothing_of_a_review_is_kept(process: ReviewProcess, review: bytes) -> None:
+    """Also not by an exception in a cycle, which would hold it until the next collection."""
+    text = large(review)
+    gc.collect()
+    for each, failure in ((text, None), (b"x" * len(text), MalformedReview), (b"[" * len(text), RecursionError)):
+        before = sys.getrefcount(each)
+        if failure is None:
+            process.reduce(each, NONE)
+        else:
+            with contextlib.suppress(failure, MalformedReview):
+                process.reduce(each, NONE)
+        assert sys.getrefcount(each) == before
 
 
 def test_says_that_there_is_no_room_for_a_review(

@@ -15,6 +15,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Collection
+from typing import Any
 
 import orjson
 
@@ -66,9 +67,15 @@ class ReviewProcess:
         answer = self._ask(head, body, deadline) or self._ask(head, body, deadline)
         if answer is None:
             raise Unavailable(_LOST.format(how_ended(_ENDED)))
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+        found, told = answer
+        if found == MALFORMED:
+            raise MalformedReview(told.decode("utf-8", "replace"))
+        if found == TOO_DEEP:
+            raise RecursionError
+        if found == NO_MEMORY:
+            raise MemoryError
+        review: Object = told
+        return review
 
     def close(self) -> None:
         """End the process, if there is one; `reduce` is not called any more."""
@@ -76,11 +83,8 @@ class ReviewProcess:
             self._child.kill()
             self._child.status()
 
-    def _ask(self, head: bytes, body: bytes, deadline: float) -> Object | Exception | None:
-        """Return the answer, or what it says to raise; None where the process ended by itself before it was asked.
-
-        Raises Unavailable.
-        """
+    def _ask(self, head: bytes, body: bytes, deadline: float) -> tuple[bytes, Any] | None:
+        """Return the answer; None where the process ended by itself before it was asked. Raises Unavailable."""
         if self._child and self._child.has_ended():
             self._child.status()
             self._child = None
@@ -147,8 +151,8 @@ class _Child:
         while written < len(body):
             written += os.pwrite(self._file, memoryview(body)[written:], written)
 
-    def ask(self, head: bytes, deadline: float) -> Object | Exception:
-        """Return what was found of the review that was handed over, or what it says to raise.
+    def ask(self, head: bytes, deadline: float) -> tuple[bytes, Any]:
+        """Return what was found, and what is told of the review that was handed over: where it was reduced, what was made of it.
 
         Raises TimeoutError after *deadline*, OSError or EOFError where the process has ended, ValueError for any other answer.
         """
@@ -161,15 +165,9 @@ class _Child:
         if len(received) > ANSWERED.size or length > _MOST_BYTES:
             raise ValueError(f"{received!r}")
         told = os.pread(self._file, length, 0)
-        if found == REDUCED:
-            return _review(told)
-        if found == MALFORMED:
-            return MalformedReview(told.decode("utf-8", "replace"))
-        if found == TOO_DEEP:
-            return RecursionError()
-        if found == NO_MEMORY:
-            return MemoryError()
-        raise ValueError(f"{found!r}")
+        if found not in (REDUCED, MALFORMED, TOO_DEEP, NO_MEMORY):
+            raise ValueError(f"{found!r}")
+        return found, _review(told) if found == REDUCED else told
 
     def has_ended(self) -> bool:
         """Return whether the process has ended, and was reaped."""
