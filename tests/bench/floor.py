@@ -22,7 +22,7 @@ from webhook.serve.slot import Slot
 from webhook.world.objects import ObjectsWorld
 
 
-def allow(body: bytes) -> Answer:
+def allow(body: bytes, came_at: float = 0.0) -> Answer:
     """Allow whatever the review asks."""
     request = orjson.loads(body)["request"]
     response = {"uid": request["uid"], "allowed": True}
@@ -41,7 +41,14 @@ def main(tls_dir: Path) -> None:
     anywhere = ListenAddress("127.0.0.1", 0)
     page = PageProcess(bind(anywhere), Answers(ObjectsWorld(()), Profiles, dict), Slot())  # nobody asks it
     service = Service(
-        allow, allow, allow, validate, page, Readiness(dict), ServingCertificate(tls_dir), WebhookMetrics()
+        allow,
+        allow,
+        allow,
+        validate,
+        page,
+        Readiness(dict),
+        ServingCertificate(tls_dir),
+        WebhookMetrics(),
     )
     serve(service, Sockets(bind(anywhere), bind(anywhere)))
 

@@ -1,48 +1,114 @@
 """Print what hostile pods cost beside reading them: ``python -m tests.bench.hostile``.
 
-Each place of a training pod is repeated or made long until the review holds about 2.8 MB. Ratio: processor time of the whole answer
-to that of ``orjson.loads`` of the same body, both the best of three in one process, of thirty for short ones. Above: the same without
-what the pod costs as it was, which tells more of ``--bytes`` within the bounds, 250000 and 31000. Memory: the most that one answer
-held at a time, above what the process held before. ``--worst`` lists the worst alone, by *above*. At last
-the most memory of a whole server to which 60 connections send 3 MB each at once, five times. Nothing is asserted.
+Each place of a training pod is repeated or made long until the review holds about so many bytes (``--bytes``). It is answered as a
+webhook does it: one up to 64 KiB by ``answer_review``, a larger one by a server without TLS and its process that reads large reviews,
+both of whose processor time counts. *answer*: what it takes after the body has come. *receive*: what it takes until then, the same
+request to a path that is not found. *read*: ``orjson.loads`` of the same body, in the process of the bench. Each is the least of
+several.
+
+The bound of *answer* is three times *read*. A pod costs something whatever its size, which for a short one is more than that by
+itself. So *ratio* is the whole answer to *read*, and *above* is what the hostile part takes of it to *read*: less what the same pod
+takes on the same way without it, filled up to 64 KiB and a byte where that leads through the other process. A shape exceeds the bound
+where both do.
+
+Of the shapes a sample is measured, always the same (``--shapes``; 0: all). ``--worst`` lists the worst alone. At last the most memory
+of a whole server to which 60 connections send 3 MB each at once, five times. Nothing is asserted.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import gc
-import json
 import os
+import random
 import re
+import resource
+import signal
+import socket
 import tempfile
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
-from functools import partial
+from http import HTTPStatus
+from http.client import HTTPConnection
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
+import uvloop
 
 from certs.throwaway import make_throwaway
 from tests.core import hostile
 from tests.sockets.conftest import OBJECTS, PROFILES
 from tests.sockets.flood import flood, large_reviews, request
 from tests.sockets.server import Server
+from webhook.core import names
 from webhook.core.errors import WebhookError
-from webhook.core.profiles import Profiles
-from webhook.core.review import answer_review
+from webhook.core.review import Answer, answer_reduced, answer_review
+from webhook.http.body import SMALL_BYTES
+from webhook.http.listener import ListenAddress, Listener, bind
+from webhook.http.pool import WorkerPool
+from webhook.serve import allocator
+from webhook.serve.admission import Admission, AdmissionRecorder
+from webhook.serve.metrics import WebhookMetrics
 from webhook.serve.process import YOUNG_OBJECTS
-from webhook.world.objects import ObjectsWorld
+from webhook.serve.review_process import ReviewProcess
 
 BYTES = 2_800_000
-ROUNDS = 3
+SHAPES = 400
+SEED = 15
+ROUNDS = 5
 CONNECTIONS, FLOODS = 60, 5
 REVIEW = Path(__file__).parents[1] / "fixtures/live/torchx-volcano/pods-train-fgwp3pq7vkl4vc-train-0-0.review.json"
 SHORT = 500_000
-SHORT_ROUNDS = 30
+SHORT_ROUNDS = 20
 """Of a body below SHORT: its times are so small that the best of three is chance."""
+LIMITS = (1, 2, 3)
+
+
+class Cost(NamedTuple):
+    """Hold what one body took: seconds of processor time, *receiving* until it had come, and megabytes of the processes."""
+
+    seconds: float
+    megabytes: float
+    outcome: str
+    receiving: float = 0.0
+
+
+class Figures(NamedTuple):
+    """Hold what is told of a shape; seconds."""
+
+    name: str
+    length: int
+    answer: float
+    receive: float
+    read: float
+    ordinary: float
+    megabytes: float
+    outcome: str
+
+    @property
+    def ratio(self) -> float:
+        """Return the whole cost to that of reading."""
+        return self.answer / self.read
+
+    @property
+    def above(self) -> float:
+        """Return what the hostile part costs to what reading costs."""
+        return (self.answer - self.ordinary) / self.read
+
+    @property
+    def exceeds(self) -> float:
+        """Return the figure that the bound is about."""
+        return min(self.ratio, self.above)
+
+    def __str__(self) -> str:
+        times = (self.answer, self.receive, self.read, self.ordinary)
+        milliseconds = " ".join([f"{1000 * each:8.2f}" for each in times])
+        told = f"{self.megabytes:7.0f} {self.length:8d}  {self.outcome}, {self.name}"
+        return f"{self.above:6.1f}x {self.ratio:6.1f}x {milliseconds} {told}"
 
 
 def main() -> None:
@@ -51,32 +117,175 @@ def main() -> None:
     parser.add_argument("--pod", default="pods/kubeflow-pytorchjob-1.yaml", help="fixture to start from")
     parser.add_argument("--profile", default="full", choices=("full", "plain"))
     parser.add_argument("--only", default="", help="regular expression of the shapes to measure")
-    parser.add_argument("--bytes", type=int, default=BYTES, help="size of a review")
+    parser.add_argument("--shapes", type=int, default=SHAPES, help=f"how many to measure, 0: all (default {SHAPES})")
+    parser.add_argument("--bytes", type=int, nargs="+", default=[BYTES], help=f"sizes of a review (default {BYTES})")
     parser.add_argument("--worst", type=int, default=0, help="print so many of the worst alone")
+    parser.add_argument("--no-flood", action="store_true", help="leave out the whole server")
     options = parser.parse_args()
-    profiles, world = hostile.profiles(), hostile.world(options.profile)
-    ordinary = hostile.review(hostile.rich(options.pod))
     shapes = [each for each in hostile.shapes(hostile.rich(options.pod)) if re.search(options.only, each[0])]
+    if options.shapes:
+        shapes = random.Random(SEED).sample(shapes, min(options.shapes, len(shapes)))
+    ordinary = hostile.review(hostile.rich(options.pod))
+    for size in options.bytes:
+        with answering(options.profile, size) as answer:
+            measure_shapes(answer, shapes, ordinary, size, options.worst)
+    if not options.no_flood:
+        measure_server()
+
+
+def measure_shapes(
+    answer: Callable[[bytes], Cost], shapes: Sequence[tuple[str, hostile.Build]], ordinary: bytes, size: int, worst: int
+) -> None:
+    """Print the figures of each shape, or of the *worst*, and how many are above what."""
+    heads = " ".join([f"{each:>8}" for each in ("answer", "receive", "read", "ordinary")])
+    print(f"{'above':>7} {'ratio':>7} {heads} {'MB':>7} {'bytes':>8}  outcome, shape; times in milliseconds")
+    found = []
+    if size > SMALL_BYTES:
+        ordinary = ordinary.ljust(SMALL_BYTES + 1)
+    for name, build in shapes:
+        body = sized(build, size)
+        found.append(measure(name, body, ordinary, answer))
+        if not worst:
+            print(found[-1], flush=True)
+    found.sort(key=lambda each: each.exceeds, reverse=True)
+    for each in found[:worst]:
+        print(each)
+    counts = [f"{sum(each.exceeds > limit for each in found)} above {limit}" for limit in LIMITS]
+    print(
+        f"{size} bytes, {len(found)} shapes: {', '.join(counts)}; worst {found[0].exceeds:.2f}, "
+        f"most memory {max(each.megabytes for each in found):.0f} MB",
+        flush=True,
+    )
+
+
+def measure(name: str, body: bytes, ordinary: bytes, answer: Callable[[bytes], Cost]) -> Figures:
+    """Return the figures of a body."""
+    costs, reads, ordinaries = [], [], []
+    for _ in range(ROUNDS if len(body) > SHORT else SHORT_ROUNDS):
+        costs.append(answer(body))
+        ordinaries.append(answer(ordinary))
+        started = time.process_time()
+        orjson.loads(body)
+        reads.append(time.process_time() - started)
+    return Figures(
+        name,
+        len(body),
+        _least(costs),
+        min(each.receiving for each in costs),
+        min(reads),
+        _least(ordinaries),
+        max(each.megabytes for each in costs),
+        costs[0].outcome,
+    )
+
+
+def _least(costs: Sequence[Cost]) -> float:
+    return min(each.seconds for each in costs) - min(each.receiving for each in costs)
+
+
+@contextmanager
+def answering(profile: str, size: int) -> Iterator[Callable[[bytes], Cost]]:
+    """Give what answers reviews of about *size* bytes."""
+    profiles, world = hostile.profiles(), hostile.world(profile)
     gc.collect()
     gc.freeze()  # as the server does
     gc.set_threshold(YOUNG_OBJECTS)
-    found: list[tuple[float, float, float, str]] = []
-    print(f"{'above':>7} {'ratio':>7} {'answer':>9} {'read':>9} {'memory':>9} {'answered':>9}  outcome, shape")
-    for name, build in shapes:
-        body = apart(partial(sized, build, options.bytes))
-        figures = json.loads(apart(partial(measure, body, ordinary, profiles, world)))
-        ratio = figures["answer"] / figures["read"]
-        above = (figures["answer"] - figures["ordinary"]) / figures["read"]
-        line = f"{above:6.1f}x {ratio:6.1f}x {figures['answer']:6.1f} ms {figures['read']:6.1f} ms {figures['memory']:6.1f} MB"
-        line += f" {figures['bytes']:7d} B  {figures['outcome']}, {name}"
-        found.append((above, ratio, figures["memory"], line))
-        if not options.worst:
-            print(line, flush=True)
-    for *_, line in sorted(found, reverse=True)[: options.worst]:
-        print(line)
-    worst = [max(each[place] for each in found) for place in range(3)]
-    print(f"{len(found)} shapes; worst above {worst[0]:.1f}, worst ratio {worst[1]:.1f}, most memory {worst[2]:.0f} MB")
-    measure_server()
+    if size > SMALL_BYTES:
+        with Processes(profile) as processes:
+            yield processes.answer
+        return
+
+    def answer(body: bytes) -> Cost:
+        started = time.process_time()
+        try:
+            verdict = answer_review(body, profiles, world).verdict
+            outcome = verdict.reason if verdict else "allowed"
+        except WebhookError as error:
+            outcome = type(error).__name__
+        return Cost(time.process_time() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, outcome)
+
+    yield answer
+
+
+class Processes:
+    """Hold a server without TLS, made of the webhook's own parts, and what it starts."""
+
+    def __init__(self, profile: str) -> None:
+        sock = bind(ListenAddress("127.0.0.1", 0))
+        self._host, self._port = sock.getsockname()
+        self._process = os.fork()
+        if not self._process:
+            with suppress(BaseException):
+                uvloop.run(_serve(sock, profile))
+            os._exit(1)
+        sock.close()
+
+    def __enter__(self) -> Processes:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.kill(self._process, signal.SIGKILL)
+        os.waitpid(self._process, 0)
+
+    def answer(self, body: bytes) -> Cost:
+        """Post a review, and return what that cost."""
+        receiving, _, _ = self._post("/elsewhere", body)
+        seconds, status, found = self._post(names.MUTATE_PATH, body)
+        outcome = str(status)
+        if status == HTTPStatus.OK:
+            outcome = "allowed" if found["response"]["allowed"] else "denied"
+        return Cost(seconds, sum(map(_megabytes, self._seconds())), outcome, receiving)
+
+    def _post(self, path: str, body: bytes) -> tuple[float, int, Any]:
+        """Return the seconds of processor time that a request takes, its status and what was answered."""
+        with closing(HTTPConnection(self._host, self._port, timeout=60)) as client:
+            before = self._seconds()
+            client.request("POST", path, body, {"Content-Type": "application/json"})
+            with client.getresponse() as response:
+                found = orjson.loads(response.read())
+        after = self._seconds()
+        # a process that was started for this review, or has ended with it, counts nothing: the next rounds tell
+        return sum(after[each] - before.get(each, after[each]) for each in after), response.status, found
+
+    def _seconds(self) -> dict[int, float]:
+        tasks = Path(f"/proc/{self._process}/task")
+        children = [int(each) for task in tasks.iterdir() for each in (task / "children").read_text().split()]
+        return {each: time.clock_gettime(_clock(each)) for each in (self._process, *children)}
+
+
+def _clock(process: int) -> int:
+    """Return the clock of a process' processor time. Source: clock_getcpuclockid(3)."""
+    return ~process << 3 | 2
+
+
+def _megabytes(process: int) -> float:
+    """Return the most memory that a process has had."""
+    text = Path(f"/proc/{process}/status").read_text()
+    return int(text.partition("VmHWM:")[2].split()[0]) / 1024
+
+
+async def _serve(sock: socket.socket, profile: str) -> None:
+    """Serve admission for ever, put together as in ``webhook.serve``."""
+    profiles, world = hostile.profiles(), hostile.world(profile)
+    reader = ReviewProcess()
+
+    def admit(body: bytes, came_at: float = 0.0) -> Answer:
+        return answer_review(body, profiles, world)
+
+    def admit_large(body: bytes, came_at: float) -> Answer:
+        return answer_reduced(reader.reduce(body, profiles.pod_label_keys, came_at), profiles, world)
+
+    admission = Admission(
+        admit,
+        admit,
+        admit_large,
+        AdmissionRecorder(WebhookMetrics()),
+        pool=WorkerPool("pool"),
+        large=WorkerPool("large"),
+    )
+    allocator.give_back()
+    await Listener(sock, admission, connections=10).start()
+    await asyncio.Event().wait()
 
 
 def measure_server() -> None:
@@ -101,61 +310,6 @@ def sized(build: hostile.Build, size: int) -> bytes:
     """Return the review of a pod of about *size* bytes."""
     one, many = (len(hostile.review(build(times))) for times in (1000, 3000))
     return hostile.review(build(max(1, int((size - one) / max((many - one) / 2000, 0.01)) + 1000)))
-
-
-def apart(work: Callable[[], bytes]) -> bytes:
-    """Return what *work* returns, done in a child process, whose memory goes with it."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if not child:
-        os.close(reader)
-        with os.fdopen(writer, "wb") as out:
-            out.write(work())
-        os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader, "rb") as answer:
-        found = answer.read()
-    if os.waitpid(child, 0)[1]:
-        raise SystemExit("a child process failed")
-    return found
-
-
-def measure(body: bytes, ordinary: bytes, profiles: Profiles, world: ObjectsWorld) -> bytes:
-    """Return the figures of one body, as JSON: milliseconds, megabytes, bytes of the answer."""
-    Path("/proc/self/clear_refs").write_text("5")  # forget the most memory so far
-    before = _memory("VmRSS")
-    answers, reads, ordinaries = [], [], []
-    figures: dict[str, Any] = {"bytes": 0}
-    started = time.process_time()
-    try:
-        answer = answer_review(body, profiles, world)
-        figures["outcome"] = answer.verdict.reason if answer.verdict else "allowed"
-        figures["bytes"] = len(answer.body)
-        del answer
-    except WebhookError as error:
-        figures["outcome"] = type(error).__name__
-    answers.append(time.process_time() - started)
-    figures["memory"] = (_memory("VmHWM") - before) / 1024
-    for turn in range(ROUNDS if len(body) > SHORT else SHORT_ROUNDS):
-        if turn:
-            started = time.process_time()
-            with suppress(WebhookError):
-                answer_review(body, profiles, world)
-            answers.append(time.process_time() - started)
-        started = time.process_time()
-        orjson.loads(body)
-        reads.append(time.process_time() - started)
-        started = time.process_time()
-        answer_review(ordinary, profiles, world)
-        ordinaries.append(time.process_time() - started)
-    best = {"answer": min(answers), "read": min(reads), "ordinary": min(ordinaries)}
-    return orjson.dumps({**figures, **{name: 1000 * seconds for name, seconds in best.items()}})
-
-
-def _memory(field: str) -> int:
-    """Return a field of this process's status, in kB."""
-    text = Path("/proc/self/status").read_text()
-    return int(text.partition(f"{field}:")[2].split()[0])
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ def same(body: bytes, profiles: Profiles = PROFILES, world: ObjectsWorld = WORLD
     body = whole(body) if len(body) <= bounds.SMALL else body
     expected = outcome(lambda: answer_review(body, profiles, world))
     reduced = outcome(
-        lambda: answer_reduced(reduce_review(body, profiles.pod_label_keys), profiles, world),
+        lambda: answer_reduced(orjson.loads(reduce_review(body, profiles.pod_label_keys)), profiles, world),
     )
     assert reduced == expected, body[:2000]
     return expected

@@ -6,6 +6,7 @@ import http.client
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
@@ -33,6 +34,7 @@ class Cluster:
     def __init__(self) -> None:
         self.gate = threading.Event()
         self.threads: list[str] = []
+        self.came_at = 0.0
 
     def at_once(self, body: bytes) -> Answer:
         self.threads.append(threading.current_thread().name)
@@ -40,7 +42,8 @@ class Cluster:
             raise MustAsk
         return self.answer(body)
 
-    def admit(self, body: bytes) -> Answer:
+    def admit(self, body: bytes, came_at: float) -> Answer:
+        self.came_at = came_at
         self.threads.append(threading.current_thread().name)
         if body.startswith(b"ask"):
             assert self.gate.wait(30)
@@ -99,6 +102,15 @@ def test_too_many_that_must_ask_are_told_to_come_again() -> None:
         assert server.post(b"ask").status == 503
         server.cluster.gate.set()
         assert [each.result().status for each in asking] == [200, 200]
+
+
+@pytest.mark.parametrize("body", [b"ask", b"x" * 65_537], ids=["must ask", "large"])
+def test_a_thread_is_told_when_its_review_came(body: bytes) -> None:
+    with admitting() as server:
+        server.cluster.gate.set()
+        before = time.monotonic()
+        assert server.post(body).status == 200
+        assert before <= server.cluster.came_at <= time.monotonic()
 
 
 def test_large_bodies_are_answered_in_a_thread() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import asyncio
 import http.client
 import threading
@@ -124,10 +125,35 @@ def test_starts_spare_threads_while_functions_wait_and_ends_them() -> None:
     with running(gate, pool) as server, ThreadPoolExecutor(12) as clients:
         held = [clients.submit(server.post) for _ in range(12)]
         wait_until(lambda: gate.inside == 8, "eight functions that wait")
-        assert sum(thread.name == "spare-spare" for thread in threading.enumerate()) == 6
+        assert pool._spares == 6
         gate.open.set()
         assert [each.result().status for each in held] == [200] * 12
-        wait_until(lambda: not any(thread.name == "spare-spare" for thread in threading.enumerate()), "the spares' end")
+        wait_until(lambda: pool._spares == 0, "the spares' end")
+
+
+@pytest.mark.parametrize("where", ["before it begins", "at all"])
+def test_answers_on_where_no_spare_thread_has_memory(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise MemoryError if where == "before it begins" else RuntimeError("can't start new thread")
+
+    gate = Gate()
+    pool = WorkerPool("crowded", threads=1, spares=2, waiting=4)
+    with running(gate, pool) as server, ThreadPoolExecutor(3) as clients:
+        asked = [clients.submit(server.post) for _ in range(3)]
+        wait_until(lambda: gate.inside == 3, "two spares")
+        gate.open.set()
+        assert [each.result().status for each in asked] == [200] * 3
+        wait_until(lambda: pool._spares == 0, "the spares' end")
+        gate.open.clear()
+        with monkeypatch.context() as changed:
+            changed.setattr(threading.Thread, "_bootstrap_inner", fails)
+            if where == "at all":
+                changed.setattr(_thread, "start_new_thread", fails)
+            asked = [clients.submit(server.post) for _ in range(3)]
+            wait_until(lambda: server.bridge.in_flight == 3, "three that wait")
+            threading.Event().wait(0.1)
+            gate.open.set()
+            assert [each.result().status for each in asked] == [200] * 3
 
 
 def test_refuses_what_has_waited_too_long() -> None:

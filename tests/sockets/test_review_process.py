@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import gc
 import json
 import os
 import resource
@@ -9,11 +12,14 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from itertools import islice, product
 from pathlib import Path
 
+import orjson
 import pytest
 
 from tests.sockets.flood import large_reviews
@@ -157,7 +163,7 @@ def number_of(process: ReviewProcess) -> int:
 
 def test_reads_what_is_read_here(process: ReviewProcess, review: bytes) -> None:
     for each in (review, *large_reviews(review)):
-        assert process.reduce(each, NONE) == reduce_review(each, NONE)
+        assert process.reduce(each, NONE) == orjson.loads(reduce_review(each, NONE))
     first = number_of(process)
     with pytest.raises(MalformedReview, match="the body is not JSON"):
         process.reduce(b"x", NONE)
@@ -174,7 +180,7 @@ def test_is_killed_where_it_takes_too_long(review: bytes) -> None:
         with pytest.raises(Unavailable, match="the review was not read in 1 s: ask again"):
             process.reduce(review, NONE)
         wait_until(lambda: not Path(f"/proc/{hung}").exists(), "its end, reaped")
-        assert process.reduce(review, NONE) == reduce_review(review, NONE)
+        assert process.reduce(review, NONE) == orjson.loads(reduce_review(review, NONE))
 
 
 def test_says_that_it_was_killed_while_it_read(process: ReviewProcess, review: bytes) -> None:
@@ -190,13 +196,13 @@ def test_says_that_it_was_killed_while_it_read(process: ReviewProcess, review: b
         os.kill(child, signal.SIGKILL)
         with pytest.raises(Unavailable, match=r"has ended \(Killed\): ask again"):
             asked.result()
-    assert process.reduce(review, NONE) == reduce_review(review, NONE)
+    assert process.reduce(review, NONE) == orjson.loads(reduce_review(review, NONE))
 
 
 def test_is_started_anew_where_it_has_ended_because_nothing_came(review: bytes) -> None:
     with closing(ReviewProcess(idle_seconds=0.05, seconds=20)) as process:
         for _ in range(2):
-            assert process.reduce(review, NONE) == reduce_review(review, NONE)
+            assert process.reduce(review, NONE) == orjson.loads(reduce_review(review, NONE))
             first = number_of(process)
             wait_until(lambda first=first: not Path(f"/proc/{first}").exists(), "its end, reaped")  # type: ignore[misc]
 
@@ -210,12 +216,22 @@ def test_says_what_is_wrong_with_the_largest_review_too(process: ReviewProcess) 
         process.reduce(b'{"request": ["%b"' % text, NONE)
 
 
+@pytest.mark.parametrize("size", [2_500_000, 3_500_000, 4_500_000, 5_500_000])
+def test_says_what_is_wrong_where_there_are_very_many_long_characters(process: ReviewProcess, size: int) -> None:
+    """They take four times the room of their bytes, beside what is needed to read them."""
+    letters = [chr(0x1F300 + number) for number in range(64)]
+    words = ["".join(each) for each in islice(product(letters, repeat=4), size // 37)]
+    text = json.dumps({word: word for word in words}, ensure_ascii=False, separators=(",", ":")).encode()
+    with pytest.raises(MalformedReview, match="expected apiVersion"):
+        process.reduce(text.ljust(size), NONE)
+
+
 def test_says_that_it_cannot_be_started(process: ReviewProcess, review: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as changed:
         changed.setattr("sys.executable", "/nowhere/python")
         with pytest.raises(Unavailable, match=r"cannot be started \(No such file or directory\): ask again"):
             process.reduce(review, NONE)
-    assert process.reduce(review, NONE) == reduce_review(review, NONE)
+    assert process.reduce(review, NONE) == orjson.loads(reduce_review(review, NONE))
 
 
 def test_does_not_wait_for_a_thread_that_has_no_memory_to_begin(
@@ -228,7 +244,7 @@ def test_does_not_wait_for_a_thread_that_has_no_memory_to_begin(
     monkeypatch.setattr(review_process._Child, "_reap", fails)
     monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
     for _ in range(2):
-        assert process.reduce(review, NONE) == reduce_review(review, NONE)
+        assert process.reduce(review, NONE) == orjson.loads(reduce_review(review, NONE))
         os.kill(number_of(process), signal.SIGKILL)
         wait_until(lambda: process._child is not None and process._child.has_ended(), "its end")
 
@@ -253,24 +269,43 @@ def test_no_review_gets_the_answer_to_another(
         with pytest.raises(MemoryError):
             process.reduce(review, NONE)
     other = review.replace(json.loads(review)["request"]["uid"].encode(), b"another")
-    assert process.reduce(other, NONE) == reduce_review(other, NONE)
+    assert process.reduce(other, NONE) == orjson.loads(reduce_review(other, NONE))
 
 
 @pytest.mark.parametrize(
-    ("kind", "length"),
-    [("z", 2), ("r", 2**32 - 1), ("r", 1)],
-    ids=["of no kind", "too long", "longer than announced"],
+    ("kind", "length", "told", "further"),
+    [
+        ("z", 2, "{}", ""),
+        ("r", 2**32 - 1, "{}", ""),
+        ("r", 2, "{}", "x"),
+        ("r", 4, "nose", ""),
+        ("r", 0, "", ""),
+        ("r", 2, "[]", ""),
+        ("r", 2, "{}", ""),
+        ("r", 14, '{"request": 1}', ""),
+        ("r", 27, '{"request": {"object": {}}}', ""),
+        ("r", 37, '{"request": {"uid": "a", "object":{}}}', ""),
+    ],
+    ids=str,
 )
 def test_an_answer_that_cannot_be_read_is_refused_and_the_process_ended(
-    process: ReviewProcess, review: bytes, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kind: str, length: int
+    process: ReviewProcess,
+    review: bytes,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    kind: str,
+    length: int,
+    told: str,
+    further: str,
 ) -> None:
     (tmp_path / "spoilt_reader.py").write_text(
         f"""
-import socket, sys, time
+import os, socket, sys, time
 from webhook.serve.review_reader import ANSWERED
 with socket.socket(fileno=int(sys.argv[-2])) as asked:
     asked.recv(1)
-    asked.sendall(ANSWERED.pack(b"{kind}", {length}) + b"{{}}")
+    os.pwrite(int(sys.argv[-1]), {told.encode()!r}, 0)
+    asked.sendall(ANSWERED.pack(b"{kind}", {length}) + {further.encode()!r})
     time.sleep(60)
 """
     )
@@ -279,4 +314,43 @@ with socket.socket(fileno=int(sys.argv[-2])) as asked:
         changed.setattr(review_process, "_MODULE", "spoilt_reader")
         with pytest.raises(Unavailable, match="answered what cannot be read: ask again"):
             process.reduce(review, NONE)
-    assert process.reduce(review, NONE) == reduce_review(review, NONE)
+    assert process.reduce(review, NONE) == orjson.loads(reduce_review(review, NONE))
+
+
+def test_a_review_that_has_waited_too_long_is_not_begun(process: ReviewProcess, review: bytes) -> None:
+    process.reduce(review, NONE)
+    first = number_of(process)
+    with pytest.raises(Unavailable, match="the review was not read in 20 s: ask again"):
+        process.reduce(review, NONE, time.monotonic() - 19.6)
+    assert process.reduce(review, NONE, time.monotonic() - 10) == orjson.loads(reduce_review(review, NONE))
+    assert number_of(process) == first
+
+
+def test_nothing_of_a_review_is_kept(process: ReviewProcess, review: bytes) -> None:
+    """Also not by an exception in a cycle, which would hold it until the next collection."""
+    text = large(review)
+    gc.collect()
+    for each, failure in ((text, None), (b"x" * len(text), MalformedReview), (b"[" * len(text), RecursionError)):
+        before = sys.getrefcount(each)
+        if failure is None:
+            process.reduce(each, NONE)
+        else:
+            with contextlib.suppress(failure, MalformedReview):
+                process.reduce(each, NONE)
+        assert sys.getrefcount(each) == before
+
+
+def test_says_that_there_is_no_room_for_a_review(
+    process: ReviewProcess, review: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    process.reduce(review, NONE)
+    first = number_of(process)
+    with monkeypatch.context() as changed:
+        changed.setattr(os, "pwrite", fails)
+        with pytest.raises(Unavailable, match=r"no room for the review \(No space left on device\): ask again"):
+            process.reduce(review, NONE)
+    assert process.reduce(review, NONE) == orjson.loads(reduce_review(review, NONE))
+    assert number_of(process) == first

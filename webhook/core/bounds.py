@@ -23,7 +23,8 @@ MOUNTS: Final = 2_000
 QUANTITIES: Final = 1_000
 """Limits, requests, claims and capabilities, and the parts of CONFINEMENTS."""
 CHARACTERS: Final = 262_144
-"""Characters of command, args and the values of variables. Linux starts no program with one of 131,072. Source: execve(2)."""
+"""Characters of all that is read of the containers; also of the labels, and of the volumes, tolerations, claims and labels of nodes
+together. Linux starts no program with one word of 131,072. Source: execve(2)."""
 VOLUMES: Final = 500
 TOLERATIONS: Final = 1_000
 NODE_VALUES: Final = 10_000
@@ -50,6 +51,8 @@ VALIDATED_BYTES: Final = 16 << 20
 SMALL: Final = 65_536
 """Bytes of a review, up to which it cannot take much memory, whatever it holds."""
 _FEW: Final = 1_000
+_PART: Final = 65_536
+_OBJECT_BYTES: Final = 220
 
 _READ_ANNOTATIONS: Final = (
     names.NETWORKS,
@@ -63,6 +66,11 @@ CONFINEMENTS: Final = ("seLinuxOptions", "seccompProfile", "appArmorProfile")
 """Parts of a securityContext that the wait container gets too."""
 _RESOURCES: Final = ("limits", "requests", "claims")
 _HOOKS: Final = ("livenessProbe", "readinessProbe", "startupProbe")
+_SOURCES: Final = ("emptyDir", "hostPath", "configMap")
+_REFERENCES: Final = ("fieldRef", "configMapKeyRef", "secretKeyRef", "resourceFieldRef")
+_FIELDS: Final = 10
+"""More than such a reference has."""
+_TEXTS: Final = ("name", "image", "imagePullPolicy", "restartPolicy")
 
 
 class Bounded(NamedTuple):
@@ -78,28 +86,38 @@ def bounded(pod: Object) -> Bounded:
     return Bounded(found, within(pod) if found else pod)
 
 
-def parsed_bytes(body: bytes) -> int:
+def parsed_bytes(body: bytes, most: int) -> int:
     """Estimate how much memory the values of a JSON text take, from above; 0 for a text that is short.
+
+    Beyond *most* nothing is counted any more.
 
     Measured with Python 3.11 and orjson 3.13, which reads into a tree of its own first: a nested object takes 224 bytes, a nested
     list 95, a number 88 for the four characters that it has at least. Signs within strings count too: a text of a megabyte that holds
     nothing else is no pod's. A text beyond ASCII takes up to four bytes for each character, and its UTF-8 besides.
     """
-    if len(body) <= SMALL:
+    if len(body) <= SMALL or len(body) * _OBJECT_BYTES <= most:
         return 0
     value = 90 if body.isascii() else 180
-    return 220 * _occurrences(body, b"{") + 95 * _occurrences(body, b"[") + value * _occurrences(body, b",")
-
-
-def _occurrences(body: bytes, sign: bytes) -> int:
-    """Count a sign: find leaps to the next one, as bytes.count does not, and so costs nothing where there are few."""
     found = 0
-    position = body.find(sign)
-    while position >= 0:
+    for sign, each in ((b"{", _OBJECT_BYTES), (b"[", 95), (b",", value)):
+        found += each * _occurrences(body, sign, (most - found) // each)
+        if found > most:
+            break
+    return found
+
+
+def _occurrences(body: bytes, sign: bytes, most: int) -> int:
+    """Count a sign, to somewhat more than *most*.
+
+    find leaps to the next one, as bytes.count does not, and so costs nothing where there are few.
+    """
+    found, position = 0, body.find(sign)
+    while position >= 0 and found < _FEW:
         found += 1
-        if found == _FEW:
-            return found + body.count(sign, position + 1)
         position = body.find(sign, position + 1)
+    while 0 <= position < len(body) and found <= most:
+        found += body.count(sign, position, position + _PART)
+        position += _PART
     return found
 
 
@@ -136,7 +154,7 @@ def within(pod: Object) -> Object:
 
 
 def _metadata_excess(metadata: Object) -> str:
-    for key in ("name", "generateName"):
+    for key in ("name", "generateName", "namespace"):
         if len(metadata.get(key) or "") > LONGEST_NAME:
             return _too_long(f"metadata.{key}", len(metadata[key]))
     owners = metadata.get("ownerReferences") or ()
@@ -148,9 +166,14 @@ def _metadata_excess(metadata: Object) -> str:
     labels: dict[str, str] = metadata.get("labels") or {}
     if len(labels) > LABELS:
         return _too_many("metadata.labels", "labels", len(labels), LABELS)
+    found = 0
     for key, value in labels.items():
-        if len(key) + len(value) > LONGEST_LABEL:
-            return _too_long("a label", len(key) + len(value), LONGEST_LABEL)
+        length = len(key) + len(value)
+        if length > LONGEST_LABEL:
+            return _too_long("a label", length, LONGEST_LABEL)
+        found += length
+    if found > CHARACTERS:
+        return _too_many("metadata.labels", "characters", found, CHARACTERS)
     annotations: dict[str, str] = metadata.get("annotations") or {}
     found = 0
     for key, value in annotations.items():
@@ -166,33 +189,54 @@ def _metadata_excess(metadata: Object) -> str:
 
 
 def _spec_excess(spec: Object) -> str:
-    for key in ("hostname", "subdomain"):
+    for key in ("hostname", "subdomain", "restartPolicy"):
         if len(spec.get(key) or "") > LONGEST_NAME:
             return _too_long(f"spec.{key}", len(spec[key]))
     volumes = spec.get("volumes") or ()
     if len(volumes) > VOLUMES:
         return _too_many("spec.volumes", "volumes", len(volumes), VOLUMES)
-    files = 0
+    files = characters = 0
     for volume in volumes:
-        if len(volume.get("name") or "") > LONGEST_NAME:
-            return _too_long("the name of a volume", len(volume["name"]))
+        length = len(volume.get("name") or "")
+        if length > LONGEST_NAME:
+            return _too_long("the name of a volume", length)
+        characters += length
+        for key in _SOURCES:
+            if key in volume:
+                characters += _characters(volume[key])
         if shown := volume.get("downwardAPI"):
             files += len(shown.get("items") or ())
+            if files > FILES:
+                break
+            for item in shown.get("items") or ():
+                characters += _characters(item) + _characters(item.get("fieldRef"))
     if files > FILES:
+        files = sum([len((volume.get("downwardAPI") or {}).get("items") or ()) for volume in volumes])
         return _too_many("spec.volumes", "files of the downward API", files, FILES)
     selector = spec.get("nodeSelector") or ()
     if len(selector) > LABELS:
         return _too_many("spec.nodeSelector", "labels", len(selector), LABELS)
+    if selector:
+        characters += _key_characters(selector) + _characters(selector)
     tolerations = spec.get("tolerations") or ()
     if len(tolerations) > TOLERATIONS:
         return _too_many("spec.tolerations", "tolerations", len(tolerations), TOLERATIONS)
-    if (affinity := spec.get("affinity")) and (found := _node_values(affinity)) > NODE_VALUES:
-        return _too_many("spec.affinity.nodeAffinity", "expressions and values", found, NODE_VALUES)
+    for toleration in tolerations:
+        characters += _characters(toleration)
+    if affinity := spec.get("affinity"):
+        if (found := _node_values(affinity)) > NODE_VALUES:
+            return _too_many("spec.affinity.nodeAffinity", "expressions and values", found, NODE_VALUES)
+        characters += _node_characters(affinity)
     claims = spec.get("resourceClaims") or ()
     if len(claims) > QUANTITIES:
         return _too_many("spec.resourceClaims", "claims", len(claims), QUANTITIES)
     if longest := _longest_claim(claims):
         return _too_long("a name in spec.resourceClaims", longest)
+    for claim in claims:
+        characters += _characters(claim)
+    if characters > CHARACTERS:
+        where = "spec.volumes, tolerations, resourceClaims and what chooses its nodes"
+        return _too_many(where, "characters", characters, CHARACTERS)
     containers: list[Object] = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
     if len(containers) > CONTAINERS:
         return _too_many("spec.containers and spec.initContainers", "containers", len(containers), CONTAINERS)
@@ -225,56 +269,125 @@ def _spec_excess(spec: Object) -> str:
         return _too_many("its containers", "volumeMounts", mounts, MOUNTS)
     if quantities > QUANTITIES:
         return _too_many("its containers", "resources, claims and capabilities", quantities, QUANTITIES)
-    return _text_excess(containers)
+    return _text_excess(containers, whole or {})
+
+
+def _node_terms(affinity: Object) -> list[Object]:
+    """Return the terms of the required node affinity."""
+    required = (affinity.get("nodeAffinity") or {}).get("requiredDuringSchedulingIgnoredDuringExecution") or {}
+    return required.get("nodeSelectorTerms") or []
 
 
 def _node_values(affinity: Object) -> int:
     """Count what is read of the required node affinity."""
-    required = (affinity.get("nodeAffinity") or {}).get("requiredDuringSchedulingIgnoredDuringExecution") or {}
     found = 0
-    for term in required.get("nodeSelectorTerms") or ():
+    for term in _node_terms(affinity):
         found += 1
         for expression in term.get("matchExpressions") or ():
             found += 1 + len(expression.get("values") or ())
     return found
 
 
-def _text_excess(containers: Iterable[Object]) -> str:
-    """Look at each text once, in plain loops: every ordinary pod comes this way."""
+def _node_characters(affinity: Object) -> int:
+    """Count the characters of what is read of the required node affinity, whose values were counted."""
+    found = 0
+    for term in _node_terms(affinity):
+        for expression in term.get("matchExpressions") or ():
+            found += _characters(expression)
+            for value in expression.get("values") or ():
+                found += len(value)
+    return found
+
+
+def _text_excess(containers: Iterable[Object], of_pod: Object) -> str:
+    """Look at each text once, in plain loops: every ordinary pod comes this way. *of_pod*: its own resources."""
     characters = 0
+    for key in _RESOURCES[:2]:
+        if amounts := of_pod.get(key):
+            characters += _key_characters(amounts) + _characters(amounts)
     for container in containers:
-        for key in ("name", "image"):
-            if len(container.get(key) or "") > LONGEST_NAME:
-                return _too_long(f"the {key} of a container", len(container[key]))
+        for key in _TEXTS:
+            length = len(container.get(key) or "")
+            if length > LONGEST_NAME and key in ("name", "image"):
+                return _too_long(f"the {key} of a container", length)
+            characters += length
         for key in ("command", "args"):
             for word in container.get(key) or ():
                 characters += len(word)
         for entry in container.get("env") or ():
-            if len(entry["name"]) > LONGEST_NAME:
-                return _too_long("the name of a variable", len(entry["name"]))
+            length = len(entry["name"])
+            if length > LONGEST_NAME:
+                return _too_long("the name of a variable", length)
+            characters += length
             value = entry.get("value")
             if value is not None:
                 characters += len(value)
+            if len(entry) > 2 or value is None:
+                characters += _reference_characters(entry)
         for mount in container.get("volumeMounts") or ():
             length = len(mount["name"]) + len(mount["mountPath"]) + len(mount.get("subPathExpr") or "")
             if length > LONGEST_NAME:
                 return _too_long("a volumeMount", length)
+            characters += length
+        for key in _HOOKS:
+            if key in container:
+                characters += _hook_characters(container[key])
+        if (hooks := container.get("lifecycle")) is not None:
+            characters += _key_characters(hooks) + sum(map(_hook_characters, hooks.values()))
         if (resources := container.get("resources")) is not None:
-            if (claims := resources.get("claims")) and (length := _longest_claim(claims)):
-                return _too_long("the claim of a container", length)
+            if claims := resources.get("claims"):
+                if length := _longest_claim(claims):
+                    return _too_long("the claim of a container", length)
+                characters += sum(map(_characters, claims))
             for key in ("limits", "requests"):
                 for resource, amount in (resources.get(key) or {}).items():
                     length = len(resource) + (len(amount) if isinstance(amount, str) else 0)
                     if length > LONGEST_NAME:
                         return _too_long(f"one of the {key} of a container", length)
-        if capabilities := (container.get("securityContext") or {}).get("capabilities"):
-            for key in ("add", "drop"):
-                for capability in capabilities.get(key) or ():
-                    if len(capability) > LONGEST_NAME:
-                        return _too_long("a capability of a container", len(capability))
+                    characters += length
+        if context := container.get("securityContext"):
+            if capabilities := context.get("capabilities"):
+                for key in ("add", "drop"):
+                    for capability in capabilities.get(key) or ():
+                        if len(capability) > LONGEST_NAME:
+                            return _too_long("a capability of a container", len(capability))
+                        characters += len(capability)
+            for key in CONFINEMENTS:
+                if confinement := context.get(key):
+                    characters += _key_characters(confinement) + _characters(confinement)
     if characters > CHARACTERS:
-        return _too_many("its containers", "characters of command, args and env", characters, CHARACTERS)
+        return _too_many("its containers", "characters", characters, CHARACTERS)
     return ""
+
+
+def _characters(item: Any) -> int:
+    """Count the characters of the texts of an object, apart from its keys; 0 for anything else."""
+    found = 0
+    if item.__class__ is dict:
+        for text in item.values():
+            if text.__class__ is str:
+                found += len(text)
+    return found
+
+
+def _reference_characters(variable: Object) -> int:
+    source = variable.get("valueFrom") or {}
+    return sum([_characters(source[key]) for key in _REFERENCES if key in source])
+
+
+def _is_long_reference(variable: Object) -> bool:
+    source = variable.get("valueFrom") or {}
+    return len(source) > _FIELDS or any(
+        len(each or ()) > _FIELDS or _characters(each) > LONGEST_NAME for each in source.values()
+    )
+
+
+def _key_characters(item: Mapping[str, Any]) -> int:
+    return sum(map(len, item))
+
+
+def _hook_characters(hook: Object | None) -> int:
+    return sum(map(len, ((hook or {}).get("exec") or {}).get("command") or ()))
 
 
 def _longest_claim(claims: Iterable[Object]) -> int:
@@ -296,6 +409,14 @@ def _short(texts: Mapping[str, str] | None, longest: int) -> dict[str, str]:
     return {key: text for key, text in islice((texts or {}).items(), LABELS) if len(key) + len(text) <= longest}
 
 
+def _short_quantities(amounts: Mapping[str, Any] | None, most: int) -> Object:
+    return {
+        resource: amount
+        for resource, amount in islice((amounts or {}).items(), most)
+        if len(resource) + (len(amount) if amount.__class__ is str else 0) <= LONGEST_NAME
+    }
+
+
 def _cut(container: Object, share: int) -> Object:
     """Cut one of *share* containers."""
     kept: Object = {
@@ -303,7 +424,7 @@ def _cut(container: Object, share: int) -> Object:
         "env": [
             entry
             for entry in (container.get("env") or ())[: VARIABLES // share]
-            if len(entry["name"]) + len(entry.get("value") or "") <= LONGEST_NAME
+            if len(entry["name"]) + len(entry.get("value") or "") <= LONGEST_NAME and not _is_long_reference(entry)
         ],
     }
     for key in ("command", "args"):
@@ -312,7 +433,7 @@ def _cut(container: Object, share: int) -> Object:
             kept[key] = words
     resources = container.get("resources") or {}
     kept["resources"] = {
-        key: dict(islice((resources.get(key) or {}).items(), QUANTITIES // share)) for key in ("limits", "requests")
+        key: _short_quantities(resources.get(key), QUANTITIES // share) for key in ("limits", "requests")
     }
     return kept
 

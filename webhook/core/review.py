@@ -305,9 +305,8 @@ def answer_request(
     return Answer(_respond(uid, response, patch), verdict, uid, namespace, name, dry_run)
 
 
-def answer_reduced(reduced: bytes, profiles: Profiles, world: World) -> Answer:
-    """Answer a review that ``reduce_review`` has reduced. Raises Unavailable where the answer cannot be known now."""
-    found = orjson.loads(reduced)
+def answer_reduced(found: Object, profiles: Profiles, world: World) -> Answer:
+    """Answer what ``reduce_review`` has made of a review. Raises Unavailable where the answer cannot be known now."""
     pod = found["request"].get("object")
     bounded = bounds.Bounded(found["excess"], found["seen"] or pod) if pod is not None else None
     return answer_request(found["request"], pod, profiles, world, bounded)

@@ -16,8 +16,8 @@ from webhook.core.review_fields import decode_fields
 
 _LONGEST_NAMESPACE: Final = 63
 _LONGEST_UID: Final = 256
-_NO_ROOM: Final = "Not enough memory"
-"""What orjson says of a text, which may well be JSON, where it gets no buffer of twelve times its length."""
+_SHORT: Final = 2 << 20
+"""Bytes up to which orjson reads a text: its buffer takes twelve times as much, and without room for the rest it ends the process."""
 _POD: Final = {"group": "", "version": "v1", "resource": "pods"}
 
 
@@ -88,20 +88,15 @@ def _parse_json(body: bytes, most: int) -> Any:
     """Return what a JSON text holds, which may take *most* bytes of memory."""
     _check_size(body, most)
     try:
-        return orjson.loads(body)
-    except ValueError as error:
+        return orjson.loads(body) if len(body) <= _SHORT else msgspec.json.decode(body)
+    except (ValueError, msgspec.MsgspecError) as error:
         told = str(error)
-    if _NO_ROOM in told:
-        try:
-            return msgspec.json.decode(body)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as fault:
-            told = str(fault)
     raise MalformedReview(f"the body is not JSON: {printable(told)}")
 
 
 def _check_size(body: bytes, most: int) -> None:
-    if (needed := bounds.parsed_bytes(body)) > most:
+    if bounds.parsed_bytes(body, most) > most:
         raise MalformedReview(
-            f"the body has so many objects, lists and values that they take about {needed >> 20} MB of memory, "
+            f"the body has so many objects, lists and values that they take more than {most >> 20} MB of memory, "
             f"and at most {most >> 20} are given to one"
         )

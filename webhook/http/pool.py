@@ -5,11 +5,12 @@ ThreadPoolExecutor has neither bound, and starts threads for work that one threa
 
 from __future__ import annotations
 
+import _thread
 import asyncio
 import contextlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple, TypeVar
 
@@ -43,15 +44,15 @@ class WorkerPool:
     def __init__(
         self, name: str, *, threads: int = 1, spares: int = 0, waiting: int = 8, patience_seconds: float = 10.0
     ) -> None:
-        self._name = name
         self._jobs: SimpleQueue[_Work | None] = SimpleQueue()
         self._threads, self._most_spares, self._spares = threads, spares, 0
         self._most_pending = threads + spares + waiting
         self._patience_seconds = patience_seconds
         self._pending = self._finished = 0
         self._watch: asyncio.TimerHandle | None = None
-        for number in range(threads):
-            self._start(f"{name}-{number}", self._work)
+        with _stacks():
+            for number in range(threads):
+                threading.Thread(target=self._work, name=f"{name}-{number}", daemon=True).start()
 
     async def run(self, function: Callable[[], T]) -> T:
         """Return what *function* returns, or raise what it raises. Raises PoolFull instead of waiting long."""
@@ -77,14 +78,11 @@ class WorkerPool:
             return
         loop = asyncio.get_running_loop()
         if self._finished == finished and self._spares < self._most_spares:
-            self._spares += 1
-            self._start(f"{self._name}-spare", lambda: self._work_off(loop))
+            # Thread.start waits for ever for one that has no memory to begin, and the event loop with it
+            with contextlib.suppress(RuntimeError, MemoryError), _stacks():
+                _thread.start_new_thread(self._work_off, (loop,))
+                self._spares += 1
         self._watch = loop.call_later(STUCK_SECONDS, self._relieve, self._finished)
-
-    def _start(self, name: str, target: Callable[[], None]) -> None:
-        before = threading.stack_size(STACK_BYTES)  # holds for every thread that the process starts from now on
-        threading.Thread(target=target, name=name, daemon=True).start()
-        threading.stack_size(before)
 
     def _work(self) -> None:
         while job := self._jobs.get():
@@ -120,6 +118,16 @@ class WorkerPool:
 
     def _spare_ended(self) -> None:
         self._spares -= 1
+
+
+@contextlib.contextmanager
+def _stacks() -> Iterator[None]:
+    """Give the threads that are started meanwhile a stack of STACK_BYTES."""
+    before = threading.stack_size(STACK_BYTES)
+    try:
+        yield
+    finally:
+        threading.stack_size(before)
 
 
 def _call_in(loop: asyncio.AbstractEventLoop, function: Callable[..., None], *arguments: object) -> None:

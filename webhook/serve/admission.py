@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from webhook.core import names
 from webhook.core.review import Answer
@@ -22,6 +22,13 @@ from webhook.world.lookup import MustAsk
 log = logging.getLogger(__name__)
 
 
+class AdmitInTime(Protocol):
+    """Answer a body in time; *came_at*: when it came, by ``time.monotonic()``."""
+
+    def __call__(self, body: bytes, came_at: float) -> Answer:
+        """Return the answer."""
+
+
 class Admission(ReviewEndpoint):
     """Answer AdmissionReviews of pods: small ones at once, in the event loop, others in a thread.
 
@@ -31,9 +38,9 @@ class Admission(ReviewEndpoint):
 
     def __init__(
         self,
-        admit: Callable[[bytes], Answer],
+        admit: AdmitInTime,
         admit_at_once: Callable[[bytes], Answer],
-        admit_large: Callable[[bytes], Answer],
+        admit_large: AdmitInTime,
         record: AdmissionRecorder,
         *,
         pool: WorkerPool,
@@ -48,11 +55,15 @@ class Admission(ReviewEndpoint):
     def review(self, request: Request, body: bytes, *, is_large: bool) -> Response | Awaitable[Response]:
         """Answer the review of a pod."""
         if is_large:
-            return self.reviewed_in(self._large, request, partial(self._answer, self._admit_large, request, body))
+            return self.reviewed_in(self._large, request, self._in_time(self._admit_large, request, body))
         try:
             return self.reviewed(request, partial(self._answer, self._admit_at_once, request, body))
         except MustAsk:
-            return self.reviewed_in(self._pool, request, partial(self._answer, self._admit, request, body))
+            return self.reviewed_in(self._pool, request, self._in_time(self._admit, request, body))
+
+    def _in_time(self, admit: AdmitInTime, request: Request, body: bytes) -> Callable[[], bytes]:
+        came_at = time.monotonic() - (time.perf_counter() - request.received_at)
+        return partial(self._answer, partial(admit, came_at=came_at), request, body)
 
     def _answer(self, admit: Callable[[bytes], Answer], request: Request, body: bytes) -> bytes:
         answer = admit(body)

@@ -25,7 +25,7 @@ from webhook.http.logs import log_fields
 from webhook.http.pool import WorkerPool
 from webhook.http.signals import StopSignals
 from webhook.serve import allocator
-from webhook.serve.admission import Admission, AdmissionRecorder
+from webhook.serve.admission import Admission, AdmissionRecorder, AdmitInTime
 from webhook.serve.metrics import WebhookMetrics
 from webhook.serve.page_process import PageProcess
 from webhook.serve.validation import Validation, ValidationRecorder
@@ -72,9 +72,9 @@ class Service:
     where it serves.
     """
 
-    admit: Callable[[bytes], Answer]
+    admit: AdmitInTime
     admit_at_once: Callable[[bytes], Answer]
-    admit_large: Callable[[bytes], Answer]
+    admit_large: AdmitInTime
     validate: Callable[[bytes], ValidationAnswer]
     page: PageProcess
     readiness: Readiness

@@ -15,18 +15,25 @@ import socket
 import subprocess
 import time
 from collections.abc import Collection
+from typing import Any
+
+import orjson
 
 from webhook.core.errors import MalformedReview, Unavailable
+from webhook.core.model import Object
 from webhook.serve.child import how_ended, start_child
 from webhook.serve.review_reader import ANSWERED, ASKED, MALFORMED, NO_MEMORY, REDUCED, TOO_DEEP
 
 IDLE_SECONDS = 300.0
 SECONDS = 4.0
-"""How long it may take to read a review: the API server gives up after 5 s. The largest takes 0.1 s where the processor is free."""
+"""How long after a review has come it may be read: the API server gives up after 5 s. The largest takes 0.1 s where the processor is
+free."""
+LEAST_SECONDS = 0.5
+"""With less time left for it a review is not begun: a process that would have read it in time would be ended."""
+_SLOW = "the review was not read in {:g} s: ask again, or make the pod smaller"
 _LOST = "the process that reads large reviews has ended ({}): ask again"
 END_SECONDS = 1.0
 """How long a process may take to end that has closed its socket."""
-_PIECE_BYTES = 256 << 10
 _MOST_BYTES = 16 << 20
 """Longest answer that is taken: a process whose memory is spoilt may announce any."""
 _MODULE = "webhook.serve.review_reader"
@@ -39,16 +46,22 @@ log = logging.getLogger(__name__)
 class ReviewProcess:
     """Reduce large reviews in a process; `reduce` is called in one thread, with which the process ends.
 
-    *idle_seconds*: how long it is kept while nothing comes. *seconds*: after so long with one review it is killed.
+    *idle_seconds*: how long it is kept while nothing comes. *seconds*: it is killed where a review came so long ago.
     """
 
     def __init__(self, *, idle_seconds: float = IDLE_SECONDS, seconds: float = SECONDS) -> None:
         self._idle_seconds, self._seconds = idle_seconds, seconds
         self._child: _Child | None = None
 
-    def reduce(self, body: bytes, labels: Collection[str]) -> bytes:
-        """Return what ``reduce_review`` returns, and raise what it raises; Unavailable where the process fails."""
-        deadline = time.monotonic() + self._seconds
+    def reduce(self, body: bytes, labels: Collection[str], came_at: float | None = None) -> Object:
+        """Return what ``reduce_review`` returns, read, and raise what it raises; Unavailable where the process fails.
+
+        *came_at*: when the review came, by ``time.monotonic()``; None: now.
+        """
+        now = time.monotonic()
+        deadline = (now if came_at is None else came_at) + self._seconds
+        if deadline - now < min(LEAST_SECONDS, self._seconds):
+            raise Unavailable(_SLOW.format(self._seconds))
         keys = json.dumps([*labels]).encode()
         head = ASKED.pack(len(keys), len(body)) + keys
         answer = self._ask(head, body, deadline) or self._ask(head, body, deadline)
@@ -61,7 +74,8 @@ class ReviewProcess:
             raise RecursionError
         if found == NO_MEMORY:
             raise MemoryError
-        return told
+        review: Object = told
+        return review
 
     def close(self) -> None:
         """End the process, if there is one; `reduce` is not called any more."""
@@ -69,7 +83,7 @@ class ReviewProcess:
             self._child.kill()
             self._child.status()
 
-    def _ask(self, head: bytes, body: bytes, deadline: float) -> tuple[bytes, bytes] | None:
+    def _ask(self, head: bytes, body: bytes, deadline: float) -> tuple[bytes, Any] | None:
         """Return the answer; None where the process ended by itself before it was asked. Raises Unavailable."""
         if self._child and self._child.has_ended():
             self._child.status()
@@ -82,10 +96,15 @@ class ReviewProcess:
                 message = f"the process that reads large reviews cannot be started ({why}): ask again"
                 raise Unavailable(message) from None
         try:
-            return self._child.ask(head, body, deadline)
+            self._child.hand_over(body)
+        except OSError as error:
+            why = error.strerror or str(error)
+            raise Unavailable(f"there is no room for the review ({why}): ask again, or make the pod smaller") from None
+        try:
+            return self._child.ask(head, deadline)
         except TimeoutError:
             self._child.kill()
-            why = f"the review was not read in {self._seconds:g} s: ask again, or make the pod smaller"
+            why = _SLOW.format(self._seconds)
         except (OSError, EOFError):
             why = _LOST.format(how_ended(self._child.status()))
         except ValueError:
@@ -103,9 +122,9 @@ class ReviewProcess:
 
 
 class _Child:
-    """Hold the process, the socket by which it is asked, and the file in memory by which it gets reviews.
+    """Hold the process, the socket by which it is asked, and the file in memory by which it gets reviews and tells what it found.
 
-    By a socket a review would come in many pieces, and with each the thread would wait for the interpreter, and keep others waiting.
+    By a socket either would come in many pieces, and with each the thread would wait for the interpreter, and keep others waiting.
     """
 
     def __init__(self, idle_seconds: float) -> None:
@@ -126,27 +145,29 @@ class _Child:
             raise OSError(str(error)) from None
         log.info("the process that reads large reviews starts: %d", self._process.pid)
 
-    def ask(self, head: bytes, body: bytes, deadline: float) -> tuple[bytes, bytes]:
-        """Return what was found, and what is told of it.
+    def hand_over(self, body: bytes) -> None:
+        """Put a review where the process reads it. Raises OSError where there is no room."""
+        written = 0
+        while written < len(body):
+            written += os.pwrite(self._file, memoryview(body)[written:], written)
+
+    def ask(self, head: bytes, deadline: float) -> tuple[bytes, Any]:
+        """Return what was found, and what is told of the review that was handed over: where it was reduced, what was made of it.
 
         Raises TimeoutError after *deadline*, OSError or EOFError where the process has ended, ValueError for any other answer.
         """
         self._socket.settimeout(_left(deadline))
-        written = 0
-        while written < len(body):
-            written += os.pwrite(self._file, memoryview(body)[written:], written)
         self._socket.sendall(head)
-        received = bytearray()
+        received = b""
         while len(received) < ANSWERED.size:
             received += self._receive(deadline)
         found, length = ANSWERED.unpack_from(received)
-        if found not in (REDUCED, MALFORMED, TOO_DEEP, NO_MEMORY) or length > _MOST_BYTES:
-            raise ValueError(f"{found!r} of {length} bytes")
-        while len(received) < ANSWERED.size + length:
-            received += self._receive(deadline)
-        if len(received) > ANSWERED.size + length:
-            raise ValueError("more than was announced")
-        return found, bytes(received[ANSWERED.size :])
+        if len(received) > ANSWERED.size or length > _MOST_BYTES:
+            raise ValueError(f"{received!r}")
+        told = os.pread(self._file, length, 0)
+        if found not in (REDUCED, MALFORMED, TOO_DEEP, NO_MEMORY):
+            raise ValueError(f"{found!r}")
+        return found, _review(told) if found == REDUCED else told
 
     def has_ended(self) -> bool:
         """Return whether the process has ended, and was reaped."""
@@ -167,7 +188,7 @@ class _Child:
 
     def _receive(self, deadline: float) -> bytes:
         self._socket.settimeout(_left(deadline))
-        if not (part := self._socket.recv(_PIECE_BYTES)):
+        if not (part := self._socket.recv(ANSWERED.size + 1)):
             raise EOFError
         return part
 
@@ -175,6 +196,17 @@ class _Child:
         status = self._process.wait()
         level = logging.INFO if self._is_killed or status == _ENDED else logging.WARNING
         log.log(level, "the process that reads large reviews has ended: %s", how_ended(status))
+
+
+def _review(told: bytes) -> Object:
+    """Read a reduced review. Raises ValueError for anything else."""
+    review = orjson.loads(told)
+    request = review.get("request") if isinstance(review, dict) else None
+    if not isinstance(request, dict) or "uid" not in request:
+        raise ValueError("no request")
+    if "object" in request and not {"excess", "seen"} <= review.keys():
+        raise ValueError("a pod that was not reduced")
+    return review  # type: ignore[no-any-return]  # it is a dict
 
 
 def _left(deadline: float) -> float:

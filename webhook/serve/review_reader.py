@@ -20,10 +20,12 @@ from webhook.serve.child import settle
 
 DATA_BYTES = 80 << 20
 """Most memory for data, whatever comes: a body of 7 MB, what is made of it (``bounds.PARSED_BYTES``), and what it starts with."""
+KEPT_BYTES = 4 << 20
+"""What the file keeps of its room from one review to the next: to get it anew takes longer than to read what is in it."""
 ASKED = struct.Struct("!II")
 """Length of the keys of labels, a JSON list, which follow, and of the review, which is in the file."""
 ANSWERED = struct.Struct("!cI")
-"""What was found, and the length of what is told of it, which follows."""
+"""What was found, and the length of what is told of it, which is in the file then."""
 REDUCED, MALFORMED, TOO_DEEP, NO_MEMORY = b"r", b"m", b"d", b"n"
 
 
@@ -38,7 +40,9 @@ def main(idle_seconds: float, parent: int, number: int, file: int) -> None:
             keys, length = ASKED.unpack(head)
             labels = frozenset(json.loads(asked.recv(keys, socket.MSG_WAITALL)))
             found, told = _read(file, length, labels)
-            asked.sendall(ANSWERED.pack(found, len(told)) + told)
+            if not _write(file, told):
+                found, told = NO_MEMORY, b""
+            asked.sendall(ANSWERED.pack(found, len(told)))
             del told
             if found == NO_MEMORY:  # what is left of it lies scattered: another process starts with all of it
                 return
@@ -47,7 +51,8 @@ def main(idle_seconds: float, parent: int, number: int, file: int) -> None:
 def _read(file: int, length: int, labels: frozenset[str]) -> tuple[bytes, bytes]:
     try:
         body = os.pread(file, length, 0)
-        os.ftruncate(file, 0)
+        if length > KEPT_BYTES:
+            os.ftruncate(file, KEPT_BYTES)
         return REDUCED, reduce_review(body, labels)
     except MalformedReview as error:
         return MALFORMED, str(error).encode("utf-8", "surrogatepass")
@@ -55,6 +60,14 @@ def _read(file: int, length: int, labels: frozenset[str]) -> tuple[bytes, bytes]
         return TOO_DEEP, b""
     except MemoryError:
         return NO_MEMORY, b""
+
+
+def _write(file: int, told: bytes) -> bool:
+    """Put *told* in the file, whose room it has from the review; return whether there is enough."""
+    try:
+        return os.pwrite(file, told, 0) == len(told)
+    except OSError:
+        return False
 
 
 if __name__ == "__main__":

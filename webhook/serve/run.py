@@ -34,6 +34,7 @@ from webhook.serve.profiles import (
 from webhook.serve.questions import Answers, CheckedWorld
 from webhook.serve.review_process import ReviewProcess
 from webhook.serve.slot import Slot
+from webhook.serve.world_in_time import WorldInTime
 from webhook.world.profiles_in_force import ProfilesInForce
 
 if TYPE_CHECKING:
@@ -123,8 +124,8 @@ def run(settings: WebhookSettings) -> None:
         large = ReviewProcess()
         stack.callback(large.close)
 
-        def admit(body: bytes) -> Answer:
-            return answer_review(body, in_force.current(), world)
+        def admit(body: bytes, came_at: float) -> Answer:
+            return answer_review(body, in_force.current(), WorldInTime(world, at_once, came_at))
 
         def validate(body: bytes) -> ValidationAnswer:
             return answer_validation(
@@ -134,9 +135,10 @@ def run(settings: WebhookSettings) -> None:
         def admit_at_once(body: bytes) -> Answer:
             return answer_review(body, in_force.current(), at_once)
 
-        def admit_large(body: bytes) -> Answer:
+        def admit_large(body: bytes, came_at: float) -> Answer:
             current = in_force.current()
-            return answer_reduced(large.reduce(body, current.pod_label_keys), current, world)
+            reduced = large.reduce(body, current.pod_label_keys, came_at)
+            return answer_reduced(reduced, current, WorldInTime(world, at_once, came_at))
 
         def problems() -> Mapping[str, str]:
             settings = {"configuration": "\n".join(configuration.problems())} if configuration else {}

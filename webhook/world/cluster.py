@@ -212,7 +212,7 @@ class Cluster:
             return None
         if response.status != 200:
             raise RequestFailed(response.problem, response.status)
-        if bounds.parsed_bytes(response.body) > MOST_POD_VALUES:
+        if bounds.parsed_bytes(response.body, MOST_POD_VALUES) > MOST_POD_VALUES:
             return None
         items, metadata = read_list(response)
         pods = [item for item in items if not _UNFINISHED_PODS.misfit(item)]
