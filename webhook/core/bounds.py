@@ -203,6 +203,8 @@ def _spec_excess(spec: Object) -> str:
         variables += len(container.get("env") or ())
         words += len(container.get("command") or ()) + len(container.get("args") or ())
         mounts += len(container.get("volumeMounts") or ())
+        if "volumeDevices" in container:
+            mounts += len(container["volumeDevices"] or ())
         for key in _HOOKS:
             if key in container:
                 words += _hook_words(container[key])
@@ -259,6 +261,10 @@ def _text_excess(containers: Iterable[Object]) -> str:
             length = len(mount["name"]) + len(mount["mountPath"]) + len(mount.get("subPathExpr") or "")
             if length > LONGEST_NAME:
                 return _too_long("a volumeMount", length)
+        if "volumeDevices" in container:
+            for device in container["volumeDevices"] or ():
+                if len(device["devicePath"]) > LONGEST_NAME:
+                    return _too_long("a volumeDevice", len(device["devicePath"]))
         if (resources := container.get("resources")) is not None:
             if (claims := resources.get("claims")) and (length := _longest_claim(claims)):
                 return _too_long("the claim of a container", length)

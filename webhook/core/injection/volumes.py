@@ -38,7 +38,8 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
         return [Decision(STEP, Outcome.SKIPPED, Reason.WINDOWS, "a Windows pod has no paths as the profile gives them")]
     own = containers(draft.pod)[plan.container]
     there = {normalized_mount_path(mount["mountPath"]) for mount in podspec.mounts(own)}
-    missing = [mount for mount in profile.mounts if mount.mount_path not in there]
+    blocked = {normalized_mount_path(path) for path in podspec.device_paths(own)}
+    missing = [mount for mount in profile.mounts if mount.mount_path not in there and mount.mount_path not in blocked]
     wanted = {*_unmounted(profile), *(mount.name for mount in missing)}
     known = {volume.name for volume in profile.volumes} | {volume.get("name") for volume in podspec.volumes(draft.pod)}
     before = draft.edits
@@ -55,9 +56,10 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
         found.append(Decision(STEP, Outcome.KEPT, Reason.ALREADY_THERE, message))
     elif names:
         found.append(Decision(STEP, Outcome.KEPT, Reason.ALREADY_THERE, f"{_has(names.values())} already"))
-    elif not (found or warnings):
+    elif not (found or warnings or blocked):
         found.append(Decision(STEP, Outcome.SKIPPED, Reason.NOT_ASKED, "the pod needs no volume of the profile"))
-    return [*found, *warnings]
+    hidden = [mount for mount in profile.mounts if mount.mount_path in blocked]
+    return [*found, *warnings, *[_at_device(plan, mount) for mount in hidden]]
 
 
 def add_volumes(
@@ -232,6 +234,16 @@ def _mount(mount: ProfileMount, volume: str) -> Object:
 
 def _has(names: Iterable[str]) -> str:
     return f"the pod has volumes {', '.join(names)}"
+
+
+def _at_device(plan: Plan, mount: ProfileMount) -> Decision:
+    """Source: kubernetes pkg/apis/core/validation ValidateVolumeMounts, "must not already exist as a path in volumeDevices"."""
+    message = (
+        f"pod {plan.pod_name}: container {plan.container_name} has a volumeDevice at {mount.mount_path}, where profile "
+        f"{plan.profile.name} mounts {mount.name}; Kubernetes takes one of the two, and the mount is left out: give the device another "
+        "devicePath"
+    )
+    return Decision(STEP, Outcome.WARNED, Reason.USER_VALUE, message)
 
 
 def _no_volume(plan: Plan, name: str) -> str:
