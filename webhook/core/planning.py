@@ -8,6 +8,7 @@ from webhook.core import bounds, names, podspec
 from webhook.core.accelerators import count_accelerators, find_accelerator, find_pod_accelerator
 from webhook.core.addresses import Choice, source_named
 from webhook.core.errors import Denied
+from webhook.core.injection import whole
 from webhook.core.job_key import job_key
 from webhook.core.model import Decision, Namespace, Object, Outcome, Reason, World
 from webhook.core.networks import Attachment, resolve_networks
@@ -83,7 +84,7 @@ def make_plan(
     watched = None
     if why_none is not None and training_pod is not None and profile.device_variables:
         watched = _only_for_devices(pod, profile, training_pod, choice, networks.attachments, host_network=host_network)
-    return Plan(
+    plan = Plan(
         profile=profile,
         chosen_by=chosen_by,
         profile_decision=told,
@@ -104,6 +105,13 @@ def make_plan(
         own_image=profiles.own_image,
         allowed=profiles.allowed,
     )
+    if not (profile.quantities or profile.volumes or profile.sidecars) or not (
+        lacking := whole.find_lacking(pod, plan)
+    ):
+        return plan
+    if plan.rendezvous is None:
+        return Skip(whole.left_alone(plan, lacking), recognised.system, profile.name)
+    return whole.without_parts(plan, lacking)
 
 
 def _too_large(pod: Object, excess: str) -> str:

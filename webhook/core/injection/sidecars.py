@@ -58,6 +58,18 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     return found
 
 
+def refused_sidecars(pod: Object, plan: Plan, level: str) -> list[str]:
+    """Name the sidecars that the pod would get, and PodSecurity refuses at *level*: ``["sidecar daemon (privileged)"]``."""
+    there = {each.get("name") for each in (*podspec.containers(pod), *podspec.init_containers(pod))}
+    return [
+        f"sidecar {sidecar.name} ({why})"
+        for sidecar in plan.profile.sidecars
+        if sidecar.name not in there
+        and not find_brought(pod, plan, sidecar)
+        and (why := _refused(pod, plan, sidecar, level))
+    ]
+
+
 def _kept(sidecar: ProfileSidecar, there: Object) -> Decision:
     if there.get("image") == sidecar.image and podspec.is_sidecar(there):
         return Decision(STEP, Outcome.KEPT, Reason.ALREADY_THERE, f"the pod has sidecar {sidecar.name} already")
