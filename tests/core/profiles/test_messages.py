@@ -253,6 +253,11 @@ FIELD_FAULTS = {
         "profiles: {a: {quantities: [{resource: a/b}]}}",
         "quantities[0]: write perAccelerator, byNodeType, or both",
     ),
+    "quantity-accelerator": (
+        "profiles: {a: {quantities: [{resource: nvidia.com/gpu, byNodeType: {p5: 8}}]}}",
+        "quantities[0].resource: nvidia.com/gpu is an accelerator, by which pods are known to train and other devices are counted; "
+        "leave it out",
+    ),
     "quantity-resource": (
         "profiles: {a: {quantities: [{resource: hugepages-2Mi, perAccelerator: 1}]}}",
         'quantities[0].resource: found "hugepages-2Mi"; write the extended resource of a device',

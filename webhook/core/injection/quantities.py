@@ -22,10 +22,9 @@ def count_devices(draft: Draft, plan: Plan, step: str, needed: Iterable[str]) ->
     """Return how many of each device the training container is to ask for, and what is told of those that are not asked for.
 
     A device that a container of the pod asks for itself is left to it, and so is what an earlier pass has added. *needed*: what the pod
-    gets besides; with accelerators among it, or among the devices, their number would be another one in the next pass.
+    gets besides; with accelerators among it their number would be another one in the next pass.
     """
-    counted = [quantity.resource for quantity in plan.profile.quantities]
-    countable = not any(map(is_accelerator, [*needed, *counted]))
+    countable = not any(map(is_accelerator, needed))
     app = {one.get("name") for one in containers(draft.pod)}
     added = {sidecar.name for sidecar in plan.profile.sidecars} - app  # which are not there yet in the first pass
     asking = [one for one in running_containers(draft.pod) if one.get("name") not in added]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 from webhook.core import names
+from webhook.core.accelerators import is_accelerator
 from webhook.core.podspec import normalized_mount_path
 from webhook.core.profiles.field_types import COMPUTE, check_amount, check_quantity, check_resource_name
 from webhook.core.profiles.grammar import parse_network, refused
@@ -24,6 +25,7 @@ NOT_ONE_SOURCE = f"write one of {', '.join(SOURCES)}"
 NO_KEY = "without key, write operator: Exists, which tolerates every taint"
 HAS_VALUE = "with operator: Exists, leave value out"
 HAS_SECONDS = "with tolerationSeconds, write effect: NoExecute"
+IS_ACCELERATOR = "{} is an accelerator, by which pods are known to train and other devices are counted; leave it out"
 NO_QUANTITY = "write perAccelerator, byNodeType, or both"
 
 
@@ -160,6 +162,8 @@ def _wrong_quantities(quantities: Any, resources: Any, at: Location) -> Iterator
         resource = _get(quantity, "resource")
         if isinstance(resource, str) and _get(resources, resource) is not None:
             yield (*at, index, "resource"), f"{resource} stands under resources already; remove one of the two"
+        if isinstance(resource, str) and is_accelerator(resource):
+            yield (*at, index, "resource"), IS_ACCELERATOR.format(resource)
 
 
 def _shared(
