@@ -109,7 +109,7 @@ def make_plan(
         lacking := whole.find_lacking(pod, plan)
     ):
         return plan
-    if plan.rendezvous is None:
+    if not plan.attachments and plan.rendezvous_network is None:
         return Skip(whole.left_alone(plan, lacking), recognised.system, profile.name)
     return whole.without_parts(plan, lacking)
 

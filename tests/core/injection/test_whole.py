@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests import pods
+from tests.core.injection.test_device_variables import rank_of_c10d
 from tests.core.test_review import judge
 from tests.pods import minimal_container, minimal_pod
 from tests.worlds import namespace, network, profiles
@@ -91,6 +92,13 @@ def test_a_member_of_a_job_that_meets_on_a_network_still_meets_there() -> None:
     assert "sys" not in [volume["name"] for volume in podspec.volumes(verdict.pod)]
     told = warned(verdict, Reason.UNKNOWN_QUANTITY)
     assert told.endswith("it gets the networks of profile rdma, where its job meets, and no other part of it")
+
+
+def test_a_rank_that_meets_elsewhere_keeps_the_network_that_rank_zero_names_to_nccl() -> None:
+    pod = rank_of_c10d(1)
+    own = decided(pod, f"{OF_NETWORK}\n    {EFA}").pod["spec"]["containers"][0]
+    assert podspec.env_value(own, "NCCL_SOCKET_IFNAME") == "=net1"
+    assert not podspec.has_env(own, "FI_PROVIDER")
 
 
 def test_a_network_without_devices_needs_no_ipc_lock() -> None:

@@ -20,8 +20,6 @@ STEP = "profile"
 
 def find_lacking(pod: Object, plan: Plan) -> Decision | None:
     """Return a warning of the first part of the profile that the pod cannot get and others need; None where it gets all of them."""
-    if podspec.is_windows(pod):
-        return None  # which gets none of them
     return next(_unknown_devices(pod, plan), None) or next(_refused_parts(pod, plan), None)
 
 
@@ -35,7 +33,7 @@ def left_alone(plan: Plan, lacking: Decision) -> Decision:
 
 
 def without_parts(plan: Plan, lacking: Decision) -> Plan:
-    """Return the plan with the networks and the rendezvous alone, for a member of a job whose others may meet there.
+    """Return the plan with the networks and the rendezvous alone: the job's other members may meet there, and name them to NCCL.
 
     IPC_LOCK stays where a network takes a device by itself.
     """
@@ -70,8 +68,10 @@ def _unknown_devices(pod: Object, plan: Plan) -> Iterator[Decision]:
 def _refused_parts(pod: Object, plan: Plan) -> Iterator[Decision]:
     """Yield warnings of paths of the node and sidecars that PodSecurity refuses, where the profile says ``podSecurity: skip``.
 
-    With ``deny`` the steps themselves refuse the pod.
+    With ``deny`` the steps themselves refuse the pod. A Windows pod gets none of them.
     """
+    if podspec.is_windows(pod):
+        return
     if plan.profile.pod_security != "skip" or not (level := pod_security.refusing_level(plan)):
         return
     parts = volumes.refused_volumes(pod, plan)
