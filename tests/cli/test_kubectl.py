@@ -21,8 +21,9 @@ TALKERS = (("dry-run",), ("explain",), ("survey",), ("certs", "show"), ("certs",
         (["dry-run", "--out"], ["--output\tForm of the answer, see Output above.", ":4"]),
         (["dry-run", "-o", "p"], ["patch", "pod", ":4"]),
         (["dry-run", "-f", ""], [":0"]),
+        (["survey", "--profile", "gke-"], ["gke-rdma\tpreset", "gke-tcpxo\tpreset", ":0"]),
     ],
-    ids=["command", "option", "choice", "file"],
+    ids=["command", "option", "choice", "file", "preset"],
 )
 def test_completes(
     arguments: list[str], lines: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -49,6 +49,11 @@ def _mounts(pod: Object, number: int) -> None:
     first(pod)["volumeMounts"] = [{"name": "data", "mountPath": f"/data/{index}"} for index in range(number)]
 
 
+def _block_devices(pod: Object, number: int) -> None:
+    _mounts(pod, 1)
+    first(pod)["volumeDevices"] = [{"name": "data", "devicePath": f"/dev/xvd{index}"} for index in range(number - 1)]
+
+
 def _quantities(pod: Object, number: int) -> None:
     pod["spec"].pop("initContainers", None)
     half = number // 2
@@ -144,6 +149,10 @@ def _path(pod: Object, number: int) -> None:
     first(pod)["volumeMounts"] = [{"name": "data", "mountPath": "/" * (number - 4)}]
 
 
+def _device_path(pod: Object, number: int) -> None:
+    first(pod)["volumeDevices"] = [{"name": "data", "devicePath": "/" * number}]
+
+
 def _resource(pod: Object, number: int) -> None:
     first(pod).setdefault("resources", {})["limits"] = {"r" * (number - 1): "1"}
 
@@ -185,6 +194,7 @@ BOUNDS: list[tuple[Callable[[Object, int], None], int, str]] = [
     (_variables, bounds.VARIABLES, "hold {} variables, and at most 2000"),
     (_words, bounds.WORDS, "hold {} words of command and args, and at most 5000"),
     (_mounts, bounds.MOUNTS, "hold {} volumeMounts, and at most 2000"),
+    (_block_devices, bounds.MOUNTS, "hold {} volumeMounts, and at most 2000"),
     (_quantities, bounds.QUANTITIES, "hold {} resources, claims and capabilities, and at most 1000"),
     (_pod_quantities, bounds.QUANTITIES, "hold {} resources, claims and capabilities, and at most 1000"),
     (_confinements, bounds.QUANTITIES, "hold {} resources, claims and capabilities, and at most 1000"),
@@ -200,7 +210,7 @@ BOUNDS: list[tuple[Callable[[Object, int], None], int, str]] = [
     (_annotations, bounds.ALL_ANNOTATIONS, "metadata.annotations holds {} characters, and at most 262144"),
     (_interfaces, bounds.LONGEST_ANNOTATION, "excludeInterfaces holds {} characters, and at most 32768"),
     *((make, bounds.LONGEST_NAME, "is {} characters long, and at most 4096") for make in (
-        _name, _image, _variable, _path, _resource, _hostname, _pod_name, _volume_name, _claim, _own_claim, _capability
+        _name, _image, _variable, _path, _device_path, _resource, _hostname, _pod_name, _volume_name, _claim, _own_claim, _capability
     )),
     *((make, bounds.LONGEST_LABEL, "is {} characters long, and at most 512") for make in (_owner_name, _label)),
 ]  # fmt: skip

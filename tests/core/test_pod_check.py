@@ -63,6 +63,10 @@ REFUSED: list[tuple[Any, str]] = [
     ({"spec": {"resources": {"limits": {"memory": []}}}}, "pod.spec.resources.limits['memory']: expected a quantity"),
     ({"spec": {"resources": "8Gi"}}, "pod.spec.resources: expected an object, found a string"),
     (
+        {"spec": {"containers": [{"volumeDevices": [{"name": "a"}]}]}},
+        "pod.spec.containers[0].volumeDevices[0].devicePath: expected a string, found nothing",
+    ),
+    (
         {"spec": {"containers": [{"volumeMounts": [{"name": "a"}]}]}},
         "pod.spec.containers[0].volumeMounts[0].mountPath: expected a string, found nothing",
     ),

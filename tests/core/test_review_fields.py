@@ -37,10 +37,12 @@ FIELDS = {
         setHostnameAsFQDN shareProcessNamespace subdomain terminationGracePeriodSeconds tolerations topologySpreadConstraints
         volumes workloadRef""",
     "Variable": "name value valueFrom",
+    "BlockDevice": "devicePath name",
     "Mount": "mountPath mountPropagation name readOnly recursiveReadOnly subPath subPathExpr",
 }
 """All fields of each part. Source: Kubernetes 1.36 API reference, core/v1 and meta/v1."""
 NAMED_FOR_ANOTHER_REASON = {
+    "BlockDevice": {"name"},  # of everything else
     "Container": {"terminationMessagePath", "terminationMessagePolicy"},  # of a container that is added
     "Metadata": {
         "deletionTimestamp",

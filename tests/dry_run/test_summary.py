@@ -211,7 +211,14 @@ def test_tells_what_an_observed_namespace_would_get() -> None:
 
 @pytest.mark.parametrize(
     ("value", "told"),
-    [("=net1", "net1"), ("net1", "net1"), ("^lo,docker", "NCCL_SOCKET_IFNAME=^lo,docker"), ("", "")],
+    [
+        ("=net1", "net1"),
+        ("net1", "net1"),
+        ("^lo,docker", "NCCL_SOCKET_IFNAME=^lo,docker"),
+        ("", ""),
+        ("eth0", ""),
+        ("=eth0", ""),
+    ],
 )
 def test_tells_where_a_container_that_chooses_itself_trains(value: str, told: str) -> None:
     manifest = ray("RayCluster", None)

@@ -11,6 +11,7 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
+from click.shell_completion import CompletionItem
 
 from webhook.cli.findings import echo, print_document, print_table, show_progress
 from webhook.cli.options import (
@@ -56,10 +57,19 @@ _OTHER_WAYS = {
 }
 
 
+def _complete_profile(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer the presets, and what the shell offers of files; the cluster is not asked for its profiles while somebody types."""
+    from webhook.presets import preset_names
+
+    found = [CompletionItem(name, help="preset") for name in preset_names() if name.startswith(incomplete)]
+    return [*found, CompletionItem(incomplete, type="file")]
+
+
 @click.command("survey")
 @option(
     "--profile",
     metavar="NAME|FILE",
+    shell_complete=_complete_profile,
     help="Profile to try: a name among the cluster's FabricProfiles or of --profiles, or a YAML file that holds one. Default: the only "
     "profile there is, else the one that a namespace's label names.",
 )

@@ -247,6 +247,8 @@ def _spec_excess(spec: Object) -> str:
         variables += len(container.get("env") or ())
         words += len(container.get("command") or ()) + len(container.get("args") or ())
         mounts += len(container.get("volumeMounts") or ())
+        if "volumeDevices" in container:
+            mounts += len(container["volumeDevices"] or ())
         for key in _HOOKS:
             if key in container:
                 words += _hook_words(container[key])
@@ -334,6 +336,11 @@ def _text_excess(containers: Iterable[Object], of_pod: Object) -> str:
                 characters += _hook_characters(container[key])
         if (hooks := container.get("lifecycle")) is not None:
             characters += _key_characters(hooks) + sum(map(_hook_characters, hooks.values()))
+        if "volumeDevices" in container:
+            for device in container["volumeDevices"] or ():
+                if len(device["devicePath"]) > LONGEST_NAME:
+                    return _too_long("a volumeDevice", len(device["devicePath"]))
+                characters += len(device["devicePath"])
         if (resources := container.get("resources")) is not None:
             if claims := resources.get("claims"):
                 if length := _longest_claim(claims):

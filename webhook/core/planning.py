@@ -9,6 +9,8 @@ from webhook.core import bounds, names, podspec
 from webhook.core.accelerators import count_accelerators, find_accelerator, find_pod_accelerator
 from webhook.core.addresses import Choice, source_named
 from webhook.core.errors import Denied
+from webhook.core.injection import whole
+from webhook.core.job_key import job_key
 from webhook.core.model import Decision, Namespace, Object, Outcome, Reason, World
 from webhook.core.networks import Attachment, resolve_networks
 from webhook.core.networks.annotation import parse_networks
@@ -18,9 +20,12 @@ from webhook.core.training_container import choose_container
 from webhook.core.workloads import NotTraining, TrainingPod, recognise
 from webhook.core.workloads.launchers import run_on_one_node
 from webhook.core.workloads.marks import find_mark
+from webhook.core.workloads.training_pod import Rendezvous
 
 STEP: Final = "profile"
 _RENDEZVOUS: Final = "rendezvous"
+_MEETS_ELSEWHERE: Final = (Reason.NO_MASTER, Reason.USER_VALUE)
+"""Why a training pod has no rendezvous of ours, though it is one rank of several: its own text or variable says where they meet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +82,10 @@ def make_plan(
     why_none = _why_no_rendezvous(pod, profile, recognised, choice, host_network=host_network)
     rendezvous = training_pod.rendezvous if training_pod is not None and why_none is None else None
     is_worker = rendezvous is not None and rendezvous.role == "worker"
-    return Plan(
+    watched = None
+    if why_none is not None and training_pod is not None and profile.device_variables:
+        watched = _only_for_devices(pod, profile, training_pod, choice, networks.attachments, host_network=host_network)
+    plan = Plan(
         profile=profile,
         chosen_by=chosen_by,
         profile_decision=told,
@@ -91,13 +99,20 @@ def make_plan(
         rendezvous_network=choice.network,
         other_interfaces=choice.interfaces,
         training_pod=training_pod,
-        rendezvous=rendezvous,
-        why_no_rendezvous=why_none,
+        rendezvous=watched or rendezvous,
+        why_no_rendezvous=None if watched is not None else why_none,
         local_address_everywhere=rendezvous is not None and _orders_by_address(pod, profile, choice.network),
         master=world.master(namespace.name, rendezvous.job) if rendezvous is not None and is_worker else None,
         own_image=profiles.own_image,
         allowed=profiles.allowed,
     )
+    if not (profile.quantities or profile.volumes or profile.sidecars) or not (
+        lacking := whole.find_lacking(pod, plan)
+    ):
+        return plan
+    if not plan.attachments and plan.rendezvous_network is None:
+        return Skip(whole.left_alone(plan, lacking), recognised.system, profile.name)
+    return whole.without_parts(plan, lacking)
 
 
 def _too_large(pod: Object, excess: str) -> str:
@@ -305,6 +320,29 @@ def _why_no_rendezvous(
     else:
         return None
     return Decision(_RENDEZVOUS, Outcome.SKIPPED, reason, message)
+
+
+def _only_for_devices(
+    pod: Object,
+    profile: Profile,
+    training_pod: TrainingPod,
+    choice: Choice,
+    attachments: tuple[Attachment, ...],
+    *,
+    host_network: bool,
+) -> Rendezvous | None:
+    """Return a rendezvous without rank 0, for a rank that meets by an endpoint of its own, as c10d's, and is to know its RDMA devices.
+
+    By its label the controller sees the pod; no address is moved, and none is waited for. Its key is that of what made the pod: which
+    pod hosts the endpoint is not known, and nobody needs to know.
+    """
+    if training_pod.reason not in _MEETS_ELSEWHERE or choice.network not in attachments:
+        return None
+    owner = podspec.controller(pod)
+    name, uid = owner.get("name") or podspec.display_name(pod), owner.get("uid") or ""
+    made = Rendezvous(job_key(name, training_pod.system, uid or name, "", ""), "worker", "", is_certain=False)
+    as_member = training_pod._replace(rendezvous=made)
+    return None if _why_no_rendezvous(pod, profile, as_member, choice, host_network=host_network) else made
 
 
 def _orders_by_address(pod: Object, profile: Profile, attachment: Attachment | None) -> bool:

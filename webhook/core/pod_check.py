@@ -21,6 +21,7 @@ _CONTAINER = _CONTAINER_TEXTS | {
     "args",
     "env",
     "volumeMounts",
+    "volumeDevices",
     "resources",
     "securityContext",
     "livenessProbe",
@@ -174,6 +175,9 @@ def _check_container(container: Object, where: _Path, kind: str, index: int) -> 
                     _strings(mount, ("name", "mountPath"), (*at, key, position), required=True)
                 if "subPathExpr" in mount:
                     _strings(mount, ("subPathExpr",), (*at, key, position))
+        elif key == "volumeDevices":
+            for position, device in enumerate(_objects(value, at, key)):
+                _strings(device, ("devicePath",), (*at, key, position), required=True)
         elif key == "resources":
             _check_resources(value, (*at, key))
         elif key == "securityContext":

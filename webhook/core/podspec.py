@@ -149,6 +149,11 @@ def mounts(container: Object) -> list[Object]:
     return container.get("volumeMounts") or []
 
 
+def device_paths(container: Object) -> list[str]:
+    """Return the paths of ``volumeDevices``, at which Kubernetes takes no mount."""
+    return [device["devicePath"] for device in container.get("volumeDevices") or ()]
+
+
 def normalized_mount_path(path: str) -> str:
     """Normalise a mount path as the kubelet sees it: ``//dev/shm/`` becomes ``/dev/shm``."""
     return posixpath.normpath("/" + path.lstrip("/"))

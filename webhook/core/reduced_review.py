@@ -54,6 +54,7 @@ _CONTAINER = _part(
     env=[_VARIABLE],
     envFrom=_SOME,
     volumeMounts=[_part(review_fields.Mount)],
+    volumeDevices=[_part(review_fields.BlockDevice)],
     resources=_RESOURCES,
     securityContext=_SECURITY_CONTEXT,
     **_fields(_HOOK, "livenessProbe", "readinessProbe", "startupProbe"),

@@ -29,6 +29,12 @@ class Mount(TypedDict, total=False):
     subPathExpr: Any
 
 
+class BlockDevice(TypedDict, total=False):
+    """Name what is read of a volumeDevice."""
+
+    devicePath: Any
+
+
 class Container(TypedDict, total=False):
     """Name what is read of a container."""
 
@@ -41,6 +47,7 @@ class Container(TypedDict, total=False):
     env: list[Variable] | None
     envFrom: Any
     volumeMounts: list[Mount] | None
+    volumeDevices: list[BlockDevice] | None
     resources: Any
     securityContext: Any
     livenessProbe: Any

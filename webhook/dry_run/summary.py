@@ -24,6 +24,7 @@ _INJECTED = "injected"
 _ALONE = "left alone"
 _DENIED = "denied"
 _PLURALS = {_WORKER: "workers", _CANDIDATE: "candidates for rank 0"}
+_POD_NETWORK = "eth0"
 _MOST_SHOWN = 60
 _NUMBER = re.compile(r"\d+")
 
@@ -161,6 +162,10 @@ def _interface(pod: Object) -> str:
     wanted = podspec.annotations(pod).get(names.CONTAINER)
     training = (container for container in podspec.containers(pod) if container.get("name") == wanted)
     value = next((podspec.env_value(container, names.ENV_NCCL_SOCKET_IFNAME) for container in training), None) or ""
+    if (
+        value.removeprefix("=") == _POD_NETWORK
+    ):  # NCCL's connections; its data has cards of its own, as with TCPXO and EFA
+        return ""
     is_choice = value.startswith("^") or "," in value
     return (
         f"{names.ENV_NCCL_SOCKET_IFNAME}={value[:_MOST_SHOWN]}" if is_choice else value[:_MOST_SHOWN].removeprefix("=")

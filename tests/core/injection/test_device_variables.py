@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from webhook.core.injection import wait
 from webhook.core.injection.device_variables import inject
 from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.core.profiles import Profile, Profiles
+from webhook.core.reconcile import Jobs, read_member
 
 BOTH = profile(device_variables=("NCCL_IB_HCA", "UCX_NET_DEVICES"))
 ADDED, KEPT = (Outcome.INJECTED, Reason.ADDED), (Outcome.KEPT, Reason.ALREADY_THERE)
@@ -102,6 +104,63 @@ def test_the_users_own_value_wins(value: Object) -> None:
     assert own in pod["spec"]["containers"][0]["env"]
     assert outcomes(decisions) == [ADDED, USERS]
     assert waits_for(admitted(before, fabric())) == ["master-addr", "ucx-net-devices"]
+
+
+ENDPOINT = ["torchrun", "--nnodes=2", "--rdzv-backend=c10d", "--rdzv-endpoint=$(HOST):29500", "train.py"]
+
+
+def rank_of_c10d(index: int, **tweaks: Any) -> Object:
+    """Return a pod of an indexed Job whose endpoint stands in its text, so that its job's rank 0 is not known."""
+    pod = pods.load(f"pods/indexed-job-{index}.yaml")
+    trainer = pod["spec"]["containers"][0]
+    trainer.update(command=ENDPOINT, args=[], env=[{"name": "HOST", "value": "etcd.example.com"}])
+    pod["metadata"].update(name=f"train-{index}-x7k2p", namespace="research", uid="u")
+    pod["spec"].update(tweaks)
+    return pod
+
+
+@pytest.mark.parametrize("index", [0, 1])
+def test_each_rank_of_a_job_that_meets_by_an_endpoint_of_its_own_is_told_its_devices(index: int) -> None:
+    before = rank_of_c10d(index)
+    plain, pod = admitted(before, fabric("")), admitted(before, fabric())
+    assert {**environment(pod), **DEVICES} == environment(pod)
+    assert waits_for(pod)[-2:] == ["nccl-ib-hca", "ucx-net-devices"]
+    assert admitted(pod, fabric()) == pod
+    member = read_member(pod)
+    assert member is not None
+    assert [key for key, _ in member.devices] == [names.NCCL_IB_HCA, names.UCX_NET_DEVICES]
+    if index:
+        assert names.JOB not in plain["metadata"].get("labels", {})
+        assert waits_for(pod) == ["nccl-ib-hca", "ucx-net-devices"]
+        assert names.RENDEZVOUS_NETWORK not in pod["metadata"]["annotations"]
+        assert [member.is_master, member.is_suspicious, member.waits_for_rank_zero] == [False, False, False]
+
+
+def test_such_a_rank_is_told_its_own_devices_by_the_controller_and_nothing_else() -> None:
+    pod = admitted(rank_of_c10d(1), fabric("deviceVariables: [NCCL_IB_HCA]"))
+    status = [{"name": "default/rdma-net", "interface": "net1", "device-info": {"pci": {"rdma-device": "mlx5_4"}}}]
+    pod["metadata"]["annotations"]["k8s.v1.cni.cncf.io/network-status"] = json.dumps(status)
+    jobs = Jobs()
+    [unit] = jobs.update(("research", pod["metadata"]["name"]), read_member(pod))
+    found = jobs.publication(unit)
+    assert found is not None
+    assert found.annotations == {names.NCCL_IB_HCA: "=mlx5_4"}
+    assert jobs.suspects() == []
+
+
+@pytest.mark.parametrize(
+    ("tweaks", "rest"),
+    [
+        ({"hostNetwork": True}, "deviceVariables: [NCCL_IB_HCA]"),
+        ({"os": {"name": "windows"}}, "deviceVariables: [NCCL_IB_HCA], ipcLock: false"),
+        ({}, "deviceVariables: [NCCL_IB_HCA], rendezvous: {enabled: false}"),
+        ({}, "deviceVariables: [NCCL_IB_HCA], rendezvous: {addressSource: none}"),
+    ],
+)
+def test_such_a_rank_waits_for_nothing_where_nobody_would_tell(tweaks: Object, rest: str) -> None:
+    pod = admitted(rank_of_c10d(1, **tweaks), fabric(rest))
+    assert wait.needs(pod) == []
+    assert names.JOB not in pod["metadata"].get("labels", {})
 
 
 def test_the_profiles_own_value_gives_way_where_the_names_are_published_and_counts_elsewhere() -> None:

@@ -94,9 +94,6 @@ TWO_RAILS = (attachment("default/rail-0", "net1"), attachment("default/rail-1", 
 @pytest.mark.parametrize(
     ("name", "value", "told"),
     [
-        ("NCCL_SOCKET_IFNAME", "=net1,net2", "net2"),
-        ("NCCL_SOCKET_IFNAME", "net1,ib0,eth1", "ib0, eth1"),
-        ("NCCL_SOCKET_IFNAME", "net1,mlx5_0", "mlx5_0"),
         ("GLOO_SOCKET_IFNAME", "net1,net10", "net10"),
         ("GLOO_SOCKET_IFNAME", "net1,enp65s0f0", "enp65s0f0"),
         ("UCX_NET_DEVICES", "eth1", "eth1"),
@@ -112,9 +109,21 @@ def test_an_interface_that_the_pod_will_not_have_is_told(name: str, value: str, 
 
 
 @pytest.mark.parametrize(
+    ("value", "told"),
+    [("=net7,eth9", "net7, eth9"), ("ib0,eth1", "ib0, eth1"), ("mlx5_0", "mlx5_0"), ("=net", ""), ("eth9,eth", "")],
+)
+def test_nccl_is_told_of_a_list_only_where_none_of_it_exists(value: str, told: str) -> None:
+    """It takes those that do."""
+    found = judged({"NCCL_SOCKET_IFNAME": value}, attachment("default/rail-0", "net1", has_ipam=False))
+    assert [f"names {told}, and the pod's" in each.message for each in found] == ([True] if told else [])
+
+
+@pytest.mark.parametrize(
     ("name", "value"),
     [
         ("NCCL_SOCKET_IFNAME", "net,eth"),
+        ("NCCL_SOCKET_IFNAME", "=net1,net2"),  # NCCL takes those that exist
+        ("NCCL_SOCKET_IFNAME", "net1,ib0,eth1"),
         ("NCCL_SOCKET_IFNAME", "net1,eth0,lo,rail1"),
         ("NCCL_SOCKET_IFNAME", "^ib0,docker,eth7"),
         ("NCCL_SOCKET_IFNAME", "^=eth7"),

@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 
 from tests.core.builders import attachment, carry_out, message, outcomes, plan, profile
+from tests.core.test_review import judge
 from tests.pods import minimal_container, minimal_pod
+from tests.worlds import profiles, world
+from webhook.core import names
 from webhook.core.injection.host_devices import inject
 from webhook.core.model import Object, Outcome, Reason
 
@@ -59,3 +62,22 @@ def test_looks_at_the_training_container_alone() -> None:
     pod["spec"]["containers"].append(minimal_container("side"))
     _, decisions = carry_out(inject, pod, plan(pod, container=1))
     assert outcomes(decisions) == SKIPPED
+
+
+def test_a_second_pass_tells_the_same_of_a_volume_that_a_sidecar_brings() -> None:
+    """The training container mounts it by the profile's name for it."""
+    using = profiles(
+        """
+allowed: {hostPaths: [/dev/infiniband], sidecarImages: [a.io/*]}
+profiles:
+  rdma:
+    resources: {rdma/hca: 1}
+    volumes: [{name: ib, hostPath: {path: /dev/infiniband}}]
+    sidecars: [{name: daemon, image: "a.io/b:1", mounts: [{name: ib, mountPath: /ib}]}]
+"""
+    )
+    container = minimal_container("trainer", volumeMounts=[{"name": "ib", "mountPath": "/dev/infiniband"}])
+    pod = minimal_pod(container, metadata={"labels": {names.PROFILE: "rdma"}})
+    verdict = judge(pod, world(profile="rdma"), using)
+    [decision] = [each for each in verdict.decisions if each.step == "host-devices"]
+    assert (verdict.allowed, decision.reason) == (True, Reason.ALREADY_THERE)

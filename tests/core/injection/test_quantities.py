@@ -164,15 +164,6 @@ def test_does_not_count_accelerators_that_the_profile_itself_gives() -> None:
     assert UNKNOWN in outcomes(decisions)
 
 
-def test_does_not_count_accelerators_whose_number_the_profile_tells_by_the_node() -> None:
-    gpus = ProfileQuantity("nvidia.com/gpu", by_node_type={"p5.48xlarge": 8})
-    pod = minimal_pod(trainer(**{"nvidia.com/mig-1g.5gb": 1}), nodeSelector={TYPE: "p5.48xlarge"})
-    given = profile(quantities=(gpus, PER_GPU))
-    result, decisions = carry_out(inject, pod, plan(pod, profile=given))
-    assert (asked(result, "nvidia.com/gpu"), asked(result)) == ("8", None)
-    assert outcomes(decisions) == [ADDED, UNKNOWN]
-
-
 def test_a_type_that_gets_none_gets_none() -> None:
     pod = minimal_pod(trainer(gpus=8), nodeSelector={TYPE: "none"})
     result, decisions = run(pod, BY_TYPE)

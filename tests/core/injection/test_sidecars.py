@@ -85,6 +85,67 @@ def test_a_container_of_the_users_own_by_that_name_stays_and_no_volume_is_added(
     assert outcomes(decisions) == [(Outcome.KEPT, Reason.USER_VALUE)]
 
 
+FTS = ProfileSidecar(
+    "tcpxo-daemon", "example.com/team/tcpxo/rxdm-dev:v1.0.21", mounts=(ProfileMount("sys", "/hostsysfs"),)
+)
+HOST_SYS = {"volumeMounts": [{"name": "host", "mountPath": "/hostsysfs/"}]}
+BESIDE = {"restartPolicy": "Always"}
+KEPT_OWN = (Outcome.KEPT, Reason.USER_VALUE)
+
+
+@pytest.mark.parametrize(
+    ("kind", "image", "tweaks"),
+    [
+        ("containers", "example.com/team/tcpxo/rxdm-dev:v1.0.21", {}),
+        ("initContainers", "example.com/team/tcpxo/rxdm-dev:v1.0.14", BESIDE),
+        ("containers", "example.com/team/tcpxo/rxdm-dev", {}),
+        ("containers", "example.com/team/tcpxo/rxdm-dev@sha256:" + "0" * 64, {}),
+        ("initContainers", "mirror.corp:5000/example.com/team/tcpxo/rxdm-dev:v1", BESIDE),
+        ("containers", "localhost/tcpxo/rxdm-dev:v1", {}),
+        ("containers", "tcpxo/rxdm-dev", {}),
+        ("containers", "mirror.corp/copies/rxdm-dev:v1", HOST_SYS),
+        ("initContainers", "rxdm-dev", {**HOST_SYS, **BESIDE}),
+    ],
+)
+def test_a_daemon_of_the_users_own_is_known_by_its_image_under_any_name(kind: str, image: str, tweaks: Object) -> None:
+    own = minimal_container("their-daemon", image=image, **tweaks)
+    pod = minimal_pod()
+    pod["spec"].setdefault(kind, []).append(own)
+    result, decisions = run(pod, profile(sidecars=(FTS,), volumes=(SYS,)), allowed=Allowed())
+    assert result == pod
+    assert outcomes(decisions) == [KEPT_OWN]
+    assert decisions[0].message == (
+        "container their-daemon of the pod's own runs the image of sidecar tcpxo-daemon, which is left out"
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "image", "tweaks"),
+    [
+        ("initContainers", "example.com/team/tcpxo/rxdm-dev:v1.0.21", {}),  # it has ended when the training begins
+        ("containers", "example.com/team/tcpxo/other:v1", HOST_SYS),
+        ("containers", "other.io/vendor/rxdm-dev:v1", {}),
+        ("containers", "rxdm-dev", {}),
+        ("containers", "NOT AN IMAGE", HOST_SYS),
+        ("containers", "", HOST_SYS),
+    ],
+)
+def test_another_container_is_no_daemon_of_the_users_own(kind: str, image: str, tweaks: Object) -> None:
+    pod = minimal_pod()
+    pod["spec"].setdefault(kind, []).append(minimal_container("other", image=image, **tweaks))
+    _, decisions = run(pod, profile(sidecars=(FTS,), volumes=(SYS,)))
+    assert outcomes(decisions) == [ADDED]
+
+
+def test_neither_the_training_container_nor_another_sidecar_of_the_profile_stands_for_a_daemon() -> None:
+    pod = minimal_pod()
+    pod["spec"]["containers"][0]["image"] = FTS.image
+    second = ProfileSidecar("second", FTS.image, args=("--second",))
+    result, decisions = run(pod, profile(sidecars=(FTS, second), volumes=(SYS,)))
+    assert [each["name"] for each in result["spec"]["initContainers"]] == ["tcpxo-daemon", "second"]
+    assert outcomes(decisions) == [ADDED]
+
+
 def test_says_which_volume_it_lacks() -> None:
     given = profile(sidecars=(ProfileSidecar("daemon", "example.com/daemon", mounts=(ProfileMount("x", "/x"),)),))
     result, decisions = run(minimal_pod(), given)

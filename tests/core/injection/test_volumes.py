@@ -66,6 +66,21 @@ def test_a_mount_of_the_users_own_at_the_path_stays_and_nothing_is_added_for_our
     assert outcomes(decisions) == [KEPT]
 
 
+@pytest.mark.parametrize("path", ["/hostsysfs", "/hostsysfs/", "//hostsysfs"])
+def test_a_mount_is_left_out_where_the_user_has_a_block_device(path: str) -> None:
+    """Kubernetes refuses a container with both at one path."""
+    container = minimal_container("trainer", volumeDevices=[{"name": "disk", "devicePath": path}])
+    claim = {"name": "disk", "persistentVolumeClaim": {"claimName": "disk"}}
+    pod = minimal_pod(container, volumes=[claim])
+    result, decisions = run(pod, SYS, mounts=(OF_SYS,), allowed=Allowed())
+    assert result == pod
+    assert outcomes(decisions) == [(Outcome.WARNED, Reason.USER_VALUE)]
+    assert "has a volumeDevice at /hostsysfs, where profile rdma mounts sys" in decisions[0].message
+    result, decisions = run(pod, SYS, SCRATCH, mounts=(OF_SYS, ProfileMount("scratch", "/scratch")))
+    assert [volume["name"] for volume in result["spec"]["volumes"]] == ["disk", "scratch"]
+    assert outcomes(decisions) == [ADDED, (Outcome.WARNED, Reason.USER_VALUE)]
+
+
 @pytest.mark.parametrize(
     ("volume", "existing"),
     [

@@ -232,9 +232,31 @@ FIELD_FAULTS = {
         "profiles: {a: {tolerations: [{key: a, tolerationSeconds: 5}]}}",
         "tolerations[0].tolerationSeconds: with tolerationSeconds, write effect: NoExecute",
     ),
+    "gke-interfaces-json": (
+        "profiles: {a: {annotations: {networking.gke.io/interfaces: '[{'}}}",
+        "annotations[networking.gke.io/interfaces]: is no JSON (Expecting property name enclosed in double quotes: line 1 column 3 "
+        "(char 2)), and GKE would make no pod of the profile; write a list such as "
+        '[{"interfaceName":"eth0","network":"default"},{"interfaceName":"eth1","network":"vpc1"}]',
+    ),
+    "gke-interfaces-list": (
+        "profiles: {a: {annotations: {networking.gke.io/interfaces: '[1]'}}}",
+        "annotations[networking.gke.io/interfaces]: is no JSON list of objects, and GKE would make no pod of the profile; write a list "
+        "such as "
+        '[{"interfaceName":"eth0","network":"default"},{"interfaceName":"eth1","network":"vpc1"}]',
+    ),
+    "gke-interfaces-name": (
+        'profiles: {a: {annotations: {networking.gke.io/interfaces: \'[{"network": "vpc1"}]\'}}}',
+        "annotations[networking.gke.io/interfaces]: has an interface without interfaceName, and GKE would make no pod of the profile; "
+        'write a list such as [{"interfaceName":"eth0","network":"default"},{"interfaceName":"eth1","network":"vpc1"}]',
+    ),
     "quantity-way": (
         "profiles: {a: {quantities: [{resource: a/b}]}}",
         "quantities[0]: write perAccelerator, byNodeType, or both",
+    ),
+    "quantity-accelerator": (
+        "profiles: {a: {quantities: [{resource: nvidia.com/gpu, byNodeType: {p5: 8}}]}}",
+        "quantities[0].resource: nvidia.com/gpu is an accelerator, by which pods are known to train and other devices are counted; "
+        "leave it out",
     ),
     "quantity-resource": (
         "profiles: {a: {quantities: [{resource: hugepages-2Mi, perAccelerator: 1}]}}",

@@ -127,7 +127,8 @@ ONLY_WHEN_LOADED = {
     "key-list", "tag", "tag-scalar", "merge-text",
     "volume-sources", "volume-empty", "volume-twice", "path-up", "mount-twice", "mount-sub-path",
     "sidecar-twice", "sidecar-mounts", "toleration-key", "toleration-value", "toleration-seconds",
-    "quantity-way", "quantity-beside", "allowed-path", "allowed-image-tag",
+    "quantity-way", "quantity-beside", "quantity-accelerator",
+    "gke-interfaces-json", "gke-interfaces-list", "gke-interfaces-name", "allowed-path", "allowed-image-tag",
 }  # fmt: skip
 """Faults between fields, of arithmetic, and of YAML itself."""
 

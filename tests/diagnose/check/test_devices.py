@@ -151,3 +151,40 @@ def test_a_namespace_without_a_profile_uses_none() -> None:
         "d": {names.PROFILE: "own"},
     }
     assert profile_users(labels.items()) == {"own": ["a", "d"]}
+
+
+@pytest.mark.parametrize(
+    ("said", "least"),
+    [
+        ("byNodeType: {p5: 32, p4: 4, none: 0}", 4),
+        ("byNodeType: {p5: 32, p4: 4}, perAccelerator: 1", 1),
+        ("perAccelerator: 2", 2),
+        ("perAccelerator: 0", 0),
+    ],
+)
+def test_counts_what_a_pod_takes_at_least_where_the_number_depends_on_its_node(said: str, least: int) -> None:
+    text = f"profiles: {{efa: {{quantities: [{{resource: vpc/efa, {said}}}]}}}}"
+    [demand] = find_demands(profiles(text), {"efa": ["a"]}, {})
+    assert demand.resources == ({"vpc/efa": least} if least else {})
+    assert demand.at_least == ({"vpc/efa"} if least else set())
+
+
+def test_counts_quantities_by_what_the_profile_says_of_nodes_and_accelerators() -> None:
+    text = """
+profiles:
+  efa:
+    accelerators: 8
+    networks: [{network: default/rdma, resource: vpc/other, count: 9}]
+    nodeSelector: {node.kubernetes.io/instance-type: p5}
+    quantities:
+      - {resource: vpc/efa, byNodeType: {p5: 32, p4: 4}}
+      - {resource: vpc/nic, perAccelerator: 2}
+      - {resource: vpc/none, byNodeType: {p4: 4}}
+      - {resource: vpc/other, perAccelerator: 1}
+"""
+    rdma = define_network(network("default/rdma"))
+    [demand] = find_demands(profiles(text), {"efa": ["a"]}, {("default", "rdma"): rdma})
+    assert demand.resources == {"vpc/other": 9, "vpc/efa": 32, "vpc/nic": 16}
+    assert brief(check_devices([demand], [node("n", vpc__efa="4", vpc__nic="16", vpc__other="9")]))[1] == (
+        "fail profile efa: vpc/efa: a pod takes at least 32, and no node offers more than 4"
+    )

@@ -113,3 +113,12 @@ def test_calls_no_queue_fit_for_one_device_that_lacks_another() -> None:
 
 def test_says_nothing_where_nothing_is_asked_for() -> None:
     assert brief(check_volcano([{"metadata": {"name": "q"}}], [Demand("plain", {}, {})])) == []
+
+
+def test_counts_quantities_by_what_a_pod_takes_at_least() -> None:
+    demands = [Demand("efa", {"vpc/efa": 4}, {}, ("a",), at_least=frozenset({"vpc/efa"}))]
+    [found] = check_resource_quotas([Quota("a", "q", {"requests.vpc/efa": "2"}, {})], demands)
+    assert (found.level, found.message) == (
+        "fail",
+        "requests.vpc/efa is 2, 0 of it used, and a pod takes at least 4: every training pod is refused",
+    )

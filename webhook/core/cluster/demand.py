@@ -9,6 +9,7 @@ from fractions import Fraction
 from webhook.core import names
 from webhook.core.errors import Denied
 from webhook.core.injection.devices import needed_resources
+from webhook.core.injection.quantities import least_amount
 from webhook.core.model import NetworkDefinition
 from webhook.core.networks import Attachment, resolve_networks
 from webhook.core.networks.finder import Lookup
@@ -22,12 +23,16 @@ NOWHERE = ""
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """Hold what one pod of a profile takes, and the labels that its node must have; *namespaces* are alike in that."""
+    """Hold what one pod of a profile takes, and the labels that its node must have; *namespaces* are alike in that.
+
+    *at_least*: the resources of which a pod may take more, by its node's type or its accelerators.
+    """
 
     profile: str
     resources: Mapping[str, int | Fraction]
     node_selector: Mapping[str, str]
     namespaces: tuple[str, ...] = ()
+    at_least: frozenset[str] = frozenset()
 
 
 def profile_users(namespaces: Iterable[tuple[str, Mapping[str, str]]]) -> dict[str, list[str]]:
@@ -88,7 +93,10 @@ def _demands(
         selector = dict(profile.node_selector)
         for attachment in attachments:
             selector.update(attachment.network.node_selector)
-        demand = Demand(profile.name, needed_resources(attachments, profile), selector)
+        needed = needed_resources(attachments, profile)
+        least = {each.resource: least_amount(profile, each, selector) for each in profile.quantities}
+        counted = {resource: amount for resource, amount in least.items() if amount > needed.get(resource, 0)}
+        demand = Demand(profile.name, needed | counted, selector, at_least=frozenset(counted))
         same = next((spaces for known, spaces in found if known == demand), None)
         if same is None:
             found.append((demand, same := []))

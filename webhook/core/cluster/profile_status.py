@@ -76,18 +76,19 @@ class Content(NamedTuple):
 
 
 class Wish(NamedTuple):
-    """Hold what one pod asks one node for, and the labels that the node must have."""
+    """Hold what one pod asks one node for, and the labels that the node must have; *is_least*: it may ask for more."""
 
     resource: str
     amount: Fraction
     labels: frozenset[tuple[str, str]]
+    is_least: bool = False
 
     def search(self) -> Search:
         """Begin to look for a node."""
         return Search(self.resource, self.amount, self.labels)
 
     def __str__(self) -> str:
-        return f"{format_quantity(self.amount)} {self.resource}"
+        return f"{'at least ' if self.is_least else ''}{format_quantity(self.amount)} {self.resource}"
 
 
 class NetworksSeen(NamedTuple):
@@ -142,7 +143,7 @@ def examine_profile(
     alone = Profiles(multus=settings.multus, profiles={profile.name: profile})
     demands = find_demands(alone, {profile.name: namespaces or (NOWHERE,)}, definitions)
     wishes = [
-        Wish(resource, Fraction(amount), frozenset(demand.node_selector.items()))
+        Wish(resource, Fraction(amount), frozenset(demand.node_selector.items()), resource in demand.at_least)
         for demand in demands
         for resource, amount in demand.resources.items()
     ]

@@ -82,15 +82,21 @@ def listed(value: str) -> list[str]:
 
 
 def absent_interfaces(variable: str, value: str, there: Sequence[str]) -> list[str]:
-    """Return what a value of one of INTERFACE_LISTS names, and what is certain not to be *there*, in a pod with these interfaces."""
-    is_prefix = variable == names.ENV_NCCL_SOCKET_IFNAME and not value.startswith("=")
-    return [
+    """Return what a value of one of INTERFACE_LISTS names, and what is certain not to be *there*, in a pod with these interfaces.
+
+    NCCL takes those of its list that exist: nothing is missing to it where one may.
+    """
+    is_for_nccl = variable == names.ENV_NCCL_SOCKET_IFNAME
+    is_prefix = is_for_nccl and not value.startswith("=")
+    wanted = listed(value)
+    absent = [
         name
-        for name in listed(value)
+        for name in wanted
         if _is_no_other_name(variable, name)
         and name not in there
         and not (is_prefix and any(each.startswith(name) for each in there))
     ]
+    return [] if is_for_nccl and len(absent) < len(wanted) else absent
 
 
 def may_have_more(pod: Object) -> bool:

@@ -29,10 +29,11 @@ def write(draft: Draft, plan: Plan, decisions: Iterable[Decision], version: str)
     if rendezvous is not None and plan.rendezvous_network is not None:
         labels[names.JOB] = rendezvous.job
         labels[names.RENDEZVOUS] = rendezvous.role
-        family = plan.profile.rendezvous.ip_family
-        annotations[names.RENDEZVOUS_NETWORK] = (
-            f"{plan.rendezvous_network.key}@{plan.rendezvous_network.interface}/{family}"
-        )
+        if rendezvous.rank_zero:  # else nobody needs its address: the controller is to publish its devices alone
+            family = plan.profile.rendezvous.ip_family
+            annotations[names.RENDEZVOUS_NETWORK] = (
+                f"{plan.rendezvous_network.key}@{plan.rendezvous_network.interface}/{family}"
+            )
         if plan.profile.rendezvous.address_source != DEFAULT:
             annotations[names.ADDRESS_SOURCE] = plan.profile.rendezvous.address_source
         needs = [need.partition(":")[0] for need in wait.needs(draft.pod)]

@@ -12,7 +12,7 @@ from webhook.core.draft import Draft
 from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.core.plan import Plan
 from webhook.core.podspec import containers, limits, requests, running_containers
-from webhook.core.profiles import ProfileQuantity
+from webhook.core.profiles import Profile, ProfileQuantity
 
 _IN = "In"
 _SHOWN = 64
@@ -22,10 +22,9 @@ def count_devices(draft: Draft, plan: Plan, step: str, needed: Iterable[str]) ->
     """Return how many of each device the training container is to ask for, and what is told of those that are not asked for.
 
     A device that a container of the pod asks for itself is left to it, and so is what an earlier pass has added. *needed*: what the pod
-    gets besides; with accelerators among it, or among the devices, their number would be another one in the next pass.
+    gets besides; with accelerators among it their number would be another one in the next pass.
     """
-    counted = [quantity.resource for quantity in plan.profile.quantities]
-    countable = not any(map(is_accelerator, [*needed, *counted]))
+    countable = not any(map(is_accelerator, needed))
     app = {one.get("name") for one in containers(draft.pod)}
     added = {sidecar.name for sidecar in plan.profile.sidecars} - app  # which are not there yet in the first pass
     asking = [one for one in running_containers(draft.pod) if one.get("name") not in added]
@@ -43,6 +42,16 @@ def count_devices(draft: Draft, plan: Plan, step: str, needed: Iterable[str]) ->
         elif amount:
             asked[resource] = amount
     return asked, told
+
+
+def least_amount(profile: Profile, quantity: ProfileQuantity, labels: Mapping[str, str]) -> int:
+    """Return how many a pod of the profile takes at least that gets any, on a node with these *labels* and maybe others; 0 for none."""
+    if node_type := labels.get(quantity.node_label) if quantity.by_node_type else "":
+        return quantity.by_node_type.get(node_type, 0)
+    amounts = list(quantity.by_node_type.values())
+    if quantity.per_accelerator is not None:
+        amounts.append(quantity.per_accelerator * (profile.accelerators or 1))
+    return min(filter(None, amounts), default=0)
 
 
 def _amount(draft: Draft, plan: Plan, quantity: ProfileQuantity, *, countable: bool) -> int | None:

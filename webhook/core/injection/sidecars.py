@@ -15,14 +15,16 @@ from webhook.core.injection.ipc_lock import is_not_root
 from webhook.core.injection.wait import security_context
 from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.core.plan import Plan
+from webhook.core.podspec import normalized_mount_path
 from webhook.core.profiles import ProfileSidecar
+from webhook.core.profiles.grammar import split_image
 
 STEP = "sidecars"
 _INIT_CONTAINERS = ("spec", "initContainers")
 
 
 def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
-    """Append the sidecars whose names no container of the pod has.
+    """Append the sidecars that the pod does not run yet, by their name or, under another one, by their image.
 
     Raises Denied for an image or a path of the node that the Configuration does not allow, and where the namespace's PodSecurity level
     would refuse a sidecar and the profile says ``podSecurity: deny``.
@@ -40,6 +42,11 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     for sidecar in profile.sidecars:
         if sidecar.name in everyone:
             found.append(_kept(sidecar, everyone[sidecar.name]))
+        elif brought := find_brought(draft.pod, plan, sidecar):
+            message = (
+                f"container {brought} of the pod's own runs the image of sidecar {sidecar.name}, which is left out"
+            )
+            found.append(Decision(STEP, Outcome.KEPT, Reason.USER_VALUE, message))
         elif level and (why := _refused(draft.pod, plan, sidecar, level)):
             found += pod_security.refuse(plan, STEP, f"sidecar {sidecar.name} ({why})")
         else:
@@ -51,11 +58,64 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     return found
 
 
+def refused_sidecars(pod: Object, plan: Plan, level: str) -> list[str]:
+    """Name the sidecars that the pod would get, and PodSecurity refuses at *level*: ``["sidecar daemon (privileged)"]``."""
+    there = {each.get("name") for each in (*podspec.containers(pod), *podspec.init_containers(pod))}
+    return [
+        f"sidecar {sidecar.name} ({why})"
+        for sidecar in plan.profile.sidecars
+        if sidecar.name not in there
+        and not find_brought(pod, plan, sidecar)
+        and (why := _refused(pod, plan, sidecar, level))
+    ]
+
+
 def _kept(sidecar: ProfileSidecar, there: Object) -> Decision:
     if there.get("image") == sidecar.image and podspec.is_sidecar(there):
         return Decision(STEP, Outcome.KEPT, Reason.ALREADY_THERE, f"the pod has sidecar {sidecar.name} already")
     message = f"the pod has a container {sidecar.name} of its own, in place of the profile's sidecar"
     return Decision(STEP, Outcome.KEPT, Reason.USER_VALUE, message)
+
+
+def find_brought(pod: Object, plan: Plan, sidecar: ProfileSidecar) -> str:
+    """Return the name of a container of the pod's own that runs the sidecar's image under another name; empty where none does.
+
+    Two daemons of one image would compete for the same cards and ports. Containers of the profile's own sidecars are not meant, nor the
+    training container, nor an init container that ends before the training begins.
+    """
+    training = podspec.containers(pod)[plan.container]
+    ours = {each.name for each in plan.profile.sidecars}
+    for container in podspec.running_containers(pod):
+        name = container.get("name")
+        if container is not training and name not in ours and _runs_image_of(container, sidecar):
+            return name or "without a name"
+    return ""
+
+
+def _runs_image_of(container: Object, sidecar: ProfileSidecar) -> bool:
+    """Tell whether the container's image is the sidecar's in any version, maybe from a mirror.
+
+    A mirror has another registry, and folders before the repository: the last two parts of its path tell the image. The last part alone
+    may be another one's, ``daemon``, unless the container mounts something where the sidecar does, too.
+    """
+    theirs, ours = _repository(container.get("image") or ""), _repository(sidecar.image)
+    if not theirs or theirs[-1:] != ours[-1:]:
+        return False
+    if theirs[-2:] == ours[-2:]:
+        return True
+    wanted = {mount.mount_path for mount in sidecar.mounts}
+    return any(normalized_mount_path(mount["mountPath"]) in wanted for mount in podspec.mounts(container))
+
+
+def _repository(image: str) -> list[str]:
+    """Return the path of an image's repository without registry, tag and digest, ``["team", "daemon"]``; nothing for no reference."""
+    try:
+        name, _ = split_image(image)
+    except ValueError:
+        return []
+    first, *rest = name.split("/")
+    is_registry = bool(rest) and (first == "localhost" or "." in first or ":" in first)
+    return rest if is_registry else [first, *rest]
 
 
 def _refused(pod: Object, plan: Plan, sidecar: ProfileSidecar, level: str) -> str:

@@ -42,7 +42,6 @@ STEPS: tuple[Step, ...] = (
     pod_annotations,
     volumes,
     devices,
-    host_devices,
     ipc_lock,
     shared_memory,
     device_variables,
@@ -50,6 +49,7 @@ STEPS: tuple[Step, ...] = (
     environment,
     nccl_conf,
     sidecars,
+    host_devices,  # sidecars may bring a volume that the training container mounts
     node_selector,
     tolerations,
     pod_info,

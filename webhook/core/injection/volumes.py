@@ -36,13 +36,10 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
         return [Decision(STEP, Outcome.SKIPPED, Reason.NOT_ASKED, f"profile {profile.name} gives no volumes")]
     if podspec.is_windows(draft.pod):
         return [Decision(STEP, Outcome.SKIPPED, Reason.WINDOWS, "a Windows pod has no paths as the profile gives them")]
-    own = containers(draft.pod)[plan.container]
-    there = {normalized_mount_path(mount["mountPath"]) for mount in podspec.mounts(own)}
-    missing = [mount for mount in profile.mounts if mount.mount_path not in there]
-    wanted = {*_unmounted(profile), *(mount.name for mount in missing)}
+    there, blocked, missing = _taken_paths(draft.pod, plan)
     known = {volume.name for volume in profile.volumes} | {volume.get("name") for volume in podspec.volumes(draft.pod)}
     before = draft.edits
-    names, found = add_volumes(draft, plan, STEP, [volume for volume in profile.volumes if volume.name in wanted])
+    names, found = add_volumes(draft, plan, STEP, _wanted(plan, missing))
     mounts, warnings = write_mounts(draft.pod, plan, STEP, missing, names)
     if mounts:
         draft.extend(("spec", "containers", plan.container, "volumeMounts"), mounts)
@@ -55,9 +52,38 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
         found.append(Decision(STEP, Outcome.KEPT, Reason.ALREADY_THERE, message))
     elif names:
         found.append(Decision(STEP, Outcome.KEPT, Reason.ALREADY_THERE, f"{_has(names.values())} already"))
-    elif not (found or warnings):
+    elif not (found or warnings or blocked):
         found.append(Decision(STEP, Outcome.SKIPPED, Reason.NOT_ASKED, "the pod needs no volume of the profile"))
-    return [*found, *warnings]
+    hidden = [mount for mount in profile.mounts if mount.mount_path in blocked]
+    return [*found, *warnings, *[_at_device(plan, mount) for mount in hidden]]
+
+
+def _taken_paths(pod: Object, plan: Plan) -> tuple[set[str], set[str], list[ProfileMount]]:
+    """Return where the training container has mounts, and where block devices; and the profile's mounts at other paths."""
+    own = containers(pod)[plan.container]
+    there = {normalized_mount_path(mount["mountPath"]) for mount in podspec.mounts(own)}
+    blocked = {normalized_mount_path(path) for path in podspec.device_paths(own)}
+    return there, blocked, [mount for mount in plan.profile.mounts if mount.mount_path not in there | blocked]
+
+
+def _wanted(plan: Plan, missing: Iterable[ProfileMount]) -> list[ProfileVolume]:
+    """Return the volumes that the training container is to mount, and those that nobody does."""
+    wanted = {*_unmounted(plan.profile), *(mount.name for mount in missing)}
+    return [volume for volume in plan.profile.volumes if volume.name in wanted]
+
+
+def refused_volumes(pod: Object, plan: Plan) -> list[str]:
+    """Name the volumes that the pod would get as paths of the node, ``["volume sys (hostPath /sys)"]``; PodSecurity refuses them."""
+    taken = {volume.get("name"): volume for volume in podspec.volumes(pod)}
+    return [
+        _as_refused(volume.name, volume.host_path.path)
+        for volume in _wanted(plan, _taken_paths(pod, plan)[2])
+        if volume.host_path is not None and not _place(taken, volume)[1]
+    ]
+
+
+def _as_refused(name: str, path: str) -> str:
+    return f"volume {name} (hostPath {path})"
 
 
 def add_volumes(
@@ -76,7 +102,7 @@ def add_volumes(
         name, is_there = _place(taken, volume)
         if not is_there:
             if level and volume.host_path is not None:
-                told += pod_security.refuse(plan, step, f"volume {volume.name} (hostPath {volume.host_path.path})")
+                told += pod_security.refuse(plan, step, _as_refused(volume.name, volume.host_path.path))
                 continue
             new.append(volume)
             taken[name] = {"name": name, **_source(volume)}  # no other volume of the profile may get this name as well
@@ -232,6 +258,16 @@ def _mount(mount: ProfileMount, volume: str) -> Object:
 
 def _has(names: Iterable[str]) -> str:
     return f"the pod has volumes {', '.join(names)}"
+
+
+def _at_device(plan: Plan, mount: ProfileMount) -> Decision:
+    """Source: kubernetes pkg/apis/core/validation ValidateVolumeMounts, "must not already exist as a path in volumeDevices"."""
+    message = (
+        f"pod {plan.pod_name}: container {plan.container_name} has a volumeDevice at {mount.mount_path}, where profile "
+        f"{plan.profile.name} mounts {mount.name}; Kubernetes takes one of the two, and the mount is left out: give the device another "
+        "devicePath"
+    )
+    return Decision(STEP, Outcome.WARNED, Reason.USER_VALUE, message)
 
 
 def _no_volume(plan: Plan, name: str) -> str:

@@ -5,9 +5,12 @@ Reads plain values, not yet known to be valid: whatever is wrong by itself is le
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
+from webhook.core import names
+from webhook.core.accelerators import is_accelerator
 from webhook.core.podspec import normalized_mount_path
 from webhook.core.profiles.field_types import COMPUTE, check_amount, check_quantity, check_resource_name
 from webhook.core.profiles.grammar import parse_network, refused
@@ -22,6 +25,7 @@ NOT_ONE_SOURCE = f"write one of {', '.join(SOURCES)}"
 NO_KEY = "without key, write operator: Exists, which tolerates every taint"
 HAS_VALUE = "with operator: Exists, leave value out"
 HAS_SECONDS = "with tolerationSeconds, write effect: NoExecute"
+IS_ACCELERATOR = "{} is an accelerator, by which pods are known to train and other devices are counted; leave it out"
 NO_QUANTITY = "write perAccelerator, byNodeType, or both"
 
 
@@ -40,7 +44,31 @@ def find_contradictions(value: Any) -> Iterator[_Contradiction]:
         yield from _wrong_sidecars(_get(profile, "sidecars"), (*at, "sidecars"))
         yield from _wrong_tolerations(_get(profile, "tolerations"), (*at, "tolerations"))
         yield from _wrong_quantities(_get(profile, "quantities"), resources, (*at, "quantities"))
+        yield from _unreadable_interfaces(_get(profile, "annotations"), (*at, "annotations"))
         yield from _shared_pod_labels(name, _get(profile, "podLabels"), choosers)
+
+
+def _unreadable_interfaces(annotations: Any, at: Location) -> Iterator[_Contradiction]:
+    """Find a value of GKE's annotation of interfaces that GKE cannot read; all pods of the profile would stay without a sandbox."""
+    text = _get(annotations, names.GKE_INTERFACES)
+    if not isinstance(text, str):
+        return
+    try:
+        listed = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        why = f"is no JSON ({error})"
+    else:
+        if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
+            why = "is no JSON list of objects"
+        elif all(isinstance(each.get("interfaceName"), str) and each["interfaceName"] for each in listed):
+            return
+        else:
+            why = "has an interface without interfaceName"
+    example = '[{"interfaceName":"eth0","network":"default"},{"interfaceName":"eth1","network":"vpc1"}]'
+    yield (
+        (*at, names.GKE_INTERFACES),
+        f"{why}, and GKE would make no pod of the profile; write a list such as {example}",
+    )
 
 
 def _shared_interfaces(networks: list[ProfileNetwork | None], at: Location) -> Iterator[_Contradiction]:
@@ -134,6 +162,8 @@ def _wrong_quantities(quantities: Any, resources: Any, at: Location) -> Iterator
         resource = _get(quantity, "resource")
         if isinstance(resource, str) and _get(resources, resource) is not None:
             yield (*at, index, "resource"), f"{resource} stands under resources already; remove one of the two"
+        if isinstance(resource, str) and is_accelerator(resource):
+            yield (*at, index, "resource"), IS_ACCELERATOR.format(resource)
 
 
 def _shared(

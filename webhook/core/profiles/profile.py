@@ -370,8 +370,8 @@ class Profile:
     pod_security: Annotated[
         Literal["deny", "skip", "ignore"],
         Field(
-            description="Where PodSecurity would refuse IPC_LOCK, a volume or a sidecar: deny the pod with the reason; skip that with "
-            "a warning; ignore: inject, PodSecurity decides."
+            description="Where PodSecurity would refuse IPC_LOCK, a volume or a sidecar: deny the pod with the reason; skip: "
+            "leave IPC_LOCK out, or for a volume or a sidecar the whole profile, with a warning; ignore: inject, PodSecurity decides."
         ),
     ] = "deny"
     shared_memory: Annotated[SharedMemory, Field(description="The tmpfs at /dev/shm.")] = SharedMemory()

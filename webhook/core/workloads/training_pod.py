@@ -12,10 +12,10 @@ from webhook.core.model import Reason
 class Rendezvous:
     """Say how a member meets its rank 0.
 
-    *job*: the job's key. *rank_zero*: the pod whose address counts. *hosts*: the texts that name it in this pod's variables,
-    ``{"bert-master-0"}``. *by_operator*: the training system itself writes these variables, so that programs which nobody can see here
-    read them. *is_certain*: the pod is known to be, or to follow, rank 0; else it is a candidate, the first of its role: it publishes
-    its address for those that name it, and nothing about it changes.
+    *job*: the job's key. *rank_zero*: the pod whose address counts, empty where none does. *hosts*: the texts that name it in this
+    pod's variables, ``{"bert-master-0"}``. *by_operator*: the training system itself writes these variables, so that programs which
+    nobody can see here read them. *is_certain*: the pod is known to be, or to follow, rank 0; else it is a candidate, the first of its
+    role: it publishes its address for those that name it, and nothing about it changes.
     """
 
     job: str

@@ -24,7 +24,8 @@ def check_devices(demands: Iterable[Demand], nodes: Sequence[NodeOffer]) -> Iter
 
 
 def _look(demand: Demand, resource: str, amount: Fraction, nodes: Sequence[NodeOffer]) -> Finding:
-    subject, takes = f"profile {demand.profile}: {resource}", f"a pod takes {format_quantity(amount)}"
+    least = "at least " if resource in demand.at_least else ""
+    subject, takes = f"profile {demand.profile}: {resource}", f"a pod takes {least}{format_quantity(amount)}"
     supply = judge_supply(nodes, resource, amount, demand.node_selector.items())
     if supply.shortage:
         return Finding("fail", SHORTAGES[supply.shortage], subject, f"{takes}, and {supply.message}")

@@ -34,6 +34,7 @@ def read_quota(obj: Object) -> Quota:
 def check_resource_quotas(quotas: Iterable[Quota], demands: Sequence[Demand]) -> Iterator[Finding]:
     """Say which quotas of labelled namespaces refuse the injected devices, or do not count them."""
     uncounting: dict[str, list[str]] = {}
+    least = {resource for demand in demands for resource in demand.at_least}
     for quota in quotas:
         for resource, amount in devices_of(demands, quota.namespace).items():
             subject = f"ResourceQuota {quota.namespace}/{quota.name}"
@@ -42,7 +43,8 @@ def check_resource_quotas(quotas: Iterable[Quota], demands: Sequence[Demand]) ->
                 uncounting.setdefault(resource, []).append(f"{quota.namespace}/{quota.name}")
                 continue
             hard, used = (stored_quantity(values.get(key)) for values in (quota.hard, quota.used))
-            told = f"{key} is {quota.hard[key]}, {format_quantity(used)} of it used, and a pod takes {format_quantity(amount)}"
+            takes = f"a pod takes {'at least ' if resource in least else ''}{format_quantity(amount)}"
+            told = f"{key} is {quota.hard[key]}, {format_quantity(used)} of it used, and {takes}"
             if hard < amount:
                 message = f"{told}: every training pod is refused"
                 yield Finding("fail", Code.QUOTA_TOO_SMALL, subject, message, f"raise {key}")
