@@ -161,8 +161,9 @@ def go_environment() -> dict[str, str]:
 
 def _key(go_version: str, modules: tuple[str, ...]) -> str:
     digest = hashlib.sha256(f"{go_version} {_flags()}".encode())
-    for file in sorted(file for module in modules for file in (TOOLS / module).glob("go.*")):
-        digest.update(file.read_bytes())
+    for pattern in ("go.*", "*.go"):  # the pinned modules, and the programs that are our own
+        for file in sorted(file for module in modules for file in (TOOLS / module).glob(pattern)):
+            digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
 
 

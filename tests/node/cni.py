@@ -1,13 +1,16 @@
 """Multus as the node's only CNI configuration, which delegates eth0 to a bridge, and the networks that pods ask it for."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
 
+from tests.apiserver.client import Client
 from tests.apiserver.controlplane import ControlPlane
 from tests.waiting import wait_until
+from webhook.core.names import RESOURCE_NAME
 
 from .links import Links
 from .requirements import plugin_folder
@@ -50,6 +53,15 @@ def configure(
     return configuration
 
 
+def copy_network(api: Client, copy: str, resource: str = "") -> None:
+    """Make *copy*, ``namespace/name``, of rdma-net; *resource*: the device that it takes, as network operators write it there."""
+    path = "/apis/k8s.cni.cncf.io/v1/namespaces/default/network-attachment-definitions/rdma-net"
+    namespace, _, name = copy.partition("/")
+    config = api.expect("GET", path)["spec"]["config"]
+    annotations = {RESOURCE_NAME: resource} if resource else {}
+    api.ensure(_definition(namespace, name, config, annotations))
+
+
 def _multus(
     configuration: PluginConfiguration, links: Links, kubeconfig: Path, log: Path, addresses: Path
 ) -> dict[str, Any]:
@@ -89,9 +101,13 @@ def _network(name: str, subnet: str, parent: str, addresses: Path) -> dict[str, 
         "mode": "bridge",
         "ipam": {"type": "host-local", "dataDir": str(addresses), "ranges": [[{"subnet": subnet}]]},
     }
+    return _definition("default", name, json.dumps(config), {})
+
+
+def _definition(namespace: str, name: str, config: str, annotations: Mapping[str, str]) -> dict[str, Any]:
     return {
         "apiVersion": "k8s.cni.cncf.io/v1",
         "kind": "NetworkAttachmentDefinition",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {"config": json.dumps(config)},
+        "metadata": {"name": name, "namespace": namespace, "annotations": annotations},
+        "spec": {"config": config},
     }

@@ -50,6 +50,53 @@ profiles:
     networks: [{network: default/rdma-net}]
     rendezvous: {timeout: 5s}
 """
+ALLOWED = """\
+allowed:
+  hostPaths: [/var/lib/fabric/]
+  sidecarImages: [fabric-injector.test/trainer]
+"""
+"""What profiles may give besides networks; a Configuration, which is no object of the API."""
+BEYOND_NETWORKS = """\
+  all-parts:
+    networks: [{network: default/rdma-net}]
+    quantities:
+      - {resource: rdma/rdma_shared_device_a, perAccelerator: 2}
+      - {resource: vpc.amazonaws.com/efa, byNodeType: {test.small: 1, test.large: 4}}
+    volumes:
+      - {name: driver, hostPath: {path: /var/lib/fabric/driver, type: Directory}}
+      - {name: daemon, emptyDir: {medium: Memory, sizeLimit: 16Mi}}
+      - {name: topology, configMap: {name: topology}}
+    mounts:
+      - {name: driver, mountPath: /usr/local/fabric, readOnly: true}
+      - {name: daemon, mountPath: /run/fabric}
+      - {name: topology, mountPath: /usr/local/topology.xml, subPath: topology.xml}
+    sidecars:
+      - name: fabric-daemon
+        image: fabric-injector.test/trainer:dash
+        command: [sh, -c]
+        args: ['trap "exit 0" TERM; V=$(cat /driver/version); echo "$V, port $PORT" > /run/fabric/daemon; sleep infinity & wait']
+        env: {PORT: "18515"}
+        mounts: [{name: driver, mountPath: /driver, readOnly: true}, {name: daemon, mountPath: /run/fabric}]
+        resources: {cpu: 50m, memory: 32Mi}
+    tolerations: [{key: fabric-injector.test/reserved, value: training, effect: NoSchedule}]
+    deviceVariables: [NCCL_IB_HCA, UCX_NET_DEVICES]
+  rails:
+    networks: [{network: default/rail-0}, {network: default/rail-1}]
+    deviceVariables: [NCCL_IB_HCA, UCX_NET_DEVICES]
+  pod-network:
+    networks: [{network: default/rdma-net, resource: rdma/rdma_shared_device_a}]
+    resources: {vpc.amazonaws.com/efa: 4}
+    sharedMemory: {sizeLimit: 192Mi}
+    env: {NCCL_SOCKET_IFNAME: "^lo,docker,pod-id-link"}
+    rendezvous: {addressSource: none}
+  gke-one-card:
+    annotations:
+      networking.gke.io/default-interface: eth0
+      networking.gke.io/interfaces: '[{"interfaceName":"eth0","network":"default"},{"interfaceName":"eth1","network":"rdma-0"}]'
+    resources: {networking.gke.io.networks/rdma-0: 1}
+    rendezvous: {addressSource: gke, network: rdma-0}
+"""
+"""More profiles, of which one needs what ALLOWED allows."""
 SHARED_MEMORY_BYTES = 192 << 20
 
 Figures = list[str]
@@ -150,7 +197,7 @@ def namespace(node: Node) -> Iterator[NamespaceFactory]:
 def webhook(node: Node, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Webhook]:
     """Run the real server for all tests, registered, with the privileges of its own account."""
     folder = tmp_path_factory.mktemp("webhook")
-    (folder / "profiles.yaml").write_text(PROFILES)
+    (folder / "profiles.yaml").write_text(ALLOWED + PROFILES + BEYOND_NETWORKS)
     with Webhook(node.control_plane, folder, folder / "profiles.yaml", _command()) as running:
         yield running
 

@@ -15,7 +15,13 @@ from .links import Links
 from .namespaces import Namespaces
 
 NAME = "node1"
-DEVICES = {"rdma/rdma_shared_device_a": "100", "nvidia.com/gpu": "800"}
+DEVICES = {
+    "rdma/rdma_shared_device_a": "100",
+    "rdma/rdma_shared_device_eth": "100",
+    "nvidia.com/gpu": "800",
+    "vpc.amazonaws.com/efa": "100",
+    "networking.gke.io.networks/rdma-0": "100",
+}
 """What no device plugin owns: a kubelet keeps such names of its node's status as they are."""
 
 

@@ -1,6 +1,6 @@
 """A one-node cluster: control plane with scheduler and controller manager, and a node that runs pods with Multus."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -9,6 +9,7 @@ from typing import Self
 from tests.apiserver.assets import node_assets
 from tests.apiserver.client import Client
 from tests.apiserver.controlplane import ControlPlane
+from tests.apiserver.processes import Server
 from tests.apiserver.relay import Relay
 
 from .cni import configure
@@ -93,6 +94,14 @@ class Node:
     def api(self) -> Client:
         """Give the administrator's client."""
         return self.control_plane.api
+
+    def start(self, command: Sequence[str], log: str) -> Server:
+        """Start a server among the node's own programs, whose files it shares."""
+        return self._namespaces.start(command, self.folder / log)
+
+    def run(self, *command: str) -> str:
+        """Run a command where the node's own programs run, to its end, and give its output."""
+        return self._namespaces.run(*command)
 
     def end_pods(self, namespace: str) -> None:
         """Remove all pods of the namespace at once, finalizers or not."""

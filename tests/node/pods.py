@@ -35,11 +35,14 @@ class Pod:
         """Give an annotation's value; empty where there is none."""
         return str((self.get()["metadata"].get("annotations") or {}).get(key, ""))
 
-    def fabric_address(self) -> str:
-        """Give the address that Multus says it gave net1; empty where it has not yet."""
-        attached = json.loads(self.annotation(names.NETWORK_STATUS) or "[]")
-        found = [address for one in attached if one.get("interface") == "net1" for address in one.get("ips") or []]
-        return str(found[0]) if found else ""
+    def attached(self, interface: str) -> Object:
+        """Give what Multus says of an interface that it made; empty where it has not yet."""
+        attached: list[Object] = json.loads(self.annotation(names.NETWORK_STATUS) or "[]")
+        return next((one for one in attached if one.get("interface") == interface), {})
+
+    def fabric_address(self, interface: str = "net1") -> str:
+        """Give the address that Multus says it gave the interface; empty where it has not yet."""
+        return str(next(iter(self.attached(interface).get("ips") or []), ""))
 
     def delete(self) -> None:
         """Remove it at once, and return when a pod of its name can be created again."""

@@ -1,11 +1,14 @@
 """install.yaml as shipped, with the image from the Dockerfile, on a cluster that knows nothing of the injector yet."""
 
+import subprocess
 from collections.abc import Iterator
 
 import pytest
+import yaml
 
 from tests.apiserver.client import Client
 from tests.apiserver.installation import INSTALL, NAMESPACE, apply_profiles, shipped
+from tests.apiserver.webhook import installed_command
 from tests.image import builder as images
 from tests.installed import not_installed
 from tests.waiting import NotReady, wait_until
@@ -13,6 +16,7 @@ from webhook import __version__
 from webhook.core import names
 
 from . import jobs
+from .cni import copy_network
 from .conftest import PROFILES, SHARED_MEMORY_BYTES, start_node, unavailable
 from .images import NO_SHELL
 from .node import Node
@@ -104,6 +108,34 @@ def test_a_job_of_an_image_without_a_shell_waits_in_the_image_that_is_installed(
         assert {wait["image"]} == own_images
         assert report.train["environment"]["MASTER_ADDR"] == pods[0].fabric_address()
         assert_on_the_fabric(report)
+
+
+@pytest.mark.parametrize(
+    ("preset", "network"), [("nvidia-macvlan", "default/rdma-net-ipam"), ("openshift-roce", "{namespace}/example-net")]
+)
+def test_a_preset_as_it_is_printed_and_applied_makes_a_job_meet_on_a_macvlan_network(
+    installed: Client, cluster: Node, preset: str, network: str
+) -> None:
+    """Nothing of the preset is changed: the network has the name that stands there. No operator made it, and no card is under it."""
+    plane = cluster.control_plane
+    name = plane.create_namespace(f"research-{preset}")
+    copy_network(installed, network.format(namespace=name))
+    command = installed_command()
+    assert command is not None
+    printed = subprocess.run([*command, "presets", preset], check=True, capture_output=True, text=True).stdout
+    plane.kubectl("apply", "--filename=-", input=printed)
+    plane.kubectl("label", "namespace", name, f"{names.PROFILE}={preset}")
+    plane.kubectl("wait", "--for=condition=Ready", f"fabricprofile/{preset}", "--timeout=30s")
+    pods = jobs.start(installed, "pytorchjob", name)
+    resources = {network["resource"]: "1" for network in yaml.safe_load(printed)["spec"]["networks"]}
+    for rank, report in enumerate([pod.report() for pod in pods]):
+        assert report.train["rank"] == rank
+        assert report.train["environment"]["MASTER_ADDR"] == pods[0].fabric_address()
+        assert_on_the_fabric(report)
+        allocated = report.pod.get()["status"]["containerStatuses"][0]["allocatedResources"]
+        assert allocated == {"nvidia.com/gpu": "8", **resources}
+        for variable, value in yaml.safe_load(printed)["spec"].get("env", {}).items():
+            assert report.environment[variable] == value
 
 
 def test_pods_of_other_namespaces_stay_as_they_are(installed: Client, cluster: Node) -> None:

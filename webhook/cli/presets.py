@@ -36,7 +36,8 @@ def command(name: str | None, output: str | None) -> None:
       kubectl apply -f profile.yaml
 
     Each is made after the vendor's own manifest, at the commit that is shown with it. "compared" means that a test of this project
-    compares the pods that result with that manifest, and that nobody of this project has run it: try it on one job first.
+    compares the pods that result with that manifest, and that nobody of this project has run it on that fabric: try it on one job
+    first.
 
     A preset is a start: the comments above it name what to change, such as the names of your networks, and what the Configuration must
     allow. -o json gives the FabricProfile alone.

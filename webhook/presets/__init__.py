@@ -19,7 +19,7 @@ from webhook.core.profiles.grammar import split_image
 
 VERIFIED = {
     "run": "its own profile was run by this project, on that fabric",
-    "compared": "a test of this project compares the pods that result with the vendor's manifest; nobody here has run it",
+    "compared": "a test of this project compares the pods that result with the vendor's manifest; nobody here ran it on that fabric",
     "not run": "neither run nor compared",
 }
 """What was done to learn whether a preset works."""

@@ -31,8 +31,15 @@ def test_a_job_of_gke_that_trains_well() -> None:
     assert found == [{"interface": "eth1", "network": "rdma-0", "addresses": ["192.168.0.1"]}]
 
 
-def test_a_job_that_is_left_on_the_pod_network() -> None:
-    scene = PodNetworkScene()
+class PodNetworkWithVariablesScene(PodNetworkScene):
+    """The same, with a variable for the pod network's interfaces."""
+
+    written = PodNetworkScene.written + "    env: {NCCL_SOCKET_IFNAME: ^lo}"
+
+
+@pytest.mark.parametrize("kind", [PodNetworkScene, PodNetworkWithVariablesScene])
+def test_a_job_that_is_left_on_the_pod_network(kind: type[PodNetworkScene]) -> None:
+    scene = kind()
     assert texts(findings(scene)) == []
     why = (
         "not injected: rendezvous: profile shared says rendezvous.addressSource: none: the job meets on the pod network"

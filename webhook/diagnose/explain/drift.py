@@ -80,6 +80,7 @@ def _steps(part: Part, verdict: Verdict, profile: Profile) -> Iterator[str]:
     injected = told if isinstance(told, list) else []
     meets, _ = _place(part.pod), verdict.pod
     now = _place(verdict.pod)
+    kept = {decision.step for decision in verdict.decisions if decision.outcome is Outcome.KEPT}
     if meets and now and meets != now:
         yield f"the ranks would meet on {now} in place of {meets}"
     for decision in verdict.decisions:
@@ -91,7 +92,12 @@ def _steps(part: Part, verdict: Verdict, profile: Profile) -> Iterator[str]:
                     yield "rendezvous: another timeout of the wait step"
             else:
                 yield f"{decision.step}: {decision.message}"
-        elif decision.outcome is Outcome.SKIPPED and decision.reason is Reason.DISABLED and decision.step in injected:
+        elif (
+            decision.outcome is Outcome.SKIPPED
+            and decision.reason is Reason.DISABLED
+            and decision.step in injected
+            and decision.step not in kept  # which does a part of what it may do, as it did
+        ):
             yield f"without {decision.step}, which was injected: {decision.message}"
     if "shared-memory" in injected and profile.shared_memory.enabled:
         volume = podspec.volume_named(part.pod, names.SHM_VOLUME) or {}
