@@ -13,6 +13,8 @@ from webhook.kube.reader import Reader
 
 
 class Clock:
+    """A clock that stands until it is set."""
+
     seconds = 1000.0
 
     def __call__(self) -> float:

@@ -1,4 +1,7 @@
-"""Know in which version the cluster serves resource.k8s.io, the API of claims (DRA): v1 since Kubernetes 1.34, v1beta2 in 1.33, else neither."""
+"""Know in which version the cluster serves resource.k8s.io, the API of claims (DRA).
+
+That is v1 since Kubernetes 1.34, v1beta2 where an admin has turned it on in 1.33, and neither in older ones.
+"""
 
 from __future__ import annotations
 
