@@ -60,8 +60,10 @@ PODS = Resource(
             "schedulerName": str,
             "schedulingGates": [{"name": str}],
             "tolerations": [dict.fromkeys(("key", "operator", "value", "effect"), str)],
+            "resourceClaims": [dict.fromkeys(("name", "resourceClaimName", "resourceClaimTemplateName"), str)],
         },
         "status": {
+            "resourceClaimStatuses": [dict.fromkeys(("name", "resourceClaimName"), str)],
             **dict.fromkeys(("phase", "reason", "message"), str),
             "conditions": [_CONDITION],
             "containerStatuses": [_CONTAINER_STATUS],
@@ -177,6 +179,7 @@ RESOURCE_CLAIMS = Resource(
     },
     optional=True,
 )
+RESOURCE_CLAIM_TEMPLATES = Resource("resourceclaimtemplates", CLAIMS, namespaced=True, optional=True)
 
 KUEUE = "/apis/kueue.x-k8s.io"
 """The groups of queues are asked for their version, which `Resource.at` puts behind them."""
