@@ -145,6 +145,11 @@ class Code(Enum):
         "ask for no more in a pod (count: or resources: in the profile), or see whether the device plugin has lost devices")
     RESOURCE_UNLABELLED = ("devices", "No node that offers enough of the resource has the labels that the pods ask for.",
         "label the nodes, or correct nodeSelector of the pod, the profile or the network")
+    RESOURCE_UNCOUNTED = "devices", "A DeviceClass gives the resource by claims (DRA), and how many of its devices fit is not counted."
+    DRIVER_SILENT = ("devices", "No driver that the DeviceClass names has published a ResourceSlice, so nobody gets its devices.",
+        "is the driver running on the nodes? kubectl get resourceslices shows what drivers have published")
+    POOL_INCOMPLETE = ("devices", "A driver has published only a part of a pool, of which nothing is given out till the rest is there.",
+        "wait; if it stays so, look at the driver's log")
     NODES_UNUSABLE = ("devices", "The nodes that offer the resource are not ready, or are cordoned.",
         "look at `kubectl get nodes`: pods stay Pending while none is ready and schedulable")
     DEVICES_LOST = ("devices", "The pod's node offers less of a resource now than the pod takes.",
@@ -181,6 +186,15 @@ class Code(Enum):
         "look at the network's IPAM and at Multus' log")
     ADDRESS_MISSING = ("networks", "The pod has no address on the network where the ranks meet.",
         "look at the network's IPAM")
+
+    CLAIM_TEMPLATE_MISSING = ("claims", "A ResourceClaimTemplate that the pod names does not exist, so the pod stays Pending.",
+        "create the ResourceClaimTemplate in the pod's namespace, or correct the name")
+    CLAIM_MISSING = ("claims", "A ResourceClaim that the pod names does not exist, so the pod stays Pending.",
+        "create it, or correct the name")
+    CLAIM_UNALLOCATED = ("claims", "A claim of the pod has no device, since the scheduler has found none that is free and fits.",
+        "look at the claim's requests, and at what there is: kubectl get resourceslices; status of other claims tells who holds what")
+    CLAIM_ADDRESS_MISSING = ("claims", "The pod's claims are allocated, and no driver has published an address in their status.",
+        "look at the driver's log on the pod's node; one that publishes no networkData cannot be an addressSource")
 
     VOLUME_UNMOUNTED = ("volumes", "A volume of the pod cannot be mounted, and its network is made after that.",
         "create what is named, or correct the pod's volume; its network is made after that")
