@@ -146,6 +146,10 @@ DEVICE_CLASSES = Resource(
     "deviceclasses", "/apis/resource.k8s.io/v1", shape={"spec": {"extendedResourceName": str}}, optional=True
 )
 """Not there before Kubernetes 1.34."""
+RESOURCE_CLAIM_TEMPLATES = Resource(
+    "resourceclaimtemplates", "/apis/resource.k8s.io/v1", namespaced=True, optional=True
+)
+"""Asked for in the version that `ClaimsApi` has found."""
 
 KUEUE = "/apis/kueue.x-k8s.io"
 """The groups of queues are asked for their version, which `Resource.at` puts behind them."""
