@@ -21,8 +21,20 @@ NETWORKS = "/apis/k8s.cni.cncf.io/v1/network-attachment-definitions"
 FABRIC_PROFILES = "/apis/fabric-injector.io/v1alpha1/fabricprofiles"
 NODES = "/api/v1/nodes"
 DEVICE_CLASSES = "/apis/resource.k8s.io/v1/deviceclasses"
+DEVICE_SLICES = "/apis/resource.k8s.io/v1/resourceslices"
+RESOURCE_CLAIMS = "/apis/resource.k8s.io/v1/resourceclaims"
 CLAIM_TEMPLATES = "/apis/resource.k8s.io/v1/resourceclaimtemplates"
-LISTED = (NAMESPACES, PODS, NETWORKS, FABRIC_PROFILES, NODES, DEVICE_CLASSES, CLAIM_TEMPLATES)
+LISTED = (
+    NAMESPACES,
+    PODS,
+    NETWORKS,
+    FABRIC_PROFILES,
+    NODES,
+    DEVICE_CLASSES,
+    DEVICE_SLICES,
+    RESOURCE_CLAIMS,
+    CLAIM_TEMPLATES,
+)
 NOT_INSTALLED = "404 page not found\n"
 
 
@@ -138,6 +150,7 @@ class _Collection:
 class FakeApiServer:
     """Serve while the `with` block lasts. `requests` are all that came; `misbehave` changes the next answers of a kind.
 
+    `groups`: the versions of each group that is served, `{"/apis/resource.k8s.io": ["v1"]}`.
     `clock`: the time that its answers tell, the real one where it is None.
     """
 
@@ -146,6 +159,7 @@ class FakeApiServer:
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.requests: list[Request] = []
         self.connections = 0
+        self.groups: dict[str, list[str]] = {}
         self._tls = tls
         self.closing = threading.Event()
         self._collections: defaultdict[str, _Collection] = defaultdict(_Collection)
@@ -308,6 +322,10 @@ class FakeApiServer:
         exchange.answer(200, {"metadata": metadata, "items": items})
 
     def _objects(self, path: str, query: dict[str, str]) -> list[dict[str, Any]]:
+        if "/namespaces/" in path and not path.startswith(NAMESPACES):
+            group, _, rest = path.partition("/namespaces/")
+            namespace, _, name = rest.partition("/")
+            return [obj for key, obj in self._collections[f"{group}/{name}"].objects.items() if key[0] == namespace]
         if path.startswith(f"{NAMESPACES}/"):
             found = [obj for key, obj in self._collections[PODS].objects.items() if key[0] == path.split("/")[4]]
             return [obj for obj in found if _is_chosen(obj["metadata"], query)]
@@ -385,8 +403,11 @@ class FakeApiServer:
                 exchange.answer(200, {"kind": "Status", "status": "Success"})
 
     def _get(self, exchange: Exchange) -> None:
-        if exchange.request.path.endswith("/pods"):
+        if exchange.request.path.endswith(("/pods", "/resourceclaims")):
             self._list(exchange)
+            return
+        if versions := self.groups.get(exchange.request.path):
+            exchange.answer(200, {"kind": "APIGroup", "versions": [{"version": each} for each in versions]})
             return
         parts = exchange.request.path.split("/")
         path = exchange.request.path.rsplit("/", 1)[0]

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from tests.fake_apiserver import NOT_INSTALLED, Behaviour, FakeApiServer, hang, status, text
-from webhook.kube.catalogue import DEVICE_CLASSES
-from webhook.kube.claims_api import AGAIN_SECONDS, REFRESH_SECONDS, RESOURCE_GROUP, ClaimsApi
+from webhook.kube.catalogue import CLAIMS, DEVICE_CLASSES
+from webhook.kube.claims_api import AGAIN_SECONDS, REFRESH_SECONDS, ClaimsApi
 from webhook.kube.connection import Connection, RequestFailed
 from webhook.kube.credentials import Credentials
 from webhook.kube.reader import Reader
@@ -51,19 +51,19 @@ def served(*versions: str) -> Behaviour:
 def test_takes_the_best_version_that_can_be_read(
     server: FakeApiServer, api: ClaimsApi, answer: Behaviour, version: str
 ) -> None:
-    server.misbehave("get", RESOURCE_GROUP, answer)
+    server.misbehave("get", CLAIMS, answer)
     assert api.version() == version
     resource = api.served(DEVICE_CLASSES)
-    assert (resource and resource.path) == (f"{RESOURCE_GROUP}/{version}/deviceclasses" if version else None)
+    assert (resource and resource.path) == (f"{CLAIMS}/{version}/deviceclasses" if version else None)
 
 
 def test_asks_once_and_anew_after_a_while(server: FakeApiServer, api: ClaimsApi, clock: Clock) -> None:
-    server.misbehave("get", RESOURCE_GROUP, served("v1beta2"), served("v1"))
+    server.misbehave("get", CLAIMS, served("v1beta2"), served("v1"))
     assert [api.version() for _ in range(5)] == ["v1beta2"] * 5
-    assert len(server.asked("get", RESOURCE_GROUP)) == 1
+    assert len(server.asked("get", CLAIMS)) == 1
     clock.seconds += REFRESH_SECONDS
     assert api.version() == "v1"
-    assert len(server.asked("get", RESOURCE_GROUP)) == 2
+    assert len(server.asked("get", CLAIMS)) == 2
 
 
 @pytest.mark.parametrize(
@@ -72,18 +72,18 @@ def test_asks_once_and_anew_after_a_while(server: FakeApiServer, api: ClaimsApi,
 def test_says_why_it_is_not_known(
     server: FakeApiServer, api: ClaimsApi, clock: Clock, answer: Behaviour, code: int
 ) -> None:
-    server.misbehave("get", RESOURCE_GROUP, answer, served("v1"))
+    server.misbehave("get", CLAIMS, answer, served("v1"))
     for _ in range(3):
-        with pytest.raises(RequestFailed, match=RESOURCE_GROUP) as raised:
+        with pytest.raises(RequestFailed, match=CLAIMS) as raised:
             api.version()
         assert raised.value.status == code
-    assert len(server.asked("get", RESOURCE_GROUP)) == 1, "a question that failed is not sent again at once"
+    assert len(server.asked("get", CLAIMS)) == 1, "a question that failed is not sent again at once"
     clock.seconds += AGAIN_SECONDS
     assert api.version() == "v1"
 
 
 def test_keeps_the_former_answer_while_there_is_none(server: FakeApiServer, api: ClaimsApi, clock: Clock) -> None:
-    server.misbehave("get", RESOURCE_GROUP, served("v1"), status(403), text(404, NOT_INSTALLED))
+    server.misbehave("get", CLAIMS, served("v1"), status(403), text(404, NOT_INSTALLED))
     assert api.version() == "v1"
     clock.seconds += REFRESH_SECONDS
     assert api.version() == "v1"

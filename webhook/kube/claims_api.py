@@ -10,10 +10,10 @@ import time
 from collections.abc import Callable
 
 from webhook.kube.answer import RequestFailed
+from webhook.kube.catalogue import CLAIMS
 from webhook.kube.reader import Reader
 from webhook.kube.resource import Resource
 
-RESOURCE_GROUP = "/apis/resource.k8s.io"
 VERSIONS = ("v1", "v1beta2")
 """The versions that are read, the best first: the fields that we read and write are the same in both."""
 REFRESH_SECONDS = 300.0
@@ -50,11 +50,11 @@ class ClaimsApi:
     def served(self, resource: Resource) -> Resource | None:
         """Return how a resource of the group is asked for, None where the cluster serves neither version. Raises RequestFailed."""
         version = self.version()
-        return resource.at(f"{RESOURCE_GROUP}/{version}") if version else None
+        return resource.at(f"{CLAIMS}/{version}") if version else None
 
     def _ask(self) -> None:
         try:
-            served = self._reader.versions(RESOURCE_GROUP)
+            served = self._reader.versions(CLAIMS)
         except RequestFailed as error:
             self._failure = str(error), error.status
             self._due = self._monotonic() + AGAIN_SECONDS
