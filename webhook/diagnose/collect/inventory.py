@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from webhook.core import names
+from webhook.core.claim_templates import stored_spec
 from webhook.core.cluster.demand import NEVER_REACHED, profile_users
 from webhook.core.errors import InputError, Unavailable
 from webhook.core.model import Object
@@ -110,7 +111,7 @@ def _begin_templates(
 
 
 def _spec(template: Object) -> Any:
-    return template.get("spec") or {}
+    return stored_spec(template.get("spec") or {})
 
 
 def _server_time(connection: Connection) -> datetime | None:
