@@ -26,7 +26,7 @@ class Plan:
     *local_address_everywhere*: c10d would order the ranks differently unless every rank gives its own address. *master*: the published
     address of rank 0, for a worker of a job that has one already. *own_image*: this program's image, empty where unknown.
     *chosen_by*: whose word chose the profile. *profile_decision*: what is to be told of its revision, if anything.
-    *allowed*: what the Configuration lets profiles give.
+    *allowed*: what the Configuration lets profiles give. *claims_problem*: why no pod gets the claims of its profile.
     """
 
     profile: Profile
@@ -48,6 +48,7 @@ class Plan:
     chosen_by: str
     profile_decision: Decision | None
     allowed: Allowed
+    claims_problem: str
 
     def __init__(
         self,
@@ -70,6 +71,7 @@ class Plan:
         chosen_by: str = "",
         profile_decision: Decision | None = None,
         allowed: Allowed = NOTHING_ALLOWED,
+        claims_problem: str = "",
     ) -> None:
         self.profile = profile
         self.namespace = namespace
@@ -90,6 +92,7 @@ class Plan:
         self.chosen_by = chosen_by
         self.profile_decision = profile_decision
         self.allowed = allowed
+        self.claims_problem = claims_problem
 
     @property
     def source(self) -> Source:

@@ -105,6 +105,7 @@ def make_plan(
         master=world.master(namespace.name, rendezvous.job) if rendezvous is not None and is_worker else None,
         own_image=profiles.own_image,
         allowed=profiles.allowed,
+        claims_problem=profiles.claims_problem,
     )
     if not (profile.quantities or profile.volumes or profile.sidecars) or not (
         lacking := whole.find_lacking(pod, plan)

@@ -8,13 +8,18 @@ from typing import Any
 import pytest
 
 from tests.core.profiles.texts import DESIGN_SAMPLE, SAMPLE, one
+from webhook.core.errors import ProfilesError
 from webhook.core.profiles import (
+    ClaimConfig,
+    ClaimConstraint,
+    ClaimRequest,
     ConfigMapSource,
     EmptyDirSource,
     HostPathSource,
     Multus,
     PodInfo,
     Profile,
+    ProfileClaim,
     ProfileMount,
     ProfileNetwork,
     ProfileQuantity,
@@ -186,6 +191,26 @@ OTHER_WAYS: list[tuple[str, Profile]] = [
         ),
     ),
     (
+        "claims: [{name: nic, requests: [{name: r, deviceClassName: dranet.net}, "
+        "{name: s, deviceClassName: c, allocationMode: All, selectors: ['device.driver == \"d\"']}], "
+        "constraints: [{matchAttribute: resource.kubernetes.io/pcieRoot}], "
+        "config: [{driver: dra.net, parameters: {b: 1.0, a: {c: [true]}}, requests: [r]}]}]",
+        Profile(
+            "a",
+            claims=(
+                ProfileClaim(
+                    "nic",
+                    (
+                        ClaimRequest("r", "dranet.net"),
+                        ClaimRequest("s", "c", allocation_mode="All", selectors=('device.driver == "d"',)),
+                    ),
+                    (ClaimConstraint("resource.kubernetes.io/pcieRoot"),),
+                    (ClaimConfig("dra.net", '{"a":{"c":[true]},"b":1}', ("r",)),),
+                ),
+            ),
+        ),
+    ),
+    (
         "rendezvous: {network: any/where}",
         Profile("a", rendezvous=RendezvousSettings(network=ProfileNetwork("any", "where"))),
     ),
@@ -221,3 +246,16 @@ def test_a_network_to_meet_on_is_told_where_the_job_meets_on_none() -> None:
     text = "profiles: {a: {networks: [{network: f/one}], rendezvous: {addressSource: none, network: f/one}}}"
     [told] = parse_profiles(text).profiles["a"].inert_settings()
     assert told.startswith("rendezvous.network is not used: ")
+
+
+def test_refuses_parameters_of_a_claim_that_the_api_server_would_not_store() -> None:
+    """No schema bounds an object of any fields, so the definition takes it, and the webhook refuses it."""
+    fields = (
+        "name: nic, requests: [{name: r, deviceClassName: c}], config: [{driver: d, parameters: {a: "
+        + 10_240 * "x"
+        + "}}]"
+    )
+    with pytest.raises(ProfilesError) as raised:
+        parse_profiles(f"profiles: {{a: {{claims: [{{{fields}}}]}}}}")
+    [problem] = raised.value.problems
+    assert problem.message == "found an object of more than 10240 bytes, which the API server refuses"

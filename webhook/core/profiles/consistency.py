@@ -26,6 +26,7 @@ NO_KEY = "without key, write operator: Exists, which tolerates every taint"
 HAS_VALUE = "with operator: Exists, leave value out"
 HAS_SECONDS = "with tolerationSeconds, write effect: NoExecute"
 IS_ACCELERATOR = "{} is an accelerator, by which pods are known to train and other devices are counted; leave it out"
+HAS_COUNT = "with allocationMode: All, leave count out"
 NO_QUANTITY = "write perAccelerator, byNodeType, or both"
 
 
@@ -45,6 +46,7 @@ def find_contradictions(value: Any) -> Iterator[_Contradiction]:
         yield from _wrong_tolerations(_get(profile, "tolerations"), (*at, "tolerations"))
         yield from _wrong_quantities(_get(profile, "quantities"), resources, (*at, "quantities"))
         yield from _unreadable_interfaces(_get(profile, "annotations"), (*at, "annotations"))
+        yield from _wrong_claims(_get(profile, "claims"), (*at, "claims"))
         yield from _shared_pod_labels(name, _get(profile, "podLabels"), choosers)
 
 
@@ -163,6 +165,26 @@ def _wrong_quantities(quantities: Any, resources: Any, at: Location) -> Iterator
             yield (*at, index, "resource"), f"{resource} stands under resources already; remove one of the two"
         if isinstance(resource, str) and is_accelerator(resource):
             yield (*at, index, "resource"), IS_ACCELERATOR.format(resource)
+
+
+def _wrong_claims(claims: Any, at: Location) -> Iterator[_Contradiction]:
+    yield from _shared(claims, "name", at)
+    for index, claim in enumerate(_list(claims)):
+        here = (*at, index)
+        requests = _get(claim, "requests")
+        yield from _shared(requests, "name", (*here, "requests"))
+        if requests == []:
+            yield (*here, "requests"), "found no request; write at least one"
+        for number, request in enumerate(_list(requests)):
+            if _get(request, "allocationMode") == "All" and _get(request, "count") is not None:
+                yield (*here, "requests", number, "count"), HAS_COUNT
+        known = dict.fromkeys(name for each in _list(requests) if isinstance(name := _get(each, "name"), str))
+        for field in ("constraints", "config"):
+            for number, part in enumerate(_list(_get(claim, field))):
+                for place, name in enumerate(_list(_get(part, "requests"))):
+                    if isinstance(name, str) and name not in known:
+                        advice = f"write one of this claim's requests, {', '.join(known) or 'of which there are none'}"
+                        yield (*here, field, number, "requests", place), str(refused(name, advice))
 
 
 def _shared(
