@@ -85,7 +85,8 @@ class AdmissionRecorder:
             steps = [each.step + ":" + each.outcome for each in verdict.decisions]
             injected = [each.step for each in verdict.decisions if each.outcome is _INJECTED]
             operations = len(verdict.operations)
-        self._metrics.admission(decision, reason, seconds, injected)
+        unchanged = "dry-run" if answer.dry_run else "observe" if decision == "observed" else ""
+        self._metrics.admission(decision, reason, seconds, injected, unchanged)
         fields["decision"], fields["reason"] = decision, reason
         fields["steps"], fields["operations"] = steps, operations
         fields["milliseconds"], fields["dryRun"] = round(seconds * 1000, 3), answer.dry_run

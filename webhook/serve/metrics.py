@@ -24,16 +24,23 @@ class Admissions(Collector):
         self._lock = threading.Lock()
         self._requests: dict[tuple[str, str], int] = {}
         self._injected: dict[str, int] = {}
+        self._unchanged: dict[tuple[str, str], int] = {}
         self._slower = [0] * (len(SECONDS) + 1)  # how many took as long as each bound, and no less than the one before
         self._seconds = 0.0
 
-    def count(self, decision: str, reason: str, seconds: float | None, injected: Iterable[str]) -> None:
-        """Count one, which any thread may."""
+    def count(
+        self, decision: str, reason: str, seconds: float | None, injected: Iterable[str], unchanged: str = ""
+    ) -> None:
+        """Count one, which any thread may. *unchanged*: why no pod is changed all the same, ``observe`` or ``dry-run``."""
         with self._lock:
             key = decision, reason
             self._requests[key] = self._requests.get(key, 0) + 1
-            for step in injected:
-                self._injected[step] = self._injected.get(step, 0) + 1
+            if unchanged:
+                for step in injected:
+                    self._unchanged[step, unchanged] = self._unchanged.get((step, unchanged), 0) + 1
+            else:
+                for step in injected:
+                    self._injected[step] = self._injected.get(step, 0) + 1
             if seconds is not None:
                 self._slower[bisect_left(SECONDS, seconds)] += 1
                 self._seconds += seconds
@@ -41,9 +48,10 @@ class Admissions(Collector):
     def collect(self) -> Iterator[Metric]:
         """Yield what was counted, as prometheus_client's own metrics would be shown."""
         with self._lock:
-            requests, injected, slower, total = (
+            requests, injected, unchanged, slower, total = (
                 dict(self._requests),
                 dict(self._injected),
+                dict(self._unchanged),
                 [*self._slower],
                 self._seconds,
             )
@@ -63,6 +71,12 @@ class Admissions(Collector):
         yield duration
         steps = (((step,), number) for step, number in injected.items())
         yield _counter("fabric_injector_injected", "Steps that changed a pod.", ("step",), steps)
+        yield _counter(
+            "fabric_injector_would_inject",
+            "Steps that would have changed a pod, by what kept them from it.",
+            ("step", "cause"),
+            unchanged.items(),
+        )
 
 
 def _counter(name: str, text: str, labels: Sequence[str], counted: Iterable[tuple[tuple[str, ...], int]]) -> Metric:
@@ -109,9 +123,16 @@ class WebhookMetrics(Metrics):
             self._profiles_reloads.labels(result)
             self._certificate_reloads.labels(result)
 
-    def admission(self, decision: str, reason: str, seconds: float | None = None, injected: Iterable[str] = ()) -> None:
-        """Count an answer to an admission request, and the steps that changed its pod."""
-        self._admissions.count(decision, reason, seconds, injected)
+    def admission(
+        self,
+        decision: str,
+        reason: str,
+        seconds: float | None = None,
+        injected: Iterable[str] = (),
+        unchanged: str = "",
+    ) -> None:
+        """Count an answer to an admission request, and the steps that changed its pod, or would have but for *unchanged*."""
+        self._admissions.count(decision, reason, seconds, injected, unchanged)
 
     def validation(self, entry: str, decision: str, seconds: float | None = None) -> None:
         """Count an answer about a namespace or a profile; *entry* is empty where the request was not read."""

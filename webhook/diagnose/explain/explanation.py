@@ -42,6 +42,7 @@ class Row:
     *role*: ``rank 0``, ``rank 0?`` for the first pod of a role that nobody waits for, ``worker`` for one that carries a key.
 
     *details* are for programs: what was injected, kept and skipped, by which profile and version; what it would get else *today*;
+    what the profile *would inject* if the namespace did not only observe;
     the *networks* that Multus attached, ``{"interface": "net1", "network": "default/rdma-net", "addresses": []}``, and the one on which
     the ranks meet where another made it; what it *lacks*.
     """
@@ -150,6 +151,7 @@ def _details(reading: Reading, part: Part) -> Mapping[str, Any]:
     return {
         **{key: status.get(key) for key in ("profile", "version", "injected", "kept", "skipped")},
         "today": list(drift.changes_today(reading, part)),
+        "would_inject": injection.would_inject(part.verdict),
         "networks": [
             *(
                 {"interface": entry.get("interface"), "network": entry.get("name"), "addresses": entry.get("ips") or []}
