@@ -21,7 +21,8 @@ NETWORKS = "/apis/k8s.cni.cncf.io/v1/network-attachment-definitions"
 FABRIC_PROFILES = "/apis/fabric-injector.io/v1alpha1/fabricprofiles"
 NODES = "/api/v1/nodes"
 DEVICE_CLASSES = "/apis/resource.k8s.io/v1/deviceclasses"
-LISTED = (NAMESPACES, PODS, NETWORKS, FABRIC_PROFILES, NODES, DEVICE_CLASSES)
+EVENTS = "/api/v1/events"
+LISTED = (NAMESPACES, EVENTS, PODS, NETWORKS, FABRIC_PROFILES, NODES, DEVICE_CLASSES)
 NOT_INSTALLED = "404 page not found\n"
 
 
