@@ -22,10 +22,12 @@ FABRIC_PROFILES = "/apis/fabric-injector.io/v1alpha1/fabricprofiles"
 NODES = "/api/v1/nodes"
 DEVICE_CLASSES = "/apis/resource.k8s.io/v1/deviceclasses"
 DEVICE_SLICES = "/apis/resource.k8s.io/v1/resourceslices"
+EVENTS = "/api/v1/events"
 RESOURCE_CLAIMS = "/apis/resource.k8s.io/v1/resourceclaims"
 CLAIM_TEMPLATES = "/apis/resource.k8s.io/v1/resourceclaimtemplates"
 LISTED = (
     NAMESPACES,
+    EVENTS,
     PODS,
     NETWORKS,
     FABRIC_PROFILES,

@@ -51,7 +51,7 @@ def main() -> None:
         kilobytes = int(weight) / options.pods / 1024
         print(f"{options.pods:,} pods of {options.jobs:,} jobs, {kilobytes:.1f} KB each", flush=True)
         for number in range(options.rounds):
-            seconds, cpu, memory, found = run(url, Path(name))
+            seconds, cpu, memory, found = run(url, Path(name), "survey")
             assert found["summary"]["pod_network"] == options.jobs, found["summary"]
             print(f"round {number + 1}: {cpu:.2f} s of CPU, {seconds:.1f} s, {memory:.0f} MB at most", flush=True)
         server.stdin.close()
@@ -75,14 +75,14 @@ def fill(server: FakeApiServer, pods: int, jobs: int) -> int:
     weight = 0
     for pod in cluster(pods, jobs):
         metadata = {key: value for key, value in pod["metadata"].items() if key not in ("name", "namespace")}
-        metadata["managedFields"] = [_managed(pod)]
+        metadata["managedFields"] = [managed(pod)]
         own = pod["metadata"]
         put = server.put(PODS, own["name"], own["namespace"], spec=pod["spec"], status=_status(pod), **metadata)
         weight += len(json.dumps(put))
     return weight
 
 
-def _managed(pod: Object) -> Object:
+def managed(pod: Object) -> Object:
     """Return managedFields of the pod, which the API server sends along: each field by its path."""
     return {
         "manager": "m",
@@ -130,8 +130,8 @@ def cluster(pods: int, jobs: int) -> Iterator[Object]:
         yield from job(kinds[number % len(kinds)], f"train-{number:05d}", f"team-{number % _SPACES}", members)
 
 
-def run(url: str, folder: Path) -> tuple[float, float, float, Object]:
-    """Run the command; return seconds, processor seconds, most memory in MB, and the document."""
+def run(url: str, folder: Path, *command: str) -> tuple[float, float, float, Object]:
+    """Run the command with the profiles of the folder; return seconds, processor seconds, most memory in MB, and the document."""
     config = {
         "current-context": "c",
         "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
@@ -140,13 +140,13 @@ def run(url: str, folder: Path) -> tuple[float, float, float, Object]:
     }
     (folder / "config").write_text(yaml.safe_dump(config))
     environ = {**os.environ, "KUBECONFIG": str(folder / "config"), "KUBERNETES_SERVICE_HOST": ""}
-    command = [sys.executable, "-m", "webhook", "survey", "--profiles", str(folder / "profiles.yaml"), "-o", "json"]
+    arguments = [sys.executable, "-m", "webhook", *command, "--profiles", str(folder / "profiles.yaml"), "-o", "json"]
     begin = time.monotonic()
     with (folder / "answer").open("wb") as answer:
-        process = subprocess.Popen(command, env=environ, stdout=answer)
+        process = subprocess.Popen(arguments, env=environ, stdout=answer)
         _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 0
+    assert process.returncode in (0, 1)
     found: Object = json.loads((folder / "answer").read_bytes())
     return time.monotonic() - begin, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, found
 

@@ -94,6 +94,18 @@ def test_counts_decisions_steps_and_time(server: Server, authority: Path, review
     assert metric(server, "fabric_injector_certificate_not_after_timestamp_seconds", kind="serving") > 1.7e9
 
 
+def test_counts_apart_what_is_not_changed(server: Server, authority: Path, review: bytes) -> None:
+    asked: dict[str, Any] = json.loads(review)
+    asked["request"]["dryRun"] = True
+    injected, would_inject = "fabric_injector_injected_total", "fabric_injector_would_inject_total"
+    before = metric(server, injected, step="networks"), metric(server, would_inject, step="networks", cause="dry-run")
+    client = server.client(authority)
+    assert "patch" in admit(client, json.dumps(asked).encode()).json()["response"]
+    client.close()
+    assert metric(server, injected, step="networks") == before[0]
+    assert metric(server, would_inject, step="networks", cause="dry-run") == before[1] + 1
+
+
 def test_denies_with_a_code_and_a_reason(client: http.client.HTTPSConnection, review: bytes) -> None:
     asked = json.loads(review)
     asked["request"]["object"]["metadata"]["labels"]["fabric-injector.io/profile"] = "no-such-profile"

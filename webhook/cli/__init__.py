@@ -14,6 +14,7 @@ _COMMANDS = {
     "dry-run": "Show what would be injected into any workload, and why.",
     "survey": "Say which jobs train without the fabric, before installation.",
     "check": "Look at the cluster and the installation, and say what to do.",
+    "status": "Show all jobs, and what is wrong with each.",
     "explain": "Say why a job trains slowly or does not start.",
     "certs": "Show, issue or rotate the webhook's certificates.",
     "profiles": "Turn profiles into objects of the cluster, and back.",

@@ -6,6 +6,7 @@ import sys
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
@@ -27,6 +28,7 @@ from webhook.core.profiles import Profiles, parse_profiles
 from webhook.core.profiles.objects import PROFILE_KIND, SETTINGS_KIND
 from webhook.diagnose.wording import listed
 from webhook.dry_run import RENDERERS, DryRun, judge
+from webhook.dry_run.render import next_steps
 from webhook.dry_run.templates import find_templates
 from webhook.kube.connection import Connection, RequestFailed
 from webhook.kube.reader import Reader
@@ -69,6 +71,13 @@ _FILE = click.Path(path_type=Path, allow_dash=True)
     is_flag=True,
     help="Ask the cluster: send each pod as a dry-run create, with your own credentials.",
 )
+@option(
+    "--expect",
+    type=_FILE,
+    multiple=True,
+    help="YAML file of cases, each a manifest and what must come out of it; no cluster is asked. Repeatable. See schema --cases.",
+)
+@option("--require-injection", is_flag=True, help="End with status 1 where nothing is injected into any pod.")
 @cluster_options
 def command(
     file: tuple[Path, ...],
@@ -80,6 +89,8 @@ def command(
     profile: str | None,
     output: str,
     server: bool,
+    expect: tuple[Path, ...],
+    require_injection: bool,
 ) -> None:
     """Show what would be injected into any workload, and why.
 
@@ -96,6 +107,7 @@ def command(
         fabric-injector dry-run -f - --profiles changed-profiles.yaml --namespace research
       fabric-injector dry-run -f job.yaml --server
       fabric-injector dry-run -f pod.yaml --objects cluster.yaml -o patch | jq '.[0].patch'
+      fabric-injector dry-run --expect cases.yaml
 
     \b
     Output:
@@ -105,9 +117,19 @@ def command(
       patch  a JSON list of {source, namespace, name, allowed, message, patch}, each with a JSON Patch
       pod    a YAML stream of the pods as they leave admission
 
-    Exit status: 0 all pods are allowed, 1 some pod is denied, 2 the command or its input is wrong.
+    With --expect, diff says of each case whether all is as expected, and what differs; json is one document of them.
+
+    Exit status: 0 all pods are allowed, 1 some pod is denied, 2 the command or its input is wrong. 1 too where a case is not as
+    expected, and with --require-injection where nothing is injected.
     """  # noqa: D301  # \\b is click's own mark
     manifests = [*file, *more]
+    if expect:
+        if manifests or server or profile or namespace or require_injection or output not in ("diff", "json"):
+            allowed = "--profiles, --objects and -o diff or json"
+            raise click.UsageError(
+                f"--expect names manifests, namespaces and profiles in its file: beside it, give {allowed} alone"
+            )
+        _run_cases(expect, profiles, objects, output)
     if not manifests:
         raise click.UsageError("name a manifest: -f FILE, or -f - for standard input")
     if server and (profiles or objects or profile):
@@ -117,6 +139,7 @@ def command(
     try:
         documents = read_manifests(manifests)
         connection = None if objects else connect_to_cluster()
+        known: Profiles | None = None
         templates = find_templates(documents, namespace or (connection and connection.namespace) or None)
         if server and connection:
             from webhook.cli.server_side import ask_server
@@ -137,7 +160,26 @@ def command(
     except WebhookError as error:
         raise Failure(str(error)) from None
     _show(run, output)
-    sys.exit(2 if run.is_broken else 0 if run.is_allowed else 1)
+    is_injected = any(pod.is_injected for pod in run.pods)
+    if not is_injected:
+        for step in next_steps(run, known.profiles if known else ()):
+            _note(f"next: {step}")
+    sys.exit(2 if run.is_broken else 0 if run.is_allowed and (is_injected or not require_injection) else 1)
+
+
+def _run_cases(paths: tuple[Path, ...], profiles: Path | None, objects: tuple[Path, ...], output: str) -> NoReturn:
+    from webhook.cli.expect import run_cases
+
+    def read_profiles(path: Path | None, found: list[Object]) -> Profiles:
+        if path is None and of_file_objects("objects", found) is None:
+            raise InputError("there are no profiles; write profiles: FILE, or put FabricProfiles among objects")
+        return _profiles(path, found, None, "")
+
+    try:
+        is_as_expected = run_cases(paths, profiles, objects, read_profiles, output)
+    except WebhookError as error:
+        raise Failure(str(error)) from None
+    sys.exit(0 if is_as_expected else 1)
 
 
 def _profiles(path: Path | None, found: list[Object], connection: Connection | None, system_namespace: str) -> Profiles:

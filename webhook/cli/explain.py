@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from webhook.cli.findings import echo, print_findings, print_json, print_table, show_progress
+from webhook.cli.input_files import read_profiles_option
 from webhook.cli.options import (
     FILE,
     Failure,
@@ -26,7 +27,6 @@ from webhook.diagnose.finding import Finding, exit_status
 if TYPE_CHECKING:
     from webhook.diagnose.collect.job import Target
     from webhook.diagnose.explain.explanation import Explanation, Row
-    from webhook.world.profiles_read import ProfilesRead
 
 _FEW = 2
 _MOST_ROWS = 16
@@ -74,7 +74,7 @@ def command(
 
     asked = _target(target, selector)
     try:
-        known = _profiles(profiles)
+        known = read_profiles_option(profiles)
         connection = connect_to_cluster()
         with show_progress() as progress:
             space = namespace or connection.namespace or "default"
@@ -161,14 +161,3 @@ def _chosen(rows: Sequence[Row]) -> Sequence[Row]:
 
 def _cells(row: Row, *, with_job: bool) -> tuple[str, ...]:
     return (row.pod, row.role, row.phase, row.node, row.address, row.told, row.wait, *([row.job] if with_job else ()))
-
-
-def _profiles(path: Path | None) -> ProfilesRead | None:
-    if path is None:
-        return None
-    from webhook.cli.input_files import read_text
-    from webhook.world.profiles_read import read_file
-
-    read = read_file(str(path), read_text(path))
-    read.known()
-    return read

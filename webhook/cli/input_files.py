@@ -5,11 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from webhook.core.errors import InputError
 from webhook.core.yaml_reader import decode
 from webhook.dry_run.templates import parse_documents
+
+if TYPE_CHECKING:
+    from webhook.world.profiles_read import ProfilesRead
 
 
 def read_manifests(manifests: Sequence[Path]) -> list[Any]:
@@ -41,3 +44,14 @@ def read_text(path: Path) -> str:
 def shown(path: Path) -> str:
     """Name a file for people."""
     return "standard input" if path.name == "-" else str(path)
+
+
+def read_profiles_option(path: Path | None) -> ProfilesRead | None:
+    """Read the profiles of ``--profiles``; None where it was not given. Raises InputError where they cannot be used."""
+    if path is None:
+        return None
+    from webhook.world.profiles_read import read_file
+
+    read = read_file(str(path), read_text(path))
+    read.known()
+    return read

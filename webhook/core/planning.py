@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from webhook.core import bounds, names, podspec
@@ -342,7 +342,7 @@ def _only_for_devices(
     owner = podspec.controller(pod)
     name, uid = owner.get("name") or podspec.display_name(pod), owner.get("uid") or ""
     made = Rendezvous(job_key(name, training_pod.system, uid or name, "", ""), "worker", "", is_certain=False)
-    as_member = training_pod._replace(rendezvous=made)
+    as_member = replace(training_pod, rendezvous=made)
     return None if _why_no_rendezvous(pod, profile, as_member, choice, host_network=host_network) else made
 
 

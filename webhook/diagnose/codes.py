@@ -264,8 +264,6 @@ class Code(Enum):
     CLAIMS_UNSERVED = ("claims", "No pod gets the claims of its profile, for the cluster can give none.",
         "use a Kubernetes that serves resource.k8s.io/v1 or v1beta2, and profiles as FabricProfile objects")
     CLAIM_TEMPLATES_KEPT = "claims", "The ResourceClaimTemplates of labelled namespaces are those of their profiles."
-    CLAIM_TEMPLATE_MISSING = ("claims", "A ResourceClaimTemplate of a labelled namespace is missing.",
-        "it is made within seconds; where it is not, look at the controller's log")
     CLAIM_TEMPLATE_FOREIGN = ("claims", "Somebody made a ResourceClaimTemplate with a name of ours and another content.",
         "delete it, and the controller makes it anew; see who may create resourceclaimtemplates there")
     KUEUE_CLAIMS_COUNTED = "claims", "Kueue counts the claims of plain pods and pod groups, and not those of Jobs."

@@ -42,6 +42,16 @@ class PodResult:
         """Return the pod's name, or its generateName with a star."""
         return podspec.display_name(self.before)
 
+    @property
+    def is_injected(self) -> bool:
+        """Tell whether the pod leaves admission with what its profile says."""
+        return self.allowed and not self.observed and names.STATUS in podspec.annotations(self.after)
+
+    @property
+    def decision(self) -> str:
+        """Return what was decided: ``injected``, ``left-alone`` or ``denied``."""
+        return "denied" if not self.allowed else "injected" if self.is_injected else "left-alone"
+
     def as_json(self) -> Object:
         """Return the entry of the document."""
         return {

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from shlex import quote
 
 from webhook.core import names, podspec
-from webhook.core.model import Decision, Object
+from webhook.core.model import Decision, Object, Reason
 from webhook.core.printable import printable
 from webhook.dry_run.judge import DryRun, PodResult
 from webhook.dry_run.yaml_text import yaml_lines, yaml_text
@@ -65,6 +66,21 @@ def summary_lines(run: DryRun) -> list[str]:
         lines.append(printable(f"{workload.source}: {workload.text}", limit=None))
         lines += [f"warning: {warning}" for warning in workload.warnings]
     return lines
+
+
+def next_steps(run: DryRun, profiles: Iterable[str]) -> list[str]:
+    """Return what to do, as a command, where nothing is injected into a pod for want of a label; *profiles*: the names there are."""
+    known = sorted(profiles)
+    choice = known[0] if len(known) == 1 else "PROFILE"
+    among = f"; PROFILE is one of: {', '.join(known)}" if len(known) > 1 else ""
+    steps: dict[str, None] = {}
+    for pod in run.pods:
+        label = f"kubectl label namespace {quote(pod.namespace)}"
+        if pod.observed:
+            steps[f"{label} {names.MODE}-"] = None
+        elif any(each.reason is Reason.NO_PROFILE for each in pod.decisions):
+            steps[f"{label} {names.PROFILE}={quote(choice)}{among}"] = None
+    return list(steps)
 
 
 def _diff_part(pod: PodResult) -> list[str]:

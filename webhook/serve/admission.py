@@ -91,7 +91,8 @@ class AdmissionRecorder:
             message = f"denied: {verdict.message}" if verdict.message else decision
             fields["profile"], fields["revision"] = verdict.profile, verdict.revision
             steps, injected, operations = verdict.told, verdict.injected, len(verdict.operations)
-        self._metrics.admission(decision, reason, seconds, injected)
+        unchanged = "dry-run" if answer.dry_run else "observe" if decision == "observed" else ""
+        self._metrics.admission(decision, reason, seconds, injected, unchanged)
         fields["decision"], fields["reason"] = decision, reason
         fields["steps"], fields["operations"] = steps, operations
         fields["milliseconds"], fields["dryRun"] = int(seconds * 1_000_000) / 1000, answer.dry_run

@@ -21,24 +21,30 @@ class Admissions:
         self._lock = threading.Lock()
         self._requests: dict[tuple[str, ...], int] = {}
         self._injected: dict[tuple[str, ...], int] = {}
+        self._unchanged: dict[tuple[str, ...], int] = {}
         self._duration = Histogram(
             "fabric_injector_admission_duration_seconds", "Time from a request's head to its answer.", SECONDS
         )
 
-    def count(self, decision: str, reason: str, seconds: float | None, injected: Iterable[str]) -> None:
-        """Count one, which any thread may."""
+    def count(
+        self, decision: str, reason: str, seconds: float | None, injected: Iterable[str], unchanged: str = ""
+    ) -> None:
+        """Count one, which any thread may. *unchanged*: why no pod is changed all the same, ``observe`` or ``dry-run``."""
         with self._lock:
             key = decision, reason
             self._requests[key] = self._requests.get(key, 0) + 1
             for step in injected:
-                self._injected[step,] = self._injected.get((step,), 0) + 1
+                if unchanged:
+                    self._unchanged[step, unchanged] = self._unchanged.get((step, unchanged), 0) + 1
+                else:
+                    self._injected[step,] = self._injected.get((step,), 0) + 1
         if seconds is not None:
             self._duration.observe(seconds)
 
     def collect(self) -> Iterator[Metric]:
         """Yield what was counted, as prometheus_client's own metrics would be shown."""
         with self._lock:
-            requests, injected = dict(self._requests), dict(self._injected)
+            requests, injected, unchanged = dict(self._requests), dict(self._injected), dict(self._unchanged)
         yield family(
             "counter",
             "fabric_injector_admission_requests",
@@ -48,6 +54,13 @@ class Admissions:
         )
         yield from self._duration.collect()
         yield family("counter", "fabric_injector_injected", "Steps that changed a pod.", ("step",), injected.items())
+        yield family(
+            "counter",
+            "fabric_injector_would_inject",
+            "Steps that would have changed a pod, by what kept them from it.",
+            ("step", "cause"),
+            unchanged.items(),
+        )
 
 
 class WebhookMetrics(Metrics):
@@ -86,9 +99,16 @@ class WebhookMetrics(Metrics):
             self._profiles_reloads.add(result, number=0)
             self._certificate_reloads.add(result, number=0)
 
-    def admission(self, decision: str, reason: str, seconds: float | None = None, injected: Iterable[str] = ()) -> None:
-        """Count an answer to an admission request, and the steps that changed its pod."""
-        self._admissions.count(decision, reason, seconds, injected)
+    def admission(
+        self,
+        decision: str,
+        reason: str,
+        seconds: float | None = None,
+        injected: Iterable[str] = (),
+        unchanged: str = "",
+    ) -> None:
+        """Count an answer to an admission request, and the steps that changed its pod, or would have but for *unchanged*."""
+        self._admissions.count(decision, reason, seconds, injected, unchanged)
 
     def validation(self, entry: str, decision: str, seconds: float | None = None) -> None:
         """Count an answer about a namespace or a profile; *entry* is empty where the request was not read."""

@@ -92,7 +92,7 @@ def load_objects(paths: Iterable[Path]) -> list[Object]:
 
     Raises InputError naming file, line and column of text that does not parse, or the object and field that is of the wrong type.
     """
-    return [obj for path in paths for place, value in _documents(path) for obj in _objects(place, value)]
+    return [obj for path in paths for place, value in _documents(path) for obj in objects_in(place, value)]
 
 
 def _documents(path: Path) -> list[tuple[str, Any]]:
@@ -106,8 +106,8 @@ def _documents(path: Path) -> list[tuple[str, Any]]:
     return [(f"{path}, line {document.line}", document.value) for document in documents]
 
 
-def _objects(place: str, value: Any) -> Iterator[Object]:
-    """Give the object, or each object of a List."""
+def objects_in(place: str, value: Any) -> Iterator[Object]:
+    """Yield the object, or each object of a List; raise InputError, which names *place*, where a field is of the wrong type."""
     if value is None:
         return
     if not isinstance(value, dict) or not isinstance(value.get("kind"), str):
@@ -117,7 +117,7 @@ def _objects(place: str, value: Any) -> Iterator[Object]:
     if kind.endswith("List") and isinstance(items, list):
         for number, item in enumerate(items):
             missing = {"kind": kind.removesuffix("List")} if kind != "List" and isinstance(item, dict) else {}
-            yield from _objects(f"{place}, items[{number}]", {**missing, **item} if missing else item)
+            yield from objects_in(f"{place}, items[{number}]", {**missing, **item} if missing else item)
     elif kind in KINDS:
         _check(f"{place}: {kind}", value)
         yield value

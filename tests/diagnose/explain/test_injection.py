@@ -80,8 +80,23 @@ def test_a_namespace_that_only_observes() -> None:
     scene.labels[names.MODE] = "observe"
     scene.pods = {"bert-worker-0": scene.created(1)}
     assert one(scene, "namespaces") == (
-        "warn pod bert-worker-0: nothing was injected: label fabric-injector.io/mode of namespace research only observes"
+        "warn pod bert-worker-0: nothing was injected: label fabric-injector.io/mode of namespace research only observes; "
+        "without it profile shared would inject networks, devices, ipc-lock, shared-memory, rendezvous, environment"
     )
+    [row] = explain(scene.reading).as_json()["members"]
+    assert row["would_inject"] == ["networks", "devices", "ipc-lock", "shared-memory", "rendezvous", "environment"]
+
+
+def test_says_what_would_be_denied_or_left_alone_where_a_namespace_only_observes() -> None:
+    scene = Scene()
+    scene.labels[names.MODE] = "observe"
+    pod, other = scene.created(1), scene.created(2)
+    pod["metadata"]["labels"][names.PROFILE] = "shard"
+    other["metadata"]["labels"][names.PROFILE] = "none"
+    scene.pods = {"bert-worker-0": pod, "bert-worker-1": other}
+    denied, left = texts(findings(scene, "namespaces"))
+    assert "without it it would be denied: label fabric-injector.io/profile: no profile is named 'shard'" in denied
+    assert left.endswith("without it it would be left alone: label fabric-injector.io/profile is none")
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,8 @@ LACKS = "lacks label fabric-injector.io/job or annotation fabric-injector.io/ren
         ),
         (
             while_the_namespace_observes,
-            "nothing was injected: label fabric-injector.io/mode of namespace research only observes",
+            "nothing was injected: label fabric-injector.io/mode of namespace research only observes; "
+            "without it profile shared would inject networks, devices, ipc-lock, shared-memory, rendezvous, environment",
             Code.NAMESPACE_OBSERVES.action,
         ),
         (

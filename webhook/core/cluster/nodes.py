@@ -227,4 +227,6 @@ def _asked(container: Object) -> dict[str, Fraction]:
 def _combined(
     how: Callable[[Fraction, Fraction], Fraction], one: Mapping[str, Fraction], other: Mapping[str, Fraction]
 ) -> dict[str, Fraction]:
+    if not one or not other:  # no amount is negative
+        return {**one, **other}
     return {name: how(one.get(name, Fraction(0)), other.get(name, Fraction(0))) for name in {**one, **other}}

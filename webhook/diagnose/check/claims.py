@@ -67,7 +67,9 @@ def check_templates(
     for key, spec in there.items():
         subject = f"ResourceClaimTemplate {'/'.join(key)}"
         if spec is None:
-            yield Finding("warn", Code.CLAIM_TEMPLATE_MISSING, subject, "is not there: pods that name it stay Pending")
+            action = "the controller makes it within seconds; where it does not, look at its log"
+            message = "is not there: pods that name it stay Pending"
+            yield Finding("warn", Code.CLAIM_TEMPLATE_MISSING, subject, message, action)
         elif spec != needed[key]:
             message = "has another content than the profile says: pods get other devices"
             yield Finding("fail", Code.CLAIM_TEMPLATE_FOREIGN, subject, message)

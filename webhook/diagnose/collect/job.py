@@ -102,12 +102,12 @@ def read_job(
         of_owners = collector.begin_part(
             "Events", lambda: _list(collector, EVENTS.select(fields="involvedObject.kind!=Pod"), namespace)
         )
-        known = collector.begin(lambda: _profiles(collector, system_namespace, profiles))
+        known = collector.begin(lambda: read_profiles(collector, system_namespace, profiles))
         of_pods = collector.part("Events", lambda: _pod_events(collector, namespace, pods)) if pods else ()
         read = space.result()
         labels = None if read is None else dict(podspec.labels(read))
         profiles = known.result()
-        networks = _networks(
+        networks = read_networks(
             collector, networks_to_read(pods, namespace, labels or {}, profiles.profiles if profiles else None)
         )
         neighbours = _neighbours(collector, nodes_to_read(pods, nodes.result() or ()))
@@ -267,7 +267,7 @@ def _neighbours(collector: Collector, nodes: Iterable[str]) -> Mapping[str, tupl
         return None
 
 
-def _networks(collector: Collector, wanted: Iterable[Key]) -> Mapping[Key, Object | None]:
+def read_networks(collector: Collector, wanted: Iterable[Key]) -> Mapping[Key, Object | None]:
     """Return the networks by name, None for one that does not exist; one that cannot be read is noted and not there."""
 
     def begin(key: Key) -> Future[tuple[Object | None] | None]:
@@ -277,7 +277,7 @@ def _networks(collector: Collector, wanted: Iterable[Key]) -> Mapping[Key, Objec
     return {key: found[0] for key, network in begun.items() if (found := network.result()) is not None}
 
 
-def _profiles(collector: Collector, namespace: str, given: ProfilesRead | None) -> ProfilesRead | None:
+def read_profiles(collector: Collector, namespace: str, given: ProfilesRead | None) -> ProfilesRead | None:
     """Read the profiles that the webhook uses, or what the *given* ones lack; what cannot be read or used is noted."""
     try:
         if given is not None:

@@ -59,7 +59,7 @@ def read_jobs(
         try:
             listed = collector.read_list(_PODS, pods.read, namespace)
         except RequestFailed as error:
-            raise _without_pods(error, namespace, connection) from None
+            raise without_pods(error, namespace, connection, "survey") from None
         if namespace and not listed.items and namespaces.result().known == ():
             raise InputError(f"-n {namespace}: there is no namespace of this name")
         for (space, name), excess in sorted(pods.oversized.items())[:_MOST_NAMED]:
@@ -82,7 +82,10 @@ def read_jobs(
         )
 
 
-def _without_pods(error: RequestFailed, namespace: str, connection: Connection) -> Unavailable | InputError:
+def without_pods(
+    error: RequestFailed, namespace: str, connection: Connection, command: str
+) -> Unavailable | InputError:
+    """Return what a *command* that lists pods, of all namespaces or of one, fails with where they may not be listed."""
     if not error.status:
         return Unavailable(
             f"{error}; this is {connection.title}: correct it, or name another by --context or --kubeconfig"
@@ -92,7 +95,7 @@ def _without_pods(error: RequestFailed, namespace: str, connection: Connection) 
     if error.status == 403:
         where = f"in namespace {namespace}" if namespace else "in all namespaces"
         advice = "ask for it" if namespace else "ask for it, or name a namespace of yours by -n"
-        return InputError(f"{error}; survey lists pods {where}: {advice}")
+        return InputError(f"{error}; {command} lists pods {where}: {advice}")
     return error
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from webhook.core import names
+from webhook.core.model import Object
+from webhook.core.review import Verdict
 from webhook.diagnose.codes import Code
 from webhook.diagnose.explain import (
     addresses,
@@ -43,6 +45,7 @@ class Row:
     *role*: ``rank 0``, ``rank 0?`` for the first pod of a role that nobody waits for, ``worker`` for one that carries a key.
 
     *details* are for programs: what was injected, kept and skipped, by which profile and version; what it would get else *today*;
+    what the profile *would inject* if the namespace did not only observe;
     the *networks* that Multus attached, ``{"interface": "net1", "network": "default/rdma-net", "addresses": []}``, and the one on which
     the ranks meet where another made it; what it *lacks*.
     """
@@ -78,11 +81,23 @@ class Explanation:
         }
 
 
-def explain(reading: Reading) -> Explanation:
-    """Say why the job trains slowly or does not start."""
+class Judged(NamedTuple):
+    """Hold the pods of a job in the order of their names, what was found, and the names of those that are rank 0."""
+
+    parts: Sequence[Part]
+    findings: Sequence[Finding]
+    masters: Collection[str]
+
+
+def judge(reading: Reading, judge_pod: Callable[[Object], Verdict | None] | None = None) -> Judged:
+    """Say what is found of the job. *judge_pod*: what admission would decide about a pod today; None: decide about each anew."""
     world = ReadWorld(reading)
     parts = [
-        read_part(pod, judge_today(pod, reading.profiles, world, reading.unusable), (reading.claims or {}).values())
+        read_part(
+            pod,
+            judge_pod(pod) if judge_pod else judge_today(pod, reading.profiles, world, reading.unusable),
+            (reading.claims or {}).values(),
+        )
         for pod in sorted(reading.pods, key=lambda pod: natural(str(pod["metadata"].get("name"))))
     ]
     observed = [*_causes(reading, parts)]
@@ -90,15 +105,20 @@ def explain(reading: Reading) -> Explanation:
     observed += waiting.observe(reading, parts, is_explained=is_explained)
     followed = {part.job for part in parts if not part.is_master}
     masters = {part.name for part in parts if part.is_master and (part.is_certain or part.job in followed)}
+    return Judged(parts, fold(observed, masters, reading.focus), masters)
+
+
+def explain(reading: Reading) -> Explanation:
+    """Say why the job trains slowly or does not start."""
+    parts, findings, masters = judge(reading)
     jobs = members.group_jobs(parts)
     shown = [part for part in parts if reading.focus in ("", part.name) or part.is_master]
     rows = [_row(reading, part, is_rank_zero=part.name in masters) for part in shown]
     rows.sort(key=lambda row: (row.job if len(jobs) > 1 else "", _ROLES.index(row.role), natural(row.pod)))
-    findings = fold(observed, masters, reading.focus)
     return Explanation(reading.target, reading.namespace, tuple(jobs), tuple(findings), tuple(rows))
 
 
-def _causes(reading: Reading, parts: list[Part]) -> Iterator[Observation]:
+def _causes(reading: Reading, parts: Sequence[Part]) -> Iterator[Observation]:
     refused = list(events.observe_refusals(reading, parts))
     yield from refused
     yield from injection.observe(reading, parts)
@@ -134,9 +154,9 @@ def _row(reading: Reading, part: Part, *, is_rank_zero: bool) -> Row:
         pod=part.name,
         job=part.job,
         role=role,
-        phase=_phase(part),
+        phase=shown_phase(part),
         node=part.node or NOTHING,
-        address=_address(part) or NOTHING,
+        address=shown_address(part) or NOTHING,
         told=(part.member.published.master_addr if part.member else "") or NOTHING,
         wait=_wait(reading, part),
         details=_details(reading, part),
@@ -153,6 +173,7 @@ def _details(reading: Reading, part: Part) -> Mapping[str, Any]:
     return {
         **{key: status.get(key) for key in ("profile", "version", "injected", "kept", "skipped")},
         "today": list(drift.changes_today(reading, part)),
+        "would_inject": injection.would_inject(part.verdict),
         "networks": [
             *(
                 {"interface": entry.get("interface"), "network": entry.get("name"), "addresses": entry.get("ips") or []}
@@ -164,7 +185,7 @@ def _details(reading: Reading, part: Part) -> Mapping[str, Any]:
     }
 
 
-def _phase(part: Part) -> str:
+def shown_phase(part: Part) -> str:
     """Return the phase; of a pod that does not train the reason that its first waiting container gives."""
     if part.is_live and part.node:
         for status in part.container_statuses():
@@ -176,7 +197,8 @@ def _phase(part: Part) -> str:
     return part.phase
 
 
-def _address(part: Part) -> str:
+def shown_address(part: Part) -> str:
+    """Return the address on the network where the ranks meet, else that on the first further network; empty for none."""
     if part.member is not None and part.member.wanted:
         return part.member.secondary.address
     for entry in networks.attached_networks(part.pod) or ():

@@ -9,6 +9,7 @@ from webhook.core import names
 from webhook.core.injection import sidecars, volumes
 from webhook.core.model import Decision, Outcome, Reason
 from webhook.core.reconcile.complaint import SEE_CHECK, why_uncalled
+from webhook.core.review import Verdict
 from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.members import is_apart
 from webhook.diagnose.explain.observation import Observation, Stage, common_form
@@ -126,7 +127,8 @@ def _not_injected(reading: Reading, part: Part, *, some_injected: bool, first_in
     decision = verdict.decisions[0] if verdict.decisions else None
     text = common_form(decision.message.removeprefix(f"pod {part.name}: "), part.name) if decision else ""
     if verdict.observed:
-        message = f"nothing was injected: label {names.MODE} of namespace {reading.namespace} only observes"
+        would = common_form(_would_be(verdict).replace(f"pod {part.name}: ", ""), part.name)
+        message = f"nothing was injected: label {names.MODE} of namespace {reading.namespace} only observes; without it {would}"
         return Observation(Stage.ADMISSION, "warn", Code.NAMESPACE_OBSERVES, message, pods=pods)
     if not verdict.allowed:
         denied = common_form(verdict.message.removeprefix(f"pod {part.name}: "), part.name)
@@ -145,6 +147,23 @@ def _not_injected(reading: Reading, part: Part, *, some_injected: bool, first_in
     if decision is not None and decision.reason is Reason.NO_PROFILE:
         action = f"kubectl label namespace {reading.namespace} {names.PROFILE}=PROFILE, then restart the job"
     return Observation(stage, level, Code.NOT_INJECTED, f"not injected: {text}", action, pods)
+
+
+def _would_be(verdict: Verdict) -> str:
+    """Say what would become of a pod of a namespace that only observes."""
+    denials = [each.message for each in verdict.decisions if each.outcome is Outcome.DENIED]
+    if denials:
+        return f"it would be denied: {'. Also: '.join(denials)}"
+    if steps := would_inject(verdict):
+        return f"profile {verdict.profile} would inject {', '.join(steps)}"
+    return "it would be left alone: " + next((each.message for each in verdict.decisions), "it lacks nothing")
+
+
+def would_inject(verdict: Verdict | None) -> list[str]:
+    """Return the steps that would change a pod of a namespace that only observes; none for one of another."""
+    if verdict is None or not verdict.observed:
+        return []
+    return list(dict.fromkeys(each.step for each in verdict.decisions if each.outcome is Outcome.INJECTED))
 
 
 def _uncalled(reading: Reading, part: Part, first_injected: str) -> tuple[Code, str, str]:

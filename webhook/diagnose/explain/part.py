@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from webhook.core import names, podspec
@@ -26,13 +27,15 @@ class Part:
     """Hold a pod and what was made of it.
 
     *member* is None for a pod without the job label and for one that is being deleted. *found*: what training system it is of.
-    *verdict*: what admission would decide today, None where that cannot be known.
+    *verdict*: what admission would decide today, None where that cannot be known. *training*: the training container; an empty one
+    where there is none.
     """
 
     pod: Object
     found: TrainingPod | NotTraining
     member: Member | None = None
     verdict: Verdict | None = None
+    training: Object = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -76,11 +79,7 @@ class Part:
     @property
     def status(self) -> Mapping[str, Any]:
         """Return what annotation fabric-injector.io/status says; empty where it is missing or unreadable."""
-        try:
-            value = json.loads(podspec.annotations(self.pod).get(names.STATUS) or "{}")
-        except (ValueError, RecursionError):
-            return {}
-        return value if isinstance(value, dict) else {}
+        return _read_status(podspec.annotations(self.pod).get(names.STATUS) or "{}")
 
     @property
     def phase(self) -> str:
@@ -98,15 +97,6 @@ class Part:
     def node(self) -> str:
         """Return the node that it is bound to, else an empty text."""
         return str((self.pod.get("spec") or {}).get("nodeName") or "")
-
-    @property
-    def training(self) -> Object:
-        """Return the training container; an empty one where there is none."""
-        found = podspec.containers(self.pod)
-        named = podspec.annotations(self.pod).get(names.CONTAINER)
-        if not found or (named and all(each.get("name") != named for each in found)):
-            return found[0] if found else {}
-        return found[choose_container(self.pod, _ANY, self.found if isinstance(self.found, TrainingPod) else None)[0]]
 
     def condition(self, kind: str) -> Object:
         """Return the condition of this type, else an empty one."""
@@ -142,6 +132,16 @@ class Part:
 _ANY = Profile(name="")
 
 
+@lru_cache(maxsize=64)
+def _read_status(text: str) -> Mapping[str, Any]:
+    """Read the status once for all pods that have the same: it is asked for by each topic."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
 def read_part(pod: Object, verdict: Verdict | None = None, claims: Iterable[Object] = ()) -> Part:
     """Read a pod as the API server gives it; *claims*: the ResourceClaims of its namespace."""
     live = (pod.get("status") or {}).get("phase") not in _FINISHED
@@ -149,7 +149,16 @@ def read_part(pod: Object, verdict: Verdict | None = None, claims: Iterable[Obje
     if member is not None and member.has_claims:
         user = member.name, member.uid
         member = beside_claims(member, tell(claim for claim in map(read_claim, claims) if user in claim.users))
-    return Part(pod, recognise(pod), member, verdict)
+    found = recognise(pod)
+    return Part(pod, found, member, verdict, _training_container(pod, found))
+
+
+def _training_container(pod: Object, found: TrainingPod | NotTraining) -> Object:
+    listed = podspec.containers(pod)
+    named = podspec.annotations(pod).get(names.CONTAINER)
+    if not listed or (named and all(each.get("name") != named for each in listed)):
+        return listed[0] if listed else {}
+    return listed[choose_container(pod, _ANY, found if isinstance(found, TrainingPod) else None)[0]]
 
 
 def log_command(part: Part, container: str, *, before: bool = False) -> str:

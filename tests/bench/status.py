@@ -1,0 +1,119 @@
+"""Measure what `fabric-injector status -A` costs on a large cluster: ``python -m tests.bench.status``.
+
+An API server, a process of its own, serves the pods of PyTorchJobs that were injected and run; one job in ten waits for an address. The
+command runs beside it, and its processor time and memory are printed. Nothing is asserted but that it finds all jobs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.bench.survey import managed, run
+from tests.diagnose.scenes import NOW, PROFILES, SPACE, Scene, ago
+from tests.fake_apiserver import NAMESPACES, NETWORKS, NODES, PODS, FakeApiServer
+from webhook.core import names
+from webhook.core.model import Object
+from webhook.core.workloads import TrainingPod, recognise
+
+_SPACES = 20
+
+
+def main() -> None:
+    """Measure, and print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--members", type=int, default=50, help="pods of a job (default 50)")
+    parser.add_argument("--jobs", type=int, default=200, help="jobs (default 200)")
+    parser.add_argument("--rounds", type=int, default=3, help="how often it is measured (default 3)")
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.serve:
+        serve(options.members, options.jobs)
+        return
+    # in a process of its own: the memory of this one would count as the command's, which is forked from it
+    server = subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "tests.bench.status",
+            "--serve",
+            f"--members={options.members}",
+            f"--jobs={options.jobs}",
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with server, tempfile.TemporaryDirectory(prefix="fabric-injector-status-") as name:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        url, weight = server.stdout.readline().split()
+        (Path(name) / "profiles.yaml").write_text(PROFILES)
+        pods = options.members * options.jobs
+        print(f"{pods:,} pods of {options.jobs:,} jobs, {int(weight) / pods / 1024:.1f} KB each", flush=True)
+        for number in range(options.rounds):
+            seconds, cpu, memory, found = run(url, Path(name), "status", "-A")
+            assert found["summary"]["jobs"] == options.jobs, found["summary"]
+            failing = found["summary"]["failing"]
+            print(
+                f"round {number + 1}: {cpu:.2f} s of CPU, {seconds:.1f} s, {memory:.0f} MB at most, {failing} failing",
+                flush=True,
+            )
+        server.stdin.close()
+
+
+def serve(members: int, jobs: int) -> None:
+    """Serve the cluster until standard input ends; tell the URL, and the bytes of all pods."""
+    with FakeApiServer() as server:
+        server.clock = lambda: NOW
+        print(server.url, fill(server, members, jobs), flush=True)
+        sys.stdin.read()
+
+
+def fill(server: FakeApiServer, members: int, jobs: int) -> int:
+    """Put the cluster into the server; return the bytes of all pods as JSON."""
+    scene = Scene(members - 1)
+    for number in range(_SPACES):
+        server.put(NAMESPACES, f"team-{number}", labels=scene.labels)
+    server.put(NETWORKS, "rdma-net", "default", spec={"config": json.dumps({"type": "macvlan", "ipam": {"type": "x"}})})
+    for node in scene.nodes:
+        server.put(NODES, node["metadata"]["name"], labels=node["metadata"]["labels"], status=node["status"])
+    lease = "/apis/coordination.k8s.io/v1/leases"
+    assert scene.lease is not None
+    server.put(lease, "fabric-injector", "fabric-injector", spec=scene.lease["spec"])
+    weight = 0
+    for pod in cluster(scene, jobs):
+        metadata = {key: value for key, value in pod["metadata"].items() if key not in ("name", "namespace")}
+        own = pod["metadata"]
+        metadata["managedFields"] = [managed(pod)]
+        put = server.put(PODS, own["name"], own["namespace"], spec=pod["spec"], status=pod["status"], **metadata)
+        weight += len(json.dumps(put))
+    return weight
+
+
+def cluster(scene: Scene, jobs: int) -> Iterator[Object]:
+    """Yield the pods of so many jobs like that of the scene."""
+    running = json.dumps(list(scene.pods.values()))
+    for worker in scene.workers:
+        scene.wait(worker, ago(minutes=3))
+    waiting = json.dumps(list(scene.pods.values()))
+    key = next(pod["metadata"]["labels"][names.JOB] for pod in json.loads(running))
+    owner = next(pod["metadata"]["ownerReferences"][0]["uid"] for pod in json.loads(running))
+    for number in range(jobs):
+        text = waiting if number % 10 == 9 else running
+        for old, new in ((key, "KEY"), (owner, f"uid-of-{number:05d}"), ('"uid-', f'"uid-{number:05d}-')):
+            text = text.replace(old, new)
+        text = text.replace("bert", f"train-{number:05d}").replace(SPACE, f"team-{number % _SPACES}")
+        found = recognise(json.loads(text)[0])
+        assert isinstance(found, TrainingPod)
+        assert found.rendezvous is not None
+        yield from json.loads(text.replace("KEY", found.rendezvous.job))
+
+
+if __name__ == "__main__":
+    main()

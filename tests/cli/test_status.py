@@ -1,0 +1,297 @@
+"""``fabric-injector status``: all jobs in one table, by the judgement of `explain`."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.diagnose.hostile import HostileConnection
+from tests.diagnose.scenes import NOW, PROFILES, SPACE, Scene, ago, event
+from tests.fake_apiserver import NAMESPACES, NETWORKS, NODES, PODS, FakeApiServer
+from tests.waiting import wait_until
+from webhook.cli import main
+from webhook.cli import status as command
+from webhook.core import names
+from webhook.core.model import Object
+from webhook.core.workloads import TrainingPod, recognise
+from webhook.diagnose.collect.status import StatusWatch
+from webhook.diagnose.explain.explanation import explain
+from webhook.diagnose.status.jobs import keep_pod
+from webhook.diagnose.status.status import StatusReading, look_at_all
+from webhook.kube.connection import Connection
+from webhook.kube.credentials import Credentials
+from webhook.world.profiles_read import read_file
+
+CONFIG = json.dumps({"cniVersion": "0.3.1", "type": "macvlan", "ipam": {"type": "whereabouts"}})
+RENEWED = {"holderIdentity": "c-1", "leaseDurationSeconds": 15, "renewTime": ago(seconds=2)}
+LEASE: Object = {"metadata": {"name": "fabric-injector", "namespace": "fabric-injector"}, "spec": RENEWED}
+
+
+def reading(*scenes: Scene, **changes: Any) -> StatusReading:
+    """Return what is read of a cluster of these jobs."""
+    first = scenes[0].reading
+    given: dict[str, Any] = {
+        "pods": [keep_pod(pod) for scene in scenes for pod in scene.pods.values()],
+        "labels": {SPACE: scenes[0].labels},
+        "events": [each for scene in scenes for each in scene.events],
+        **{key: getattr(first, key) for key in ("nodes", "networks", "profiles", "lease", "lease_key")},
+    }
+    return StatusReading(NOW, **{**given, **changes})
+
+
+def second(scene: Scene) -> Scene:
+    """Return the same job under another name."""
+    text = json.dumps(scene.pods).replace("bert", "albert").replace('"uid-', '"uid-b').replace("3f0c7f2e", "4f0c7f2e")
+    pods = json.loads(text)
+    found = recognise(pods["albert-master-0"])
+    assert isinstance(found, TrainingPod)
+    assert found.rendezvous is not None
+    key = pods["albert-master-0"]["metadata"]["labels"][names.JOB]
+    pods = json.loads(text.replace(key, found.rendezvous.job))
+    other = Scene(0)
+    other.pods = pods
+    return other
+
+
+def test_a_job_that_is_well() -> None:
+    [job] = look_at_all(reading(Scene()))
+    assert job.cells() == (SPACE, "bert", "Running", "4", "-", "192.168.0.1")
+    assert (job.first, job.is_failing, job.is_well) == (None, False, True)
+
+
+def waits(scene: Scene) -> None:
+    for worker in scene.workers:
+        scene.wait(worker, ago(minutes=3))
+
+
+def lacks_a_network(scene: Scene) -> None:
+    scene.networks = {("default", "rdma-net"): None}
+    for worker in scene.workers:
+        scene.wait(worker, ago(minutes=3))
+        worker["metadata"]["annotations"].pop(names.NETWORK_STATUS)
+
+
+def is_unscheduled(scene: Scene) -> None:
+    for worker in scene.workers:
+        scene.unschedule(worker, "0/2 nodes are available: 2 Insufficient rdma/hca.")
+
+
+def was_not_injected(scene: Scene) -> None:
+    scene.pods = {name: scene.created(number) for number, name in enumerate(scene.pods)}
+
+
+def observes(scene: Scene) -> None:
+    scene.labels[names.MODE] = names.MODE_OBSERVE
+    was_not_injected(scene)
+
+
+def drifts(scene: Scene) -> None:
+    for number, pod in enumerate(scene.pods.values()):
+        pod["spec"]["containers"][0]["resources"]["limits"].pop("rdma/hca")
+        pod["spec"]["containers"][0]["resources"].get("requests", {}).pop("rdma/hca", None)
+        assert number < 4
+
+
+def loses_rank_zero(scene: Scene) -> None:
+    scene.pods.pop("bert-master-0")
+
+
+def leads_nobody(scene: Scene) -> None:
+    scene.lease = None
+    waits(scene)
+
+
+def is_refused(scene: Scene) -> None:
+    message = (
+        'Error creating: admission webhook "pods.fabric-injector.io" denied the request: pod bert-worker-2: no network'
+    )
+    scene.events.append(event("PyTorchJob", "bert", "FailedCreatePod", message, at=ago(seconds=1)))
+
+
+TROUBLE = [
+    waits,
+    lacks_a_network,
+    is_unscheduled,
+    was_not_injected,
+    observes,
+    drifts,
+    loses_rank_zero,
+    leads_nobody,
+    is_refused,
+]
+
+
+@pytest.mark.parametrize("trouble", TROUBLE, ids=lambda each: each.__name__)
+def test_tells_what_explain_tells_first(trouble: Any) -> None:
+    scene = Scene()
+    trouble(scene)
+    scene.changes["neighbours"] = None
+    expected = explain(scene.reading).findings[0]
+    [job] = look_at_all(reading(scene))
+    assert expected.level != "ok"
+    assert job.first == expected
+
+
+def test_puts_jobs_in_trouble_first_and_leaves_out_those_that_are_over() -> None:
+    well, scene = Scene(), second(Scene())
+    for pod in scene.pods.values():
+        pod["status"]["phase"] = "Failed"
+    assert [job.name for job in look_at_all(reading(well, scene))] == ["bert"]
+    broken = second(Scene())
+    for name in [name for name in broken.pods if name.endswith("master-0")]:
+        broken.pods.pop(name)
+    found = look_at_all(reading(well, broken))
+    assert [(job.name, job.is_failing) for job in found] == [("albert", True), ("bert", False)]
+
+
+def test_leaves_out_what_asks_for_no_profile() -> None:
+    scene = Scene()
+    was_not_injected(scene)
+    assert look_at_all(reading(scene, labels={SPACE: {}})) == []
+    assert len(look_at_all(reading(scene, labels=None))) == 1, "the labels are not known"
+
+
+def test_an_owner_that_can_create_no_pod() -> None:
+    scene = Scene()
+    is_refused(scene)
+    scene.events[0]["involvedObject"]["name"] = "roberta"
+    scene.events.append(event("ReplicaSet", "web", "FailedCreate", "exceeded quota: x"))
+    found = look_at_all(reading(scene))
+    assert [(job.name, job.members, job.is_failing) for job in found] == [("roberta", 0, True), ("bert", 4, False)]
+    assert found[0].first is not None
+    assert found[0].first.message.startswith("a pod of it was refused: no network")
+
+
+def cluster(*scenes: Scene) -> HostileConnection:
+    objects: dict[str, Any] = {
+        "/api/v1/pods": [pod for scene in scenes for pod in scene.pods.values()],
+        "/api/v1/namespaces": [{"metadata": {"name": SPACE, "labels": scenes[0].labels}}],
+        "/api/v1/nodes": scenes[0].nodes,
+        "/api/v1/events": [each for scene in scenes for each in scene.events],
+        "/apis/k8s.cni.cncf.io/v1/namespaces/default/network-attachment-definitions/rdma-net": scenes[0].networks[
+            "default", "rdma-net"
+        ],
+        "/apis/coordination.k8s.io/v1/namespaces/fabric-injector/leases/fabric-injector": LEASE,
+    }
+    return HostileConnection(objects, SPACE)
+
+
+@pytest.fixture
+def profiles(tmp_path: Path) -> Path:
+    path = tmp_path / "profiles.yaml"
+    path.write_text(PROFILES)
+    return path
+
+
+def invoke(connection: HostileConnection, *arguments: str, **env: str) -> Result:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(command, "connect_to_cluster", lambda: connection)
+        return CliRunner().invoke(main, ["status", *arguments], env=env)
+
+
+def test_the_table_and_the_document(profiles: Path) -> None:
+    scene = Scene()
+    loses_rank_zero(scene)
+    connection = cluster(scene, second(Scene()))
+    result = invoke(connection, "-A", "--profiles", str(profiles))
+    lines = result.stdout.splitlines()
+    assert lines[0].split() == ["NAMESPACE", "JOB", "PHASE", "MEMBERS", "WAITS", "ADDRESS", "FIRST", "FINDING"]
+    assert lines[1].startswith("research   bert    Running  3/4      -      -")
+    assert "fail job bert-" in lines[1]
+    assert "has no rank-0 pod" in lines[1]
+    assert lines[2].split()[:3] == ["research", "albert", "Running"]
+    assert result.exit_code == 1
+    document = json.loads(invoke(connection, "-A", "--profiles", str(profiles), "-o", "json").stdout)
+    assert document["summary"] == {"jobs": 2, "failing": 1}
+    assert document["jobs"][0]["first"]["code"] == "rank-zero-missing"
+    assert document["jobs"][1]["first"] is None
+
+
+def test_lists_each_kind_once(profiles: Path) -> None:
+    connection = cluster(Scene(), second(Scene()))
+    invoke(connection, "-A", "--profiles", str(profiles))
+    listed = [request for request in connection.asked if request.split("?")[0].endswith(("/pods", "/nodes", "/events"))]
+    assert len(listed) == 3, connection.asked
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("-A", "-n", "research"), "-n names one namespace, and -A means all"),
+        (("-A", "-o", "yaml"), "Invalid value for '-o'"),
+        (("-A", "--profiles", "/absent.yaml"), "/absent.yaml: cannot be read"),
+    ],
+)
+def test_refuses(arguments: tuple[str, ...], told: str) -> None:
+    result = invoke(cluster(Scene()), *arguments)
+    assert (result.exit_code, told in result.stderr) == (2, True), result.stderr
+
+
+def test_says_that_there_is_no_job(profiles: Path) -> None:
+    scene = Scene()
+    scene.pods = {}
+    result = invoke(cluster(scene), "-A", "--profiles", str(profiles))
+    assert result.exit_code == 0
+    assert "no job in any namespace is injected, or trains where a profile is asked for" in result.stdout
+
+
+def test_fits_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = Scene()
+    loses_rank_zero(scene)
+    found = look_at_all(reading(scene))
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("NO_COLOR", "1")
+    for columns in (40, 60, 80, 100, 200):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        lines = command._table(found, with_namespace=True)
+        assert max(map(len, lines)) <= columns
+        assert any("fail job" in line for line in lines)
+    monkeypatch.delenv("NO_COLOR")
+    assert any("\x1b[31mfail" in line for line in command._table(found, with_namespace=True))
+
+
+@pytest.fixture
+def server() -> Iterator[FakeApiServer]:
+    with FakeApiServer() as server:
+        server.clock = lambda: NOW
+        yield server
+
+
+def put(server: FakeApiServer, pod: Object) -> None:
+    metadata = {key: value for key, value in pod["metadata"].items() if key not in ("name", "namespace")}
+    server.put(PODS, pod["metadata"]["name"], SPACE, spec=pod["spec"], status=pod["status"], **metadata)
+
+
+def test_watches_and_tells_changes(server: FakeApiServer) -> None:
+    scene = Scene()
+    server.put(NAMESPACES, SPACE, labels=scene.labels)
+    for node in scene.nodes:
+        server.put(NODES, node["metadata"]["name"], labels=node["metadata"]["labels"], status=node["status"])
+    assert scene.lease is not None
+    server.put("/apis/coordination.k8s.io/v1/leases", "fabric-injector", "fabric-injector", spec=scene.lease["spec"])
+    server.put(NETWORKS, "rdma-net", "default", spec={"config": CONFIG})
+    for pod in scene.pods.values():
+        put(server, pod)
+    connection = Connection(Credentials("test", server.url))
+    with StatusWatch(connection, profiles=read_file("profiles.yaml", PROFILES)) as watch:
+        watch.first_lists()
+        [job], unread = watch.look()
+        assert (job.first, unread) == (None, ())
+        shown = command._print_changes([job], {}, "table")
+        server.delete(PODS, "bert-master-0", SPACE)
+        wait_until(lambda: watch.look()[0][0].is_failing, "the loss of rank 0")
+        [job], _ = watch.look()
+        assert command._print_changes([job], shown, "json") != shown
+        for name in ("bert-worker-0", "bert-worker-1", "bert-worker-2"):
+            server.delete(PODS, name, SPACE)
+        wait_until(lambda: watch.look()[0] == [], "the end of the job")
+        assert command._print_changes([], shown, "table") == {}
+    assert len(server.asked("list", PODS)) == 1, "listed once, then watched"
+    assert threading.active_count() < 20

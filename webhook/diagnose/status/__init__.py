@@ -1,0 +1,1 @@
+"""Look at all jobs of a cluster at once: how each is, by what `explain` says of it first."""

@@ -1,0 +1,117 @@
+"""Put the pods of a cluster together into the jobs that people ask `explain` about."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import orjson
+
+from webhook.core import names, podspec
+from webhook.core.model import Object
+from webhook.core.workloads import TrainingPod, recognise
+from webhook.diagnose.injected import is_injected
+from webhook.diagnose.owners import JOB_NAMES, identity
+
+_MOST_LOOKED_AT = 4
+"""Pods of one owner that are looked at for a sign of training, where none was injected."""
+
+
+class KeptPod(NamedTuple):
+    """Hold a pod as JSON, a tenth of what it takes as objects, and what groups it.
+
+    *owner*: what the pods of one owner share; *title*: the owner's name; *key*: of the job's label. *asks*: it carries the profile's
+    label. *is_live*: neither finished nor being deleted.
+    """
+
+    namespace: str
+    name: str
+    owner: str
+    title: str
+    key: str
+    injected: bool
+    asks: bool
+    is_live: bool
+    content: bytes
+
+    def read(self) -> Object:
+        """Return the pod."""
+        pod: Object = orjson.loads(self.content)
+        return pod
+
+
+class StatusJob(NamedTuple):
+    """Hold the pods of one job; *name* is what ``explain job/NAME`` takes."""
+
+    namespace: str
+    name: str
+    owner: str
+    pods: tuple[KeptPod, ...]
+
+
+def keep_pod(pod: Object) -> KeptPod:
+    """Keep a checked pod."""
+    metadata, labels = pod["metadata"], podspec.labels(pod)
+    name = str(metadata["name"])
+    title = next((labels[each] for each in JOB_NAMES if labels.get(each)), podspec.controller(pod).get("name")) or name
+    return KeptPod(
+        str(metadata["namespace"]),
+        name,
+        identity(pod) or name,
+        str(title),
+        labels.get(names.JOB, ""),
+        is_injected(pod),
+        names.PROFILE in labels,
+        not podspec.is_ending(pod),
+        orjson.dumps(pod),
+    )
+
+
+def find_jobs(pods: Iterable[KeptPod], labels: Mapping[str, Mapping[str, str]] | None) -> list[StatusJob]:
+    """Return the jobs that have been injected, or train where a profile is asked for, in the order of namespace and name.
+
+    *labels*: of each namespace by its name; None where they cannot be read, so that any may ask. Those without a live pod are left out.
+    """
+    owners: dict[tuple[str, str], list[KeptPod]] = {}
+    for pod in pods:
+        owners.setdefault((pod.namespace, pod.owner), []).append(pod)
+    jobs: list[StatusJob] = []
+    for (namespace, _), members in owners.items():
+        if not any(pod.is_live for pod in members):
+            continue
+        asked = labels is None or names.PROFILE in labels.get(namespace, {})
+        if not any(pod.injected for pod in members) and not (
+            (asked or any(pod.asks for pod in members)) and _trains(members)
+        ):
+            continue
+        jobs += [StatusJob(namespace, name, members[0].title, tuple(group)) for name, group in _split(members).items()]
+    often = Counter((job.namespace, job.name) for job in jobs)
+    named = [job if often[job.namespace, job.name] == 1 else job._replace(name=_key(job)) for job in jobs]
+    return sorted(named, key=lambda job: (job.namespace, job.name))
+
+
+def _key(job: StatusJob) -> str:
+    """Return the key of one of several jobs of a name, by which ``explain`` tells them apart."""
+    return next((pod.key for pod in job.pods if pod.key), job.name)
+
+
+def _split(pods: Sequence[KeptPod]) -> Mapping[str, list[KeptPod]]:
+    """Split the pods of one owner by job, where several of its keys have followers."""
+    keys: dict[str, list[KeptPod]] = {}
+    for pod in pods:
+        keys.setdefault(pod.key, []).append(pod)
+    followed = [key for key, members in keys.items() if key and len(members) > 1]
+    if len(followed) < 2:
+        return {pods[0].title: list(pods)}
+    groups = {key: keys[key] for key in followed}
+    for key, members in keys.items():
+        if key not in groups:  # a first pod of its role that nobody names, or one that was not injected
+            groups[followed[0]] = [*groups[followed[0]], *members]
+    return groups
+
+
+def _trains(pods: Sequence[KeptPod]) -> bool:
+    live = [pod for pod in pods if pod.is_live]
+    found = (recognise(pod.read()) for pod in live[:_MOST_LOOKED_AT])
+    return any(isinstance(each, TrainingPod) and each.rendezvous is not None for each in found)

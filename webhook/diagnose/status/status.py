@@ -1,0 +1,272 @@
+"""Judge all jobs of a cluster as `explain` judges one, and say of each what comes first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+import orjson
+
+from webhook.core import names, podspec
+from webhook.core.cluster.nodes import NodeOffer
+from webhook.core.model import Decision, Object, Outcome
+from webhook.core.profiles import Profiles
+from webhook.core.review import Verdict
+from webhook.diagnose.codes import Code
+from webhook.diagnose.explain.events import concerns
+from webhook.diagnose.explain.explanation import NOTHING, judge, shown_address, shown_phase
+from webhook.diagnose.explain.judgement import ReadWorld, judge_today
+from webhook.diagnose.explain.members import expected_members
+from webhook.diagnose.explain.part import Part
+from webhook.diagnose.explain.reading import Reading
+from webhook.diagnose.explain.waiting import seconds_waited
+from webhook.diagnose.finding import Finding
+from webhook.diagnose.injected import is_injected
+from webhook.diagnose.listing import Unread
+from webhook.diagnose.status.jobs import KeptPod, StatusJob, find_jobs
+from webhook.diagnose.wording import duration
+
+_DIGITS = b"0123456789"
+_FEW = 2
+_INJECTED = Outcome.INJECTED
+_FABRIC_VARIABLES = ("NCCL_", "UCX_", "GLOO_", "FI_")
+_TOLD_OF_ONE = frozenset(
+    (*names.FOREIGN_STALE_ANNOTATIONS, names.GKE_POD_IPS, names.LOCAL_ADDR, names.MASTER_ADDR, names.MASTER_HOST)
+)
+"""Annotations that are written on a pod once it runs."""
+_SERVICES = ("ReplicaSet", "DaemonSet", "Deployment", "Node", "Pod")
+
+
+class StatusReading(NamedTuple):
+    """Hold what was read of the cluster; None, as in `Reading`, for what may not be read.
+
+    *labels*: of each namespace; *labelled*: by namespace, when its profile label was written. *networks* and *unread*: as in `Reading`.
+    """
+
+    now: datetime
+    pods: Sequence[KeptPod]
+    labels: Mapping[str, Mapping[str, str]] | None = None
+    labelled: Mapping[str, str] = {}
+    events: Sequence[Object] | None = None
+    nodes: tuple[NodeOffer, ...] | None = None
+    networks: Mapping[tuple[str, str], Object | None] = {}
+    profiles: Profiles | None = None
+    unusable: frozenset[str] = frozenset()
+    generations: Mapping[str, int] = {}
+    lease: Object | None = None
+    lease_key: tuple[str, str] = ("fabric-injector", "fabric-injector")
+    unread: tuple[Unread, ...] = ()
+
+
+class JobStatus(NamedTuple):
+    """Hold what is shown of one job. *first*: the first finding of ``explain``, where that is a warning or a failure.
+
+    *expected*: how many members it is to have, 0 where that is not known. *waits_seconds*: how long a wait step has run, None for none.
+    """
+
+    namespace: str
+    name: str
+    phase: str
+    members: int
+    expected: int
+    waits_seconds: float | None
+    address: str
+    first: Finding | None
+
+    @property
+    def is_failing(self) -> bool:
+        """Tell whether something failed."""
+        return self.first is not None and self.first.level == "fail"
+
+    @property
+    def is_well(self) -> bool:
+        """Tell whether nothing is found, and nobody waits: it stays so until something of the job changes."""
+        return self.first is None and self.waits_seconds is None
+
+    def cells(self) -> tuple[str, ...]:
+        """Return the row of the table, without the finding."""
+        of = f"{self.members}/{self.expected}" if self.expected > self.members else str(self.members)
+        waits = NOTHING if self.waits_seconds is None else duration(self.waits_seconds)
+        return (self.namespace, self.name, self.phase, of, waits, self.address or NOTHING)
+
+    def as_json(self) -> Object:
+        """Return the entry of the document."""
+        told: dict[str, Any] = {**self._asdict(), "waits_seconds": self.waits_seconds and round(self.waits_seconds)}
+        if self.first is not None:
+            keys = ("level", "code", "topic", "subject", "message", "action")
+            told["first"] = {key: str(getattr(self.first, key)) for key in keys}
+        return told
+
+
+class Judge:
+    """Judge jobs of one reading; what admission would decide about pods that are alike is decided once."""
+
+    def __init__(self, reading: StatusReading) -> None:
+        self._reading = reading
+        self._events: dict[str, list[Object]] = {}
+        for event in reading.events or ():
+            space = str(
+                (event.get("involvedObject") or {}).get("namespace") or event["metadata"].get("namespace") or ""
+            )
+            self._events.setdefault(space, []).append(event)
+
+    def events_of(self, namespace: str) -> Sequence[Object]:
+        """Return the Events of a namespace."""
+        return self._events.get(namespace, ())
+
+    def of(self, job: StatusJob) -> JobStatus:
+        """Look at one job."""
+        reading = self._of(job)
+        judged = judge(reading, _shared(reading))
+        parts = judged.parts
+        phases = Counter(shown_phase(part) for part in parts)
+        waits = [seconds for part in parts if part.is_live and (seconds := seconds_waited(reading, part)) is not None]
+        return JobStatus(
+            job.namespace,
+            job.name,
+            ", ".join(_counted_phases(phases)) or NOTHING,
+            sum(part.phase != "Terminating" for part in parts),
+            max(map(expected_members, parts), default=0),
+            max(waits, default=None),
+            _address(parts, judged.masters),
+            next((each for each in judged.findings if each.level != "ok" and each.code is not Code.UNREAD), None),
+        )
+
+    def without_pods(self, jobs: Sequence[StatusJob]) -> list[JobStatus]:
+        """Look at owners that could create no pod, in namespaces that ask for a profile: their Events tell it."""
+        owners: dict[str, list[str]] = {}
+        for job in jobs:
+            owners.setdefault(job.namespace, []).append(job.owner)
+        found: list[JobStatus] = []
+        for space, events in self._events.items():
+            if names.PROFILE not in (self._reading.labels or {}).get(space, {}):
+                continue
+            subjects = {
+                str(subject.get("name") or ""): None
+                for event in events
+                if event.get("type") != "Normal"
+                and (subject := event.get("involvedObject") or {}).get("kind") not in _SERVICES
+                and str(event.get("reason") or "").startswith("FailedCreate")
+                and not any(concerns(event, owner, (owner,)) for owner in owners.get(space, ()))
+            }
+            for name in filter(None, subjects):
+                status = self.of(StatusJob(space, name, name, ()))
+                if status.first is not None and status.first.code is not Code.JOB_WITHOUT_PODS:
+                    found.append(status)
+        return found
+
+    def _of(self, job: StatusJob) -> Reading:
+        reading = self._reading
+        pods = tuple(pod.read() for pod in job.pods)
+        known = {pod.name for pod in job.pods}
+        owners = {str(podspec.controller(pod).get("name")) for pod in pods if podspec.controller(pod)} | {job.owner}
+        events = None
+        if reading.events is not None:
+            events = tuple(
+                event
+                for event in self._events.get(job.namespace, ())
+                if (
+                    event["involvedObject"].get("name") in known
+                    if event["involvedObject"].get("kind") == "Pod"
+                    else concerns(event, job.owner, owners)
+                )
+            )
+        labels = None if reading.labels is None else reading.labels.get(job.namespace)
+        return Reading(
+            f"job/{job.name}",
+            job.namespace,
+            reading.now,
+            pods=pods,
+            owner=job.owner,
+            labels=labels,
+            labelled=reading.labelled.get(job.namespace, ""),
+            events=events,
+            nodes=reading.nodes,
+            neighbours=None,
+            networks=reading.networks,
+            profiles=reading.profiles,
+            unusable=reading.unusable,
+            generations=reading.generations,
+            lease=reading.lease,
+            lease_key=reading.lease_key,
+            unread=reading.unread,
+        )
+
+
+def look_at_all(reading: StatusReading) -> list[JobStatus]:
+    """Look at each job, those in trouble first, else by namespace and name."""
+    judge_jobs = Judge(reading)
+    jobs = find_jobs(reading.pods, reading.labels)
+    return in_order([*map(judge_jobs.of, jobs), *judge_jobs.without_pods(jobs)])
+
+
+def in_order(statuses: Iterable[JobStatus]) -> list[JobStatus]:
+    """Sort jobs: failures first, then warnings, then by namespace and name."""
+    weight = {"fail": 0, "warn": 1}
+    return sorted(statuses, key=lambda each: (weight[each.first.level] if each.first else 2, each.namespace, each.name))
+
+
+def _shared(reading: Reading) -> Callable[[Object], Verdict | None]:
+    """Return what decides about a pod, once for all pods of the job that are equal but for their own names and numbers."""
+    world = ReadWorld(reading)
+    known: dict[bytes, tuple[str, Verdict | None]] = {}
+
+    def decide(pod: Object) -> Verdict | None:
+        name, key = str(pod["metadata"]["name"]), _likeness(pod)
+        if key in known:
+            other, verdict = known[key]
+            return None if verdict is None else _renamed(verdict, other, name)
+        verdict = judge_today(pod, reading.profiles, world, reading.unusable)
+        is_changed = verdict is not None and any(each.outcome is _INJECTED for each in verdict.decisions)
+        if not (is_changed and is_injected(pod)):  # of one that gets more today, the pod that results is compared
+            known[key] = name, verdict
+        return verdict
+
+    return decide
+
+
+def _likeness(pod: Object) -> bytes:
+    """Digest what a decision can depend on: what pods ask for as it is, all else without their names and without digits."""
+    metadata, spec = pod["metadata"], pod["spec"]
+    annotations = {key: value for key, value in podspec.annotations(pod).items() if key not in _TOLD_OF_ONE}
+    every = (*podspec.init_containers(pod), *podspec.containers(pod))
+    exact = orjson.dumps(
+        [
+            (
+                each.get("resources"),
+                each.get("securityContext"),
+                [entry for entry in podspec.env(each) if entry["name"].startswith(_FABRIC_VARIABLES)],
+            )
+            for each in every
+        ]
+    )
+    loose = orjson.dumps((podspec.labels(pod), annotations, {**spec, "nodeName": None, "hostname": None}))
+    name = str(metadata["name"]).encode(errors="surrogatepass")
+    return blake2b(exact + loose.replace(name, b"*").translate(None, _DIGITS), digest_size=16).digest()
+
+
+def _renamed(verdict: Verdict, other: str, name: str) -> Verdict:
+    """Return the verdict about *other* as that about the pod *name*; the pod in it is still the other."""
+    decisions = verdict.decisions
+    if any(other in each.message for each in decisions):
+        decisions = tuple(
+            Decision(each.step, each.outcome, each.reason, each.message.replace(other, name)) for each in decisions
+        )
+    return replace(verdict, decisions=decisions, message=verdict.message.replace(other, name))
+
+
+def _counted_phases(phases: Counter[str]) -> list[str]:
+    if len(phases) == 1:
+        return list(phases)
+    told = [f"{number} {phase}" for phase, number in phases.most_common()]
+    return told if len(told) <= _FEW else [*told[:_FEW], "…"]
+
+
+def _address(parts: Sequence[Part], masters: Iterable[str]) -> str:
+    """Return rank 0's address."""
+    chosen = [part for part in parts if part.name in masters and part.is_live]
+    return next(filter(None, map(shown_address, sorted(chosen, key=lambda part: part.created, reverse=True))), "")
