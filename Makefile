@@ -86,7 +86,7 @@ compiled: $(COMPILED)/.built ## compile the admission path as the image does, an
 bench: $(COMPILED)/.built ## measure the webhook, compiled as in the image, beside a floor (needs Go and gcc)
 	@cp -r tests $(COMPILED)
 	@cd $(COMPILED) && $(CURDIR)/$(BIN)/python -m tests.bench.admission
-bench-hostile: $(COMPILED)/.built ## measure what hostile pods cost beside reading them, compiled as in the image (needs gcc; about 20 minutes)
+bench-hostile: $(COMPILED)/.built ## measure what hostile pods cost beside reading them, compiled as in the image (needs gcc; about 5 minutes; ARGUMENTS="--shapes 0" for all, an hour)
 	@cp -r tests $(COMPILED)
 	@cd $(COMPILED) && $(CURDIR)/$(BIN)/python -m tests.bench.hostile $(ARGUMENTS)
 bench-beside-large: $(COMPILED)/.built ## measure admissions beside clients that post large reviews without a pause, compiled as in the image (needs Go and gcc; 2 minutes)

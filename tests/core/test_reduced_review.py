@@ -232,3 +232,9 @@ def test_what_is_reduced_holds_few_values_whatever_came(build: Callable[[int], O
         except MalformedReview:
             continue
         assert _count(orjson.loads(reduced)) < 25_000
+
+
+def test_no_text_of_a_large_pod_is_passed_on_that_is_not_bounded() -> None:
+    for shape, build in hostile.shapes(hostile.rich(), {"letters": "a"}):
+        if shape.endswith("letters"):
+            assert len(reduce_review(hostile.review(build(600_000)), ())) < 30_000, shape

@@ -95,14 +95,14 @@ def parsed_bytes(body: bytes, most: int) -> int:
     list 95, a number 88 for the four characters that it has at least. Signs within strings count too: a text of a megabyte that holds
     nothing else is no pod's. A text beyond ASCII takes up to four bytes for each character, and its UTF-8 besides.
     """
-    if len(body) <= SMALL or len(body) * _OBJECT_BYTES <= most:
+    if len(body) <= SMALL:
         return 0
     value = 90 if body.isascii() else 180
     found = 0
-    for sign, each in ((b"{", _OBJECT_BYTES), (b"[", 95), (b",", value)):
-        found += each * _occurrences(body, sign, (most - found) // each)
-        if found > most:
+    for sign, each, largest in ((b"{", _OBJECT_BYTES, _OBJECT_BYTES), (b"[", 95, max(95, value)), (b",", value, value)):
+        if found > most or found + largest * len(body) <= most:  # whatever the rest may be
             break
+        found += each * _occurrences(body, sign, (most - found) // each)
     return found
 
 
