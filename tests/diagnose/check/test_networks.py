@@ -145,9 +145,10 @@ def test_looks_at_the_interfaces_that_a_profile_asks_of_gke() -> None:
     assert brief(check_sources(profiles(f"profiles: {{g: {GKE % ETH1}, {plain}}}"))) == [
         "ok profile g: its ranks meet on eth1 of network rdma-0, which GKE makes"
     ]
-    assert brief(check_sources(profiles(f"profiles: {{g: {GKE % '[7]'}}}"))) == [
-        "warn profile g: annotation networking.gke.io/interfaces is not a list of interfaces (an element is not an object): ranks meet "
-        "on the pod network"
+    unnamed = '[{"interfaceName":"eth0"}]'
+    assert brief(check_sources(profiles(f"profiles: {{g: {GKE % unnamed}}}"))) == [
+        "warn profile g: annotation networking.gke.io/interfaces is not a list of interfaces (interface 'eth0' names not one "
+        "network): ranks meet on the pod network"
     ]
 
 

@@ -209,7 +209,7 @@ def test_tells_which_volume_pod_security_keeps_from_the_pod() -> None:
     scene.profiles = parse_profiles(f"profiles: {{shared: {text}}}")
     scene.labels[names.POD_SECURITY_ENFORCE] = "baseline"
     scene.pods = {"bert-worker-0": scene.admitted(scene.created(1))}
-    [found] = [each for each in texts(findings(scene, "injection")) if "volumes: " in each]
+    [found] = [each for each in texts(findings(scene, "injection")) if "volume sys" in each]
     assert found.startswith(
-        "warn pod bert-worker-0: volumes: volume sys (hostPath /sys) of profile shared is left out: label "
+        "warn pod bert-worker-0: profile: label pod-security.kubernetes.io/enforce: baseline of namespace "
     )

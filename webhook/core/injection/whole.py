@@ -63,7 +63,7 @@ def _unknown_devices(pod: Object, plan: Plan) -> Iterator[Decision]:
         _, told = quantities.count_devices(
             Draft(pod), plan, STEP, devices.needed_resources(plan.attachments, plan.profile)
         )
-        yield from (each for each in told if each.reason is Reason.UNKNOWN_QUANTITY)
+        yield from [each for each in told if each.reason is Reason.UNKNOWN_QUANTITY]
 
 
 def _refused_parts(pod: Object, plan: Plan) -> Iterator[Decision]:

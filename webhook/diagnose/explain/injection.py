@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from webhook.core import names
-from webhook.core.injection import sidecars, volumes
+from webhook.core.injection import sidecars, volumes, whole
 from webhook.core.model import Decision, Outcome, Reason
 from webhook.core.reconcile.complaint import SEE_CHECK, why_uncalled
 from webhook.core.review import Verdict
@@ -29,7 +29,7 @@ _LOOKED_AT_ELSEWHERE = (
     Reason.DISAGREES,
     Reason.RAISED,
 )
-_PARTS = (volumes.STEP, sidecars.STEP)
+_PARTS = (volumes.STEP, sidecars.STEP, whole.STEP)
 """Steps whose warnings are told here, whatever their reason: elsewhere the training container is looked at."""
 _BY_CHOICE = (Reason.OPTED_OUT, Reason.ROLE)
 
