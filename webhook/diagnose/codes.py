@@ -187,6 +187,15 @@ class Code(Enum):
     ADDRESS_MISSING = ("networks", "The pod has no address on the network where the ranks meet.",
         "look at the network's IPAM")
 
+    CLAIM_TEMPLATE_MISSING = ("claims", "A ResourceClaimTemplate that the pod names does not exist, so the pod stays Pending.",
+        "create the ResourceClaimTemplate in the pod's namespace, or correct the name")
+    CLAIM_MISSING = ("claims", "A ResourceClaim that the pod names does not exist, so the pod stays Pending.",
+        "create it, or correct the name")
+    CLAIM_UNALLOCATED = ("claims", "A claim of the pod has no device, since the scheduler has found none that is free and fits.",
+        "look at the claim's requests, and at what there is: kubectl get resourceslices; status of other claims tells who holds what")
+    CLAIM_ADDRESS_MISSING = ("claims", "The pod's claims are allocated, and no driver has published an address in their status.",
+        "look at the driver's log on the pod's node; one that publishes no networkData cannot be an addressSource")
+
     VOLUME_UNMOUNTED = ("volumes", "A volume of the pod cannot be mounted, and its network is made after that.",
         "create what is named, or correct the pod's volume; its network is made after that")
 
@@ -255,8 +264,6 @@ class Code(Enum):
     CLAIMS_UNSERVED = ("claims", "No pod gets the claims of its profile, for the cluster can give none.",
         "use a Kubernetes that serves resource.k8s.io/v1 or v1beta2, and profiles as FabricProfile objects")
     CLAIM_TEMPLATES_KEPT = "claims", "The ResourceClaimTemplates of labelled namespaces are those of their profiles."
-    CLAIM_TEMPLATE_MISSING = ("claims", "A ResourceClaimTemplate of a labelled namespace is missing.",
-        "it is made within seconds; where it is not, look at the controller's log")
     CLAIM_TEMPLATE_FOREIGN = ("claims", "Somebody made a ResourceClaimTemplate with a name of ours and another content.",
         "delete it, and the controller makes it anew; see who may create resourceclaimtemplates there")
     KUEUE_CLAIMS_COUNTED = "claims", "Kueue counts the claims of plain pods and pod groups, and not those of Jobs."
