@@ -50,7 +50,7 @@ def check_resource_quotas(quotas: Iterable[Quota], demands: Sequence[Demand]) ->
 
 
 def check_quota(quota: Quota, key: str, amount: Fraction, least: str = "") -> Finding:
-    """Say whether a quota leaves a pod what it takes of *key*, one of those that it limits; *least*: ``at least``, where more may be."""
+    """Say whether a quota leaves a pod what it takes of *key*, one of those it limits; *least*: ``at least``, where more may be."""
     subject = f"ResourceQuota {quota.namespace}/{quota.name}"
     hard, used = (stored_quantity(values.get(key)) for values in (quota.hard, quota.used))
     takes = f"a pod takes {least}{format_quantity(amount)}"
