@@ -154,13 +154,11 @@ def _devices(obj: Object) -> Iterator[ClaimDevice]:
     requests = ((obj.get("spec") or {}).get("devices") or {}).get("requests") or ()
     order = {str(request.get("name")): number for number, request in enumerate(requests)}
     status = obj.get("status") or {}
-    results = ((status.get("allocation") or {}).get("devices") or {}).get("results") or ()
+    results = (((status.get("allocation") or {}).get("devices") or {}).get("results") or ())[:MOST_DEVICES]
     of_device = {_key(each): each.get("networkData") for each in status.get("devices") or ()}
-
-    def place(result: Object) -> int:
-        return order.get(str(result.get("request")).partition("/")[0], len(order))
-
-    for result in sorted(results[:MOST_DEVICES], key=place):
+    places = [order.get(str(result.get("request")).partition("/")[0], len(order)) for result in results]
+    for _, number in sorted(zip(places, range(len(places)), strict=True)):
+        result = results[number]
         if result.get("adminAccess"):
             continue
         driver, data = str(result.get("driver") or "")[:MAX_NAME], of_device.get(_key(result))
