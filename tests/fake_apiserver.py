@@ -21,7 +21,9 @@ NETWORKS = "/apis/k8s.cni.cncf.io/v1/network-attachment-definitions"
 FABRIC_PROFILES = "/apis/fabric-injector.io/v1alpha1/fabricprofiles"
 NODES = "/api/v1/nodes"
 DEVICE_CLASSES = "/apis/resource.k8s.io/v1/deviceclasses"
-LISTED = (NAMESPACES, PODS, NETWORKS, FABRIC_PROFILES, NODES, DEVICE_CLASSES)
+DEVICE_SLICES = "/apis/resource.k8s.io/v1/resourceslices"
+RESOURCE_CLAIMS = "/apis/resource.k8s.io/v1/resourceclaims"
+LISTED = (NAMESPACES, PODS, NETWORKS, FABRIC_PROFILES, NODES, DEVICE_CLASSES, DEVICE_SLICES, RESOURCE_CLAIMS)
 NOT_INSTALLED = "404 page not found\n"
 
 
@@ -137,6 +139,7 @@ class _Collection:
 class FakeApiServer:
     """Serve while the `with` block lasts. `requests` are all that came; `misbehave` changes the next answers of a kind.
 
+    `groups`: the versions of each group that is served, `{"/apis/resource.k8s.io": ["v1"]}`.
     `clock`: the time that its answers tell, the real one where it is None.
     """
 
@@ -145,6 +148,7 @@ class FakeApiServer:
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.requests: list[Request] = []
         self.connections = 0
+        self.groups: dict[str, list[str]] = {}
         self._tls = tls
         self.closing = threading.Event()
         self._collections: defaultdict[str, _Collection] = defaultdict(_Collection)
@@ -360,6 +364,9 @@ class FakeApiServer:
     def _get(self, exchange: Exchange) -> None:
         if exchange.request.path.endswith("/pods"):
             self._list(exchange)
+            return
+        if versions := self.groups.get(exchange.request.path):
+            exchange.answer(200, {"kind": "APIGroup", "versions": [{"version": each} for each in versions]})
             return
         parts = exchange.request.path.split("/")
         path = exchange.request.path.rsplit("/", 1)[0]

@@ -13,6 +13,7 @@ import pytest
 from tests.control.test_controller import World as Pods
 from tests.fake_apiserver import (
     DEVICE_CLASSES,
+    DEVICE_SLICES,
     FABRIC_PROFILES,
     NAMESPACES,
     NETWORKS,
@@ -300,6 +301,7 @@ def test_one_profile_that_is_refused_or_gone_stops_no_other(world: World, caplog
 
 def test_stops_looking_at_nodes_once_each_device_was_found(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "NODES_A_PAGE", 5)
+    world.server.groups["/apis/resource.k8s.io"] = ["v1"]
     world.network()
     world.put()
     for number in range(50):
@@ -313,12 +315,28 @@ def test_stops_looking_at_nodes_once_each_device_was_found(world: World, monkeyp
 
 
 def test_a_device_class_that_offers_the_resource_makes_it_unknown(world: World) -> None:
-    world.server.put(DEVICE_CLASSES, "nic", spec={"extendedResourceName": "rdma/hca"})
+    world.server.groups["/apis/resource.k8s.io"] = ["v1"]
+    cel = {"cel": {"expression": "device.attributes['x'].fast"}}
+    world.server.put(DEVICE_CLASSES, "nic", spec={"extendedResourceName": "rdma/hca", "selectors": [cel]})
     world.network()
     world.put()
     with running(world.statuses):
         wait_until(lambda: world.told(), "the status")
     assert world.told() == {**GOOD, "DevicesOffered": "Unknown DeviceClassOffers"}
+
+
+def test_devices_that_claims_give_are_counted(world: World) -> None:
+    world.server.groups["/apis/resource.k8s.io"] = ["v1"]
+    world.server.put(DEVICE_CLASSES, "nic", spec={"extendedResourceName": "rdma/hca"})
+    pool = {"name": "n", "generation": 1, "resourceSliceCount": 1}
+    devices = [{"name": f"d-{number}"} for number in range(4)]
+    world.server.put(DEVICE_SLICES, "n-1", spec={"driver": "d", "nodeName": "n", "pool": pool, "devices": devices})
+    world.node("n")
+    world.network()
+    world.put()
+    with running(world.statuses):
+        wait_until(lambda: world.told(), "the status")
+    assert world.told() == GOOD
 
 
 def test_what_may_not_be_read_is_unknown(world: World) -> None:

@@ -26,7 +26,8 @@ validation: validation-as-shipped validation-missing validation-incomplete valid
 installation: not-installed
 deployments: deployment-ready deployment-missing deployment-down deployment-degraded rollout-unfinished replica-single
   replicas-together images-differ
-devices: resource-offered resource-nowhere resource-too-small resource-unlabelled nodes-unusable devices-lost
+devices: resource-offered resource-nowhere resource-too-small resource-unlabelled resource-uncounted driver-silent
+  pool-incomplete nodes-unusable devices-lost
 scheduling: resource-taken queue-waiting node-gone node-not-ready scheduling-gated unschedulable scheduler-silent
 networks: network-exists network-unused network-missing network-isolated network-unusable network-without-device
   network-without-addresses network-pending network-failed addresses-exhausted network-not-attached

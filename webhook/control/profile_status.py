@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from webhook.core import names
 from webhook.core.cluster.demand import NEVER_REACHED
-from webhook.core.cluster.nodes import NodeOffer, Search, Shortage, Supply, read_node
+from webhook.core.cluster.device_classes import DeviceClass, DeviceOffers, Given, read_device_class, read_device_slice
+from webhook.core.cluster.nodes import NodeOffer, Search, Supply, read_node
 from webhook.core.cluster.profile_status import (
     READY,
     Condition,
@@ -29,11 +30,12 @@ from webhook.core.cluster.profile_status import (
 from webhook.core.model import NetworkDefinition, Object
 from webhook.core.networks.definition import define_network
 from webhook.core.profiles import ClusterSettings
-from webhook.kube.catalogue import DEVICE_CLASSES, FABRIC_PROFILES, NETWORKS, NODES
+from webhook.kube.catalogue import DEVICE_CLASSES, DEVICE_SLICES, FABRIC_PROFILES, NETWORKS, NODES
+from webhook.kube.claims_api import ClaimsApi
 from webhook.kube.connection import Connection, RequestFailed
-from webhook.kube.reader import Reader
+from webhook.kube.reader import PAGE_SIZE, Reader
 from webhook.kube.reflector import Reflector
-from webhook.kube.resource import Key
+from webhook.kube.resource import Key, Resource
 
 log = logging.getLogger(__name__)
 
@@ -58,6 +60,9 @@ PATIENCE = 3
 """Failures in a row after which what the API server does not answer is unknown: its restart shall not change every status."""
 NODES_A_PAGE = 100
 """Nodes weigh 10 kB and more: they list their images."""
+SLICES_A_PAGE = 20
+"""A ResourceSlice of 128 devices weighs up to 100 kB and more."""
+T = TypeVar("T")
 MOST_PAGES = 1000
 _HEADERS = {"Content-Type": "application/merge-patch+json"}
 
@@ -117,7 +122,7 @@ class ProfileStatus:
         self._reader = Reader(connection, REQUEST_SECONDS)
         self._contents: dict[str, tuple[str, int, Content]] = {}
         self._supplies: dict[Wish, _Known] = {}
-        self._classes: frozenset[str] | None = frozenset()
+        self._claims = ClaimsApi(self._reader, monotonic)
         self._sent: dict[str, Object] = {}
         self._judged: dict[str, int] = {}
         self._told: dict[str, str] = {}
@@ -279,7 +284,8 @@ class ProfileStatus:
         due = {wish for wish in wishes if (known := self._supplies.get(wish)) is None or known.until <= began}
         problem = ""
         try:
-            found = self._search_nodes(due) if due else {}
+            found = self._search_nodes(dict.fromkeys(due)) if due else {}
+            found |= self._beside_claims({wish: supply for wish, supply in found.items() if supply.shortage})
         except RequestFailed as error:
             found, problem = {}, self._unknown(error)
         missing = {wish for wish in due if wish not in found}
@@ -288,12 +294,10 @@ class ProfileStatus:
         for wish, supply in found.items():
             # a little less than the period, so that it is over when the next turn begins
             ends = until if supply.shortage else began + 0.9 * self._period
-            self._supplies[wish] = _Known(Supply(supply.shortage, supply.message), ends)
+            self._supplies[wish] = _Known(supply._replace(nodes=()), ends)
         for wish in missing:
             self._supplies.pop(wish, None)
-        if any(supply.shortage is Shortage.NOWHERE for supply in found.values()):
-            self._classes = self._read_classes()
-        return NodesSeen({wish: known.supply for wish, known in self._supplies.items()}, problem, self._classes)
+        return NodesSeen({wish: known.supply for wish, known in self._supplies.items()}, problem)
 
     def _unknown(self, error: RequestFailed) -> str:
         """Return why something is unknown; raise *error* where that may be over in seconds, so that what is written stays till then."""
@@ -301,11 +305,19 @@ class ProfileStatus:
             raise error
         return str(error)
 
-    def _search_nodes(self, wishes: set[Wish]) -> dict[Wish, Supply]:
+    def _beside_claims(self, short: Mapping[Wish, Supply]) -> dict[Wish, Supply]:
+        """Judge what no node offers enough of by what claims give besides; nothing where no DeviceClass gives it."""
+        offers = self._read_offers({wish.resource for wish in short}) if short else DeviceOffers()
+        given = {wish: found for wish in short if (found := offers.given(wish.resource)) is not None}
+        if any(each.by_node for each in given.values()):
+            return self._search_nodes(given)
+        return {wish: short[wish].beside(found) for wish, found in given.items()}
+
+    def _search_nodes(self, wishes: Mapping[Wish, Given | None]) -> dict[Wish, Supply]:
         searches: dict[Wish, Search] = {}
         for page in self._reader.pages(NODES, _node, most=MOST_PAGES, size=NODES_A_PAGE):
             if page.is_first:
-                searches = {wish: wish.search() for wish in wishes}
+                searches = {wish: wish.search(given) for wish, given in wishes.items()}
             open_searches = [search for search in searches.values() if not search.fitting]
             for node in page.objects:
                 for search in open_searches:
@@ -314,13 +326,30 @@ class ProfileStatus:
                 break
         return {wish: search.supply() for wish, search in searches.items()}
 
-    def _read_classes(self) -> frozenset[str] | None:
-        """Read which extended resources DeviceClasses offer; None where that cannot be known."""
+    def _read_offers(self, resources: Collection[str]) -> DeviceOffers:
+        """Read the DeviceClasses that give one of the *resources*, and their devices."""
+        classes: tuple[DeviceClass, ...] | None = None
         try:
-            pages = self._reader.pages(DEVICE_CLASSES, _offered_by, most=MOST_PAGES)
-            return frozenset(resource for page in pages for resource in page.objects if resource)
-        except RequestFailed:
-            return None
+            of_classes, of_slices = self._claims.served(DEVICE_CLASSES), self._claims.served(DEVICE_SLICES)
+            if of_classes is None or of_slices is None:
+                return DeviceOffers()
+            found = self._list(of_classes, read_device_class)
+            classes = tuple(each for each in found if any(map(each.gives, resources)))
+            slices = self._list(of_slices, read_device_slice, SLICES_A_PAGE) if classes else []
+        except RequestFailed as error:
+            return DeviceOffers(classes, None, str(error))
+        return DeviceOffers(classes, tuple(slices))
+
+    def _list(self, resource: Resource, read: Callable[[Object], T], size: int = PAGE_SIZE) -> list[T]:
+        """List all objects. Raises RequestFailed, also where one is broken or they are too many: what is counted must be all."""
+        found: list[T] = []
+        for page in self._reader.pages(resource, read, most=MOST_PAGES, size=size):
+            if page.is_first:
+                found.clear()
+            found += page.objects
+            if page.broken or (page.more and len(found) >= MOST_PAGES * size):
+                raise RequestFailed(f"{resource.name}: not all can be read", 200)
+        return found
 
     def _write(
         self, name: str, obj: ProfileObject, conditions: Sequence[Condition], namespaces: int, networks: str
@@ -376,10 +405,6 @@ def _network(obj: Object, wanted: set[str]) -> NetworkDefinition | None:
 def _node(obj: Object) -> NodeOffer:
     node = read_node(obj)
     return NodeOffer(node.name, node.labels, node.allocatable)
-
-
-def _offered_by(obj: Object) -> str:
-    return str((obj.get("spec") or {}).get("extendedResourceName") or "")
 
 
 def _map(value: Any) -> Object:

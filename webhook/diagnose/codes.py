@@ -145,6 +145,11 @@ class Code(Enum):
         "ask for no more in a pod (count: or resources: in the profile), or see whether the device plugin has lost devices")
     RESOURCE_UNLABELLED = ("devices", "No node that offers enough of the resource has the labels that the pods ask for.",
         "label the nodes, or correct nodeSelector of the pod, the profile or the network")
+    RESOURCE_UNCOUNTED = "devices", "A DeviceClass gives the resource by claims (DRA), and how many of its devices fit is not counted."
+    DRIVER_SILENT = ("devices", "No driver that the DeviceClass names has published a ResourceSlice, so nobody gets its devices.",
+        "is the driver running on the nodes? kubectl get resourceslices shows what drivers have published")
+    POOL_INCOMPLETE = ("devices", "A driver has published only a part of a pool, of which nothing is given out till the rest is there.",
+        "wait; if it stays so, look at the driver's log")
     NODES_UNUSABLE = ("devices", "The nodes that offer the resource are not ready, or are cordoned.",
         "look at `kubectl get nodes`: pods stay Pending while none is ready and schedulable")
     DEVICES_LOST = ("devices", "The pod's node offers less of a resource now than the pod takes.",

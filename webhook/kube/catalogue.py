@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from webhook.kube.resource import TEXT_MAP, Resource, Shape
 
 UNFINISHED = "status.phase!=Succeeded,status.phase!=Failed"
@@ -142,10 +144,39 @@ CUSTOM_RESOURCE_DEFINITIONS = Resource(
     },
 )
 
+CLAIMS = "/apis/resource.k8s.io"
+"""The group of claims (DRA). `ClaimsApi` says in which version the cluster serves it, which `Resource.at` puts behind it."""
+_CEL: Shape = {"cel": {"expression": str}}
 DEVICE_CLASSES = Resource(
-    "deviceclasses", "/apis/resource.k8s.io/v1", shape={"spec": {"extendedResourceName": str}}, optional=True
+    "deviceclasses", CLAIMS, shape={"spec": {"extendedResourceName": str, "selectors": [_CEL]}}, optional=True
 )
-"""Not there before Kubernetes 1.34."""
+DEVICE_SLICES = Resource(
+    "resourceslices",
+    CLAIMS,
+    shape={
+        "spec": {
+            **dict.fromkeys(("driver", "nodeName"), str),
+            "pool": {"name": str, "generation": int, "resourceSliceCount": int},
+            "devices": [{"name": str, "nodeName": str, "taints": [{}], "consumesCounters": [{}]}],
+        }
+    },
+    optional=True,
+)
+_DEVICE: Mapping[str, Shape] = dict.fromkeys(("driver", "pool", "device"), str)
+RESOURCE_CLAIMS = Resource(
+    "resourceclaims",
+    CLAIMS,
+    namespaced=True,
+    shape={
+        "spec": {"devices": {"requests": [{"name": str, "exactly": {"deviceClassName": str}}]}},
+        "status": {
+            "allocation": {"devices": {"results": [{**_DEVICE, "request": str, "adminAccess": bool}]}},
+            "reservedFor": [dict.fromkeys(("resource", "name", "uid"), str)],
+            "devices": [{**_DEVICE, "networkData": {"interfaceName": str, "ips": [str], "hardwareAddress": str}}],
+        },
+    },
+    optional=True,
+)
 
 KUEUE = "/apis/kueue.x-k8s.io"
 """The groups of queues are asked for their version, which `Resource.at` puts behind them."""

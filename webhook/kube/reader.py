@@ -143,6 +143,17 @@ class Reader:
             raise RequestFailed(f"{response.request} answered without preferredVersion.groupVersion", 200)
         return f"/apis/{version}"
 
+    def versions(self, group: str) -> frozenset[str]:
+        """Return the versions in which an API group is served, ``v1``; none where it is not installed. Raises RequestFailed."""
+        response = self._get(group, {}, {})
+        if response.status == 404:
+            return frozenset()
+        found: Any = _success(response).json().get("versions")
+        if not isinstance(found, list):
+            raise RequestFailed(f"{response.request} answered without versions", 200)
+        versions = (each.get("version") for each in found if isinstance(each, dict))
+        return frozenset(version for version in versions if isinstance(version, str))
+
     def server_time(self) -> datetime | None:
         """Ask for the API server's time; None where the answer tells none. Raises RequestFailed, with 401 for an unknown caller."""
         response = self._get("/version", {}, {})

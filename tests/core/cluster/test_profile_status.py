@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 from tests import ROOT
 from tests.worlds import network, profiles
 from webhook.core import names
+from webhook.core.cluster.device_classes import DeviceClass, DeviceOffers, DeviceSlice
 from webhook.core.cluster.nodes import NodeOffer, Supply
 from webhook.core.cluster.profile_status import (
     MOST_CONDITIONS,
@@ -44,7 +45,7 @@ def judge(
     *networks: Object,
     users: Sequence[str] = (),
     nodes: Sequence[NodeOffer] | None = (NODE,),
-    classes: Collection[str] | None = (),
+    offers: DeviceOffers = DeviceOffers(),  # noqa: B008  # it cannot be changed
     seen: NetworksSeen | None = None,
     multus: str = "{}",
 ) -> dict[str, str]:
@@ -53,13 +54,13 @@ def judge(
     defined = [define_network(each) for each in networks]
     seen = seen or NetworksSeen({(each.namespace, each.name): each for each in defined})
     examined = examine_profile(read.profiles["a"], read.settings, users, seen.definitions or {})
-    supplies = {} if nodes is None else {wish: supply(wish, nodes) for wish in examined.wishes}
-    found = conditions_of(Content(read.profiles["a"]), examined, seen, NodesSeen(supplies, "no answer", classes))
+    supplies = {} if nodes is None else {wish: supply(wish, nodes, offers) for wish in examined.wishes}
+    found = conditions_of(Content(read.profiles["a"]), examined, seen, NodesSeen(supplies, "no answer"))
     return {each.type: f"{each.status} {each.reason}: {each.message}" for each in found}
 
 
-def supply(wish: Wish, nodes: Sequence[NodeOffer]) -> Supply:
-    search = wish.search()
+def supply(wish: Wish, nodes: Sequence[NodeOffer], offers: DeviceOffers) -> Supply:
+    search = wish.search(offers.given(wish.resource))
     for node in nodes:
         search.look_at(node)
     return search.supply()
@@ -201,15 +202,25 @@ def test_says_what_no_node_offers(spec: str, nodes: list[NodeOffer], told: str) 
 
 
 def test_devices_that_drivers_give_out_for_claims_are_unknown_and_not_missing() -> None:
-    told = "Unknown DeviceClassOffers: no node offers rdma/hca, but a DeviceClass may"
-    for classes in ({"rdma/hca"}, None):
-        found = judge(SHARED, network("default/rdma"), nodes=[], classes=classes)
+    uncounted = DeviceOffers((DeviceClass("nic", "rdma/hca", None, ()),))
+    for offers, by in ((uncounted, "DeviceClass nic"), (DeviceOffers(None, None, "403"), "a DeviceClass")):
+        found = judge(SHARED, network("default/rdma"), nodes=[], offers=offers)
+        told = (
+            f"Unknown DeviceClassOffers: no node offers 2 rdma/hca, but {by} may give it by claim (DRA), not counted: "
+        )
         assert found["DevicesOffered"].startswith(told)
         assert found["Ready"].startswith("True")
-    too_small = judge(
-        SHARED, network("default/rdma"), nodes=[NodeOffer("a", {}, {"rdma/hca": "1"})], classes={"rdma/hca"}
-    )
-    assert too_small["DevicesOffered"].startswith("False NodesTooSmall")
+    small = [NodeOffer("a", {}, {"rdma/hca": "1"})]
+    found = judge(SHARED, network("default/rdma"), nodes=small, offers=DeviceOffers(None, None, "403"))
+    assert found["DevicesOffered"].startswith("False NodesTooSmall")
+
+
+@pytest.mark.parametrize(("devices", "told"), [(2, "True AllOffered"), (1, "False NodesTooSmall"), (0, "False NoNode")])
+def test_devices_that_claims_give_for_certain_are_counted(devices: int, told: str) -> None:
+    nic = DeviceClass("nic", "rdma/hca", "dra.net", ("dra.net",))
+    offers = DeviceOffers((nic,), (DeviceSlice("dra.net", "a", 1, 1, "a", devices, 0),))
+    found = judge(SHARED, network("default/rdma"), nodes=[NodeOffer("a")], offers=offers)
+    assert found["DevicesOffered"].startswith(told)
 
 
 def test_devices_that_only_a_missing_network_names_are_unknown() -> None:

@@ -6,6 +6,7 @@ from tests.diagnose.check.findings import brief
 from tests.worlds import network, profiles
 from webhook.core import names
 from webhook.core.cluster.demand import Demand, find_demands, profile_users
+from webhook.core.cluster.device_classes import DeviceOffers, read_device_class, read_device_slice
 from webhook.core.cluster.nodes import NodeOffer, read_node
 from webhook.core.networks import define_network
 from webhook.diagnose.check.devices import check_devices
@@ -80,6 +81,65 @@ def test_counts_what_the_nodes_offer() -> None:
 )
 def test_judges(nodes: list[NodeOffer], selector: str, expected: str) -> None:
     assert look(*nodes, text=ONE, selector=selector) == [expected]
+
+
+def by_claim(expression: str, devices: int, parts: int = 1, driver: str = "dra.net") -> DeviceOffers:
+    selectors = [{"cel": {"expression": expression}}]
+    nic = {"metadata": {"name": "nic"}, "spec": {"extendedResourceName": "rdma/hca", "selectors": selectors}}
+    pool = {"name": "p", "generation": 1, "resourceSliceCount": parts}
+    listed = [{"name": f"d-{number}"} for number in range(devices)]
+    each = {"spec": {"driver": driver, "nodeName": "a", "pool": pool, "devices": listed}}
+    return DeviceOffers((read_device_class(nic),), (read_device_slice(each),))
+
+
+@pytest.mark.parametrize(
+    ("offers", "told"),
+    [
+        (
+            by_claim('device.driver == "dra.net"', 4),
+            ["ok profile shared: rdma/hca: 1 node (a) offers 4, DeviceClass nic (DRA) counted, in all; a pod takes 1"],
+        ),
+        (
+            by_claim("device.attributes['dra.net'].rdma", 4),
+            [
+                "ok profile shared: rdma/hca: DeviceClass nic may give it by claim (DRA), not counted: its selectors are CEL, which is "
+                "not evaluated here; a pod takes 1"
+            ],
+        ),
+        (
+            by_claim('device.driver == "dra.net"', 0),
+            [
+                "fail profile shared: rdma/hca: a pod takes 1, and none of 1 node offers it, nor does DeviceClass nic (DRA)",
+            ],
+        ),
+        (
+            by_claim('device.driver == "dra.net"', 4, driver="other"),
+            [
+                "fail profile shared: rdma/hca: a pod takes 1, and none of 1 node offers it, nor does DeviceClass nic (DRA)",
+                "fail DeviceClass nic: names dra.net, of which there is no ResourceSlice",
+            ],
+        ),
+        (
+            by_claim('device.driver == "dra.net"', 4, parts=2),
+            [
+                "ok profile shared: rdma/hca: DeviceClass nic may give it by claim (DRA), not counted: 1 pool of its driver is not "
+                "complete; a pod takes 1",
+                "warn driver dra.net: pool p has 1 of its 2 ResourceSlices",
+            ],
+        ),
+        (
+            DeviceOffers(None, None, "403"),
+            [
+                "ok profile shared: rdma/hca: a DeviceClass may give it (DRA), not counted: DeviceClasses cannot be read: 403; "
+                "a pod takes 1"
+            ],
+        ),
+    ],
+    ids=["counted", "CEL", "none", "silent", "incomplete", "refused"],
+)
+def test_judges_what_claims_give(offers: DeviceOffers, told: list[str]) -> None:
+    demands = find_demands(profiles(ONE), {}, {("default", "rdma"): define_network(network("default/rdma"))})
+    assert brief(check_devices(demands, [node("a")], offers)) == told
 
 
 def test_knows_that_a_pod_is_on_one_node() -> None:

@@ -13,6 +13,7 @@ from operator import add
 from typing import NamedTuple
 
 from webhook.core import podspec
+from webhook.core.cluster.device_classes import Given
 from webhook.core.model import Object
 from webhook.core.profiles.grammar import HUGE_PAGES
 from webhook.core.quantity import format_quantity, stored_quantity
@@ -67,34 +68,61 @@ class Shortage(Enum):
 
 
 class Supply(NamedTuple):
-    """Hold how a resource is offered: the *shortage*, None where there is none, a clause that says why, and the nodes that will do."""
+    """Hold how a resource is offered: the *shortage*, None where there is none, a clause that says why, and the nodes that will do.
+
+    *total*: what these nodes offer together. *uncounted*: why claims (DRA) may give what is short, empty where it is short for certain.
+    *given*: the DeviceClasses that give it, empty for none.
+    """
 
     shortage: Shortage | None
     message: str
     nodes: Sequence[NodeOffer] = ()
+    total: Fraction = Fraction(0)
+    uncounted: str = ""
+    given: str = ""
+
+    def beside(self, given: Given | None) -> Supply:
+        """Say what it is worth beside what claims give; their devices on each node are counted already."""
+        if given is None:
+            return self
+        # a class that cannot be seen is thought of only where nothing else explains how anybody could get the resource
+        is_doubtful = bool(given.classes) or self.shortage is Shortage.NOWHERE
+        uncounted = given.doubt if self.shortage is not None and is_doubtful else ""
+        return self._replace(uncounted=uncounted, given=str(given) if given.classes else "")
 
 
 class Search:
-    """Look at one node after the other for as much of a resource as one pod asks for, whatever others have taken of it."""
+    """Look at one node after the other for as much of a resource as one pod asks for, whatever others have taken of it.
 
-    def __init__(self, resource: str, amount: Fraction, labels: Iterable[tuple[str, str]]) -> None:
+    *given*: what claims give of it; on a node that offers it both ways, the scheduler takes one of them.
+    """
+
+    def __init__(
+        self, resource: str, amount: Fraction, labels: Iterable[tuple[str, str]], given: Given | None = None
+    ) -> None:
         self.fitting: list[NodeOffer] = []
-        self._resource, self._amount, self._labels = resource, amount, dict(labels)
+        self._resource, self._amount, self._labels, self._given = resource, amount, dict(labels), given
         self._looked_at = self._enough = 0
-        self._most = Fraction(0)
+        self._most = self._total = Fraction(0)
 
     def look_at(self, node: NodeOffer) -> None:
         """Count the node, and keep it where it offers enough and has the labels."""
         offered = node.offered(self._resource)
+        if self._given is not None:
+            offered = max(offered, self._given.by_node.get(node.name, Fraction(0)))
         self._looked_at += 1
         self._most = max(self._most, offered)
         if offered >= self._amount:
             self._enough += 1
             if self._labels.items() <= node.labels.items():
                 self.fitting.append(node)
+                self._total += offered
 
     def supply(self) -> Supply:
         """Judge by the nodes so far."""
+        return self._judged().beside(self._given)
+
+    def _judged(self) -> Supply:
         if not self._most:
             return Supply(Shortage.NOWHERE, f"none of {counted(self._looked_at, 'node')} offers it")
         if not self._enough:
@@ -103,14 +131,18 @@ class Search:
             text = ",".join(f"{key}={value}" for key, value in sorted(self._labels.items()))
             message = f"of {counted(self._enough, 'node')} with enough of it none has {text}"
             return Supply(Shortage.UNLABELLED, message)
-        return Supply(None, "", self.fitting)
+        return Supply(None, "", self.fitting, self._total)
 
 
 def judge_supply(
-    nodes: Iterable[NodeOffer], resource: str, amount: Fraction, labels: Iterable[tuple[str, str]]
+    nodes: Iterable[NodeOffer],
+    resource: str,
+    amount: Fraction,
+    labels: Iterable[tuple[str, str]],
+    given: Given | None = None,
 ) -> Supply:
-    """Judge whether a node that has these *labels* offers as much as one pod asks for."""
-    search = Search(resource, amount, labels)
+    """Judge whether a node that has these *labels* offers as much as one pod asks for; *given*: what claims give of it."""
+    search = Search(resource, amount, labels, given)
     for node in nodes:
         search.look_at(node)
     return search.supply()

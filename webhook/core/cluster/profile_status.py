@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 from webhook.core import names
 from webhook.core.cluster.demand import NOWHERE, find_demands, wanted
+from webhook.core.cluster.device_classes import Given
 from webhook.core.cluster.networks import Definitions, NetworkFault, NetworkLook, Obstacle, look_at_network
 from webhook.core.cluster.nodes import Search, Shortage, Supply
 from webhook.core.model import Object
@@ -82,9 +83,9 @@ class Wish(NamedTuple):
     amount: Fraction
     labels: frozenset[tuple[str, str]]
 
-    def search(self) -> Search:
-        """Begin to look for a node."""
-        return Search(self.resource, self.amount, self.labels)
+    def search(self, given: Given | None = None) -> Search:
+        """Begin to look for a node; *given*: what claims give of the resource."""
+        return Search(self.resource, self.amount, self.labels, given)
 
     def __str__(self) -> str:
         return f"{format_quantity(self.amount)} {self.resource}"
@@ -99,14 +100,10 @@ class NetworksSeen(NamedTuple):
 
 
 class NodesSeen(NamedTuple):
-    """Hold how each wish is met; *problem*: why the others are not known.
-
-    *classes*: the resources that DeviceClasses offer, None where that is not known.
-    """
+    """Hold how each wish is met; *problem*: why the others are not known."""
 
     supplies: Mapping[Wish, Supply]
     problem: str = ""
-    classes: Collection[str] | None = ()
 
 
 class Examined(NamedTuple):
@@ -221,8 +218,9 @@ def _devices_offered(examined: Examined, networks: NetworksSeen, nodes: NodesSee
         supply = nodes.supplies.get(wish)
         if supply is None:
             unknown.append((ConditionReason.NOT_READ, f"nodes cannot be read: {nodes.problem}"))
-        elif supply.shortage is Shortage.NOWHERE and (nodes.classes is None or wish.resource in nodes.classes):
-            message = f"no node offers {wish.resource}, but a DeviceClass may: devices that drivers give out for claims are not counted"
+        elif supply.uncounted:
+            by = supply.given or "a DeviceClass"
+            message = f"no node offers {wish}, but {by} may give it by claim (DRA), not counted: {supply.uncounted}"
             unknown.append((ConditionReason.DEVICE_CLASS_OFFERS, message))
         elif supply.shortage is not None:
             wrong.append((_SHORTAGES[supply.shortage], _short_of(wish, supply)))

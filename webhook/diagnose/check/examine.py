@@ -63,7 +63,7 @@ def _fabric(inventory: Inventory, demands: list[Demand]) -> Iterator[Finding]:
         definitions = {(each.namespace, each.name): each for each in around.networks.items}
         yield from check_networks(profiles, _users(inventory), definitions)
     if not around.nodes.problem:
-        yield from check_devices(demands, around.nodes.items)
+        yield from check_devices(demands, around.nodes.items, around.device_offers)
 
 
 def _before_installation(inventory: Inventory) -> Iterator[Finding]:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from webhook.core import names
+from webhook.core.cluster.device_classes import DeviceOffers
 from webhook.core.cluster.nodes import NodeOffer
 from webhook.core.model import NetworkDefinition, Object
 from webhook.diagnose.check.deployments import Deployment, OwnPod, Role
@@ -87,6 +88,7 @@ class Surroundings(NamedTuple):
     volcano_queues: Listing[Object] = Listing()
     pods: Listing[Object] = Listing()
     earlier_pods: Listing[Object] = Listing()
+    device_offers: DeviceOffers = DeviceOffers()
 
 
 class Inventory(NamedTuple):

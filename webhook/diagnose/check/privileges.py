@@ -83,6 +83,8 @@ _NEEDED: Mapping[Role, tuple[tuple[str, str, str, str, str], ...]] = {
         ("k8s.cni.cncf.io", "network-attachment-definitions", "", "", "list"),
         ("", "nodes", "", "", "list"),
         ("resource.k8s.io", "deviceclasses", "", "", "list"),
+        ("resource.k8s.io", "resourceslices", "", "", "list"),
+        ("resource.k8s.io", "resourceclaims", "", "", "get list watch"),
         (_ADMISSION, "mutatingwebhookconfigurations", "", names.WEBHOOK_CONFIGURATION, "get patch"),
         (_ADMISSION, "validatingwebhookconfigurations", "", names.VALIDATING_CONFIGURATION, "get patch"),
         ("coordination.k8s.io", "leases", "own", "fabric-injector", "get update"),

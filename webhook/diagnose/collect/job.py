@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from webhook.core import names, podspec
-from webhook.core.cluster.nodes import read_node
+from webhook.core.cluster.device_classes import DeviceOffers
+from webhook.core.cluster.nodes import devices, read_node
 from webhook.core.errors import InputError, Unavailable
 from webhook.core.model import Object
 from webhook.core.profiles.objects import PROFILE_KIND
 from webhook.core.reconcile.complaint import sibling_selector
 from webhook.diagnose.collect.collector import Collector
+from webhook.diagnose.collect.device_offers import read_device_offers
 from webhook.diagnose.explain.events import concerns
 from webhook.diagnose.explain.holders import nodes_to_read
 from webhook.diagnose.explain.judgement import networks_to_read
@@ -81,6 +83,7 @@ def read_job(
             space_title, lambda: reader.find(NAMESPACES, ("", namespace), whole, managed_fields=True)
         )
         nodes = collector.begin_part("nodes", lambda: collector.read_list(NODES, read_node).items)
+        device_offers = _device_offers(collector, pods)
         lease = collector.begin_part(
             f"Lease {'/'.join(lease_key)}", lambda: reader.find(LEASES, lease_key, whole) or {}
         )
@@ -125,9 +128,22 @@ def read_job(
         profiles=profiles.profiles if profiles else None,
         unusable=profiles.unusable if profiles else frozenset(),
         generations=profiles.generations if profiles else {},
+        device_offers=device_offers.result(),
         lease=lease.result(),
         lease_key=lease_key,
         unread=collector.notes(),
+    )
+
+
+def _device_offers(collector: Collector, pods: Iterable[Object]) -> Future[DeviceOffers]:
+    """Begin to read what claims give of the devices that these pods ask for; nothing where they ask for none."""
+    live = [pod for pod in pods if not podspec.is_ending(pod)]
+    asked = {resource for pod in live for resource in devices(pod)}
+    named = any((pod.get("spec") or {}).get("resourceClaims") for pod in live)
+    if not asked and not named:
+        return collector.begin(DeviceOffers)
+    return collector.begin(
+        lambda: read_device_offers(collector, lambda each: named or any(map(each.gives, asked)), is_noted=False)
     )
 
 

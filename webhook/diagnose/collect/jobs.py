@@ -12,6 +12,7 @@ from webhook.core.networks import define_network
 from webhook.core.profiles import Profiles
 from webhook.core.profiles.objects import PROFILE_KIND
 from webhook.diagnose.collect.collector import Collector
+from webhook.diagnose.collect.device_offers import read_device_offers
 from webhook.diagnose.listing import Listing, Unread
 from webhook.diagnose.survey.pod import PodReader
 from webhook.diagnose.survey.reading import ClusterReading
@@ -50,6 +51,7 @@ def read_jobs(
         namespaces = collector.begin(lambda: _namespaces(collector, namespace))
         networks = collector.begin_list("networks", NETWORKS, define_network)
         nodes = collector.begin_list("nodes", NODES, read_node)
+        device_offers = collector.begin(lambda: read_device_offers(collector, is_noted=False))
         read = _profiles(collector, system_namespace, given, preset, profile)
         profiles = read.profiles if read else None
         chosen = _choose(profiles, profile, read.source if read else "the cluster")
@@ -76,6 +78,7 @@ def read_jobs(
             profiles_option if given or (read and preset and read.source == preset.source) else "",
             system_namespace,
             collector.notes(),
+            device_offers.result(),
         )
 
 

@@ -23,6 +23,7 @@ from webhook.diagnose.check.multus import (
 from webhook.diagnose.check.namespaces import LabelledNamespace
 from webhook.diagnose.check.quotas import Quota, read_quota
 from webhook.diagnose.collect.collector import Collector
+from webhook.diagnose.collect.device_offers import read_device_offers
 from webhook.diagnose.listing import Listing
 from webhook.kube.catalogue import (
     CLUSTER_QUEUES,
@@ -57,6 +58,7 @@ def begin_surroundings(collector: Collector, namespaces: Listing[LabelledNamespa
     quotas = collector.begin_list("ResourceQuotas", RESOURCE_QUOTAS, lambda obj: _quota_of(labelled, obj))
     volcano = collector.begin(lambda: _read_queues(collector, "Volcano's queues", VOLCANO_QUEUES, whole))
     kueue = collector.begin(lambda: _read_kueue(collector, labelled))
+    device_offers = collector.begin(lambda: read_device_offers(collector))
     pods = collector.begin_list("pods", _PODS.metadata, lambda obj: _suspect(labelled, obj))
 
     def finish() -> Surroundings:
@@ -77,6 +79,7 @@ def begin_surroundings(collector: Collector, namespaces: Listing[LabelledNamespa
             volcano.result(),
             suspects,
             _joined(earlier),
+            device_offers.result(),
         )
 
     return finish

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from webhook.core import names
+from webhook.core.cluster.device_classes import DeviceOffers
 from webhook.core.cluster.nodes import NodeOffer
 from webhook.core.model import Object
 from webhook.core.profiles import Profiles
@@ -25,6 +26,7 @@ class Reading:
     offers what a pod on no node asks for, the pods of all namespaces there.
     *unusable*: names of profiles whose object has a fault; what the webhook makes of them is unknown. *generations*: by the name of
     each profile that is an object.
+    *device_offers*: what drivers give out by claims (DRA).
     *now* is the API server's time, which all other times come from.
     """
 
@@ -43,6 +45,7 @@ class Reading:
     profiles: Profiles | None = None
     unusable: frozenset[str] = frozenset()
     generations: Mapping[str, int] = field(default_factory=dict)
+    device_offers: DeviceOffers = field(default_factory=DeviceOffers)
     lease: Object | None = None
     lease_key: tuple[str, str] = ("fabric-injector", "fabric-injector")
     unread: tuple[Unread, ...] = ()

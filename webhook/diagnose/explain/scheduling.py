@@ -38,12 +38,12 @@ def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
         if not part.is_live:
             continue
         if part.node:
-            yield from _on_node(part, nodes if reading.nodes is not None else None)
+            yield from _on_node(reading, part, nodes if reading.nodes is not None else None)
         else:
             yield from _pending(reading, part, holders, queue, scheduler.get(part.name, ""))
 
 
-def _on_node(part: Part, nodes: Mapping[str, NodeOffer] | None) -> Iterator[Observation]:
+def _on_node(reading: Reading, part: Part, nodes: Mapping[str, NodeOffer] | None) -> Iterator[Observation]:
     if nodes is None:
         return
     node, pods, subject = nodes.get(part.node), (part.name,), part.node
@@ -55,11 +55,19 @@ def _on_node(part: Part, nodes: Mapping[str, NodeOffer] | None) -> Iterator[Obse
         message = f"is on node {subject}, which is not Ready: {node.not_ready}"
         yield Observation(Stage.SCHEDULING, "fail", Code.NODE_NOT_READY, message, pods=pods)
     for resource, amount in devices(part.pod).items():
-        if node.offered(resource) < amount:
+        if node.offered(resource) < amount and not _is_claimed(reading, part, resource):
             there = format_quantity(node.offered(resource))
             message = f"takes {format_quantity(amount)} {resource}, and node {subject} offers {there} now"
             action = f"look at the device plugin of {resource} on {subject}: containers that start again get no device"
             yield Observation(Stage.SCHEDULING, "warn", Code.DEVICES_LOST, message, action, pods)
+
+
+def _is_claimed(reading: Reading, part: Part, resource: str) -> bool:
+    """Tell a resource that the pod has by a claim (DRA), which no node lists; the scheduler made that claim for the pod."""
+    if (part.pod.get("status") or {}).get("extendedResourceClaimStatus"):
+        return True
+    given = reading.device_offers.given(resource)
+    return given is not None and bool(given.classes)
 
 
 def _pending(reading: Reading, part: Part, holders: Holders, queue: str, told: str) -> Iterator[Observation]:
@@ -78,7 +86,7 @@ def _pending(reading: Reading, part: Part, holders: Holders, queue: str, told: s
     text = str(scheduled.get("message") or "") if scheduled.get("status") == "False" else ""
     text = common_form(_PREEMPTION.sub("", text or told), part.name)
 
-    missing = list(_offered_nowhere(part, reading.nodes)) if reading.nodes is not None else []
+    missing = list(_offered_nowhere(reading, part, reading.nodes)) if reading.nodes is not None else []
     for code, message in missing:
         said = f"the scheduler says: {text}" if text else ""
         yield Observation(Stage.SCHEDULING, "fail", code, message, pods=pods, detail=said)
@@ -122,12 +130,14 @@ def _quota_action(text: str) -> str:
     return Code.QUEUE_WAITING.action
 
 
-def _offered_nowhere(part: Part, nodes: Sequence[NodeOffer]) -> Iterator[tuple[Code, str]]:
+def _offered_nowhere(reading: Reading, part: Part, nodes: Sequence[NodeOffer]) -> Iterator[tuple[Code, str]]:
     chosen = place_of(part.pod).selector
     for resource, amount in devices(part.pod).items():
-        supply = judge_supply(nodes, resource, amount, chosen)
-        if supply.shortage:
-            yield SHORTAGES[supply.shortage], f"asks for {format_quantity(amount)} {resource}, and {supply.message}"
+        supply = judge_supply(nodes, resource, amount, chosen, reading.device_offers.given(resource))
+        if supply.shortage and not supply.uncounted:
+            also = f", nor does {supply.given} (DRA)" if supply.given else ""
+            message = f"asks for {format_quantity(amount)} {resource}, and {supply.message}{also}"
+            yield SHORTAGES[supply.shortage], message
 
 
 def _queue_message(events: Iterable[Object]) -> str:

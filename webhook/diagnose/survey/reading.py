@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from webhook.core.cluster.device_classes import DeviceOffers
 from webhook.core.cluster.nodes import NodeOffer
 from webhook.core.model import Namespace, NetworkDefinition
 from webhook.core.profiles import Profiles
@@ -33,3 +34,4 @@ class ClusterReading(NamedTuple):
     profiles_option: str = ""
     system_namespace: str = "fabric-injector"
     unread: tuple[Unread, ...] = ()
+    device_offers: DeviceOffers = DeviceOffers()

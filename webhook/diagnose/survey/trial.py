@@ -143,9 +143,9 @@ class Trials:
                 continue
             key = resource, amount, selector
             supply = self._supplies.get(key) or self._supplies.setdefault(
-                key, judge_supply(nodes, resource, amount, selector)
+                key, judge_supply(nodes, resource, amount, selector, self._reading.device_offers.given(resource))
             )
-            if supply.shortage:
+            if supply.shortage and not supply.uncounted:
                 message = f"a pod takes {shown_amount(resource, amount)} of {resource}, and {supply.message}"
                 yield Barrier("unplaced", _SHORTAGES[supply.shortage], message)
 

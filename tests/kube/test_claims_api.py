@@ -1,0 +1,91 @@
+"""In which version claims can be asked for: found once, remembered, found anew, and never guessed."""
+
+import json
+
+import pytest
+
+from tests.fake_apiserver import NOT_INSTALLED, Behaviour, FakeApiServer, hang, status, text
+from webhook.kube.catalogue import CLAIMS, DEVICE_CLASSES
+from webhook.kube.claims_api import AGAIN_SECONDS, REFRESH_SECONDS, ClaimsApi
+from webhook.kube.connection import Connection, RequestFailed
+from webhook.kube.credentials import Credentials
+from webhook.kube.reader import Reader
+
+
+class Clock:
+    """A clock that stands until it is set."""
+
+    seconds = 1000.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def api(server: FakeApiServer, clock: Clock) -> ClaimsApi:
+    return ClaimsApi(Reader(Connection(Credentials("test", server.url)), 0.5), clock)
+
+
+def served(*versions: str) -> Behaviour:
+    listed = [{"groupVersion": f"resource.k8s.io/{version}", "version": version} for version in versions]
+    return text(200, json.dumps({"kind": "APIGroup", "name": "resource.k8s.io", "versions": listed}))
+
+
+@pytest.mark.parametrize(
+    ("answer", "version"),
+    [
+        (served("v1beta2", "v1", "v1beta1"), "v1"),
+        (served("v1beta2", "v1beta1"), "v1beta2"),
+        (served("v1beta1", "v1alpha3"), ""),
+        (served("v2"), ""),
+        (served(), ""),
+        (text(404, NOT_INSTALLED), ""),
+        (text(200, '{"versions": [7, {}, {"version": 1}, {"version": "v1"}]}'), "v1"),
+    ],
+)
+def test_takes_the_best_version_that_can_be_read(
+    server: FakeApiServer, api: ClaimsApi, answer: Behaviour, version: str
+) -> None:
+    server.misbehave("get", CLAIMS, answer)
+    assert api.version() == version
+    resource = api.served(DEVICE_CLASSES)
+    assert (resource and resource.path) == (f"{CLAIMS}/{version}/deviceclasses" if version else None)
+
+
+def test_asks_once_and_anew_after_a_while(server: FakeApiServer, api: ClaimsApi, clock: Clock) -> None:
+    server.misbehave("get", CLAIMS, served("v1beta2"), served("v1"))
+    assert [api.version() for _ in range(5)] == ["v1beta2"] * 5
+    assert len(server.asked("get", CLAIMS)) == 1
+    clock.seconds += REFRESH_SECONDS
+    assert api.version() == "v1"
+    assert len(server.asked("get", CLAIMS)) == 2
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"), [(status(403, "no"), 403), (hang, 0), (text(200, "{}"), 200), (text(200, "x"), 200)]
+)
+def test_says_why_it_is_not_known(
+    server: FakeApiServer, api: ClaimsApi, clock: Clock, answer: Behaviour, code: int
+) -> None:
+    server.misbehave("get", CLAIMS, answer, served("v1"))
+    for _ in range(3):
+        with pytest.raises(RequestFailed, match=CLAIMS) as raised:
+            api.version()
+        assert raised.value.status == code
+    assert len(server.asked("get", CLAIMS)) == 1, "a question that failed is not sent again at once"
+    clock.seconds += AGAIN_SECONDS
+    assert api.version() == "v1"
+
+
+def test_keeps_the_former_answer_while_there_is_none(server: FakeApiServer, api: ClaimsApi, clock: Clock) -> None:
+    server.misbehave("get", CLAIMS, served("v1"), status(403), text(404, NOT_INSTALLED))
+    assert api.version() == "v1"
+    clock.seconds += REFRESH_SECONDS
+    assert api.version() == "v1"
+    clock.seconds += AGAIN_SECONDS
+    assert api.version() == ""
