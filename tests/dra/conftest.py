@@ -28,6 +28,9 @@ from .claims import CARDS, device_class
 from .drivers import Driver
 
 FOLDER = Path(__file__).parent
+EXTENDED_CLASS = "accelerators"
+EXTENDED_RESOURCE = "example.com/accelerator"
+TEST_DEVICES = 4
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -64,3 +67,11 @@ def dranet_process(node: Node, cards: Cards) -> Iterator[Driver]:
 def dranet(dranet_process: Driver) -> Driver:
     """Give DRANET with all its devices, also after a test that stopped it."""
     return dranet_process
+
+
+@pytest.fixture(scope="session")
+def test_driver(node: Node) -> Iterator[Driver]:
+    """Run Kubernetes' own test driver for all tests, and let its devices be the extended resource."""
+    node.api.ensure(device_class(EXTENDED_CLASS, drivers.TEST_DRIVER, extendedResourceName=EXTENDED_RESOURCE))
+    with drivers.test_driver(node, TEST_DEVICES) as running:
+        yield running

@@ -83,6 +83,7 @@ def dranet(node: Node, cards: Cards) -> Driver:
 
 def test_driver(node: Node, devices: int) -> Driver:
     """Prepare Kubernetes' own test driver with so many devices."""
+    node.namespaces.run("mkdir", "-p", f"/var/lib/kubelet/plugins/{TEST_DRIVER}")  # it makes only the folder above
     command = [
         str(claim_assets()["dra-test-driver"]),
         "kubelet-plugin",
