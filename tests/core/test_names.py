@@ -12,6 +12,9 @@ PINNED = {
     "CONTAINER": "fabric-injector.io/container",
     "JOB": "fabric-injector.io/job",
     "RENDEZVOUS": "fabric-injector.io/rendezvous",
+    "CLAIMS": "fabric-injector.io/claims",
+    "CLAIMS_REFERENCED": "referenced",
+    "CLAIM": "fabric-injector.io/claim",
     "STATUS": "fabric-injector.io/status",
     "RENDEZVOUS_NETWORK": "fabric-injector.io/rendezvous-network",
     "ADDRESS_SOURCE": "fabric-injector.io/address-source",
@@ -41,5 +44,6 @@ def test_names_are_pinned() -> None:
 
 def test_every_own_key_is_set_or_removed() -> None:
     set_by_user = {names.PROFILE, names.MODE, names.CONTAINER, names.ROTATE}
+    of_templates = {names.CLAIM}
     ours = {value for value in vars(names).values() if isinstance(value, str) and value.startswith(names.PREFIX)}
-    assert ours - {names.PREFIX} - set_by_user == {*names.OWN_LABELS, *names.OWN_ANNOTATIONS}
+    assert ours - {names.PREFIX} - set_by_user - of_templates == {*names.OWN_LABELS, *names.OWN_ANNOTATIONS}

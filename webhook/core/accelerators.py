@@ -20,6 +20,9 @@ _BY_DOMAIN = re.compile(
 _BY_NAME = re.compile(
     r"[^/]+/(?:[psvq]?gpu|mig-|[scdq]px_nps|gaudi|neuron|[ntpx]pu|v?mlu|[dg]cu|ascend|vcuda|qaic)", re.IGNORECASE
 )
+_CLASS = re.compile(
+    r"(?:^|[^a-z])(?:[psvq]?gpu|mig|gaudi|neuron|[ntpx]pu|v?mlu|[dg]cu|ascend|qaic)s?(?:[^a-z]|$)", re.IGNORECASE
+)
 _TPU = re.compile(r"google\.com/tpu|cloud-tpus\.google\.com/", re.IGNORECASE)
 _SHARE = re.compile(r"mem|core|percent|ratio|share", re.IGNORECASE)
 """Words of a resource that counts parts of an accelerator, not accelerators."""
@@ -39,6 +42,11 @@ def is_accelerator(resource: str) -> bool:
     if _BY_NAME.match(resource):
         return not _FABRIC.search(resource) or bool(_BY_DOMAIN.match(resource))
     return bool(_BY_DOMAIN.match(resource))
+
+
+def is_accelerator_class(device_class: str) -> bool:
+    """Tell whether a DeviceClass may give accelerators, by its name: ``gpu.nvidia.com``, ``gpu-nic.example.com``."""
+    return _CLASS.search(device_class) is not None
 
 
 def find_pod_accelerator(pod: Object) -> str | None:

@@ -53,6 +53,8 @@ class Reason(StrEnum):
 
     BAD_RESOURCE = "bad-resource"
     DRA_CLAIM = "dra-claim"
+    CLAIMS_UNSERVED = "claims-unserved"
+    OWN_DEVICE = "own-device"
     HOST_DEVICES = "host-devices"
     POD_SECURITY = "pod-security"
     NOT_ROOT = "not-root"

@@ -17,6 +17,11 @@ JOB = "fabric-injector.io/job"
 """Label on a pod (webhook): the job's key, equal on all members of one process group."""
 RENDEZVOUS = "fabric-injector.io/rendezvous"
 """Label on a pod (webhook): ``master`` or ``worker``."""
+CLAIMS = "fabric-injector.io/claims"
+"""Label on a pod (webhook): ``referenced``, where it names ResourceClaimTemplates of ours; the controller finds such pods by it."""
+CLAIMS_REFERENCED = "referenced"
+CLAIM = "fabric-injector.io/claim"
+"""Label on a ResourceClaimTemplate (controller): which claim of a profile it is the template of."""
 STATUS = "fabric-injector.io/status"
 """Annotation on a pod (webhook): one line of JSON for people. Of rank 0's, the webhook reads profile, revision and chosenBy."""
 CHOSEN_BY_NAMESPACE = "namespace"
@@ -156,7 +161,7 @@ VALIDATING_CONFIGURATION = "fabric-injector"
 MUTATE_PATH, VALIDATE_PATH = "/mutate", "/validate"
 """Where the API server sends reviews of pods, and of what is validated."""
 
-OWN_LABELS = (JOB, RENDEZVOUS)
+OWN_LABELS = (JOB, RENDEZVOUS, CLAIMS)
 """Labels that are set or removed at CREATE, never trusted."""
 OWN_ANNOTATIONS = (
     STATUS,

@@ -25,7 +25,7 @@ class Plan(NamedTuple):
     *local_address_everywhere*: c10d would order the ranks differently unless every rank gives its own address. *master*: the published
     address of rank 0, for a worker of a job that has one already. *own_image*: this program's image, empty where unknown.
     *chosen_by*: whose word chose the profile. *profile_decision*: what is to be told of its revision, if anything.
-    *allowed*: what the Configuration lets profiles give.
+    *allowed*: what the Configuration lets profiles give. *claims_problem*: why no pod gets the claims of its profile.
     """
 
     profile: Profile
@@ -47,6 +47,7 @@ class Plan(NamedTuple):
     chosen_by: str = ""
     profile_decision: Decision | None = None
     allowed: Allowed = NOTHING_ALLOWED
+    claims_problem: str = ""
 
     @property
     def source(self) -> Source:

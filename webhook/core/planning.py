@@ -96,6 +96,7 @@ def make_plan(
         master=world.master(namespace.name, rendezvous.job) if rendezvous is not None and is_worker else None,
         own_image=profiles.own_image,
         allowed=profiles.allowed,
+        claims_problem=profiles.claims_problem,
     )
 
 

@@ -177,6 +177,7 @@ RESOURCE_CLAIMS = Resource(
     },
     optional=True,
 )
+RESOURCE_CLAIM_TEMPLATES = Resource("resourceclaimtemplates", CLAIMS, namespaced=True, optional=True)
 
 KUEUE = "/apis/kueue.x-k8s.io"
 """The groups of queues are asked for their version, which `Resource.at` puts behind them."""

@@ -248,6 +248,62 @@ FIELD_FAULTS = {
         "profiles: {a: {quantities: [{resource: a/b, byNodeType: {'': 1}}]}}",
         "write a value of the node's label",
     ),
+    "claim-twice": (
+        "profiles: {a: {claims: [{name: n, requests: [{name: r, deviceClassName: c}]}, "
+        "{name: n, requests: [{name: s, deviceClassName: c}]}]}}",
+        "claims[1].name: n is that of claims[0] already; write another",
+    ),
+    "claim-name": (
+        "profiles: {a: {claims: [{name: " + 41 * "n" + ", requests: [{name: r, deviceClassName: c}]}]}}",
+        "write at most 40 characters: the name stands in others",
+    ),
+    "claim-without-request": (
+        "profiles: {a: {claims: [{name: n, requests: []}]}}",
+        "claims[0].requests: found no request; write at least one",
+    ),
+    "claim-request-twice": (
+        "profiles: {a: {claims: [{name: n, requests: [{name: r, deviceClassName: c}, {name: r, deviceClassName: d}]}]}}",
+        "claims[0].requests[1].name: r is that of requests[0] already; write another",
+    ),
+    "claim-class": (
+        "profiles: {a: {claims: [{name: n, requests: [{name: r, deviceClassName: Nic}]}]}}",
+        'found "Nic"; write the name of a DeviceClass',
+    ),
+    "claim-count": (
+        "profiles: {a: {claims: [{name: n, requests: [{name: r, deviceClassName: c, count: 33}]}]}}",
+        "requests[0].count: found 33; write 32 or less",
+    ),
+    "claim-all": (
+        "profiles: {a: {claims: [{name: n, requests: [{name: r, deviceClassName: c, count: 2, allocationMode: All}]}]}}",
+        "requests[0].count: with allocationMode: All, leave count out",
+    ),
+    "claim-expression": (
+        "profiles: {a: {claims: [{name: n, requests: [{name: r, deviceClassName: c, selectors: ['  ']}]}]}}",
+        'requests[0].selectors[0]: found "  "; write an expression in CEL',
+    ),
+    "claim-attribute": (
+        "profiles: {a: {claims: [{name: n, requests: [{name: r, deviceClassName: c}], constraints: [{matchAttribute: numa}]}]}}",
+        'constraints[0].matchAttribute: found "numa"; write an attribute of devices with its domain',
+    ),
+    "claim-other-request": (
+        "profiles: {a: {claims: [{name: n, requests: [{name: r, deviceClassName: c}], "
+        "constraints: [{matchAttribute: a/b, requests: [s]}]}]}}",
+        'constraints[0].requests[0]: found "s"; write one of this claim\'s requests, r',
+    ),
+    "claim-driver": (
+        "profiles: {a: {claims: [{name: n, requests: [{name: r, deviceClassName: c}], config: [{driver: D, parameters: {}}]}]}}",
+        'config[0].driver: found "D"; write the name of a DRA driver',
+    ),
+    "claim-parameters": (
+        "profiles: {a: {claims: [{name: n, requests: [{name: r, deviceClassName: c}], config: [{driver: d, parameters: [1]}]}]}}",
+        "config[0].parameters: found a list; write an object",
+    ),
+    "claim-parameters-long": (
+        "profiles: {a: {claims: [{name: n, requests: [{name: r, deviceClassName: c}], config: [{driver: d, parameters: {a: "
+        + 10240 * "x"
+        + "}}]}]}}",
+        "config[0].parameters: found an object of more than 10240 bytes, which the API server refuses",
+    ),
     "allowed-path": (
         "allowed: {hostPaths: [/a/../b]}",
         'allowed.hostPaths[0]: found "/a/../b"; write the path without',

@@ -9,12 +9,16 @@ import pytest
 
 from tests.core.profiles.texts import DESIGN_SAMPLE, SAMPLE, one
 from webhook.core.profiles import (
+    ClaimConfig,
+    ClaimConstraint,
+    ClaimRequest,
     ConfigMapSource,
     EmptyDirSource,
     HostPathSource,
     Multus,
     PodInfo,
     Profile,
+    ProfileClaim,
     ProfileMount,
     ProfileNetwork,
     ProfileQuantity,
@@ -182,6 +186,26 @@ OTHER_WAYS: list[tuple[str, Profile]] = [
             quantities=(
                 ProfileQuantity("a/b", by_node_type={"p5.48xlarge": 32}, node_label="c/d"),
                 ProfileQuantity("a/c", per_accelerator=4),
+            ),
+        ),
+    ),
+    (
+        "claims: [{name: nic, requests: [{name: r, deviceClassName: dranet.net}, "
+        "{name: s, deviceClassName: c, allocationMode: All, selectors: ['device.driver == \"d\"']}], "
+        "constraints: [{matchAttribute: resource.kubernetes.io/pcieRoot}], "
+        "config: [{driver: dra.net, parameters: {b: 1.0, a: {c: [true]}}, requests: [r]}]}]",
+        Profile(
+            "a",
+            claims=(
+                ProfileClaim(
+                    "nic",
+                    (
+                        ClaimRequest("r", "dranet.net"),
+                        ClaimRequest("s", "c", allocation_mode="All", selectors=('device.driver == "d"',)),
+                    ),
+                    (ClaimConstraint("resource.kubernetes.io/pcieRoot"),),
+                    (ClaimConfig("dra.net", '{"a":{"c":[true]},"b":1}', ("r",)),),
+                ),
             ),
         ),
     ),

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from webhook.core import bounds, names, podspec
+from webhook.core.claim_templates import is_ours
 from webhook.core.draft import Draft
 from webhook.core.errors import Denied
 from webhook.core.injection.quantities import count_devices
@@ -241,14 +242,16 @@ def _leave_out_hugepages(plan: Plan, own: Object, needed: dict[str, int | Fracti
 def claims_of_devices(pod: Object, own: Object) -> list[str]:
     """Return the names of the claims that may give network cards.
 
-    The channel of a ComputeDomain, by which GPUs reach each other's memory, is not one. A pod shows nothing of a claim but names,
-    and these are what NVIDIA's documentation and public manifests write. Source: NVIDIA/k8s-dra-driver-gpu docs, ComputeDomain.
+    Those of the profile are none of these: the admin gives them knowingly. Nor is the channel of a ComputeDomain, by which GPUs reach
+    each other's memory. A pod shows nothing of a claim but names, and these are what NVIDIA's documentation and public manifests
+    write. Source: NVIDIA/k8s-dra-driver-gpu docs, ComputeDomain.
     """
     found = {str(claim.get("name")): claim for claim in [*claims(own), *(pod["spec"].get("resourceClaims") or ())]}
     return [
         name
         for name, claim in found.items()
-        if not any(mark in f"{name} {claim.get('resourceClaimTemplateName')}" for mark in _CHANNELS)
+        if not is_ours(claim)
+        and not any(mark in f"{name} {claim.get('resourceClaimTemplateName')}" for mark in _CHANNELS)
     ]
 
 

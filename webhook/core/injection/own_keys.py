@@ -10,7 +10,7 @@ import orjson
 from webhook.core import names, podspec
 from webhook.core.addresses import DEFAULT
 from webhook.core.draft import Draft
-from webhook.core.injection import wait
+from webhook.core.injection import claims, wait
 from webhook.core.model import Decision, Outcome, Reason
 from webhook.core.plan import Plan
 from webhook.core.workloads.addresses import Variables
@@ -45,6 +45,8 @@ def write(draft: Draft, plan: Plan, decisions: Iterable[Decision], version: str)
         if plan.master is not None:
             annotations[names.MASTER_ADDR] = plan.master.addr
             annotations[names.MASTER_HOST] = plan.master.host
+    if plan.profile.claims and claims.has_references(draft.pod):
+        labels[names.CLAIMS] = names.CLAIMS_REFERENCED
     earlier = podspec.annotations(draft.pod).get(names.STATUS)
     annotations[names.STATUS] = _status(plan, version, decisions, earlier)
     if labels:

@@ -8,6 +8,7 @@ from typing import Protocol
 from webhook.core.draft import Draft
 from webhook.core.errors import Denied, raise_first
 from webhook.core.injection import (
+    claims,
     device_variables,
     devices,
     environment,
@@ -42,6 +43,7 @@ STEPS: tuple[Step, ...] = (
     pod_annotations,
     volumes,
     devices,
+    claims,
     host_devices,
     ipc_lock,
     shared_memory,
@@ -56,7 +58,7 @@ STEPS: tuple[Step, ...] = (
     istio,
 )
 """The rows of the injection table."""
-_OF_PARTS = (volumes, sidecars, tolerations)
+_OF_PARTS = (volumes, claims, sidecars, tolerations)
 _WITHOUT_PARTS = tuple(step for step in STEPS if step not in _OF_PARTS)
 """The rows of a profile that gives no such parts, as most do: not to ask is cheaper than to be told so."""
 

@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING, Any
 from webhook.core.profiles.grammar import INSTALLED
 from webhook.core.profiles.profile import (
     Allowed,
+    ClaimConfig,
+    ClaimConstraint,
+    ClaimRequest,
     ClusterSettings,
     ConfigMapSource,
     EmptyDirSource,
@@ -12,6 +15,7 @@ from webhook.core.profiles.profile import (
     Multus,
     PodInfo,
     Profile,
+    ProfileClaim,
     ProfileMount,
     ProfileNetwork,
     ProfileQuantity,
@@ -30,6 +34,9 @@ if TYPE_CHECKING:
 __all__ = [
     "INSTALLED",
     "Allowed",
+    "ClaimConfig",
+    "ClaimConstraint",
+    "ClaimRequest",
     "ClusterSettings",
     "ConfigMapSource",
     "EmptyDirSource",
@@ -37,6 +44,7 @@ __all__ = [
     "Multus",
     "PodInfo",
     "Profile",
+    "ProfileClaim",
     "ProfileMount",
     "ProfileNetwork",
     "ProfileQuantity",

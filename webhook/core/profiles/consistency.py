@@ -22,6 +22,7 @@ NOT_ONE_SOURCE = f"write one of {', '.join(SOURCES)}"
 NO_KEY = "without key, write operator: Exists, which tolerates every taint"
 HAS_VALUE = "with operator: Exists, leave value out"
 HAS_SECONDS = "with tolerationSeconds, write effect: NoExecute"
+HAS_COUNT = "with allocationMode: All, leave count out"
 NO_QUANTITY = "write perAccelerator, byNodeType, or both"
 
 
@@ -40,6 +41,7 @@ def find_contradictions(value: Any) -> Iterator[_Contradiction]:
         yield from _wrong_sidecars(_get(profile, "sidecars"), (*at, "sidecars"))
         yield from _wrong_tolerations(_get(profile, "tolerations"), (*at, "tolerations"))
         yield from _wrong_quantities(_get(profile, "quantities"), resources, (*at, "quantities"))
+        yield from _wrong_claims(_get(profile, "claims"), (*at, "claims"))
         yield from _shared_pod_labels(name, _get(profile, "podLabels"), choosers)
 
 
@@ -134,6 +136,26 @@ def _wrong_quantities(quantities: Any, resources: Any, at: Location) -> Iterator
         resource = _get(quantity, "resource")
         if isinstance(resource, str) and _get(resources, resource) is not None:
             yield (*at, index, "resource"), f"{resource} stands under resources already; remove one of the two"
+
+
+def _wrong_claims(claims: Any, at: Location) -> Iterator[_Contradiction]:
+    yield from _shared(claims, "name", at)
+    for index, claim in enumerate(_list(claims)):
+        here = (*at, index)
+        requests = _get(claim, "requests")
+        yield from _shared(requests, "name", (*here, "requests"))
+        if requests == []:
+            yield (*here, "requests"), "found no request; write at least one"
+        for number, request in enumerate(_list(requests)):
+            if _get(request, "allocationMode") == "All" and _get(request, "count") is not None:
+                yield (*here, "requests", number, "count"), HAS_COUNT
+        known = dict.fromkeys(name for each in _list(requests) if isinstance(name := _get(each, "name"), str))
+        for field in ("constraints", "config"):
+            for number, part in enumerate(_list(_get(claim, field))):
+                for place, name in enumerate(_list(_get(part, "requests"))):
+                    if isinstance(name, str) and name not in known:
+                        advice = f"write one of this claim's requests, {', '.join(known) or 'of which there are none'}"
+                        yield (*here, field, number, "requests", place), str(refused(name, advice))
 
 
 def _shared(

@@ -13,6 +13,7 @@ from typing import Any
 
 from webhook.core import names
 from webhook.core.profiles.consistency import (
+    HAS_COUNT,
     HAS_SECONDS,
     HAS_VALUE,
     NO_KEY,
@@ -20,12 +21,13 @@ from webhook.core.profiles.consistency import (
     NOT_ONE_SOURCE,
     SOURCES,
 )
-from webhook.core.profiles.field_types import RULES, rule
+from webhook.core.profiles.field_types import PRESERVED, RULES, rule
 from webhook.core.profiles.json_schema import tidy_schema
 from webhook.core.profiles.objects import DEFINITION, LONGEST_NAME, PLURAL, PROFILE_API_VERSION, PROFILE_KIND
 
 _KEPT = (
-    "type", "description", "enum", "pattern", "nullable", "required", "maxLength", "maxItems", "maxProperties", RULES,
+    "type", "description", "enum", "pattern", "nullable", "required", "maxLength", "minItems", "maxItems", "maxProperties", RULES,
+    PRESERVED,
 )  # fmt: skip
 _SELF = re.compile(r"\bself\b")
 _NAMES_A_NETWORK = (
@@ -124,14 +126,17 @@ def spec_schema() -> dict[str, Any]:
 
 
 def _add_rules_of_parts(fields: dict[str, Any]) -> None:
-    """Add what must hold within an item of the lists of volumes, sidecars, tolerations and quantities, and between items."""
+    """Add what must hold within an item of the lists of volumes, sidecars, tolerations, quantities and claims, and between items."""
     sidecars = fields["sidecars"]["items"]["properties"]
+    claims = fields["claims"]["items"]["properties"]
     for listed, key in (
         (fields["volumes"], "name"),
         (fields["mounts"], "mountPath"),
         (fields["sidecars"], "name"),
         (sidecars["mounts"], "mountPath"),
         (fields["quantities"], "resource"),
+        (fields["claims"], "name"),
+        (claims["requests"], "name"),
     ):
         listed |= {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [key]}
     fields["volumes"]["items"][RULES] = [
@@ -141,6 +146,9 @@ def _add_rules_of_parts(fields: dict[str, Any]) -> None:
         rule("has(self.key) || has(self.operator) && self.operator == 'Exists'", NO_KEY),
         rule("!has(self.value) || self.value == '' || !has(self.operator) || self.operator == 'Equal'", HAS_VALUE),
         rule("!has(self.tolerationSeconds) || has(self.effect) && self.effect == 'NoExecute'", HAS_SECONDS),
+    ]
+    claims["requests"]["items"][RULES] = [
+        rule("!has(self.count) || !has(self.allocationMode) || self.allocationMode == 'ExactCount'", HAS_COUNT)
     ]
     fields["quantities"]["items"][RULES] = [
         rule("has(self.perAccelerator) || has(self.byNodeType) && self.byNodeType.size() > 0", NO_QUANTITY)
@@ -165,6 +173,8 @@ def _structural(node: dict[str, Any], sections: dict[str, Any]) -> dict[str, Any
             made["items"] = _structural(node["items"], sections)
         case "object" if "properties" in node:
             made["properties"] = {name: _structural(field, sections) for name, field in node["properties"].items()}
+        case "object" if PRESERVED in node:
+            pass
         case "object":
             made["additionalProperties"] = _structural(node["additionalProperties"], sections)
             made[RULES] = list(_key_rules(node["propertyNames"]))

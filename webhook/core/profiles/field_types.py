@@ -5,6 +5,7 @@ A check returns the value as the program uses it, or raises ValueError with what
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -76,6 +77,14 @@ _LIKE_INSTALLED = "[Ii][Nn][Ss][A-Za-z]*"
 _MAX_ENV_VALUE = 32_768
 _MAX_NAMESPACES = 1024
 _MAX_PATH = 256
+_MAX_CLAIM_NAME = 40
+_MAX_DRIVER = 63
+_MAX_EXPRESSION = 4096
+_MAX_PARAMETERS = 10 * 1024
+"""Source: k8s.io/api resource/v1 DriverNameMaxLength, OpaqueParametersMaxLength, CELSelectorExpressionMaxLength (more)."""
+_ATTRIBUTE = "[A-Za-z_][A-Za-z0-9_]{0,31}"
+_SUBDOMAIN = "^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$"
+PRESERVED = "x-kubernetes-preserve-unknown-fields"
 COMPUTE = ("cpu", "memory", "ephemeral-storage")
 _PATH = {"type": "string", "pattern": "^/", "maxLength": _MAX_PATH}
 _NO_STEP_UP = rule("!(self + '/').contains('/../')", "write the path without '..'")
@@ -338,6 +347,64 @@ def _check_config_map(text: str) -> str:
     return text
 
 
+def _check_claim_name(text: str) -> str:
+    if len(_check_dns_label(text)) > _MAX_CLAIM_NAME:
+        raise refused(text, f"write at most {_MAX_CLAIM_NAME} characters: the name stands in others")
+    return text
+
+
+def _check_device_class(text: str) -> str:
+    if not qualified_name.is_dns_subdomain(text):
+        raise refused(text, "write the name of a DeviceClass: a-z, 0-9, '-', '.', a letter or digit at both ends")
+    return text
+
+
+def _check_driver(text: str) -> str:
+    if not qualified_name.is_dns_subdomain(text) or len(text) > _MAX_DRIVER:
+        raise refused(
+            text, f"write the name of a DRA driver: at most {_MAX_DRIVER} of a-z, 0-9, '-', '.', such as dra.net"
+        )
+    return text
+
+
+def _check_attribute(text: str) -> str:
+    """Accept a fully qualified name. Source: k8s.io/kubernetes pkg/apis/resource/validation validateFullyQualifiedName."""
+    domain, slash, name = text.partition("/")
+    is_domain = bool(slash) and qualified_name.is_dns_subdomain(domain) and len(domain) <= _MAX_DRIVER
+    if not is_domain or not re.fullmatch(_ATTRIBUTE, name):
+        raise refused(text, "write an attribute of devices with its domain, such as resource.kubernetes.io/pcieRoot")
+    return text
+
+
+def _check_expression(text: str) -> str:
+    if not text.strip() or len(text) > _MAX_EXPRESSION:
+        raise refused(text, f"write an expression in CEL of at most {_MAX_EXPRESSION} characters")
+    return text
+
+
+def _whole(value: Any) -> Any:
+    """Return *value* with its whole numbers as such: the API server turns 1.0 into 1 on some ways and not on others."""
+    if isinstance(value, dict):
+        return {key: _whole(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_whole(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _check_parameters(value: Any) -> str:
+    """Return an object as JSON in one form, so that equal ones are equal."""
+    if not isinstance(value, dict):
+        raise PydanticCustomError("dict_type", "not an object")
+    try:
+        text = json.dumps(_whole(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+        size = len(text.encode())
+    except (TypeError, ValueError, RecursionError):
+        raise ValueError("found what JSON cannot hold; write text, numbers, true, false, lists and objects") from None
+    if size > _MAX_PARAMETERS:
+        raise ValueError(f"found an object of more than {_MAX_PARAMETERS} bytes, which the API server refuses")
+    return text
+
+
 def _check_node_type(text: str) -> str:
     if not text:
         raise refused(text, "write a value of the node's label, such as p5.48xlarge")
@@ -570,3 +637,32 @@ ConfigMapName = Annotated[
     WithJsonSchema({"type": "string", "pattern": "^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$", "maxLength": 253}),
 ]
 NodeType = Annotated[str, AfterValidator(_check_node_type), WithJsonSchema({**_LABEL, "minLength": 1})]
+ClaimName = Annotated[
+    str, AfterValidator(_check_claim_name), WithJsonSchema({**_DNS_LABEL, "maxLength": _MAX_CLAIM_NAME})
+]
+DeviceCount = Annotated[int, Strict(), Field(ge=1, le=32)]
+"""At most 32 devices are given for a claim. Source: k8s.io/api resource/v1 AllocationResultsMaxSize."""
+DeviceClassName = Annotated[
+    str,
+    AfterValidator(_check_device_class),
+    WithJsonSchema({"type": "string", "pattern": _SUBDOMAIN, "maxLength": 253}),
+]
+DriverName = Annotated[
+    str,
+    AfterValidator(_check_driver),
+    WithJsonSchema({"type": "string", "pattern": _SUBDOMAIN, "maxLength": _MAX_DRIVER}),
+]
+DeviceAttribute = Annotated[
+    str,
+    AfterValidator(_check_attribute),
+    WithJsonSchema({"type": "string", "pattern": f"^[-.a-z0-9]+/{_ATTRIBUTE}$", "maxLength": 96}),
+]
+CelExpression = Annotated[
+    str,
+    AfterValidator(_check_expression),
+    WithJsonSchema({"type": "string", "pattern": r"\S", "maxLength": _MAX_EXPRESSION}),
+]
+OpaqueParameters = Annotated[
+    str, BeforeValidator(_check_parameters), WithJsonSchema({"type": "object", PRESERVED: True})
+]
+"""An object, held as JSON."""

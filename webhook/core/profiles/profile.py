@@ -34,9 +34,15 @@ if TYPE_CHECKING:
         AnnotationKey,
         AnnotationValue,
         Capability,
+        CelExpression,
+        ClaimName,
         ConfigMapName,
         Count,
+        DeviceAttribute,
+        DeviceClassName,
+        DeviceCount,
         DeviceName,
+        DriverName,
         EnvName,
         EnvValue,
         Flag,
@@ -50,6 +56,7 @@ if TYPE_CHECKING:
         NamespaceList,
         NodeType,
         NotInFile,
+        OpaqueParameters,
         OwnName,
         ProfileName,
         Quantity,
@@ -313,6 +320,79 @@ class ProfileQuantity:
 
 
 @dataclass(frozen=True, slots=True)
+class ClaimRequest:
+    """What a claim asks for: so many devices of one DeviceClass. The fields are those of a ResourceClaim's request."""
+
+    name: Annotated[Name, Field(description="Its name, by which constraints and config refer to it.")]
+    device_class_name: Annotated[
+        DeviceClassName, Field(description="DeviceClass of the devices.", examples=["dranet.net"])
+    ]
+    count: Annotated[
+        DeviceCount | None, Field(description="How many devices, with allocationMode: ExactCount. Absent: one.")
+    ] = None
+    allocation_mode: Annotated[
+        Literal["ExactCount", "All"], Field(description="All: every device of the node that fits.")
+    ] = "ExactCount"
+    selectors: Annotated[
+        tuple[CelExpression, ...],
+        Field(
+            max_length=8,
+            description="Expressions in CEL about `device`, all of which must hold.",
+            examples=[['device.attributes["dra.net"].rdma']],
+        ),
+    ] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimConstraint:
+    """What devices of a claim must have in common."""
+
+    match_attribute: Annotated[
+        DeviceAttribute,
+        Field(
+            description="Attribute whose value is the same for all of them.",
+            examples=["resource.kubernetes.io/pcieRoot"],
+        ),
+    ]
+    requests: Annotated[
+        tuple[Name, ...], Field(max_length=8, description="Requests whose devices are meant. Empty: all.")
+    ] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimConfig:
+    """What a driver is told about devices of a claim."""
+
+    driver: Annotated[DriverName, Field(description="Name of the driver.", examples=["dra.net"])]
+    parameters: Annotated[
+        OpaqueParameters,
+        Field(description="What it is told: an object as the driver's documentation describes it, passed on as it is."),
+    ]
+    requests: Annotated[
+        tuple[Name, ...], Field(max_length=8, description="Requests whose devices are meant. Empty: all.")
+    ] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileClaim:
+    """A claim of each pod of a job of several pods: what the controller keeps as a ResourceClaimTemplate."""
+
+    name: Annotated[ClaimName, Field(description="Its name: the pod's claim is fabric- and this.")]
+    requests: Annotated[
+        tuple[ClaimRequest, ...],
+        Field(max_length=8, description="What it asks for.", json_schema_extra={"minItems": 1}),
+    ]
+    constraints: Annotated[
+        tuple[ClaimConstraint, ...],
+        Field(
+            max_length=4,
+            description="What its devices must have in common. Such a claim gets no pod that asks for accelerators itself.",
+        ),
+    ] = ()
+    config: Annotated[tuple[ClaimConfig, ...], Field(max_length=4, description="What drivers are told.")] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Profile:
     """What a fabric needs of a pod."""
 
@@ -357,6 +437,14 @@ class Profile:
             max_length=8,
             description="Devices whose number depends on the node's type, or on the accelerators of the training container; a "
             "request of the pod's own wins.",
+        ),
+    ] = ()
+    claims: Annotated[
+        tuple[ProfileClaim, ...],
+        Field(
+            max_length=4,
+            description="Devices that DRA drivers give, as claims of the training container, in jobs of several pods; a pod with "
+            "such a claim or request of its own gets none.",
         ),
     ] = ()
     existing_devices: Annotated[
@@ -458,8 +546,8 @@ class Profile:
 
     @property
     def adds_parts(self) -> bool:
-        """Tell whether it gives the pod volumes, mounts, sidecars or tolerations; most give none."""
-        return bool(self.volumes or self.mounts or self.sidecars or self.tolerations)
+        """Tell whether it gives the pod volumes, mounts, sidecars, tolerations or claims; most give none."""
+        return bool(self.volumes or self.mounts or self.sidecars or self.tolerations or self.claims)
 
     def not_allowed(self, allowed: Allowed) -> tuple[str, ...]:
         """Tell what the Configuration does not allow of it, in a few words each; pods that would get it are denied."""
@@ -602,6 +690,8 @@ class Profiles:
     ] = field(default_factory=_nothing)
     own_image: NotInFile[str] = ""
     """Image of fabric-injector itself, for ``waitImage: installed``; known to the webhook alone."""
+    claims_problem: NotInFile[str] = ""
+    """Why no pod gets the claims of its profile; empty where nothing keeps them from it. Known to the webhook alone."""
     past: NotInFile[Mapping[tuple[str, str], Profile] | None] = field(default=None, compare=False)
     """Earlier contents by name and revision, which a rank 0 that lives may have; known to the webhook alone."""
     by_pod_label: Mapping[tuple[str, str], tuple[Profile, ...]] = field(init=False, compare=False, repr=False)
@@ -648,12 +738,16 @@ class Profiles:
 
 SECTIONS: tuple[Any, ...] = (
     Allowed,
+    ClaimConfig,
+    ClaimConstraint,
+    ClaimRequest,
     ConfigMapSource,
     EmptyDirSource,
     HostPathSource,
     Multus,
     PodInfo,
     Profile,
+    ProfileClaim,
     ProfileMount,
     ProfileNetwork,
     ProfileQuantity,
