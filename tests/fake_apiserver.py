@@ -309,6 +309,10 @@ class FakeApiServer:
         exchange.answer(200, {"metadata": metadata, "items": items})
 
     def _objects(self, path: str, query: dict[str, str]) -> list[dict[str, Any]]:
+        if "/namespaces/" in path and not path.startswith(NAMESPACES):
+            group, _, rest = path.partition("/namespaces/")
+            namespace, _, name = rest.partition("/")
+            return [obj for key, obj in self._collections[f"{group}/{name}"].objects.items() if key[0] == namespace]
         if path.startswith(f"{NAMESPACES}/"):
             found = [obj for key, obj in self._collections[PODS].objects.items() if key[0] == path.split("/")[4]]
             return [obj for obj in found if _is_chosen(obj["metadata"], query)]
@@ -362,7 +366,7 @@ class FakeApiServer:
             )
 
     def _get(self, exchange: Exchange) -> None:
-        if exchange.request.path.endswith("/pods"):
+        if exchange.request.path.endswith(("/pods", "/resourceclaims")):
             self._list(exchange)
             return
         if versions := self.groups.get(exchange.request.path):

@@ -6,16 +6,19 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.fake_apiserver import NAMESPACES, PODS, FakeApiServer
+from tests.fake_apiserver import NAMESPACES, PODS, RESOURCE_CLAIMS, FakeApiServer, status
 from tests.pods import member_pod
 from tests.waiting import wait_until
 from webhook.control import controller as module
+from webhook.control.claims import ClaimWatch
 from webhook.control.controller import Controller
 from webhook.control.events import PodRef
 from webhook.core import names
 from webhook.core.reconcile import Jobs
+from webhook.kube.catalogue import CLAIMS
 from webhook.kube.connection import Connection
 from webhook.kube.credentials import Credentials
+from webhook.kube.resource import Key
 
 
 class World:
@@ -145,3 +148,107 @@ def test_follows_rank_zero_to_another_address_and_drops_what_it_may_not_write(wo
         wait_until(lambda: controller._jobs.units(), "the newest address")
         assert len(controller._queue) == 0
     assert world.told() == {"m-a": "10.0.0.9"}
+
+
+CLAIM_POD = {names.ADDRESS_SOURCE: "claim", names.RENDEZVOUS_NETWORK: "any claim@/any"}
+
+
+def put_pod(world: World, name: str, uid: str = "", job: str = "j-1") -> None:
+    role = "master" if name.startswith("m") else "worker"
+    pod = member_pod(name, role, job, network="", annotations=CLAIM_POD, uid=uid or f"uid-{name}")
+    world.server.put(PODS, **pod["metadata"])
+
+
+def put_claim(world: World, pod: str, *ips: str, uid: str = "", name: str = "", namespace: str = "ml") -> None:
+    """Write a claim as scheduler and driver leave it, for the pod of this uid; without *ips*, before the driver has written."""
+    device = {"driver": "dra.net", "pool": "n", "device": "d"}
+    told = [{**device, "networkData": {"interfaceName": "net1", "ips": list(ips)}}] if ips else []
+    status = {
+        "allocation": {"devices": {"results": [{**device, "request": "nic"}]}},
+        "reservedFor": [{"resource": "pods", "name": pod, "uid": uid or f"uid-{pod}"}],
+        "devices": told,
+    }
+    spec = {"devices": {"requests": [{"name": "nic"}]}}
+    world.server.put(RESOURCE_CLAIMS, name or f"{pod}-nic", namespace, spec=spec, status=status)
+
+
+def asked_for_claims(world: World) -> int:
+    return len(world.server.asked("list", "/apis/resource.k8s.io")) + len(world.server.asked("get", CLAIMS))
+
+
+def test_publishes_the_address_that_a_claim_tells_early_late_and_again(world: World) -> None:
+    world.server.groups[CLAIMS] = ["v1"]
+    put_pod(world, "m")
+    put_pod(world, "w")
+    put_claim(world, "m", "10.1.0.1/24")
+    with running(world):
+        wait_until(lambda: world.told() == {"m": "10.1.0.1", "w": "10.1.0.1"}, "the address")
+        put_claim(world, "m")
+        put_claim(world, "m", "10.1.0.2/24", uid="uid-of-another")
+        put_claim(world, "m", "10.1.0.3/24")
+        wait_until(lambda: world.told() == {"m": "10.1.0.3", "w": "10.1.0.3"}, "that of the next allocation")
+        world.server.delete(PODS, "m", "ml")
+        put_pod(world, "m", uid="again")
+        put_claim(world, "m", "10.1.0.4/24", uid="again", name="m-other")
+        wait_until(lambda: world.told()["w"] == "10.1.0.4", "that of the pod of the same name")
+    assert "10.1.0.2" not in {address for _, address in world.writes()}, "it is no claim of this pod's"
+
+
+def test_follows_the_version_that_the_cluster_serves(world: World) -> None:
+    world.server.groups[CLAIMS] = ["v1beta2", "v1beta1"]
+    put_pod(world, "m")
+    path = RESOURCE_CLAIMS.replace("/v1/", "/v1beta2/")
+    with running(world):
+        wait_until(lambda: any(request.path == path for request in world.server.requests), "a request for them")
+    assert not world.server.asked("list", RESOURCE_CLAIMS)
+
+
+def test_nobody_asks_for_claims_while_no_pod_needs_them(world: World) -> None:
+    world.server.groups[CLAIMS] = ["v1"]
+    world.put("m", "10.0.0.1")
+    put_claim(world, "m", "10.1.0.1")
+    with running(world):
+        wait_until(lambda: world.told() == {"m": "10.0.0.1"}, "the address")
+        assert asked_for_claims(world) == 0
+
+
+def test_a_cluster_without_claims_harms_nothing(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    put_pod(world, "m-claim", job="j-2")
+    world.put("m", "10.0.0.1")
+    with running(world):
+        wait_until(lambda: world.told().get("m") == "10.0.0.1", "the address of the other")
+        wait_until(lambda: "serves no ResourceClaims" in caplog.text, "the warning")
+        assert world.controller.checks() == {"namespaces": "", "pods": ""}
+
+
+def test_claims_that_may_not_be_listed_are_said_and_harm_nothing(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    world.server.groups[CLAIMS] = ["v1"]
+    world.server.misbehave("list", RESOURCE_CLAIMS, *[status(403, "no right")] * 50)
+    put_pod(world, "m-claim", job="j-2")
+    world.put("m", "10.0.0.1")
+    with running(world):
+        wait_until(lambda: world.told().get("m") == "10.0.0.1", "the address of the other")
+        wait_until(lambda: "watch of resourceclaims" in caplog.text, "the warning")
+
+
+def test_keeps_nothing_of_claims_that_tell_no_address_or_are_of_other_namespaces(server: FakeApiServer) -> None:
+    told: list[Key] = []
+    watch = ClaimWatch(Connection(Credentials("test", server.url)), told.extend)
+    server.groups[CLAIMS] = ["v1"]
+    world = World(server)
+    put_claim(world, "gpu")
+    put_claim(world, "m", "10.1.0.1")
+    put_claim(world, "far", "10.1.0.2", namespace="elsewhere")
+    try:
+        watch.need("ml")
+        wait_until(lambda: told == [("ml", "m")], "the claim")
+        assert watch.told("ml", "m", "uid-m")
+        assert watch.told("ml", "m", "another") == watch.told("elsewhere", "far", "uid-far") == ""
+        watch.need("elsewhere")
+        wait_until(lambda: watch.told("elsewhere", "far", "uid-far"), "that of the namespace that is needed now")
+        server.delete(RESOURCE_CLAIMS, "m-nic", "ml")
+        wait_until(lambda: not watch.told("ml", "m", "uid-m"), "that it is gone")
+    finally:
+        watch.stop()

@@ -49,9 +49,10 @@ def command(needs: tuple[str, ...]) -> None:
                 )
             rank_zero = os.environ.get("FABRIC_INJECTOR_RANK_ZERO") or ""
             told_in = os.environ.get("FABRIC_INJECTOR_ADDRESS_ANNOTATION") or "network-status"
+            where = told_in if " " in told_in else f"that pod's {told_in} annotation"
             _give_up(
                 f"{missing[0]} of job {job} {missing[1]} after {limit} s. Look at the Events of its rank-0 pod {rank_zero}, "
-                f"at that pod's {told_in} annotation, and at the fabric-injector controller."
+                f"at {where}, and at the fabric-injector controller."
             )
         time.sleep(_PAUSE_SECONDS)
     _leave(waiting.line("master-addr"))

@@ -5,17 +5,18 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import NamedTuple, Protocol
 
+from webhook.control.claims import ClaimWatch
 from webhook.control.inspector import EventSink, Inspector
 from webhook.control.publisher import THREADS, Publisher, Result
 from webhook.control.queue import FairQueue
 from webhook.control.scope import Scope
 from webhook.core import names
 from webhook.core.model import Object
-from webhook.core.reconcile import Fate, Jobs, Member, Publication, Suspect, Unit, read_member
+from webhook.core.reconcile import Fate, Jobs, Member, Publication, Suspect, Unit, beside_claims, read_member
 from webhook.kube.catalogue import NAMESPACES, PODS, UNFINISHED
 from webhook.kube.connection import Connection
 from webhook.kube.reflector import Reflector
@@ -91,6 +92,7 @@ class Controller:
             on_restart=on_restart,
             monotonic=monotonic,
         )
+        self._claims = ClaimWatch(connection, self._claims_changed, on_restart=on_restart, monotonic=monotonic)
         self._publisher = Publisher(
             connection,
             self._queue,
@@ -118,6 +120,7 @@ class Controller:
         self._publisher.stop()
         self._namespaces.stop()
         self._pods.stop()
+        self._claims.stop()
 
     def lead(self, leads: bool) -> None:
         """Queue all that is to be written once this replica leads, and drop it when it no longer does: the next leader finds it too."""
@@ -178,9 +181,25 @@ class Controller:
         return read_member(pod)
 
     def _changed(self, pod: Key, member: Member | None) -> None:
+        has_claims = member is not None and member.has_claims
+        if member is not None and has_claims:
+            self._claims.need(member.namespace)
         with self._lock:
-            units = self._jobs.update(pod, member)
+            units = self._jobs.update(pod, self._beside_claims(member) if member is not None and has_claims else member)
         self._publish(units)
+
+    def _claims_changed(self, pods: Iterable[Key]) -> None:
+        """Take what is told now of each pod's claims; of a pod that is gone meanwhile, the watch of pods tells behind this lock."""
+        units: list[Unit] = []
+        with self._lock:
+            for pod in pods:
+                member = self._pods.items.get(pod)
+                if member is not None and member.has_claims:
+                    units += self._jobs.update(pod, self._beside_claims(member))
+        self._publish(units)
+
+    def _beside_claims(self, member: Member) -> Member:
+        return beside_claims(member, self._claims.told(member.namespace, member.name, member.uid))
 
     def _publish_all(self) -> int:
         with self._lock:

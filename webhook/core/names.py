@@ -115,7 +115,7 @@ ISTIO_PROXY_CONTAINER = "istio-proxy"
 ENV_MASTER_NAME = "FABRIC_INJECTOR_MASTER_NAME"
 """Variable (webhook): the address that the operator or user had written, so that a later pass finds the same rank 0."""
 ENV_ADDRESS_ANNOTATION = "FABRIC_INJECTOR_ADDRESS_ANNOTATION"
-"""Variable (webhook) of the wait container: the annotation at which to look where no address comes, unless that is network-status."""
+"""Variable (webhook) of the wait container: annotation or place to look at where no address comes, unless that is network-status."""
 ENV_NCCL_CONF = "FABRIC_INJECTOR_NCCL_CONF"
 """Variable (webhook) of the wait container: the lines that it writes before those of the image's own /etc/nccl.conf."""
 

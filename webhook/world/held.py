@@ -65,7 +65,9 @@ def read_master(obj: Object) -> Master | None:
     if not job or member is None:
         return None
     address = read_address(member.published.master_addr)
-    if address is not None and member.secondary.address and member.secondary.address != address.addr:
+    if member.has_claims:
+        address = None  # whether its claims still tell it is not known here: the controller publishes it to each member
+    elif address is not None and member.secondary.address and member.secondary.address != address.addr:
         address = None
     created = str(metadata.get("creationTimestamp") or "")
     profile = read_profile_of_master((metadata.get("annotations") or {}).get(names.STATUS))

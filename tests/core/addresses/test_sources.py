@@ -178,17 +178,17 @@ def test_a_source_that_is_not_known_is_told_and_not_guessed(profile: str) -> Non
         names.GKE_POD_IPS: POD_IPS,
         names.NETWORK_STATUS: '[{"name":"default/rdma-net","interface":"net1","ips":["10.9.9.9"]}]',
     }
-    found = member("bert-master-0", profile, **{names.ADDRESS_SOURCE: "claim", **ips})
+    found = member("bert-master-0", profile, **{names.ADDRESS_SOURCE: "pigeon", **ips})
     assert found.secondary.address == ""
     assert found.wanted
     complaint = about_status(found)
     assert complaint is not None
     assert "annotation fabric-injector.io/address-source: " in complaint.message
-    assert "'claim', a source of addresses that this version does not know" in complaint.message
+    assert "'pigeon', a source of addresses that this version does not know" in complaint.message
     assert Suspect(found, found).is_stuck
 
 
-@pytest.mark.parametrize("name", ["none", "claim"])
+@pytest.mark.parametrize("name", ["none", "claim", "pigeon"])
 def test_a_source_that_tells_nothing_gives_no_address(name: str) -> None:
     """Whatever somebody has written on the pod."""
     source, told = source_named(name), {names.NETWORK_STATUS: "[]", names.GKE_POD_IPS: POD_IPS}
@@ -200,7 +200,7 @@ def test_a_source_that_tells_nothing_gives_no_address(name: str) -> None:
 
 
 def test_words_of_every_source_are_whole() -> None:
-    for name in (*SOURCES, "claim"):
+    for name in (*SOURCES, "pigeon"):
         words = source_named(name).WORDS
         assert words.look_on_node.format(node="node-1").isprintable()
         assert words.writer

@@ -114,7 +114,7 @@ FIELD_FAULTS = {
     ),
     "address-source": (
         "profiles: {a: {rendezvous: {addressSource: gcp}}}",
-        'addressSource: found "gcp"; write one of multus, gke, none',
+        'addressSource: found "gcp"; write one of multus, gke, claim, none',
     ),
     "annotation-of-gke": (
         "profiles: {a: {annotations: {networking.gke.io/pod-ips: '[]'}}}",

@@ -106,7 +106,7 @@ def test_a_pod_with_networks_of_both_is_judged_by_both() -> None:
 
 def test_a_source_of_another_version() -> None:
     scene = GkeScene(0)
-    scene.master["metadata"]["annotations"][names.ADDRESS_SOURCE] = "claim"
+    scene.master["metadata"]["annotations"][names.ADDRESS_SOURCE] = "pigeon"
     assert "as annotation fabric-injector.io/address-source tells" in one(scene, "networks")
     assert first(scene).action == "run webhook and controller in the same version"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from webhook.core import names
-from webhook.core.addresses import gke, multus, none, unknown
+from webhook.core.addresses import claim, gke, multus, none, unknown
 from webhook.core.addresses.source import Choice, Source, Words
 from webhook.core.networks import ResolvedNetworks
 from webhook.core.profiles import Profile
@@ -16,7 +16,7 @@ from webhook.core.profiles import Profile
 __all__ = ["DEFAULT", "SOURCES", "Choice", "Source", "Words", "choose_alone", "source_named", "source_of"]
 
 DEFAULT = "multus"
-SOURCES: Mapping[str, Source] = {DEFAULT: multus, "gke": gke, "none": none}
+SOURCES: Mapping[str, Source] = {DEFAULT: multus, "gke": gke, claim.NAME: claim, "none": none}
 """By the value of a profile's ``rendezvous.addressSource``."""
 
 

@@ -17,7 +17,8 @@ class Words(NamedTuple):
     *asked*: the annotation by which a pod asks for networks. *told*: the annotation in which its addresses are told. *writer*: who
     writes that one. *attaches_nothing*: what it does for a pod on the node's network. *look*: where to look for a fault.
     *look_on_node*: the same, for a pod that has no address at all, with ``{node}``. *unwritten*: what to do where *told* is not there;
-    None: what the finding's code says. *no_interface*: why no interface is named to NCCL and Gloo.
+    None: what the finding's code says. *no_interface*: why no interface is named to NCCL and Gloo. *place*: where the addresses are
+    told in place of an annotation.
     """
 
     asked: str
@@ -28,11 +29,17 @@ class Words(NamedTuple):
     look_on_node: str
     unwritten: str | None = None
     no_interface: tuple[Reason, str] = (Reason.NO_IPAM, "no network with IPAM is attached")
+    place: str = ""
+
+    @property
+    def told_at(self) -> str:
+        """Return where the addresses are told, ``annotation k8s.v1.cni.cncf.io/network-status``."""
+        return self.place or f"annotation {self.told}"
 
     @property
     def told_in_short(self) -> str:
-        """Return the annotation's name without its domain, ``network-status``."""
-        return self.told.partition("/")[2]
+        """Return the annotation's name without its domain, ``network-status``; or else the place, of which it has a space."""
+        return self.place or self.told.partition("/")[2]
 
 
 class Choice(NamedTuple):
@@ -50,8 +57,8 @@ class Choice(NamedTuple):
 class Source(Protocol):
     """Describe the interface of each source's file.
 
-    Those of today are told in an annotation of the pod itself. A source that is told in another object, such as a claim's status, takes
-    that object's text in `secondary`: who reads the cluster then has to bring it, in place of what `told` finds on the pod.
+    Most are told in an annotation of the pod itself. One that is told in other objects, as claims are, takes a text of these in
+    `secondary`: who reads the cluster has to bring it, in place of what `told` finds on the pod.
     """
 
     WORDS: Words

@@ -113,7 +113,7 @@ def _mounts(training: Object) -> list[Object]:
 def _lines(plan: Plan, training: Object) -> list[str]:
     """Return NCCL's settings as the training container has them: its own value wins; one that is not known here is left out."""
     wanted = {name: value for name, value in plan.profile.env.items() if name.startswith("NCCL_")}
-    if plan.rendezvous_network is not None:
+    if plan.rendezvous_network is not None and plan.rendezvous_network.interface:
         wanted.setdefault(names.ENV_NCCL_SOCKET_IFNAME, f"={plan.rendezvous_network.interface}")
     lines = []
     for name, ours in wanted.items():

@@ -79,7 +79,7 @@ def _decisions(
     is_master = rendezvous.role == "master"
     who = "rank 0" if is_master and rendezvous.is_certain else "the first pod of its role" if is_master else "a worker"
     network = plan.rendezvous_network
-    where = f"{network.interface} of {network.key}" if network is not None else ""
+    where = network.place if network is not None else ""
     if needs:
         outcome, reason = (Outcome.INJECTED, Reason.ADDED) if changed else (Outcome.KEPT, Reason.ALREADY_THERE)
         message = f"{who} of job {rendezvous.job}: its addresses come from {where} once {plan.source.WORDS.writer} has given them"

@@ -201,6 +201,8 @@ def _command(needs: tuple[str, ...], nccl_conf: str, told_in: str) -> list[str]:
     text = script("nccl_conf.sh") if nccl_conf else ""
     if needs:
         waiting = script(devices=any(path in needs for path in DEVICE_FILES))
+        if " " in told_in:  # a place that is no annotation
+            waiting = waiting.replace(f"that pod's {_TOLD_IN} annotation", told_in)
         text += waiting if told_in == _TOLD_IN else waiting.replace(_TOLD_IN, told_in)
     return ["sh", "-c", text, names.WAIT_CONTAINER, *needs]
 

@@ -22,8 +22,9 @@ _CLUSTER_INTERFACE = "eth0"
 class Attachment(NamedTuple):
     """Describe one interface of the pod as Multus will make it.
 
-    *interface*: the name that it gets, ``net1``. *resources*: device resource to count of this attachment, from the profile, else from
-    the network. *added*: by us. *default*: from the default-network annotation, so it is eth0.
+    *interface*: the name that it gets, ``net1``; empty for a claim whose profile names none. *resources*: device resource to count of
+    this attachment, from the profile, else from the network. *added*: by us. *default*: from the default-network annotation, so it is
+    eth0.
     """
 
     network: NetworkDefinition
@@ -37,6 +38,11 @@ class Attachment(NamedTuple):
         """Return ``namespace/name``, or the name of a network that is in no namespace."""
         network = self.network
         return f"{network.namespace}/{network.name}" if network.namespace else network.name
+
+    @property
+    def place(self) -> str:
+        """Name interface and network for a message; a claim's interface may not be known."""
+        return f"{self.interface} of {self.key}" if self.interface else self.key
 
 
 class ResolvedNetworks(NamedTuple):

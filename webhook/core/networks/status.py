@@ -21,13 +21,13 @@ MAX_PROBLEM = 500
 _REMEMBERED_LENGTH = 8_192
 """Longer values are read each time: a thousand of the longest would fill the memory."""
 _CLUSTER_INTERFACE = "eth0"
-_FAMILIES: tuple[Family, ...] = ("any", "IPv4", "IPv6")
+FAMILIES: tuple[Family, ...] = ("any", "IPv4", "IPv6")
 
 
 class Wanted(NamedTuple):
     """Say whose address counts: the network, the interface that it was promised, and the family.
 
-    *namespace*: empty for a network that is in none, as GKE's are.
+    *namespace*: empty for a network that is in none, as GKE's are. *interface*: empty where any will do.
     """
 
     namespace: str
@@ -36,7 +36,8 @@ class Wanted(NamedTuple):
     family: Family
 
     def __str__(self) -> str:
-        return f"{self.namespace}/{self.name}@{self.interface}" if self.namespace else f"{self.name}@{self.interface}"
+        where = f"{self.name}@{self.interface}" if self.interface else self.name
+        return f"{self.namespace}/{where}" if self.namespace else where
 
 
 class Secondary(NamedTuple):
@@ -59,7 +60,7 @@ def parse_wanted(text: str, *, is_namespaced: bool = True) -> Wanted | None:
     key, _, rest = text.rpartition("@")
     namespace, _, name = key.partition("/") if is_namespaced else ("", "", key)
     interface, _, family = rest.rpartition("/")
-    for known in _FAMILIES:
+    for known in FAMILIES:
         if family == known and bool(namespace) is is_namespaced and name and interface:
             return Wanted(namespace, name, interface, known)
     return None

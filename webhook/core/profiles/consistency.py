@@ -58,15 +58,14 @@ def _shared_interfaces(networks: list[ProfileNetwork | None], at: Location) -> I
 def _unknown_rendezvous(
     rendezvous: Any, networks: list[ProfileNetwork | None], at: Location
 ) -> Iterator[_Contradiction]:
-    """Find a rendezvous network that is none of the profile's, where all of these can be read; GKE's are none of them."""
+    """Find a rendezvous network that is none of the profile's, where all of these can be read; GKE's and claims are none of them."""
     text = _get(rendezvous, "network")
     wanted = _network(text)
-    if _get(rendezvous, "addressSource") == "gke":
+    source = _get(rendezvous, "addressSource")
+    if source in ("gke", "claim"):
         if wanted is not None and wanted.namespace:
-            yield (
-                at,
-                str(refused(text, "write the name alone: GKE's networks, addressSource: gke, are in no namespace")),
-            )
+            what = "GKE's networks" if source == "gke" else "claims"
+            yield at, str(refused(text, f"write the name alone: {what}, addressSource: {source}, are in no namespace"))
         return
     if wanted is None or not networks or None in networks:
         return

@@ -32,7 +32,8 @@ _KEPT = (
 _SELF = re.compile(r"\bself\b")
 _NAMES_A_NETWORK = (
     "!has(self.rendezvous) || !has(self.rendezvous.network) || "
-    "(has(self.rendezvous.addressSource) && self.rendezvous.addressSource == 'gke' ? !self.rendezvous.network.contains('/') : "
+    "(has(self.rendezvous.addressSource) && self.rendezvous.addressSource in ['gke', 'claim'] ? "
+    "!self.rendezvous.network.contains('/') : "
     "!has(self.networks) || self.networks.size() == 0 || "
     "self.networks.exists(n, n.network == self.rendezvous.network || n.network.startsWith(self.rendezvous.network + '@')))"
 )

@@ -178,10 +178,11 @@ class RendezvousSettings:
         ),
     ] = "podNetwork"
     address_source: Annotated[
-        Literal["multus", "gke", "none"],
+        Literal["multus", "gke", "claim", "none"],
         Field(
             description="Where the addresses are told. multus: in network-status; gke: in networking.gke.io/pod-ips, for the "
-            "interfaces that networking.gke.io/interfaces asks for; none: nowhere, the job meets on the pod network, and all else is "
+            "interfaces that networking.gke.io/interfaces asks for; claim: in the status of the pod's ResourceClaims (DRA), one of "
+            "which network may name, CLAIM or CLAIM@INTERFACE; none: nowhere, the job meets on the pod network, and all else is "
             "injected."
         ),
     ] = "multus"

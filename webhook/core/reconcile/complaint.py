@@ -36,7 +36,7 @@ def about_status(member: Member) -> Complaint | None:
     if secondary.problem:
         return Complaint(
             "NetworkStatusUnusable",
-            f"annotation {words.told}: {member.wanted}: {secondary.problem}; no address of this pod can be published to "
+            f"{words.told_at}: {member.wanted}: {secondary.problem}; no address of this pod can be published to "
             f"job {member.job}: {words.look}",
         )
     if secondary.interface:
@@ -86,10 +86,12 @@ def about_address(member: Member, placed: Placement | None) -> Complaint | float
     if placed.seconds < BOUND_SECONDS:
         return BOUND_SECONDS - placed.seconds
     words = member.source.WORDS
-    told = f"lists no network {member.wanted}" if member.reported else "is missing"
+    told = (
+        f"lists no network {member.wanted}" if member.reported else "holds no address" if words.place else "is missing"
+    )
     return Complaint(
         NO_ADDRESS,
-        f"the pod has been on node {placed.node} for {placed.seconds:.0f} s and annotation {words.told} {told}; job "
+        f"the pod has been on node {placed.node} for {placed.seconds:.0f} s and {words.told_at} {told}; job "
         f"{member.job} waits for its address: look at the pod's sandbox Events, {words.look_on_node.format(node=placed.node)}",
     )
 

@@ -7,7 +7,7 @@ from sys import intern
 from typing import NamedTuple
 
 from webhook.core import names
-from webhook.core.addresses import DEFAULT, Source, multus, source_named, source_of
+from webhook.core.addresses import DEFAULT, Source, claim, multus, source_named, source_of
 from webhook.core.model import Object
 from webhook.core.networks.rdma_devices import MAX_VALUE, nccl_ib_hca, rdma_devices, ucx_net_devices
 from webhook.core.networks.status import Secondary
@@ -62,7 +62,8 @@ class Member(NamedTuple):
     *takes_master_address*, *takes_local_address*: the pod waits for rank 0's address, and for its own. *master_name*: rank 0's name, as
     its variables held it. *fails_without_rank_zero*: its wait ends, where others would get that name. *is_excessive*: it has more
     annotations, labels, finalizers or owners than are written to. *devices*: the annotations of its RDMA devices that it waits for, and
-    what is to stand there, which is empty until network-status is there; most pods wait for none.
+    what is to stand there, which is empty until network-status is there; most pods wait for none. *rendezvous_network*: the
+    annotation from which *wanted* was read, of a pod whose address its claims tell.
     """
 
     namespace: str
@@ -82,11 +83,17 @@ class Member(NamedTuple):
     is_excessive: bool = False
     devices: tuple[tuple[str, str], ...] = ()
     source_name: str = DEFAULT
+    rendezvous_network: str = ""
 
     @property
     def source(self) -> Source:
         """Return where its address is told."""
         return source_named(self.source_name)
+
+    @property
+    def has_claims(self) -> bool:
+        """Tell whether its address is told by its ResourceClaims, which `beside_claims` then adds."""
+        return self.source_name == claim.NAME
 
     @property
     def waits(self) -> bool:
@@ -170,7 +177,24 @@ def read_member(obj: Object) -> Member | None:
         ),
         devices=devices,
         source_name=_kept(annotations.get(names.ADDRESS_SOURCE), MAX_NAME) or DEFAULT,
+        rendezvous_network=intern(annotations[names.RENDEZVOUS_NETWORK]) if source is claim and wanted else "",
     )
+
+
+def beside_claims(member: Member, told: str) -> Member:
+    """Return the member with what its claims tell, as `claim.tell` has written it.
+
+    An address that is published stays while it is one of the pod's: of two devices, the second may be told first. While nothing is told
+    of the wanted one, it counts as unreported: the driver may still write it.
+    """
+    wanted = claim.parse_wanted(member.rendezvous_network)
+    if wanted is None or not told:
+        return member
+    found = claim.secondary(told, wanted)
+    before = member.published.local_addr or (member.published.master_addr if member.is_master else "")
+    if found.address and before != found.address and before and claim.is_told(told, wanted, before):
+        found = Secondary(before)
+    return member._replace(secondary=found, reported=bool(found.address or found.problem))
 
 
 def _devices(listed: list[str], annotations: Object) -> tuple[tuple[str, str], ...]:

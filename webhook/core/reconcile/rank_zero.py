@@ -144,7 +144,7 @@ class Survey:
             return Ruling()
         if seconds < UNATTACHED_SECONDS:
             return Ruling(again=UNATTACHED_SECONDS - seconds)
-        return Ruling(Fate(f"{who}, was not attached to {zero.wanted}, as its annotation {words.told} tells: {look}"))
+        return Ruling(Fate(f"{who}, was not attached to {zero.wanted}, as its {words.told_at} tells: {look}"))
 
 
 def _may_meet(rank_zero: Object, source: Source) -> bool:
