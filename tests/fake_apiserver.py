@@ -23,7 +23,18 @@ NODES = "/api/v1/nodes"
 DEVICE_CLASSES = "/apis/resource.k8s.io/v1/deviceclasses"
 DEVICE_SLICES = "/apis/resource.k8s.io/v1/resourceslices"
 RESOURCE_CLAIMS = "/apis/resource.k8s.io/v1/resourceclaims"
-LISTED = (NAMESPACES, PODS, NETWORKS, FABRIC_PROFILES, NODES, DEVICE_CLASSES, DEVICE_SLICES, RESOURCE_CLAIMS)
+CLAIM_TEMPLATES = "/apis/resource.k8s.io/v1/resourceclaimtemplates"
+LISTED = (
+    NAMESPACES,
+    PODS,
+    NETWORKS,
+    FABRIC_PROFILES,
+    NODES,
+    DEVICE_CLASSES,
+    DEVICE_SLICES,
+    RESOURCE_CLAIMS,
+    CLAIM_TEMPLATES,
+)
 NOT_INSTALLED = "404 page not found\n"
 
 
@@ -250,7 +261,7 @@ class FakeApiServer:
                 with suppress(ConnectionError):
                     fake._serve(Exchange(fake, self, request))
 
-            do_POST = do_PATCH = do_GET  # noqa: N815  # as the base class calls them
+            do_POST = do_PATCH = do_DELETE = do_GET  # noqa: N815  # as the base class calls them
 
             def date_time_string(self, timestamp: float | None = None) -> str:
                 return super().date_time_string(fake.clock().timestamp() if fake.clock else timestamp)
@@ -282,6 +293,8 @@ class FakeApiServer:
     def _serve(self, exchange: Exchange) -> None:
         request = exchange.request
         usual = {"list": self._list, "watch": self._watch, "PATCH": self._patch}.get(request.kind, self._get)
+        if request.path.startswith("/apis/resource.k8s.io/") and request.method in ("POST", "DELETE"):
+            usual = self._write
         with self._changed:
             waiting = self._next[request.kind, request.path]
             behaviour = waiting.popleft() if waiting else usual
@@ -316,7 +329,8 @@ class FakeApiServer:
         if path.startswith(f"{NAMESPACES}/"):
             found = [obj for key, obj in self._collections[PODS].objects.items() if key[0] == path.split("/")[4]]
             return [obj for obj in found if _is_chosen(obj["metadata"], query)]
-        return list(self._collections[path].objects.values())
+        objects = list(self._collections[path].objects.values())
+        return [obj for obj in objects if _is_chosen(obj["metadata"], query)] if path == CLAIM_TEMPLATES else objects
 
     def _watch(self, exchange: Exchange) -> None:
         query = exchange.request.query
@@ -364,6 +378,29 @@ class FakeApiServer:
             exchange.answer(
                 200, self.put(path, name, **kept, **({"spec": found["spec"]} if "spec" in found else {}), status=merged)
             )
+
+    def _write(self, exchange: Exchange) -> None:
+        """Create or delete an object of a namespace; a precondition holds."""
+        body, parts = json.loads(exchange.request.body), exchange.request.path.split("/")
+        index = parts.index("namespaces")
+        namespace, path = parts[index + 1], "/".join([*parts[:index], parts[index + 2]])
+        is_new = exchange.request.method == "POST"
+        name = body["metadata"]["name"] if is_new else parts[-1]
+        with self._changed:
+            found = self._collections[path].objects.get((namespace, name))
+            if is_new and found:
+                status(409, f"{name!r} already exists", reason="AlreadyExists")(exchange)
+            elif is_new:
+                metadata = {key: value for key, value in body["metadata"].items() if key not in ("name", "namespace")}
+                metadata["uid"] = f"uid-{self._version}"
+                exchange.answer(201, self.put(path, name, namespace, **metadata, spec=body["spec"]))
+            elif not found:
+                status(404, f"{name!r} not found", reason="NotFound")(exchange)
+            elif found["metadata"]["uid"] != body.get("preconditions", {}).get("uid", found["metadata"]["uid"]):
+                status(409, "the UID in the precondition does not match", reason="Conflict")(exchange)
+            else:
+                self.delete(path, name, namespace)
+                exchange.answer(200, {"kind": "Status", "status": "Success"})
 
     def _get(self, exchange: Exchange) -> None:
         if exchange.request.path.endswith(("/pods", "/resourceclaims")):

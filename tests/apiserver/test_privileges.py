@@ -500,6 +500,7 @@ def test_the_policies_pass_the_type_check(controller_manager: ControlPlane, inst
     shipped = [
         "fabric-injector-addresses",
         "fabric-injector-ca-bundle",
+        "fabric-injector-claim-templates",
         "fabric-injector-copies",
         "fabric-injector-created",
         "fabric-injector-priority",

@@ -29,7 +29,7 @@ from webhook.core.cluster.profile_status import (
 )
 from webhook.core.model import NetworkDefinition, Object
 from webhook.core.networks.definition import define_network
-from webhook.core.profiles import ClusterSettings
+from webhook.core.profiles import ClusterSettings, Profile
 from webhook.kube.catalogue import DEVICE_CLASSES, DEVICE_SLICES, FABRIC_PROFILES, NETWORKS, NODES
 from webhook.kube.claims_api import ClaimsApi
 from webhook.kube.connection import Connection, RequestFailed
@@ -98,7 +98,8 @@ class ProfileStatus:
     """Follow the profiles in a thread; judge and write in another. What fails here stops nothing else.
 
     *namespaces* gives the profile that each labelled namespace names, None while they are not known. *own_namespace*: its pods are
-    never sent to the webhook. Nothing is read or written but the watch unless *may_write*.
+    never sent to the webhook. *on_read* gets the profiles by name, None for one whose content cannot be used. Nothing is read or
+    written but the watch unless *may_write*.
     """
 
     def __init__(
@@ -109,6 +110,7 @@ class ProfileStatus:
         reading: ProfileReading,
         *,
         own_namespace: str = "",
+        on_read: Callable[[Mapping[str, Profile | None]], None] = lambda _: None,
         on_restart: Callable[[str, str], None] = lambda _resource, _reason: None,
         period_seconds: float = PERIOD_SECONDS,
         unsound_seconds: float = UNSOUND_SECONDS,
@@ -117,6 +119,7 @@ class ProfileStatus:
     ) -> None:
         self._connection, self._leads, self._namespaces = connection, may_write, namespaces
         self._read_contents, self._read_settings = reading
+        self._on_read = on_read
         self._never = (*NEVER_REACHED, own_namespace)
         self._period, self._unsound, self._monotonic, self._now = period_seconds, unsound_seconds, monotonic, now
         self._reader = Reader(connection, REQUEST_SECONDS)
@@ -166,6 +169,7 @@ class ProfileStatus:
         self._forget({name for _, name in profiles})
         self._read(profiles)
         contents = {name: self._contents[name][2] for _, name in profiles}
+        self._on_read({name: content.profile for name, content in contents.items()})
         networks, settings = self._look_at_networks(contents), self._read_settings()
         examined = {
             name: Examined((), ())

@@ -14,6 +14,7 @@ from typing import Protocol
 
 import uvloop
 
+from webhook.control.claim_templates import ClaimTemplates
 from webhook.control.controller import Controller
 from webhook.control.events import EventRecorder
 from webhook.control.metrics import ControllerMetrics
@@ -114,6 +115,10 @@ async def _run(
         log.info("leading" if leads else "not leading")
         controller.lead(leads)
 
+    def labelled() -> None:
+        profile_status.wake()
+        claim_templates.wake()
+
     leader = Leader(connection, namespace, LEASE, me, on_change=changed)
     controller = Controller(
         connection,
@@ -121,8 +126,16 @@ async def _run(
         leader,
         on_result=metrics.published,
         on_restart=metrics.watch_restarted,
-        on_label=lambda: profile_status.wake(),
+        on_label=labelled,
         pod_opt_in=settings.pod_opt_in,
+    )
+    claim_templates = ClaimTemplates(
+        connection,
+        leader.may_write,
+        controller.profiles_named,
+        owner=settings.webhook_configuration,
+        own_namespace=namespace,
+        on_restart=metrics.watch_restarted,
     )
     profile_status = ProfileStatus(
         connection,
@@ -130,6 +143,7 @@ async def _run(
         controller.profiles_named,
         reading,
         own_namespace=namespace,
+        on_read=claim_templates.put,
         on_restart=metrics.watch_restarted,
     )
     metrics.leads(leader.may_write)
@@ -142,7 +156,7 @@ async def _run(
     log_fields(
         log, logging.INFO, "controlling", {"metrics": listener.url, "lease": f"{namespace}/{LEASE}", "identity": me}
     )
-    writers: list[_Part] = [controller, profile_status]
+    writers: list[_Part] = [controller, profile_status, claim_templates]
     if settings.certificates:
         writers.append(_certificates(connection, settings, leader, metrics))
     for part in (recorder, *writers, leader):

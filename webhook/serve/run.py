@@ -22,6 +22,7 @@ from webhook.http.health import Readiness
 from webhook.http.listener import ListenAddress, bind
 from webhook.serve.bounded_world import BoundedWorld
 from webhook.serve.certificate import CertificateWatch
+from webhook.serve.claims import OF_A_FILE, ClaimsWatch
 from webhook.serve.metrics import WebhookMetrics
 from webhook.serve.page_process import PageProcess
 from webhook.serve.process import Service, Sockets, serve
@@ -86,7 +87,16 @@ def run(settings: WebhookSettings) -> None:
     metrics = WebhookMetrics()
     slot = Slot()
     # what is in the slot, the page's process, has the profiles from before
-    in_force = ProfilesInForce(own_image=settings.image, on_change=lambda _: slot.evict())
+    in_force = ProfilesInForce(
+        own_image=settings.image, claims_problem=OF_A_FILE if settings.profiles else "", on_change=lambda _: changed()
+    )
+    claims: ClaimsWatch | None = None
+
+    def changed() -> None:
+        slot.evict()
+        if claims is not None:
+            claims.wake()
+
     configuration = (
         follow_configuration(settings.configuration, in_force, slot, metrics) if settings.configuration else None
     )
@@ -110,7 +120,9 @@ def run(settings: WebhookSettings) -> None:
         superseded = SupersededProfiles(settings.superseded, in_force) if settings.superseded and not file else None
         certificate_watch = CertificateWatch(certificate, metrics)
         trust = _trust(cluster, settings.webhook_configuration, certificate) if cluster else None
+        claims = ClaimsWatch(cluster.serves_claims, in_force) if cluster and not file else None
         followers: list[_Follower] = [
+            *([claims] if claims else []),
             certificate_watch,
             profiles,
             *([configuration] if configuration else []),

@@ -16,6 +16,7 @@ from webhook.core.profiles import Profile
 from webhook.core.validation import UnfinishedPods
 from webhook.kube.answer import AnswerTooLong
 from webhook.kube.catalogue import FABRIC_PROFILES, NAMESPACES, NETWORKS, PODS, UNFINISHED, WEBHOOK_CONFIGURATIONS
+from webhook.kube.claims_api import ClaimsApi
 from webhook.kube.connection import Connection, RequestFailed, connect
 from webhook.kube.reader import Reader, read_list
 from webhook.kube.reflector import Reflector
@@ -67,6 +68,7 @@ class Cluster:
         self._reader = Reader(connection, lookup_seconds)
         self._lookup_seconds = lookup_seconds
         self._monotonic = monotonic
+        self._claims = ClaimsApi(self._reader, monotonic)
         self._masters = Masters()
         self._namespaces = Reflector(
             connection,
@@ -138,6 +140,10 @@ class Cluster:
         return self._reader.find(
             WEBHOOK_CONFIGURATIONS, ("", name), read_webhook_configuration, seconds=CONFIGURATION_SECONDS
         )
+
+    def serves_claims(self) -> bool:
+        """Tell whether the API server knows claims in a version that we write; asked for now and then. Raises Unavailable."""
+        return bool(self._claims.version())
 
     def profile_spec(self, name: str, seconds: float) -> Object | None:
         """Look the content of a FabricProfile up live, within *seconds*; None where there is none. Raises Unavailable."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from webhook.core.claim_templates import CLAIMS_UNSERVED
 from webhook.core.model import Object
 from webhook.core.profiles import ClusterSettings
 from webhook.core.profiles.objects import DEFINITION
 from webhook.kube.catalogue import CONFIG_MAPS, DEPLOYMENTS, FABRIC_PROFILES
+from webhook.kube.claims_api import ClaimsApi
 from webhook.kube.connection import RequestFailed
 from webhook.kube.reader import Reader, whole
 from webhook.world.profiles_read import (
@@ -94,8 +96,22 @@ def _objects(reader: Reader, namespace: str, settings: ConfigMapKey | None) -> P
     if not is_installed:
         return ProfilesRead(OBJECTS, missing=NO_DEFINITION)
     found_settings, faults, unread = _settings(reader, namespace, settings) if settings else (ClusterSettings(), (), "")
+    specs = [each.get("spec") for each in found]
+    has_claims = any(isinstance(spec, dict) and spec.get("claims") for spec in specs)
+    claims_problem = _claims_problem(reader) if has_claims else ""
     faults = (*faults, *(ProfileFault(name, f"cannot be read: {problem}") for name, problem in broken))
-    return read_objects(OBJECTS, found, found_settings, faults=faults, unread=unread)
+    read = read_objects(OBJECTS, found, found_settings, faults=faults, unread=unread)
+    if read.profiles is None or not claims_problem:
+        return read
+    return replace(read, profiles=replace(read.profiles, claims_problem=claims_problem))
+
+
+def _claims_problem(reader: Reader) -> str:
+    """Say why no pod gets the claims of its profile, as the webhook does; empty where that is not known."""
+    try:
+        return "" if ClaimsApi(reader).version() else CLAIMS_UNSERVED
+    except RequestFailed:
+        return ""
 
 
 def _with_settings(reader: Reader, namespace: str, place: ConfigMapKey | None, read: ProfilesRead) -> ProfilesRead:

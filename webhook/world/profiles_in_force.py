@@ -21,14 +21,15 @@ _Revision: TypeAlias = tuple[str, str]
 class ProfilesInForce:
     """Put together the profiles, the settings of the cluster and *own_image*, the image of this program.
 
-    Earlier contents of profiles are kept while a rank 0 has them: *masters*, which may be set later, gives those that live.
-    *on_change* gets each new set, in the thread that brought a part of it.
+    *claims_problem*: why no pod gets the claims of its profile. Earlier contents of profiles are kept while a rank 0 has them:
+    *masters*, which may be set later, gives those that live. *on_change* gets each new set, in the thread that brought a part of it.
     """
 
     def __init__(
         self,
         *,
         own_image: str = "",
+        claims_problem: str = "",
         on_change: Callable[[Profiles], None] = lambda _: None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -36,13 +37,19 @@ class ProfilesInForce:
         self._on_change, self._monotonic = on_change, monotonic
         self._lock = threading.Lock()
         self._ended: dict[_Revision, float] = {}
-        self._profiles = Profiles(own_image=own_image)
+        self._profiles = Profiles(own_image=own_image, claims_problem=claims_problem)
 
     def current(self) -> Profiles:
         """Return what is in force."""
         return self._profiles
 
-    def put(self, *, profiles: Mapping[str, Profile] | None = None, settings: ClusterSettings | None = None) -> None:
+    def put(
+        self,
+        *,
+        profiles: Mapping[str, Profile] | None = None,
+        settings: ClusterSettings | None = None,
+        claims_problem: str | None = None,
+    ) -> None:
         """Put a new part in force."""
         with self._lock:
             before = self._profiles
@@ -52,6 +59,7 @@ class ProfilesInForce:
                 allowed=before.allowed if settings is None else settings.allowed,
                 profiles=found,
                 own_image=before.own_image,
+                claims_problem=before.claims_problem if claims_problem is None else claims_problem,
                 past=self._past(found),
             )
             self._on_change(self._profiles)

@@ -83,6 +83,7 @@ _NEEDED: Mapping[Role, tuple[tuple[str, str, str, str, str], ...]] = {
         ("k8s.cni.cncf.io", "network-attachment-definitions", "", "", "list"),
         ("", "nodes", "", "", "list"),
         ("resource.k8s.io", "deviceclasses", "", "", "list"),
+        ("resource.k8s.io", "resourceclaimtemplates", "", "", "get list watch create delete"),
         ("resource.k8s.io", "resourceslices", "", "", "list"),
         ("resource.k8s.io", "resourceclaims", "", "", "get list watch"),
         (_ADMISSION, "mutatingwebhookconfigurations", "", names.WEBHOOK_CONFIGURATION, "get patch"),
@@ -117,6 +118,7 @@ POLICIES: Mapping[str, str] = {
     "fabric-injector-addresses": "the controller's account may change more of pods than it needs",
     "fabric-injector-ca-bundle": "the controller's account may change more of webhook configurations than it needs",
     "fabric-injector-created": "the controller's account may create more than it needs",
+    "fabric-injector-claim-templates": "the controller's account may make and remove ResourceClaimTemplates of others",
     "fabric-injector-copies": "copies of injected pods may wait for addresses that nobody publishes",
     "fabric-injector-priority": "any pod may take the priority class that is kept for the injector's own",
 }
