@@ -23,11 +23,12 @@ profiles:
       networking.gke.io/default-interface: eth0
       networking.gke.io/interfaces: '[{"interfaceName":"eth0","network":"default"},{"interfaceName":"eth1","network":"rdma-0"}]'
     rendezvous: {addressSource: gke}
+  claim: {rendezvous: {addressSource: claim, network: rails@net1}}
 """
 
 
 def write_profiles(api: Client, folder: Path) -> Path:
-    """Write a file with profiles ``shared`` and ``gke``, and make the network, which must be there before the webhook starts."""
+    """Write a file with these profiles, and make the network, which must be there before the webhook starts."""
     api.ensure({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}})
     api.ensure(network(NETWORK))
     path = folder / "profiles.yaml"

@@ -214,6 +214,51 @@ profiles:
         pod["metadata"]["annotations"][names.GKE_POD_IPS] = json.dumps(entries)
 
 
+class ClaimScene(Scene):
+    """The same with cards by claim: addresses in the status of each pod's ResourceClaim."""
+
+    written = """
+profiles:
+  shared:
+    sharedMemory: {sizeLimit: 16Gi}
+    rendezvous: {addressSource: claim, network: rails@net1}
+"""
+
+    def __init__(self, workers: int = 3, *, before: Callable[[Object], None] = lambda _: None) -> None:
+        """Create the job."""
+        self.claims: dict[str, Object] = {}
+        self.changes = {}
+        super().__init__(workers, before=before)
+        self.networks = {}
+        self.changes = {"claims": self.claims, "claim_templates": frozenset({"rails"})}
+
+    def created(self, number: int) -> Object:
+        """Return a pod that names a template."""
+        pod = super().created(number)
+        pod["spec"]["resourceClaims"] = [{"name": "rails", "resourceClaimTemplateName": "rails"}]
+        return pod
+
+    def attach(self, pod: Object, *addresses: str, interface: str = "net1") -> None:
+        """Let the claim be made and allocated, and the driver tell these addresses; nothing where there is none."""
+        name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
+        pod["status"]["resourceClaimStatuses"] = [{"name": "rails", "resourceClaimName": f"{name}-rails-x"}]
+        device = {"driver": "dra.net", "pool": "node-1", "device": "card"}
+        told = [{**device, "networkData": {"interfaceName": interface, "ips": [f"{ip}/16" for ip in addresses]}}]
+        self.claims[f"{name}-rails-x"] = {
+            "metadata": {
+                "name": f"{name}-rails-x",
+                "namespace": SPACE,
+                "annotations": {"resource.kubernetes.io/pod-claim-name": "rails"},
+            },
+            "spec": {"devices": {"requests": [{"name": "nic", "exactly": {"deviceClassName": "nic"}}]}},
+            "status": {
+                "allocation": {"devices": {"results": [{**device, "request": "nic"}]}},
+                "reservedFor": [{"resource": "pods", "name": name, "uid": uid}],
+                "devices": told if addresses else [],
+            },
+        }
+
+
 class PodNetworkScene(Scene):
     """A job whose profile leaves it on the pod network."""
 

@@ -187,6 +187,15 @@ class Code(Enum):
     ADDRESS_MISSING = ("networks", "The pod has no address on the network where the ranks meet.",
         "look at the network's IPAM")
 
+    CLAIM_TEMPLATE_MISSING = ("claims", "A ResourceClaimTemplate that the pod names does not exist, so the pod stays Pending.",
+        "create the ResourceClaimTemplate in the pod's namespace, or correct the name")
+    CLAIM_MISSING = ("claims", "A ResourceClaim that the pod names does not exist, so the pod stays Pending.",
+        "create it, or correct the name")
+    CLAIM_UNALLOCATED = ("claims", "A claim of the pod has no device, since the scheduler has found none that is free and fits.",
+        "look at the claim's requests, and at what there is: kubectl get resourceslices; status of other claims tells who holds what")
+    CLAIM_ADDRESS_MISSING = ("claims", "The pod's claims are allocated, and no driver has published an address in their status.",
+        "look at the driver's log on the pod's node; one that publishes no networkData cannot be an addressSource")
+
     VOLUME_UNMOUNTED = ("volumes", "A volume of the pod cannot be mounted, and its network is made after that.",
         "create what is named, or correct the pod's volume; its network is made after that")
 

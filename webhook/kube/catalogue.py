@@ -60,8 +60,10 @@ PODS = Resource(
             "schedulerName": str,
             "schedulingGates": [{"name": str}],
             "tolerations": [dict.fromkeys(("key", "operator", "value", "effect"), str)],
+            "resourceClaims": [dict.fromkeys(("name", "resourceClaimName", "resourceClaimTemplateName"), str)],
         },
         "status": {
+            "resourceClaimStatuses": [dict.fromkeys(("name", "resourceClaimName"), str)],
             **dict.fromkeys(("phase", "reason", "message"), str),
             "conditions": [_CONDITION],
             "containerStatuses": [_CONTAINER_STATUS],

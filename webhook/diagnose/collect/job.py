@@ -24,7 +24,18 @@ from webhook.diagnose.explain.reading import Reading, label_time
 from webhook.diagnose.explain.selection import choose, find_jobs, known_names
 from webhook.diagnose.listing import Unread
 from webhook.diagnose.owners import identity
-from webhook.kube.catalogue import EVENTS, LEASES, NAMESPACES, NETWORKS, NODES, PODS, UNFINISHED
+from webhook.kube.catalogue import (
+    EVENTS,
+    LEASES,
+    NAMESPACES,
+    NETWORKS,
+    NODES,
+    PODS,
+    RESOURCE_CLAIM_TEMPLATES,
+    RESOURCE_CLAIMS,
+    UNFINISHED,
+)
+from webhook.kube.claims_api import ClaimsApi
 from webhook.kube.connection import Connection, RequestFailed
 from webhook.kube.reader import whole
 from webhook.kube.resource import Key, Resource
@@ -84,6 +95,7 @@ def read_job(
         )
         nodes = collector.begin_part("nodes", lambda: collector.read_list(NODES, read_node).items)
         device_offers = _device_offers(collector, pods)
+        of_claims = collector.begin(lambda: _claims(collector, namespace, pods))
         lease = collector.begin_part(
             f"Lease {'/'.join(lease_key)}", lambda: reader.find(LEASES, lease_key, whole) or {}
         )
@@ -112,6 +124,7 @@ def read_job(
                 hint = f"; jobs there: {', '.join(listed[:_NAMED])}{', …' if len(listed) > _NAMED else ''}"
             lack = "no Event of an owner of that name" if events is not None else "its Events may not be read"
             raise InputError(f"{target}: namespace {namespace} has no such pod, and {lack}{hint}")
+        claims, claim_templates = of_claims.result()
     return Reading(
         str(target),
         namespace,
@@ -128,6 +141,8 @@ def read_job(
         profiles=profiles.profiles if profiles else None,
         unusable=profiles.unusable if profiles else frozenset(),
         generations=profiles.generations if profiles else {},
+        claims=claims,
+        claim_templates=claim_templates,
         device_offers=device_offers.result(),
         lease=lease.result(),
         lease_key=lease_key,
@@ -145,6 +160,32 @@ def _device_offers(collector: Collector, pods: Iterable[Object]) -> Future[Devic
     return collector.begin(
         lambda: read_device_offers(collector, lambda each: named or any(map(each.gives, asked)), is_noted=False)
     )
+
+
+def _claims(
+    collector: Collector, namespace: str, pods: Iterable[Object]
+) -> tuple[Mapping[str, Object] | None, frozenset[str] | None]:
+    """Return the ResourceClaims by name, and the names of the templates; None for what is not asked for or cannot be read."""
+    entries = [each for pod in pods for each in (pod.get("spec") or {}).get("resourceClaims") or ()]
+    if not entries:
+        return None, None
+    api = ClaimsApi(collector.reader)
+    try:
+        claims, templates = api.served(RESOURCE_CLAIMS), api.served(RESOURCE_CLAIM_TEMPLATES)
+    except Unavailable as error:
+        collector.note("ResourceClaims", error)
+        return None, None
+    if claims is None or templates is None:
+        return None, None
+    found = collector.part("ResourceClaims", lambda: collector.read_list(claims, whole, namespace))
+    by_name = {each["metadata"]["name"]: each for each in found.items} if found is not None else None
+    if not any(each.get("resourceClaimTemplateName") for each in entries):
+        return by_name, None
+    listed = collector.part(
+        "ResourceClaimTemplates",
+        lambda: collector.read_list(templates.metadata, lambda obj: str(obj["metadata"]["name"]), namespace).known,
+    )
+    return by_name, frozenset(listed) if listed is not None else None
 
 
 def _find_pods(collector: Collector, target: Target, namespace: str) -> tuple[tuple[Object, ...], str, str]:

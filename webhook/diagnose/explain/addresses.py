@@ -88,7 +88,8 @@ def _job(reading: Reading, members: Sequence[Part]) -> tuple[int, list[Observati
             found.append(Observation(Stage.ADDRESS, "warn", Code.ADDRESS_UNTOLD, message, "", pods))
     if not untold:
         whom = f"all {len(members):,} members are" if len(members) > 1 else "it is"
-        where = f"{address} on {master.secondary.interface or master.wanted.rpartition('@')[2]}"
+        interface = master.secondary.interface or (master.wanted.rpartition("@")[2] if "@" in master.wanted else "")
+        where = f"{address} on {interface}" if interface else address
         message = f"rank 0, {master.name}, is at {where}, and {whom} told so"
         if not is_fresh:
             found.append(Observation(Stage.SUMMARY, "ok", Code.ADDRESSES_TOLD, message, subject=f"job {master.job}"))

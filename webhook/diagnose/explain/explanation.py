@@ -11,6 +11,7 @@ from webhook.core import names
 from webhook.diagnose.codes import Code
 from webhook.diagnose.explain import (
     addresses,
+    claims,
     containers,
     devices,
     drift,
@@ -81,7 +82,7 @@ def explain(reading: Reading) -> Explanation:
     """Say why the job trains slowly or does not start."""
     world = ReadWorld(reading)
     parts = [
-        read_part(pod, judge_today(pod, reading.profiles, world, reading.unusable))
+        read_part(pod, judge_today(pod, reading.profiles, world, reading.unusable), (reading.claims or {}).values())
         for pod in sorted(reading.pods, key=lambda pod: natural(str(pod["metadata"].get("name"))))
     ]
     observed = [*_causes(reading, parts)]
@@ -102,6 +103,8 @@ def _causes(reading: Reading, parts: list[Part]) -> Iterator[Observation]:
     yield from refused
     yield from injection.observe(reading, parts)
     yield from members.observe(reading, parts, is_refused=bool(refused))
+    claimed = list(claims.observe(reading, parts))
+    yield from claimed
     yield from scheduling.observe(reading, parts)
     attached = list(networks.observe(reading, parts))
     yield from attached
@@ -111,7 +114,7 @@ def _causes(reading: Reading, parts: list[Part]) -> Iterator[Observation]:
     yield from interfaces.observe(reading, parts)
     yield from devices.observe(parts)
     yield from drift.observe(reading, parts)
-    unattached = {pod for one in attached if one.level == "fail" for pod in one.pods}
+    unattached = {pod for one in (*claimed, *attached) if one.level == "fail" for pod in one.pods}
     yield from events.observe(reading, parts, unattached)
     for unread in reading.unread:
         yield Observation(Stage.UNREAD, "warn", Code.UNREAD, unread.problem, "", subject=unread.what)

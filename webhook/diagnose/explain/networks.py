@@ -26,9 +26,9 @@ _EXHAUSTED = re.compile(
     re.IGNORECASE,
 )
 """What host-local, whereabouts, nv-ipam and their like say where every address is taken."""
-_SANDBOX = ("FailedCreatePodSandBox", "FailedCreatePodSandbox")
+SANDBOX = ("FailedCreatePodSandBox", "FailedCreatePodSandbox")
 _VOLUME = ("FailedMount", "FailedAttachVolume", "FailedMapVolume")
-_BEGUN_SECONDS = 15.0
+BEGUN_SECONDS = 15.0
 """Multus writes its annotation before the first container runs; to read it may take this long."""
 _FRESH_SECONDS = 20.0
 """How long a volume may fail to come: the kubelet has yet to learn of Secrets and ConfigMaps."""
@@ -36,7 +36,7 @@ _FRESH_SECONDS = 20.0
 
 def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
     """Look at pods that are on a node."""
-    failures = failures_of_pods(reading.events or (), _SANDBOX)
+    failures = failures_of_pods(reading.events or (), SANDBOX)
     unmounted = failures_of_pods(reading.events or (), _VOLUME)
     for part in parts:
         if not part.is_live or not part.node or podspec.is_host_network(part.pod):
@@ -100,6 +100,9 @@ def _elsewhere(reading: Reading, part: Part, member: Member, failure: str) -> It
     """Look at the network on which the ranks meet, where its address comes from another source than Multus."""
     if member.reported:
         yield from _address(member, part.name)
+    elif member.has_claims:
+        if failure:  # else the claims say why
+            yield from _no_status(reading, part, failure, member.source.WORDS)
     elif attached_networks(part.pod) is not None or not podspec.annotations(part.pod).get(names.NETWORKS):
         # else it is told already that no network is made
         yield from _no_status(reading, part, failure, member.source.WORDS)
@@ -112,9 +115,9 @@ def _no_status(reading: Reading, part: Part, failure: str, words: Words = _MULTU
         message = "its network could not be made"
         action = None if words is _MULTUS else words.look
         yield Observation(Stage.NETWORK, "fail", code, message, action, pods, detail=failure)
-    elif seconds >= (_BEGUN_SECONDS if part.has_begun else BOUND_SECONDS):
+    elif seconds >= (BEGUN_SECONDS if part.has_begun else BOUND_SECONDS):
         since = "has begun" if part.has_begun else "has been on its node for more than a minute"
-        message = f"{since}, and {words.writer} has written no annotation {words.told}"
+        message = f"{since}, and {words.writer} has written no {words.told_at}"
         action = words.unwritten
         if reading.events is None:
             action = "its Events say why: ask for list of events, or let one who may read them run this"
@@ -139,10 +142,10 @@ def _address(member: Member, pod: str) -> Iterator[Observation]:
         problem = common_form(secondary.problem, pod)
         message = f"network {member.wanted} gave no address that can be used"
         if not _is_multus(member):
-            message += f", as annotation {words.told} tells"
+            message += f", as {words.told_at} tells"
         yield Observation(Stage.NETWORK, "fail", Code.ADDRESS_UNUSABLE, message, action, pods, detail=problem)
     elif not secondary.address:
-        message = f"has no address on {member.wanted}: annotation {words.told} tells none"
+        message = f"has no address on {member.wanted}: {words.told_at} tells none"
         yield Observation(Stage.NETWORK, "fail", Code.ADDRESS_MISSING, message, action, pods)
     elif secondary.interface:
         message = f"network {member.wanted} came up on interface {secondary.interface}, and the socket variables name the other"
@@ -159,7 +162,8 @@ def attached_elsewhere(part: Part) -> Iterator[Object]:
     """Yield the network on which the ranks meet, where another than Multus has made it."""
     member = part.member
     if member is not None and not _is_multus(member) and member.secondary.address:
-        network, _, interface = member.wanted.rpartition("@")
+        network, at, interface = member.wanted.rpartition("@")
+        network, interface = (network, interface) if at else (interface, "")
         yield {"interface": interface, "network": network, "addresses": [member.secondary.address]}
 
 

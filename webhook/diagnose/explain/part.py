@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from webhook.core import names, podspec
+from webhook.core.addresses.claim import read_claim, tell
 from webhook.core.model import Object
 from webhook.core.profiles import Profile
-from webhook.core.reconcile import Member, read_member
+from webhook.core.reconcile import Member, beside_claims, read_member
 from webhook.core.review import Verdict
 from webhook.core.training_container import choose_container
 from webhook.core.workloads import NotTraining, TrainingPod, recognise
@@ -141,10 +142,14 @@ class Part:
 _ANY = Profile(name="")
 
 
-def read_part(pod: Object, verdict: Verdict | None = None) -> Part:
-    """Read a pod as the API server gives it."""
+def read_part(pod: Object, verdict: Verdict | None = None, claims: Iterable[Object] = ()) -> Part:
+    """Read a pod as the API server gives it; *claims*: the ResourceClaims of its namespace."""
     live = (pod.get("status") or {}).get("phase") not in _FINISHED
-    return Part(pod, recognise(pod), read_member(pod) if live else None, verdict)
+    member = read_member(pod) if live else None
+    if member is not None and member.has_claims:
+        user = member.name, member.uid
+        member = beside_claims(member, tell(claim for claim in map(read_claim, claims) if user in claim.users))
+    return Part(pod, recognise(pod), member, verdict)
 
 
 def log_command(part: Part, container: str, *, before: bool = False) -> str:

@@ -26,7 +26,8 @@ class Reading:
     offers what a pod on no node asks for, the pods of all namespaces there.
     *unusable*: names of profiles whose object has a fault; what the webhook makes of them is unknown. *generations*: by the name of
     each profile that is an object.
-    *device_offers*: what drivers give out by claims (DRA).
+    *claims*: the ResourceClaims of the namespace by name, and the names of its ResourceClaimTemplates; None where they could not be
+    read, or no pod has any. *device_offers*: what drivers give out by claims (DRA).
     *now* is the API server's time, which all other times come from.
     """
 
@@ -45,6 +46,8 @@ class Reading:
     profiles: Profiles | None = None
     unusable: frozenset[str] = frozenset()
     generations: Mapping[str, int] = field(default_factory=dict)
+    claims: Mapping[str, Object] | None = None
+    claim_templates: frozenset[str] | None = None
     device_offers: DeviceOffers = field(default_factory=DeviceOffers)
     lease: Object | None = None
     lease_key: tuple[str, str] = ("fabric-injector", "fabric-injector")

@@ -32,7 +32,7 @@ def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
     """Look at pods on no node, and at the nodes of the others."""
     nodes = {node.name: node for node in reading.nodes or ()}
     queue = _queue_message(reading.events or ())
-    scheduler = _scheduler_messages(reading.events or ())
+    scheduler = scheduler_messages(reading.events or ())
     holders = Holders(reading)
     for part in parts:
         if not part.is_live:
@@ -152,7 +152,8 @@ def _queue_message(events: Iterable[Object]) -> str:
     return common_form(str(found[-1].get("message") or ""), "") if found else ""
 
 
-def _scheduler_messages(events: Iterable[Object]) -> dict[str, str]:
+def scheduler_messages(events: Iterable[Object]) -> dict[str, str]:
+    """Return what a scheduler said last of each pod, by pod name."""
     found = [event for event in events if event.get("reason") in ("FailedScheduling", "Unschedulable")]
     return {
         str((event.get("involvedObject") or {}).get("name")): str(event.get("message") or "")
