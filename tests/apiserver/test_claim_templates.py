@@ -11,7 +11,7 @@ import pytest
 from tests.waiting import wait_until
 from webhook.control import claim_templates
 from webhook.control.claim_templates import ClaimTemplates
-from webhook.core.claim_templates import make_template, template_name, template_spec
+from webhook.core.claim_templates import is_true, make_template, stored_spec, template_name, template_spec
 from webhook.core.profiles import Profile, parse_profiles
 from webhook.core.profiles.custom_resource import custom_resource_definition
 from webhook.core.profiles.objects import PLURAL, PROFILE_API_VERSION, PROFILE_KIND
@@ -111,7 +111,8 @@ def test_what_is_stored_is_what_the_name_says(plane: ControlPlane, path: str, ke
     kept.keeper.wake()
     wait_until(lambda: templates(plane.api, path, space) == [NAME], "the template")
     found = plane.api.expect("GET", f"{path}/namespaces/{space}/resourceclaimtemplates/{NAME}")
-    assert found["spec"] == template_spec(CLAIM), "the API server fills nothing in"
+    assert stored_spec(found["spec"]) == template_spec(CLAIM), "the API server fills nothing in"
+    assert is_true(NAME, found["spec"])
     assert found["metadata"]["labels"] == {
         "app.kubernetes.io/managed-by": "fabric-injector",
         "fabric-injector.io/claim": "nic",

@@ -38,6 +38,9 @@ profiles:
       - {name: daemon, image: "a.io/b:1", mounts: [{name: sys, mountPath: /s}], capabilities: [NET_ADMIN], resources: {rdma/hca: 1}}
     tolerations: [{key: gpu, operator: Exists}, {key: fabric, value: rails, effect: NoSchedule}]
     quantities: [{resource: a.io/efa, perAccelerator: 4, byNodeType: {a: 2}, nodeLabel: rack}]
+    claims:
+      - {name: nic, requests: [{name: nic, deviceClassName: a.io}]}
+      - {name: pair, requests: [{name: r, deviceClassName: b.io}], constraints: [{matchAttribute: a.io/numa}]}
   everyone:
     pods: all
     container: side
@@ -55,7 +58,10 @@ profiles:
     volumes: [{name: sys, hostPath: {path: /sys}}, {name: sys-2, emptyDir: {}}]
     sidecars: [{name: root, image: a.io/b, privileged: true}, {name: side, image: a.io/b}]
     quantities: [{resource: a.io/efa, perAccelerator: 2}]
-  own: {ncclConf: true, rendezvous: {enabled: false}}
+  own:
+    ncclConf: true
+    rendezvous: {enabled: false}
+    claims: [{name: nic, requests: [{name: nic, deviceClassName: a.io}]}]
 """
 SPACES = {"plain": {}, "full": {}, "everyone": {}, "installed": {names.POD_SECURITY_ENFORCE: "baseline"}, "own": {}}
 """The namespaces, each with the profile of its name, and their further labels."""

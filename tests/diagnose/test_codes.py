@@ -42,6 +42,8 @@ namespaces: namespace-ready namespaces-unlabelled mode-unknown namespace-exclude
 injectors: injectors-harmless installed-twice injector-collides injector-called-later
 privileges: privileges-right privileges-lacking privileges-excessive privileges-unknown installer-ready
   installer-lacking policies-bound policies-missing
+claims: device-classes-found device-class-missing claims-unserved claim-templates-kept claim-template-missing
+  claim-template-foreign kueue-claims-counted kueue-claims-unmapped
 quotas: quota-fits quota-too-small quota-used-up quota-uncounted cluster-queue-covers cluster-queue-lacks
   volcano-queues-fit volcano-queue-too-small
 reachability: webhook-injects webhook-observes webhook-answers webhook-untried webhook-unknown webhook-denies

@@ -21,6 +21,7 @@ from webhook.core.claim_templates import (
     is_template_name,
     is_true,
     make_template,
+    stored_spec,
 )
 from webhook.core.cluster.demand import NEVER_REACHED
 from webhook.core.model import Object
@@ -321,7 +322,7 @@ class ClaimTemplates:
         if found is None:
             return None
         spec = found.get("spec")
-        return bool(spec == content.spec) if content is not None else is_true(key[1], spec)
+        return bool(stored_spec(spec) == content.spec) if content is not None else is_true(key[1], spec)
 
     def _look(self, watched: _Watched, known: Mapping[Key, str]) -> bool:
         """Look at the contents that were not looked at; tell whether some are left for the next turn."""

@@ -56,7 +56,7 @@ def is_ours(pod_claim: Object) -> bool:
 
 
 def template_spec(claim: ProfileClaim) -> Object:
-    """Return the template's ``spec``, with all that the API server would fill in: so what is stored is equal to it."""
+    """Return the template's ``spec``, with the defaults that the API server would fill in: so `stored_spec` of it is equal."""
     devices: Object = {"requests": []}
     for request in claim.requests:
         exactly: Object = {"deviceClassName": request.device_class_name, "allocationMode": request.allocation_mode}
@@ -95,9 +95,20 @@ def claim_of(name: str) -> str:
     return name.removeprefix(PREFIX)[: -1 - _DIGEST] if is_template_name(name) else ""
 
 
+def stored_spec(spec: Any) -> Any:
+    """Return the ``spec`` of a stored template as we write it: API servers add metadata that says nothing.
+
+    ``{}``, or ``{"creationTimestamp": null}``.
+    """
+    metadata = spec.get("metadata") if isinstance(spec, dict) else None
+    if not isinstance(metadata, dict) or any(value is not None for value in metadata.values()):
+        return spec
+    return {key: value for key, value in spec.items() if key != "metadata"}
+
+
 def is_true(name: str, spec: Any) -> bool:
     """Tell whether a template holds what its name says; one of another content was not made by the controller."""
     try:
-        return is_template_name(name) and isinstance(spec, dict) and name == _name(claim_of(name), spec)
+        return is_template_name(name) and isinstance(spec, dict) and name == _name(claim_of(name), stored_spec(spec))
     except RecursionError:  # parameters of another's may be nested as deep as they like
         return False

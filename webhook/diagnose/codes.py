@@ -258,6 +258,20 @@ class Code(Enum):
     POLICIES_MISSING = ("privileges", "An admission policy of the manifests is missing or not bound.",
         "apply the manifests again")
 
+    DEVICE_CLASSES_FOUND = "claims", "The DeviceClasses that claims of profiles name exist."
+    DEVICE_CLASS_MISSING = ("claims", "A DeviceClass that a claim of a profile names does not exist.",
+        "install the driver that brings it, or correct deviceClassName in the profile")
+    CLAIMS_UNSERVED = ("claims", "No pod gets the claims of its profile, for the cluster can give none.",
+        "use a Kubernetes that serves resource.k8s.io/v1 or v1beta2, and profiles as FabricProfile objects")
+    CLAIM_TEMPLATES_KEPT = "claims", "The ResourceClaimTemplates of labelled namespaces are those of their profiles."
+    CLAIM_TEMPLATE_MISSING = ("claims", "A ResourceClaimTemplate of a labelled namespace is missing.",
+        "it is made within seconds; where it is not, look at the controller's log")
+    CLAIM_TEMPLATE_FOREIGN = ("claims", "Somebody made a ResourceClaimTemplate with a name of ours and another content.",
+        "delete it, and the controller makes it anew; see who may create resourceclaimtemplates there")
+    KUEUE_CLAIMS_COUNTED = "claims", "Kueue counts the claims of plain pods and pod groups, and not those of Jobs."
+    KUEUE_CLAIMS_UNMAPPED = ("claims", "Kueue's configuration names no resource for a DeviceClass of a claim.",
+        "add the DeviceClass to resources.deviceClassMappings of Kueue's configuration, and restart Kueue")
+
     QUOTA_FITS = "quotas", "The ResourceQuota has room for a pod."
     QUOTA_TOO_SMALL = "quotas", "The ResourceQuota is smaller than what one pod takes.", "raise it"
     QUOTA_USED_UP = "quotas", "The ResourceQuota has too little left for the next pod.", "raise it, or wait"

@@ -298,12 +298,6 @@ FIELD_FAULTS = {
         "profiles: {a: {claims: [{name: n, requests: [{name: r, deviceClassName: c}], config: [{driver: d, parameters: [1]}]}]}}",
         "config[0].parameters: found a list; write an object",
     ),
-    "claim-parameters-long": (
-        "profiles: {a: {claims: [{name: n, requests: [{name: r, deviceClassName: c}], config: [{driver: d, parameters: {a: "
-        + 10240 * "x"
-        + "}}]}]}}",
-        "config[0].parameters: found an object of more than 10240 bytes, which the API server refuses",
-    ),
     "allowed-path": (
         "allowed: {hostPaths: [/a/../b]}",
         'allowed.hostPaths[0]: found "/a/../b"; write the path without',

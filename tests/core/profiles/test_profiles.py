@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.core.profiles.texts import DESIGN_SAMPLE, SAMPLE, one
+from webhook.core.errors import ProfilesError
 from webhook.core.profiles import (
     ClaimConfig,
     ClaimConstraint,
@@ -245,3 +246,16 @@ def test_a_network_to_meet_on_is_told_where_the_job_meets_on_none() -> None:
     text = "profiles: {a: {networks: [{network: f/one}], rendezvous: {addressSource: none, network: f/one}}}"
     [told] = parse_profiles(text).profiles["a"].inert_settings()
     assert told.startswith("rendezvous.network is not used: ")
+
+
+def test_refuses_parameters_of_a_claim_that_the_api_server_would_not_store() -> None:
+    """No schema bounds an object of any fields, so the definition takes it, and the webhook refuses it."""
+    fields = (
+        "name: nic, requests: [{name: r, deviceClassName: c}], config: [{driver: d, parameters: {a: "
+        + 10_240 * "x"
+        + "}}]"
+    )
+    with pytest.raises(ProfilesError) as raised:
+        parse_profiles(f"profiles: {{a: {{claims: [{{{fields}}}]}}}}")
+    [problem] = raised.value.problems
+    assert problem.message == "found an object of more than 10240 bytes, which the API server refuses"

@@ -143,7 +143,7 @@ ONLY_WHEN_LOADED = {
     "volume-sources", "volume-empty", "volume-twice", "path-up", "mount-twice", "mount-sub-path",
     "sidecar-twice", "sidecar-mounts", "toleration-key", "toleration-value", "toleration-seconds",
     "quantity-way", "quantity-beside", "allowed-path", "allowed-image-tag",
-    "claim-twice", "claim-request-twice", "claim-all", "claim-other-request", "claim-parameters-long",
+    "claim-twice", "claim-request-twice", "claim-all", "claim-other-request",
 }  # fmt: skip
 """Faults between fields, of arithmetic, and of YAML itself."""
 

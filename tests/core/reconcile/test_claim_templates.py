@@ -73,6 +73,10 @@ def test_the_name_carries_what_the_template_says() -> None:
     assert template_name(replace(NIC, requests=(ClaimRequest("r", "dranet.net", count=1),))) == NAME
     assert template_name(replace(NIC, requests=(ClaimRequest("r", "dranet.net", count=2),))) != NAME
     assert is_true(NAME, json.loads(json.dumps(template_spec(NIC))))
+    assert is_true(NAME, {"metadata": {}, **template_spec(NIC)})
+    assert is_true(NAME, {"metadata": {"creationTimestamp": None}, **template_spec(NIC)})
+    assert not is_true(NAME, {"metadata": {"labels": {"a": "b"}}, **template_spec(NIC)})
+    assert not is_true(NAME, {"metadata": "a", **template_spec(NIC)})
     assert not is_true(NAME, template_spec(RAIL))
     assert not is_true(RAIL_NAME, template_spec(NIC))
     assert not is_true("fabric-injector-nic", template_spec(NIC))

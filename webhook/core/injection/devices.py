@@ -246,13 +246,16 @@ def claims_of_devices(pod: Object, own: Object) -> list[str]:
     each other's memory. A pod shows nothing of a claim but names, and these are what NVIDIA's documentation and public manifests
     write. Source: NVIDIA/k8s-dra-driver-gpu docs, ComputeDomain.
     """
-    found = {str(claim.get("name")): claim for claim in [*claims(own), *(pod["spec"].get("resourceClaims") or ())]}
-    return [
-        name
-        for name, claim in found.items()
-        if not is_ours(claim)
-        and not any(mark in f"{name} {claim.get('resourceClaimTemplateName')}" for mark in _CHANNELS)
-    ]
+    there: dict[str, list[Object]] = {str(claim.get("name")): [claim] for claim in claims(own)}
+    in_pod: dict[str, list[Object]] = {}
+    for claim in pod["spec"].get("resourceClaims") or ():
+        in_pod.setdefault(str(claim.get("name")), []).append(claim)
+    return [name for name, listed in (there | in_pod).items() if any(map(_may_give_cards, listed))]
+
+
+def _may_give_cards(claim: Object) -> bool:
+    named = f"{claim.get('name')} {claim.get('resourceClaimTemplateName')}"
+    return not is_ours(claim) and not any(mark in named for mark in _CHANNELS)
 
 
 def _has_memory(container: Object) -> bool:

@@ -148,6 +148,14 @@ def _add_rules_of_parts(fields: dict[str, Any]) -> None:
         rule("!has(self.value) || self.value == '' || !has(self.operator) || self.operator == 'Equal'", HAS_VALUE),
         rule("!has(self.tolerationSeconds) || has(self.effect) && self.effect == 'NoExecute'", HAS_SECONDS),
     ]
+    fields["claims"]["items"][RULES] = [
+        rule(
+            f"!has(self.{field}) || self.{field}.all(c, !has(c.requests) || "
+            "c.requests.all(name, self.requests.exists(r, r.name == name)))",
+            f"{field} name a request that the claim does not have",
+        )
+        for field in ("constraints", "config")
+    ]
     claims["requests"]["items"][RULES] = [
         rule("!has(self.count) || !has(self.allocationMode) || self.allocationMode == 'ExactCount'", HAS_COUNT)
     ]

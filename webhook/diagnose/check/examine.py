@@ -8,6 +8,13 @@ from webhook.core import names
 from webhook.core.cluster.demand import NEVER_REACHED, Demand, find_demands, profile_users
 from webhook.core.model import Object
 from webhook.diagnose.check import certificates, multus, reachability
+from webhook.diagnose.check.claims import (
+    check_claim_quotas,
+    check_claims,
+    check_kueue_claims,
+    check_templates,
+    needed_templates,
+)
 from webhook.diagnose.check.configuration import check_configuration, entries_of, is_called_for_opted_in_pods
 from webhook.diagnose.check.deployments import check_deployments, check_opt_in
 from webhook.diagnose.check.devices import check_devices
@@ -34,6 +41,7 @@ def examine(inventory: Inventory) -> list[Finding]:
         check_clock(inventory.here, inventory.server_time),
         *_profiles(inventory, is_installed=is_installed),
         *_fabric(inventory, demands),
+        *_claims(inventory),
         *(_installation(inventory) if is_installed else _before_installation(inventory)),
         *_workloads(inventory, demands, is_installed=is_installed),
         *_unread(inventory),
@@ -64,6 +72,21 @@ def _fabric(inventory: Inventory, demands: list[Demand]) -> Iterator[Finding]:
         yield from check_networks(profiles, _users(inventory), definitions)
     if not around.nodes.problem:
         yield from check_devices(demands, around.nodes.items, around.device_offers)
+
+
+def _claims(inventory: Inventory) -> Iterator[Finding]:
+    """Look at the claims of the profiles."""
+    around, profiles, users = inventory.surroundings, inventory.profiles.profiles, _users(inventory)
+    if profiles is None or not any(profile.claims for profile in profiles.profiles.values()):
+        return
+    yield from check_claims(profiles, users, around.device_offers)
+    if profiles.claims_problem:
+        return
+    if around.claim_templates is not None:
+        yield from check_templates(needed_templates(profiles, users), around.claim_templates)
+    yield from check_claim_quotas(around.quotas.items, profiles, users)
+    if around.cluster_queues.installed and not around.cluster_queues.problem:
+        yield from check_kueue_claims(around.local_queues.items, around.kueue_mappings, profiles, users)
 
 
 def _before_installation(inventory: Inventory) -> Iterator[Finding]:

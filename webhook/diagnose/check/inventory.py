@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from webhook.core import names
 from webhook.core.cluster.device_classes import DeviceOffers
 from webhook.core.cluster.nodes import NodeOffer
 from webhook.core.model import NetworkDefinition, Object
+from webhook.diagnose.check.claims import KueueMappings
 from webhook.diagnose.check.deployments import Deployment, OwnPod, Role
 from webhook.diagnose.check.multus import Configuration, DaemonSet
 from webhook.diagnose.check.namespaces import LabelledNamespace
@@ -74,7 +75,11 @@ class Installation(NamedTuple):
 
 
 class Surroundings(NamedTuple):
-    """Hold what others run in the cluster; *pods*: metadata of those that nobody injected."""
+    """Hold what others run in the cluster; *pods*: metadata of those that nobody injected.
+
+    *claim_templates*: the spec of each template that profiles need and that was asked for, None where it is not there; None in all
+    where they were not read.
+    """
 
     namespaces: Listing[LabelledNamespace] = Listing()
     networks: Listing[NetworkDefinition] = Listing()
@@ -89,6 +94,8 @@ class Surroundings(NamedTuple):
     pods: Listing[Object] = Listing()
     earlier_pods: Listing[Object] = Listing()
     device_offers: DeviceOffers = DeviceOffers()
+    kueue_mappings: KueueMappings = KueueMappings()
+    claim_templates: Mapping[tuple[str, str], Any] | None = None
 
 
 class Inventory(NamedTuple):

@@ -36,26 +36,28 @@ def check_resource_quotas(quotas: Iterable[Quota], demands: Sequence[Demand]) ->
     uncounting: dict[str, list[str]] = {}
     for quota in quotas:
         for resource, amount in devices_of(demands, quota.namespace).items():
-            subject = f"ResourceQuota {quota.namespace}/{quota.name}"
             key = f"requests.{resource}"  # the only form for devices
-            if key not in quota.hard:
-                uncounting.setdefault(resource, []).append(f"{quota.namespace}/{quota.name}")
-                continue
-            hard, used = (stored_quantity(values.get(key)) for values in (quota.hard, quota.used))
-            told = f"{key} is {quota.hard[key]}, {format_quantity(used)} of it used, and a pod takes {format_quantity(amount)}"
-            if hard < amount:
-                message = f"{told}: every training pod is refused"
-                yield Finding("fail", Code.QUOTA_TOO_SMALL, subject, message, f"raise {key}")
-            elif hard - used < amount:
-                message = f"{told}: the next pod is refused"
-                yield Finding("warn", Code.QUOTA_USED_UP, subject, message, f"raise {key}, or wait")
+            if key in quota.hard:
+                yield check_quota(quota, key, amount)
             else:
-                yield Finding("ok", Code.QUOTA_FITS, subject, told)
+                uncounting.setdefault(resource, []).append(f"{quota.namespace}/{quota.name}")
     for resource, named in uncounting.items():
         subject = f"{counted(len(named), 'ResourceQuota')} ({listed(named)})"
         message = f"{'does' if len(named) == 1 else 'do'} not know {resource}: pods take as many as there are"
         action = f"add requests.{resource}, if the devices are to be shared out"
         yield Finding("warn", Code.QUOTA_UNCOUNTED, subject, message, action)
+
+
+def check_quota(quota: Quota, key: str, amount: Fraction) -> Finding:
+    """Say whether a quota leaves a pod what it takes of *key*, one of those that it limits."""
+    subject = f"ResourceQuota {quota.namespace}/{quota.name}"
+    hard, used = (stored_quantity(values.get(key)) for values in (quota.hard, quota.used))
+    told = f"{key} is {quota.hard[key]}, {format_quantity(used)} of it used, and a pod takes {format_quantity(amount)}"
+    if hard < amount:
+        return Finding("fail", Code.QUOTA_TOO_SMALL, subject, f"{told}: every training pod is refused", f"raise {key}")
+    if hard - used < amount:
+        return Finding("warn", Code.QUOTA_USED_UP, subject, f"{told}: the next pod is refused", f"raise {key}, or wait")
+    return Finding("ok", Code.QUOTA_FITS, subject, told)
 
 
 def check_kueue(

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from datetime import UTC, datetime
+from functools import partial
+from typing import Any
 
 from webhook.core import names
+from webhook.core.claim_templates import stored_spec
+from webhook.core.cluster.demand import NEVER_REACHED, profile_users
 from webhook.core.errors import InputError, Unavailable
 from webhook.core.model import Object
 from webhook.core.profiles.objects import DEFINITION
+from webhook.diagnose.check.claims import needed_templates
 from webhook.diagnose.check.deployments import Role, read_deployment, read_own_pod
 from webhook.diagnose.check.inventory import Account, Installation, Inventory, Subject
-from webhook.diagnose.check.namespaces import read_namespace
+from webhook.diagnose.check.namespaces import LabelledNamespace, read_namespace
 from webhook.diagnose.check.privileges import EXCESSIVE, Access, Answer, needed, to_install
 from webhook.diagnose.check.profiles import read_definition
 from webhook.diagnose.check.reachability import Attempt
@@ -28,19 +33,25 @@ from webhook.kube.catalogue import (
     PODS,
     POLICIES,
     POLICY_BINDINGS,
+    RESOURCE_CLAIM_TEMPLATES,
     SECRETS,
     SERVICES,
     VALIDATING_CONFIGURATIONS,
     WEBHOOK_CONFIGURATIONS,
 )
+from webhook.kube.claims_api import ClaimsApi
 from webhook.kube.connection import Connection, RequestFailed
 from webhook.kube.reader import Reader, whole
+from webhook.kube.resource import Key
 from webhook.kube.tls_secret import read_tls_secret
 from webhook.world.installed_profiles import beside_installed_settings, installed_profiles
 from webhook.world.profiles_read import FROM_OBJECTS, OBJECTS, ProfilesRead
 
 MOST_PAGES = 400
 """Two hundred thousand objects of one kind."""
+MOST_TEMPLATES = 100
+"""How many ResourceClaimTemplates are looked at."""
+_TEMPLATES = "ResourceClaimTemplates"
 _LEASE = "fabric-injector"
 _ACCOUNTS: Mapping[Role, str] = {"webhook": "fabric-injector-webhook", "controller": "fabric-injector-controller"}
 
@@ -63,13 +74,44 @@ def take_inventory(
         finish_surroundings = begin_surroundings(collector, namespaces)
         installation = finish_installation()
         profiles = _profiles(collector, subject, installation, given)
+        finish_templates = _begin_templates(collector, subject, profiles, namespaces.items)
         finish_questions = _begin_questions(collector, subject, installation)
         attempts: tuple[Attempt, ...] = ()
         if (configuration := installation.configuration(subject.configuration)) is not None:
             attempts = try_to_reach(connection, configuration, namespaces.items, profiles.profiles)
-        surroundings = finish_surroundings()
+        surroundings = finish_surroundings()._replace(claim_templates=finish_templates())
         installation = finish_questions()._replace(attempts=attempts)
     return Inventory(subject, here, server_time, profiles, installation, surroundings, collector.notes())
+
+
+def _begin_templates(
+    collector: Collector, subject: Subject, read: ProfilesRead, namespaces: Iterable[LabelledNamespace]
+) -> Callable[[], Mapping[Key, Any] | None]:
+    """Begin to ask for the templates of claims that the controller is to keep, the first MOST_TEMPLATES of them."""
+    profiles = read.profiles
+    if profiles is None or profiles.claims_problem or not any(each.claims for each in profiles.profiles.values()):
+        return lambda: None
+    never = (*NEVER_REACHED, subject.namespace)
+    users = profile_users((each.name, each.labels) for each in namespaces if each.name not in never)
+    wanted = sorted(needed_templates(profiles, users))[:MOST_TEMPLATES]
+    try:
+        resource = ClaimsApi(collector.reader).served(RESOURCE_CLAIM_TEMPLATES)
+    except Unavailable as error:
+        collector.note(_TEMPLATES, error)
+        return lambda: None
+    if resource is None or not wanted:
+        return lambda: None
+    asked = {key: collector.begin(partial(collector.find_part, _TEMPLATES, resource, key, _spec)) for key in wanted}
+
+    def finish() -> Mapping[Key, Any] | None:
+        found = {key: each.result() for key, each in asked.items()}
+        return {key: each.value for key, each in found.items() if not each.problem}
+
+    return finish
+
+
+def _spec(template: Object) -> Any:
+    return stored_spec(template.get("spec") or {})
 
 
 def _server_time(connection: Connection) -> datetime | None:

@@ -11,6 +11,7 @@ from webhook.core.errors import InputError, Unavailable
 from webhook.core.model import Object
 from webhook.core.networks import define_network
 from webhook.core.yaml_reader import read_documents
+from webhook.diagnose.check.claims import KueueMappings
 from webhook.diagnose.check.earlier_pods import is_unreached, may_be_earlier
 from webhook.diagnose.check.inventory import Surroundings
 from webhook.diagnose.check.multus import (
@@ -65,7 +66,7 @@ def begin_surroundings(collector: Collector, namespaces: Listing[LabelledNamespa
         suspects = pods.result()
         earlier = _begin_earlier(collector, labelled, suspects.items)
         multus = _read_multus(collector, daemon_sets.result().items)
-        local_queues, cluster_queues, excludes = kueue.result()
+        local_queues, cluster_queues, excludes, mappings = kueue.result()
         return Surroundings(
             namespaces,
             networks.result(),
@@ -80,6 +81,7 @@ def begin_surroundings(collector: Collector, namespaces: Listing[LabelledNamespa
             suspects,
             _joined(earlier),
             device_offers.result(),
+            mappings,
         )
 
     return finish
@@ -133,15 +135,18 @@ def _texts(collector: Collector, key: Key) -> Mapping[str, str]:
     return {}
 
 
-def _read_kueue(collector: Collector, labelled: Labelled) -> tuple[Listing[Object], Listing[Object], tuple[str, ...]]:
+def _read_kueue(
+    collector: Collector, labelled: Labelled
+) -> tuple[Listing[Object], Listing[Object], tuple[str, ...], KueueMappings]:
     def keep(queue: Object) -> Object | None:
         return queue if queue["metadata"]["namespace"] in labelled else None
 
     cluster_queues = _read_queues(collector, "Kueue's queues", CLUSTER_QUEUES, whole)
     if not cluster_queues.installed:
-        return cluster_queues, cluster_queues, ()
+        return cluster_queues, cluster_queues, (), KueueMappings()
     local_queues = _read_queues(collector, "Kueue's queues", LOCAL_QUEUES, keep)
-    return local_queues, cluster_queues, _excluded(_texts(collector, _KUEUE_CONFIGURATION))
+    data = _texts(collector, _KUEUE_CONFIGURATION)
+    return local_queues, cluster_queues, _excluded(data), _mapped(data)
 
 
 def _read_queues(
@@ -165,3 +170,16 @@ def _excluded(data: Mapping[str, str]) -> tuple[str, ...]:
         if isinstance(prefixes, list):
             return tuple(each for each in prefixes if isinstance(each, str))
     return ()
+
+
+def _mapped(data: Mapping[str, str]) -> KueueMappings:
+    """Read deviceClassMappings in the same way."""
+    for text in data.values():
+        try:
+            resources = read_documents(text)[0].value.get("resources") or {}
+            mappings = resources.get("deviceClassMappings") or ()
+            classes = [str(name) for mapping in mappings for name in mapping["deviceClassNames"]]
+        except (InputError, LookupError, TypeError, AttributeError):
+            continue
+        return KueueMappings(frozenset(classes), is_known=True)
+    return KueueMappings()
