@@ -32,7 +32,8 @@ scheduling: resource-taken queue-waiting node-gone node-not-ready scheduling-gat
 networks: network-exists network-unused network-missing network-isolated network-unusable network-without-device
   network-without-addresses network-pending network-failed addresses-exhausted network-not-attached
   network-status-missing network-status-unreadable address-unusable address-missing ranks-meet
-claims: claim-template-missing claim-missing claim-unallocated claim-address-missing
+claims: claim-template-missing claim-missing claim-unallocated claim-address-missing device-classes-found device-class-missing
+  claims-unserved claim-templates-kept claim-template-foreign kueue-claims-counted kueue-claims-unmapped
 volumes: volume-unmounted
 multus: multus-ready multus-degraded multus-unseen multus-unused multus-missing isolation-agrees isolation-differs isolation-unknown
   isolation-irrelevant global-namespaces-agree global-namespaces-excessive global-namespaces-lacking
@@ -42,8 +43,6 @@ namespaces: namespace-ready namespaces-unlabelled mode-unknown namespace-exclude
 injectors: injectors-harmless installed-twice injector-collides injector-called-later
 privileges: privileges-right privileges-lacking privileges-excessive privileges-unknown installer-ready
   installer-lacking policies-bound policies-missing
-claims: device-classes-found device-class-missing claims-unserved claim-templates-kept claim-template-missing
-  claim-template-foreign kueue-claims-counted kueue-claims-unmapped
 quotas: quota-fits quota-too-small quota-used-up quota-uncounted cluster-queue-covers cluster-queue-lacks
   volcano-queues-fit volcano-queue-too-small
 reachability: webhook-injects webhook-observes webhook-answers webhook-untried webhook-unknown webhook-denies
