@@ -2,7 +2,7 @@
 
 ``KUBEBUILDER_ASSETS`` is used instead where it names a folder that holds kube-apiserver and etcd.
 Build ahead of the tests with ``python -m tests.apiserver.assets``, which prints the folder;
-with ``--node`` the programs of a node too.
+with ``--node`` the programs of a node too, with ``--claims`` those of a node with claims.
 """
 
 import fcntl
@@ -17,12 +17,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from .programs import CHART_PROGRAMS, NODE_PROGRAMS, PROGRAMS, SCHEMA_PROGRAMS
+from .programs import CHART_PROGRAMS, CLAIM_PROGRAMS, NODE_PROGRAMS, PROGRAMS, SCHEMA_PROGRAMS, Program
 
 TOOLS = Path(__file__).parent / "tools"
 NEEDED = ("etcd", "kube-apiserver")
 SECONDS_BETWEEN_REPORTS = 30
-ALL = {**PROGRAMS, **NODE_PROGRAMS, **CHART_PROGRAMS, **SCHEMA_PROGRAMS}
+ALL = {**PROGRAMS, **NODE_PROGRAMS, **CLAIM_PROGRAMS, **CHART_PROGRAMS, **SCHEMA_PROGRAMS}
 
 
 class AssetsUnavailable(Exception):
@@ -53,6 +53,11 @@ def node_assets() -> dict[str, Path]:
     return {name: binary(name) for name in NODE_PROGRAMS}
 
 
+def claim_assets() -> dict[str, Path]:
+    """Give the path of each program of a node with claims by its name, building those that the cache lacks."""
+    return _built(*CLAIM_PROGRAMS)
+
+
 def _given_folder() -> Path | None:
     value = os.environ.get("KUBEBUILDER_ASSETS")
     if not value:
@@ -73,11 +78,11 @@ def cache_folder() -> Path:
 def _built(*names: str) -> dict[str, Path]:
     _, version = go()
     root = cache_folder() / "assets"
-    paths = {name: root / _key(version, ALL[name].modules) / name for name in names}
+    paths = {name: root / _key(version, ALL[name]) / name for name in names}
     for name, path in paths.items():
         if not path.is_file():
             program = ALL[name]
-            build_once(_flags(), TOOLS / program.module, program.package, path, program.duration)
+            build_once(_flags(program), TOOLS / program.module, program.package, path, program.duration)
     return paths
 
 
@@ -145,13 +150,14 @@ def _wait(process: subprocess.Popen[bytes], name: str, started: float) -> None:
             process.wait()
 
 
-def _flags() -> list[str]:
-    """Give the build flags; clients complain about an API server that was linked without its version."""
+def _flags(program: Program) -> list[str]:
+    """Give the build flags of the program; clients complain about an API server that was linked without its version."""
     version = _find(r"k8s\.io/kubernetes (v[\d.]+)", (TOOLS / "kubernetes" / "go.mod").read_text())
     major, minor, _ = version.removeprefix("v").split(".")
     fields = {"gitVersion": version, "gitMajor": major, "gitMinor": minor}
     settings = " ".join(f"-X k8s.io/component-base/version.{field}={value}" for field, value in fields.items())
-    return ["-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags", f"-s -w {settings}"]
+    tags = ["-tags", program.tags] if program.tags else []
+    return ["-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags", f"-s -w {settings}", *tags]
 
 
 def go_environment() -> dict[str, str]:
@@ -159,10 +165,10 @@ def go_environment() -> dict[str, str]:
     return {**os.environ, "CGO_ENABLED": "0", "GOWORK": "off"}
 
 
-def _key(go_version: str, modules: tuple[str, ...]) -> str:
-    digest = hashlib.sha256(f"{go_version} {_flags()}".encode())
+def _key(go_version: str, program: Program) -> str:
+    digest = hashlib.sha256(f"{go_version} {_flags(program)}".encode())
     for pattern in ("go.*", "*.go"):  # the pinned modules, and the programs that are our own
-        for file in sorted(file for module in modules for file in (TOOLS / module).glob(pattern)):
+        for file in sorted(file for module in program.modules for file in (TOOLS / module).glob(pattern)):
             digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
 
@@ -198,5 +204,7 @@ if __name__ == "__main__":
         print(assets())
         if "--node" in sys.argv[1:]:
             print(*node_assets().values(), sep="\n")
+        if "--claims" in sys.argv[1:]:
+            print(*claim_assets().values(), sep="\n")
     except AssetsUnavailable as problem:
         sys.exit(f"tests.apiserver.assets: {problem}")

@@ -8,13 +8,17 @@ CONTROL_PLANE_MODULES = ("etcd", "kubernetes")
 NODE_MODULES = ("kubelet", "multus")
 """The same for a node, so that a change there leaves the control plane's programs as they are."""
 
+CONTAINERD_TAGS = "no_btrfs,no_devmapper,no_zfs"
+"""What needs C libraries of the machine is left out."""
+
 
 class Program(NamedTuple):
-    """One Go program: the module folder under tools/ that pins it, its package, and its usual first build time."""
+    """One Go program: the module folder under tools/ that pins it, its package, its usual first build time, and build tags."""
 
     module: str
     package: str
     duration: str
+    tags: str = ""
 
     @property
     def modules(self) -> tuple[str, ...]:
@@ -42,6 +46,24 @@ NODE_PROGRAMS: Mapping[str, Program] = {
     ),
 }
 """What a node that runs pods needs besides; containerd, runc and the CNI plugins come from the machine's packages."""
+
+CLAIM_PROGRAMS: Mapping[str, Program] = {
+    "containerd": Program(
+        "containerd",
+        "github.com/containerd/containerd/v2/cmd/containerd",
+        "about 2 minutes on 2 cores",
+        CONTAINERD_TAGS,
+    ),
+    "containerd-shim-runc-v2": Program(
+        "containerd", "github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2", "some seconds", CONTAINERD_TAGS
+    ),
+    "ctr": Program("containerd", "github.com/containerd/containerd/v2/cmd/ctr", "some seconds", CONTAINERD_TAGS),
+    "dranet": Program("dranet", "sigs.k8s.io/dranet/cmd/dranet", "about 2 minutes on 2 cores"),
+    "dra-test-driver": Program(
+        "testdriver", "k8s.io/kubernetes/test/e2e/dra/test-driver", "about 2 minutes on 2 cores"
+    ),
+}
+"""What a node that gives pods devices by claims needs besides: Debian 12's containerd has neither CDI nor NRI."""
 
 SCHEMA_PROGRAMS: Mapping[str, Program] = {
     "definition": Program(

@@ -1,11 +1,12 @@
 """Where the control plane's programs come from, and what is said when there are none."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from .assets import AssetsUnavailable, assets, binary, node_assets
-from .programs import NODE_PROGRAMS, PROGRAMS
+from .assets import TOOLS, AssetsUnavailable, assets, binary, claim_assets, node_assets
+from .programs import CLAIM_PROGRAMS, NODE_PROGRAMS, PROGRAMS
 
 
 @pytest.fixture(autouse=True)
@@ -84,3 +85,19 @@ def test_the_control_plane_outlives_a_change_of_the_node(bare_machine: Path) -> 
     assert sorted(built) == sorted(NODE_PROGRAMS)
     assert built["kube-scheduler"].parent == folder
     assert built["kubelet"].parent == built["multus"].parent != folder
+
+
+def test_containerd_finds_its_shim_beside_it(bare_machine: Path) -> None:
+    """What a node with claims needs lies in folders of its own; build tags are part of their names."""
+    go(bare_machine, "go1.26.8", 'while [ "$1" != -o ]; do shift; done; echo built > "$2"')
+    built = claim_assets()
+    assert sorted(built) == sorted(CLAIM_PROGRAMS)
+    assert built["containerd"].parent == built["containerd-shim-runc-v2"].parent == built["ctr"].parent
+    assert len({path.parent for path in (*built.values(), *node_assets().values())}) == 5
+
+
+def test_all_programs_of_kubernetes_are_of_one_version() -> None:
+    modules = ("kubernetes", "kubelet", "testdriver")
+    found = [re.findall(r"k8s\.io/kubernetes (v\S+)", (TOOLS / name / "go.mod").read_text()) for name in modules]
+    assert found == [found[0]] * 3
+    assert len(found[0]) == 1

@@ -18,7 +18,7 @@ from tests.apiserver.pki import Authority
 from tests.fake_apiserver import NAMESPACES, Behaviour, Exchange, FakeApiServer, hang, lines, status, text
 from webhook import __version__
 from webhook.core.errors import InputError, Unavailable
-from webhook.kube.connection import Connection, RequestFailed, Response, Stream
+from webhook.kube.connection import Connection, RequestFailed, Response, Stream, encode
 from webhook.kube.credentials import Credentials
 
 
@@ -45,8 +45,23 @@ def test_sends_method_query_headers_and_body(server: FakeApiServer, connection: 
     assert get.headers["Accept"] == "application/json"
     assert "Authorization" not in get.headers
     assert (patch.method, patch.headers["Content-Type"]) == ("PATCH", "application/merge-patch+json")
-    assert patch.body == b'{"metadata": {"labels": {"a": "\\u00fc"}}}'
+    assert patch.body == '{"metadata":{"labels":{"a":"ü"}}}'.encode()
     assert (post.headers["Content-Type"], post.body) == ("application/json", b"[1]")
+
+
+@pytest.mark.parametrize(
+    ("body", "written"),
+    [
+        ({"mtu": 1400, "b": {"z": 1, "a": [1, None]}}, '{"b":{"a":[1,null],"z":1},"mtu":1400}'),
+        ({"a": "é\x7f"}, '{"a":"é\x7f"}'),
+        ({"a": "<b>&\u2028"}, r'{"a":"\u003cb\u003e\u0026\u2028"}'),
+        ({"a": "\ud800\n"}, r'{"a":"\ud800\n"}'),
+    ],
+    ids=["order", "unicode", "escaped", "half of a pair"],
+)
+def test_writes_json_as_go_does(body: dict[str, object], written: str) -> None:
+    """The API server compares the bytes of a claim's opaque parameters with those that it writes itself."""
+    assert encode(body) == written.encode()
 
 
 def test_uses_one_connection_for_requests_in_sequence(server: FakeApiServer, connection: Connection) -> None:

@@ -15,7 +15,7 @@ from uuid import uuid4
 
 import pytest
 
-from tests.apiserver.assets import AssetsUnavailable, assets, node_assets
+from tests.apiserver.assets import AssetsUnavailable, assets, claim_assets, node_assets
 from tests.apiserver.client import Client
 from tests.apiserver.controller import ACCOUNT, Controller
 from tests.apiserver.webhook import Webhook, installed_command
@@ -121,24 +121,30 @@ def node(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) 
 
 @contextmanager
 def start_node(
-    pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory, *, runs_operators: bool = False
+    pytestconfig: pytest.Config,
+    tmp_path_factory: pytest.TempPathFactory,
+    target: str = "test-node",
 ) -> Iterator[Node]:
-    """Run a cluster; skip where this machine cannot, with the reason."""
+    """Run a cluster for this target of make; skip where this machine cannot, with the reason."""
     if reason := not_possible(tmp_path_factory.mktemp("try") / "overlay"):
         pytest.skip(reason)
-    if reason := not_installed("operators" if runs_operators else "test-node"):
+    if reason := not_installed(target):
         unavailable(reason)
     capture = pytestconfig.pluginmanager.getplugin("capturemanager")
     assert capture is not None
+    containerd = None
     try:
         with capture.global_and_fixture_disabled():
             assets()
             node_assets()
+            if target == "dra":
+                containerd = claim_assets()["containerd"].parent
     except AssetsUnavailable as problem:
         unavailable(str(problem))
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with Node(tmp_path_factory.mktemp("node"), runs_operators=runs_operators) as running:
+        folder = tmp_path_factory.mktemp("node")
+        with Node(folder, runs_operators=target == "operators", containerd=containerd) as running:
             yield running
     finally:
         signal.signal(signal.SIGTERM, before)

@@ -1,5 +1,6 @@
 """A containerd of its own: its images, containers and socket lie in one folder."""
 
+import os
 import subprocess
 from pathlib import Path
 from types import TracebackType
@@ -40,12 +41,19 @@ disabled_plugins = [
 class Containerd:
     """Runs from entering the `with` block until it is left; `socket` is where a kubelet finds it."""
 
-    def __init__(self, namespaces: Namespaces, folder: Path, cni: PluginConfiguration) -> None:
-        """Prepare one that keeps everything in the folder and calls the CNI plugins as configured."""
+    def __init__(
+        self, namespaces: Namespaces, folder: Path, cni: PluginConfiguration, programs: Path | None = None
+    ) -> None:
+        """Prepare one that keeps everything in the folder and calls the CNI plugins as configured.
+
+        *programs*: the folder of containerd, its shim and ctr; without it they are those of the machine's packages.
+        """
         self.socket = folder / "sock"
         self._namespaces = namespaces
         self._folder = folder
         self._cni = cni
+        # containerd finds its shim by PATH too
+        self._with_path = ["env", f"PATH={programs}:{os.environ['PATH']}"] if programs else []
 
     def __enter__(self) -> Self:
         """Start it, and return once it answers."""
@@ -56,7 +64,7 @@ class Containerd:
                 folder=self._folder, pause=PAUSE, plugins=self._cni.plugins, configurations=self._cni.configurations
             )
         )
-        command = ["containerd", "--config", str(configuration)]
+        command = [*self._with_path, "containerd", "--config", str(configuration)]
         self._server = self._namespaces.start(command, self._folder.with_name("containerd.log"))
         try:
             self._server.wait_ready(lambda: self._ctr("version").returncode == 0, 30)
@@ -108,5 +116,5 @@ class Containerd:
         return self._ctr("containers", "ls", "-q", query).stdout.decode().split()
 
     def _ctr(self, *arguments: str, data: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
-        command = ["ctr", f"--address={self.socket}", "--namespace=k8s.io", *arguments]
+        command = [*self._with_path, "ctr", f"--address={self.socket}", "--namespace=k8s.io", *arguments]
         return subprocess.run(command, input=data, capture_output=True, timeout=600)

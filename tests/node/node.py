@@ -30,12 +30,14 @@ class Node:
     at its Service's address. No other Service can be called.
     """
 
-    def __init__(self, folder: Path, *, runs_operators: bool = False) -> None:
+    def __init__(self, folder: Path, *, runs_operators: bool = False, containerd: Path | None = None) -> None:
         """Prepare one that keeps data, keys and logs in the folder.
 
         For *runs_operators* what has lost its owner is collected as garbage; else pods may name owners that do not exist.
+        *containerd*: the folder of the containerd to run, where it is not to be the machine's.
         """
         self.folder = folder
+        self._containerd_programs = containerd
         self._controllers = [] if runs_operators else ["--controllers=*,-garbage-collector-controller"]
         self.links = Links()
         self.control_plane = ControlPlane(
@@ -45,7 +47,7 @@ class Node:
             "--enable-aggregator-routing=true",  # webhooks are called at their Service's endpoints
             addresses=[self.links.api_service],
         )
-        self._namespaces = Namespaces(folder / "private")
+        self.namespaces = Namespaces(folder / "private")
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -58,7 +60,7 @@ class Node:
             stack.enter_context(self.links)
             stack.enter_context(Names(self.api, self.links.gateway))
             stack.callback(Relay(self.control_plane.port, (self.links.api_service, 443)).close)
-            self.containerd = self._start_worker(stack, self._namespaces, self.folder, NAME)
+            self.containerd = self._start_worker(stack, self.namespaces, self.folder, NAME)
             stack.callback(self._end_all)
             self._stack = stack.pop_all()
         return self
@@ -76,7 +78,7 @@ class Node:
         programs = node_assets()
         stack.enter_context(namespaces)
         cni = configure(self.control_plane, self.links, folder / "cni", programs["multus"], self.folder / "addresses")
-        containerd = stack.enter_context(Containerd(namespaces, folder / "containerd", cni))
+        containerd = stack.enter_context(Containerd(namespaces, folder / "containerd", cni, self._containerd_programs))
         containerd.import_images(archive())
         plane, links = self.control_plane, self.links
         stack.enter_context(

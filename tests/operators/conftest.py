@@ -43,7 +43,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def node(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
     """Run a cluster in which operators run as pods; skip where this machine cannot, with the reason."""
-    with start_node(pytestconfig, tmp_path_factory, runs_operators=True) as running:
+    with start_node(pytestconfig, tmp_path_factory, "operators") as running:
         yield running
 
 
