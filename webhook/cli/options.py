@@ -10,9 +10,9 @@ import click
 
 from webhook.core import names
 from webhook.core.errors import InputError, ProfilesError
-from webhook.http.listener import ListenAddress
 
 if TYPE_CHECKING:
+    from webhook.http.listener import ListenAddress
     from webhook.kube.connection import Connection
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -20,13 +20,15 @@ FILE = click.Path(path_type=Path)
 _KUBECONFIG, _CONTEXT = f"{__name__}.kubeconfig", f"{__name__}.context"
 
 
-class AddressType(click.ParamType[ListenAddress]):
+class AddressType(click.ParamType["ListenAddress"]):
     """Read ``HOST:PORT``."""
 
     name = "HOST:PORT"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> ListenAddress:
         """Return the address, or fail with what is wrong with it."""
+        from webhook.http.listener import ListenAddress
+
         try:
             return value if isinstance(value, ListenAddress) else ListenAddress.parse(value)
         except ValueError as error:
