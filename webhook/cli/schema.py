@@ -7,7 +7,6 @@ import json
 import click
 
 from webhook.cli.options import option
-from webhook.core.profiles import profiles_schema
 
 
 @click.command("schema")
@@ -35,4 +34,6 @@ def command(crd: bool) -> None:
 
         click.echo(yaml.safe_dump(custom_resource_definition(), sort_keys=False, width=140), nl=False)
     else:
+        from webhook.core.profiles import profiles_schema
+
         click.echo(json.dumps(profiles_schema(), indent=2))
