@@ -33,6 +33,25 @@ def test_lists_every_command_in_one_whole_line() -> None:
     assert all(line.endswith(".") and not line.endswith("...") for line in listed)
 
 
+def test_help_and_completion_of_commands_import_none_of_them() -> None:
+    script = (
+        "import sys; from click.shell_completion import ShellComplete; from webhook.cli import main\n"
+        "main(['--help'], standalone_mode=False)\n"
+        "print(*[item.value for item in ShellComplete(main, {}, 'fabric-injector', '').get_completions([], 's')])\n"
+        "print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    *_, completed, modules = done.stdout.splitlines()
+    assert completed.split() == ["serve", "survey", "schema"]
+    assert {name for name in modules.split() if name.startswith("webhook")} == {"webhook", "webhook.cli"}
+
+
+def test_names_the_commands_that_may_have_been_meant() -> None:
+    result = CliRunner().invoke(main, ["servey"])
+    assert result.exit_code == 2
+    assert "No such command 'servey'. (Did you mean one of: 'serve', 'survey'?)" in result.stderr
+
+
 def test_runs_the_wait_step_without_listing_it() -> None:
     result = CliRunner().invoke(main, ["wait", "--help"])
     assert result.exit_code == 0
@@ -41,7 +60,7 @@ def test_runs_the_wait_step_without_listing_it() -> None:
 
 def test_the_wait_step_imports_little() -> None:
     """It starts in each member of a job, and shares the members' memory limit."""
-    script = "import sys; from webhook.cli import main; main.get_command(None, 'wait'); print(*sys.modules)"
+    script = "import sys; from webhook.cli import imported; imported('wait'); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
     ours = {
         name for name in done.stdout.split() if name.startswith(("webhook", "certs", "flask", "pydantic", "urllib3"))

@@ -9,7 +9,7 @@ import yaml
 from tests import ROOT
 from tests.manifests.custom_resource_definition import text
 from webhook import __version__
-from webhook.cli import main
+from webhook.cli import imported
 from webhook.cli.serve import SUPERSEDED
 from webhook.control.run import DEFAULT_NAMESPACE, LEASE
 from webhook.core import names
@@ -52,9 +52,7 @@ def test_tells_the_webhook_its_own_image() -> None:
 @pytest.mark.parametrize("component", COMPONENTS)
 def test_gives_options_that_the_command_has_and_ports_that_it_listens_on(component: str) -> None:
     name, *options = container(component)["args"]
-    command = main.get_command(None, name)  # type: ignore[arg-type]
-    assert command is not None
-    context = command.make_context(name, options)
+    context = imported(name).make_context(name, options)
     ports = {each["containerPort"] for each in container(component)["ports"]}
     listened = {value for key, value in context.params.items() if key in ("listen", "metrics_listen")}
     assert {address.port for address in listened} == ports

@@ -132,8 +132,8 @@ def test_a_client_that_leaves_while_its_review_is_worked_on_is_forgotten() -> No
 def test_the_process_of_admission_loads_neither_a_web_framework_nor_the_schema_of_profiles(server: Server) -> None:
     """Their memory and their start belong to the process of the page."""
     script = (
-        "import sys; from webhook.cli import main\n"
-        "main.get_command(None, 'serve')\n"
+        "import sys; from webhook.cli import imported\n"
+        "imported('serve')\n"
         "import webhook.serve.run, webhook.world.cluster, webhook.world.objects, webhook.serve.trust\n"
         "print(*sys.modules)"
     )

@@ -28,22 +28,34 @@ _ENVIRONMENT_PREFIX = "FABRIC_INJECTOR"
 
 
 class _Commands(click.Group):
-    """Import a command's module only when the command is called: ``serve`` must stay small."""
+    """Import a command's module only when that command is meant: ``serve`` must stay small, help and completion quick."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_COMMANDS)
+        return list(self.commands)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _COMMANDS and cmd_name not in _UNLISTED:
-            return None
-        module = import_module(f"webhook.cli.{cmd_name.replace('-', '_')}")
-        command: click.Command = module.command
-        command.short_help = _COMMANDS.get(cmd_name)
-        return command
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name, listed, rest = super().resolve_command(ctx, args)
+        return name, imported(name) if name and listed else None, rest
+
+
+def imported(name: str) -> click.Command:
+    """Return the command of this name, from the module of that name."""
+    command: click.Command = import_module(f"webhook.cli.{name.replace('-', '_')}").command
+    return command
+
+
+def _listed() -> dict[str, click.Command]:
+    """Return what help, completion and "did you mean" need of each command: its name and its line."""
+    lines = {**_COMMANDS, **dict.fromkeys(_UNLISTED, "")}
+    return {name: click.Command(name, short_help=text, hidden=not text) for name, text in lines.items()}
 
 
 @click.group(
-    cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": _ENVIRONMENT_PREFIX}
+    cls=_Commands,
+    commands=_listed(),
+    context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": _ENVIRONMENT_PREFIX},
 )
 @click.version_option(__version__, prog_name="fabric-injector")
 def main() -> None:

@@ -6,25 +6,25 @@ import os
 import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from certs import AUTHORITY, CERTIFICATE, KEY
-from certs.bundle import SIGNING_KEY
-from certs.issue import KeyPair, issue_authority, issue_serving
-from certs.pem import is_pair, is_valid, read_authorities, read_key, write_certificates
 from webhook.cli.options import Failure
 from webhook.core import names
-from webhook.kube.webhook_configuration import service_host
 
-NAMESPACE = "fabric-injector"
+if TYPE_CHECKING:
+    from certs.issue import KeyPair
+
+_HOST = f"{names.SERVICE}.fabric-injector.svc"
 _LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 _DNS_NAME = re.compile(rf"(?:\*\.)?{_LABEL}(?:\.{_LABEL})*", re.ASCII)
 
 
 @click.command("issue")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Directory to write into.")
-@click.option("--dns", multiple=True, help=f"DNS name. Repeatable. Default: {service_host(names.SERVICE, NAMESPACE)}.")
+@click.option("--dns", multiple=True, help=f"DNS name. Repeatable. Default: {_HOST}.")
 @click.option("--ip", multiple=True, help="IP address. Repeatable.")
 @click.option("--days", type=click.IntRange(1, 3650), default=90, show_default=True, help="Life of the certificate.")
 @click.option(
@@ -47,12 +47,14 @@ def issue(out: Path, dns: tuple[str, ...], ip: tuple[str, ...], days: int, autho
       fabric-injector certs issue --out tls --dns injector.example.com --ip 10.0.0.7 --days 30 --force
       kubectl create secret generic fabric-injector-tls --from-file tls/tls.crt --from-file tls/tls.key --from-file tls/ca.crt
     """  # noqa: D301  # \\b is click's own mark
+    from certs.issue import issue_serving
+
     if not force and (present := [name for name in (CERTIFICATE, KEY) if (out / name).exists()]):
         raise Failure(f"{out / present[0]} exists; add --force to replace it, or choose another --out")
     if wrong := [name for name in dns if not _DNS_NAME.fullmatch(name)]:
         raise Failure(f"--dns {wrong[0]!r}: is not a DNS name; write one such as injector.example.com, in ASCII")
     now = datetime.now(UTC)
-    dns = dns or (() if ip else (service_host(names.SERVICE, NAMESPACE),))
+    dns = dns or (() if ip else (_HOST,))
     try:
         out.mkdir(parents=True, exist_ok=True)
         authority = _authority(out, now) or _make_authority(out, now, timedelta(days=authority_days))
@@ -70,6 +72,10 @@ def issue(out: Path, dns: tuple[str, ...], ip: tuple[str, ...], days: int, autho
 
 def _authority(directory: Path, now: datetime) -> KeyPair | None:
     """Return the CA of the directory; None if it has none. Raises Failure where it cannot be used."""
+    from certs.bundle import SIGNING_KEY
+    from certs.issue import KeyPair
+    from certs.pem import is_pair, is_valid, read_authorities, read_key, write_certificates
+
     certificate, key = directory / AUTHORITY, directory / SIGNING_KEY
     if not certificate.exists() and not key.exists():
         return None
@@ -85,6 +91,9 @@ def _authority(directory: Path, now: datetime) -> KeyPair | None:
 
 
 def _make_authority(directory: Path, now: datetime, lifetime: timedelta) -> KeyPair:
+    from certs.bundle import SIGNING_KEY
+    from certs.issue import issue_authority
+
     authority = issue_authority("fabric-injector CA", now=now, lifetime=lifetime)
     _write(directory / SIGNING_KEY, authority.key)
     _write(directory / AUTHORITY, authority.certificate)

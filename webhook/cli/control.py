@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,9 +17,10 @@ from webhook.cli.options import (
     webhook_configuration_option,
 )
 from webhook.core import names
-from webhook.core.errors import InputError, ProfilesError
-from webhook.core.profiles import ClusterSettings
-from webhook.http.listener import ListenAddress
+
+if TYPE_CHECKING:
+    from webhook.core.profiles import ClusterSettings
+    from webhook.http.listener import ListenAddress
 
 
 @click.command("control")
@@ -91,6 +93,8 @@ def command(
     """  # noqa: D301  # \\b is click's own mark
     from webhook.control.profile_status import ProfileReading
     from webhook.control.run import ControllerSettings, run
+    from webhook.core.errors import InputError
+    from webhook.core.profiles import ClusterSettings
     from webhook.serve.profile_contents import read_contents_apart
     from webhook.serve.profiles import configuration_file
     from webhook.serve.slot import Slot
@@ -124,6 +128,8 @@ def command(
 
 def _settings(path: Path) -> ClusterSettings:
     """Read what holds for all profiles. Print what is wrong with the file; addresses are published all the same."""
+    from webhook.core.errors import InputError, ProfilesError
+    from webhook.core.profiles import ClusterSettings
     from webhook.world.profiles_file import read_profiles
 
     try:

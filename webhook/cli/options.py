@@ -1,4 +1,7 @@
-"""Define the options that commands share, and what follows from them."""
+"""Define the options that commands share, and what follows from them.
+
+Help and completion import this, and the command's own module: what only the command's work needs is imported by the work.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from webhook.core import names
-from webhook.core.errors import InputError, ProfilesError
-from webhook.http.listener import ListenAddress
 
 if TYPE_CHECKING:
+    from webhook.core.errors import InputError, ProfilesError
+    from webhook.http.listener import ListenAddress
     from webhook.kube.connection import Connection
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -20,13 +23,15 @@ FILE = click.Path(path_type=Path)
 _KUBECONFIG, _CONTEXT = f"{__name__}.kubeconfig", f"{__name__}.context"
 
 
-class AddressType(click.ParamType[ListenAddress]):
+class AddressType(click.ParamType["ListenAddress"]):
     """Read ``HOST:PORT``."""
 
     name = "HOST:PORT"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> ListenAddress:
         """Return the address, or fail with what is wrong with it."""
+        from webhook.http.listener import ListenAddress
+
         try:
             return value if isinstance(value, ListenAddress) else ListenAddress.parse(value)
         except ValueError as error:
@@ -125,6 +130,7 @@ def cluster_options(command: F) -> F:
 
 def connect_to_cluster() -> Connection:
     """Return a connection as the running command's `cluster_options` say. Raises InputError where there are no credentials."""
+    from webhook.core.errors import InputError
     from webhook.kube.connection import connect
     from webhook.kube.credentials import NoCredentials
 
@@ -139,6 +145,8 @@ def connect_to_cluster() -> Connection:
 
 def unusable(source: str, error: ProfilesError) -> InputError:
     """Return the error that lists every fault of the profiles at *source*."""
+    from webhook.core.errors import InputError
+
     faults = "\n".join(f"{source}: {problem}" for problem in error.problems)
     return InputError(f"the profiles cannot be used\n{faults}")
 

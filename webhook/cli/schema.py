@@ -7,7 +7,6 @@ import json
 import click
 
 from webhook.cli.options import option
-from webhook.core.profiles import profiles_schema
 
 
 @click.command("schema")
@@ -42,4 +41,6 @@ def command(crd: bool, cases: bool) -> None:
 
         click.echo(json.dumps(cases_schema(), indent=2))
     else:
+        from webhook.core.profiles import profiles_schema
+
         click.echo(json.dumps(profiles_schema(), indent=2))

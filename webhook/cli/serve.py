@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import ssl
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from certs.handshake import Requirements
 from webhook import __version__
 from webhook.cli.options import (
     FILE,
@@ -19,11 +18,13 @@ from webhook.cli.options import (
     unusable,
     webhook_configuration_option,
 )
-from webhook.core.errors import InputError, ProfilesError
-from webhook.http.listener import ListenAddress
-from webhook.serve.run import WebhookSettings, run
 
-_VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
+if TYPE_CHECKING:
+    from certs.handshake import Requirements
+    from webhook.http.listener import ListenAddress
+
+_VERSIONS = {"1.2": "TLSv1_2", "1.3": "TLSv1_3"}
+"""Versions of TLS, and what ssl.TLSVersion calls them."""
 SUPERSEDED = "/etc/fabric-injector/superseded/profiles.yaml"
 QUIET_SECONDS_IN_CLUSTER = 5.0
 """A Service sends new connections for a moment after its pod stops being ready; without a cluster nothing does."""
@@ -118,6 +119,9 @@ def command(
       fabric-injector serve --profiles profiles.yaml --objects networks.yaml --listen 127.0.0.1:0
       fabric-injector serve --profiles profiles.yaml --tls-dir tls --client-ca clients.crt --client-name kube-apiserver
     """  # noqa: D301  # \\b is click's own mark
+    from webhook.core.errors import InputError, ProfilesError
+    from webhook.serve.run import WebhookSettings, run
+
     if not tls_dir and not objects:
         raise Failure("give --tls-dir: a throw-away certificate is made only with --objects, where no API server calls")
     if objects and not profiles:
@@ -151,10 +155,14 @@ def command(
 
 def _requirements(client_ca: Path | None, client_names: tuple[str, ...], version: str, ciphers: str) -> Requirements:
     """Return what clients must meet. Raises Failure where two options contradict each other, or an option does nothing."""
+    from ssl import TLSVersion
+
+    from certs.handshake import Requirements
+
     if client_names and not client_ca:
         raise Failure("--client-name needs --client-ca: without it no client shows a certificate")
     if not all(client_names):
         raise Failure("--client-name is empty; give the name that the client's certificate carries")
     if ciphers and version == "1.3":
         raise Failure("--tls-ciphers is for TLS 1.2, which --tls-min-version 1.3 rules out; give one of the two")
-    return Requirements(_VERSIONS[version], ciphers, client_ca)
+    return Requirements(TLSVersion[_VERSIONS[version]], ciphers, client_ca)
