@@ -99,11 +99,11 @@ class Node:
 
     def start(self, command: Sequence[str], log: str) -> Server:
         """Start a server among the node's own programs, whose files it shares."""
-        return self._namespaces.start(command, self.folder / log)
+        return self.namespaces.start(command, self.folder / log)
 
     def run(self, *command: str) -> str:
         """Run a command where the node's own programs run, to its end, and give its output."""
-        return self._namespaces.run(*command)
+        return self.namespaces.run(*command)
 
     def end_pods(self, namespace: str) -> None:
         """Remove all pods of the namespace at once, finalizers or not."""
