@@ -130,6 +130,8 @@ WRITER = granted(
     "k8s.cni.cncf.io:network-attachment-definitions list",
     ":nodes list",
     "resource.k8s.io:deviceclasses list",
+    "resource.k8s.io:resourceslices list",
+    "resource.k8s.io:resourceclaims get list watch",
     "admissionregistration.k8s.io:mutatingwebhookconfigurations=zz-fabric-injector get patch",
     "admissionregistration.k8s.io:validatingwebhookconfigurations=fabric-injector get patch",
 )
