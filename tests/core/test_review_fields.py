@@ -76,7 +76,7 @@ def answered(body: bytes) -> Any:
     except WebhookError as error:
         return type(error), str(error)
     verdict = answer.verdict and replace(answer.verdict, pod={})
-    return replace(answer, verdict=verdict)
+    return answer.body, verdict, answer.uid, answer.namespace, answer.name, answer.dry_run
 
 
 def whole(body: bytes) -> bytes:
