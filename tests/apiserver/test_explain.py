@@ -96,11 +96,13 @@ class Explain:
     def __init__(self, cluster: ControlPlane, command: list[str], folder: Path) -> None:
         self._cluster, self._command, self._folder = cluster, command, folder
 
-    def __call__(self, *arguments: str, token: str | None = None) -> subprocess.CompletedProcess[str]:
+    def __call__(
+        self, *arguments: str, token: str | None = None, command: str = "explain"
+    ) -> subprocess.CompletedProcess[str]:
         config = self._cluster.kubeconfig(self._folder / f"kubeconfig-{token is None}", token)
         environ = {**os.environ, "KUBECONFIG": str(config), "KUBERNETES_SERVICE_HOST": ""}
         return subprocess.run(
-            [*self._command, "explain", *arguments],
+            [*self._command, command, *arguments],
             env=environ,
             capture_output=True,
             text=True,
@@ -160,6 +162,23 @@ def test_finds_the_cause_of_1024_waiting_pods(
     assert done.stderr == "", "progress is for terminals"
 
 
+def test_status_and_bundle_tell_the_same(explain: Explain, research: str, tmp_path: Path) -> None:
+    first = explain.document("job/bert", "-n", research)["findings"][0]
+    for where in (("-n", research), ("-A",)):
+        done = explain(*where, "-o", "json", command="status")
+        assert done.returncode == 1, done.stderr
+        document = json.loads(done.stdout)
+        assert document["unread"] == []
+        [job] = [job for job in document["jobs"] if job["namespace"] == research]
+        assert (job["name"], job["phase"], job["members"], job["address"]) == ("bert", "Init", 2, "192.168.0.1")
+        told = ("level", "code", "subject")
+        assert [job["first"][key] for key in told] == [first[key] for key in told]
+    path = str(tmp_path / "bert.json")
+    assert explain("job/bert", "-n", research, "-o", path, command="bundle").returncode == 0
+    again = json.loads(explain("--from", path, "-o", "json").stdout)["findings"]
+    assert (again[0]["level"], again[0]["code"]) == (first["level"], first["code"])
+
+
 def test_the_document_names_members_and_findings(explain: Explain, research: str) -> None:
     found = explain.document("job/bert", "-n", research)
     assert set(found) == {"target", "namespace", "jobs", "members", "findings", "summary"}
@@ -179,6 +198,7 @@ def test_the_document_names_members_and_findings(explain: Explain, research: str
         "kept": [],
         "skipped": {},
         "today": [],
+        "would_inject": [],
         "networks": [{"interface": "net1", "network": NETWORK, "addresses": ["192.168.0.1"]}],
         "lacks": ["master-addr:own", "local-addr:own"],
     }

@@ -24,6 +24,7 @@ def test_lists_every_command_in_one_whole_line() -> None:
         "check",
         "status",
         "explain",
+        "bundle",
         "certs",
         "profiles",
         "presets",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -38,6 +38,12 @@ _PODS, _JOBS = ("pod", "pods", "po"), ("job", "jobs")
 @click.argument("target", required=False, metavar="[pod/NAME | job/NAME-OR-KEY]")
 @option("-l", "--selector", metavar="SELECTOR", help="Explain the pods with these labels.")
 @option("-n", "--namespace", metavar="NS", help="Namespace of the pods, not of fabric-injector; else the kubeconfig's.")
+@option(
+    "--from",
+    "source",
+    type=FILE,
+    help="Tell what fabric-injector bundle wrote into this file, in place of a cluster.",
+)
 @option("--profiles", type=FILE, help="YAML file of the profiles, in place of those that the webhook uses.")
 @system_namespace_option
 @output_option(
@@ -51,6 +57,7 @@ def command(
     target: str | None,
     selector: str | None,
     namespace: str | None,
+    source: Path | None,
     profiles: Path | None,
     system_namespace: str,
     output: str,
@@ -69,10 +76,14 @@ def command(
 
     Exit status: 0 nothing failed, 1 something failed, 2 the command or its input is wrong.
     """  # noqa: D301  # \\b is click's own mark
+    if source is not None:
+        if target or selector or namespace or profiles:
+            raise click.UsageError("--from FILE holds what one job was found to be: leave out what names another")
+        _show(_read(source), output)
     from webhook.diagnose.collect.job import read_job
     from webhook.diagnose.explain.explanation import explain
 
-    asked = _target(target, selector)
+    asked = read_target(target, selector)
     try:
         known = read_profiles_option(profiles)
         connection = connect_to_cluster()
@@ -85,6 +96,10 @@ def command(
             explanation = explain(reading)
     except WebhookError as error:
         raise Failure(str(error)) from None
+    _show(explanation, output)
+
+
+def _show(explanation: Explanation, output: str) -> NoReturn:
     if output == "json":
         print_json(explanation.findings, **explanation.as_json())
     else:
@@ -92,7 +107,18 @@ def command(
     sys.exit(exit_status(explanation.findings))
 
 
-def _target(target: str | None, selector: str | None) -> Target:
+def _read(source: Path) -> Explanation:
+    from webhook.cli.input_files import read_text
+    from webhook.diagnose.bundle import read_bundle
+
+    try:
+        return read_bundle(str(source), read_text(source))
+    except WebhookError as error:
+        raise Failure(str(error)) from None
+
+
+def read_target(target: str | None, selector: str | None) -> Target:
+    """Read what was asked for; raise UsageError where that is nothing, or not one thing."""
     from webhook.diagnose.collect.job import Target
 
     if selector is not None:

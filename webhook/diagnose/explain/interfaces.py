@@ -128,5 +128,8 @@ def _sockets(parts: Iterable[Part]) -> Iterator[Observation]:
 
 def _exported(part: Part, variable: str) -> str:
     """Return the last literal value that the command's shell text gives the variable; empty where there is none."""
-    found = re.findall(rf"\b{variable}=[\"']?([^\s\"';&|$`]+)", " ".join(podspec.argv(part.training)))
+    text = " ".join(podspec.argv(part.training))
+    if variable not in text:  # nearly always, and cheaper to know
+        return ""
+    found = re.findall(rf"\b{variable}=[\"']?([^\s\"';&|$`]+)", text)
     return str(found[-1]) if found else ""

@@ -1,0 +1,261 @@
+"""Write what `explain` found of a job into a file for bug reports, and read it again: by allow-lists, so that no secret is in it.
+
+Two lists decide. Of each object only the fields of `_POD`, `_NODE` and `_EVENT` are taken: no value of a variable, no command, no
+argument, no annotation or label that is not known. Then of each text only words that are known are kept: those of this program's own
+messages and of Kubernetes' components, names of the objects at hand, numbers, times and addresses; any other is replaced by UNTOLD.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from ipaddress import ip_address
+from typing import Any
+
+from webhook import __version__
+from webhook.core import names, podspec
+from webhook.core.errors import InputError
+from webhook.core.model import Object
+from webhook.diagnose.codes import Code
+from webhook.diagnose.explain.explanation import Explanation, Row
+from webhook.diagnose.explain.networks import attached_networks
+from webhook.diagnose.explain.reading import Reading
+from webhook.diagnose.finding import WEIGHT, Finding, as_document
+from webhook.diagnose.owners import JOB_NAMES
+
+FORMAT = 1
+_LONGEST_FIGURE = 32
+UNTOLD = "…"
+_ROW = ("pod", "job", "role", "phase", "node", "address", "told", "wait")
+_WORD = re.compile(r"[^\s\"'`(){}\[\],;<>|]+")
+_INSIDE = re.compile(r"[=:/@^~]+")
+_NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?")
+_RESOURCE = re.compile(r"[a-z0-9][a-z0-9.-]*/[a-z0-9][a-z0-9._-]*")
+_FIGURE = re.compile(r"[+-]?[0-9][0-9,.]*(?:[numkMGTPE]|[KMGTPE]i|B|ms|s|m|h|d|%|x)?")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z?")
+_INTERFACE = re.compile(r"(?:eth|eno|ens|enp|ib|bond|net|mlx\d_)\d{1,3}(?:[sfvp]\d{1,3}){0,3}")
+_COMPONENTS = """
+nodes are available Insufficient node s had untolerated taint taints didn't match Pod's affinity selector preemption
+No victims found on for incoming pod is not helpful scheduling were unschedulable satisfy existing anti-affinity rules
+pods PersistentVolumeClaim exceeded quota requested used limited failed must specify forbidden violates PodSecurity
+restricted baseline privileged latest non-default capabilities container containers include in securityContext add
+hostPath volumes volume uses error adding to network IP addresses range set Failed create sandbox rpc code Unknown
+desc plugin type whereabouts macvlan ipvlan sriov host-device host-local delegateAdd conf Multus cni CNI could find
+setup timeout context deadline Back-off pulling image restarting ErrImagePull ImagePullBackOff CrashLoopBackOff
+OOMKilled Error Completed Evicted MountVolume SetUp references non-existent configmap secret "not found" webhook
+denied the request calling connection refused no endpoints service Post https local host x509 certificate signed by
+unknown authority clusterqueue flavor Workload PodGroup gang NodeNotReady kubelet stopped posting status NotReady
+Ready Pending Running Succeeded Terminating ContainerCreating PodInitializing PodScheduled Initialized ContainersReady
+PodReadyToStartContainers Unschedulable SchedulerError True False Warning Normal Killing FailedScheduling FailedCreate
+FailedCreatePod FailedCreatePodSandBox FailedMount BackOff Preempted UnexpectedAdmissionError master worker Pod Job
+JobSet PyTorchJob TrainJob StatefulSet LeaderWorkerSet Volcano ReplicaSet
+"""
+_TEXT: Any = str
+_STATE = {
+    "waiting": {"reason": _TEXT},
+    "running": {"startedAt": _TEXT},
+    "terminated": {"reason": _TEXT, "exitCode": int, "startedAt": _TEXT, "finishedAt": _TEXT},
+}
+_CONTAINER_STATUS = {"name": _TEXT, "ready": bool, "restartCount": int, "state": _STATE, "lastState": _STATE}
+_CONDITION = dict.fromkeys(("type", "status", "reason", "lastTransitionTime"), _TEXT)
+_RESOURCES = {"limits": {"*": _TEXT}, "requests": {"*": _TEXT}}
+_CONTAINER = {
+    "name": _TEXT,
+    "resources": _RESOURCES,
+    "env": [{"name": _TEXT}],
+    "restartPolicy": _TEXT,
+    "securityContext": {"privileged": bool, "runAsNonRoot": bool, "runAsUser": int, "capabilities": {"add": [_TEXT]}},
+}
+_POD: Mapping[str, Any] = {
+    "metadata": {
+        **dict.fromkeys(("name", "namespace", "creationTimestamp", "deletionTimestamp"), _TEXT),
+        "labels": dict.fromkeys((names.PROFILE, names.JOB, names.RENDEZVOUS, *JOB_NAMES), _TEXT),
+        "annotations": dict.fromkeys(
+            (*(key for key in names.OWN_ANNOTATIONS if key != names.STATUS), names.NETWORKS), _TEXT
+        ),
+        "ownerReferences": [{"kind": _TEXT, "name": _TEXT, "controller": bool}],
+    },
+    "spec": {
+        **dict.fromkeys(("nodeName", "schedulerName", "restartPolicy"), _TEXT),
+        **dict.fromkeys(("hostNetwork", "hostIPC", "hostUsers"), bool),
+        "containers": [_CONTAINER],
+        "initContainers": [_CONTAINER],
+        "schedulingGates": [{"name": _TEXT}],
+    },
+    "status": {
+        "phase": _TEXT,
+        "reason": _TEXT,
+        "conditions": [_CONDITION],
+        "containerStatuses": [_CONTAINER_STATUS],
+        "initContainerStatuses": [_CONTAINER_STATUS],
+    },
+}
+_EVENT: Mapping[str, Any] = {
+    **dict.fromkeys(("reason", "message", "type", "lastTimestamp", "reportingComponent"), _TEXT),
+    "count": int,
+    "involvedObject": {"kind": _TEXT, "name": _TEXT},
+}
+_LEASE: Mapping[str, Any] = {"spec": {"renewTime": _TEXT, "leaseDurationSeconds": int}}
+
+
+def make_bundle(reading: Reading, explanation: Explanation) -> Object:
+    """Return the document of the file."""
+    words = Words(reading, explanation)
+    told = {**explanation.as_json(), **as_document(explanation.findings)}
+    del told["summary"]
+    nodes = [
+        {"name": node.name, "allocatable": dict(node.allocatable), "usable": node.usable}
+        for node in reading.nodes or ()
+    ]
+    document = {
+        "bundle": FORMAT,
+        "version": __version__,
+        "time": reading.now.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "explanation": told,
+        "objects": {
+            "pods": [_taken(pod, _POD) for pod in reading.pods],
+            "nodes": nodes,
+            "events": [_taken(event, _EVENT) for event in reading.events or ()],
+            "lease": _taken(reading.lease or {}, _LEASE),
+            "networks": {"/".join(key): found is not None for key, found in reading.networks.items()},
+            "profiles": sorted(reading.profiles.profiles) if reading.profiles else [],
+        },
+        "unread": [{"what": each.what, "problem": each.problem} for each in reading.unread],
+    }
+    known: Object = words.known_in(document)
+    return known
+
+
+def read_bundle(source: str, text: str) -> Explanation:
+    """Read what `make_bundle` has written. Raises InputError for another file, or one of another format."""
+    try:
+        document = json.loads(text)
+        number, told = document["bundle"], document["explanation"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise InputError(f"{source}: is no file of fabric-injector bundle; make one by bundle -o FILE") from None
+    if number != FORMAT:
+        raise InputError(
+            f"{source}: is a bundle of format {number!r}; this version reads {FORMAT}: take that which made it"
+        )
+    codes = {str(code): code for code in Code}
+    try:
+        findings = tuple(
+            Finding(each["level"], codes[each["code"]], str(each["subject"]), str(each["message"]), str(each["action"]))
+            for each in told["findings"]
+            if WEIGHT[each["level"]] is not None
+        )
+        rows = tuple(
+            Row(
+                **{key: str(each[key]) for key in _ROW},
+                details={key: value for key, value in each.items() if key not in _ROW},
+            )
+            for each in told["members"]
+        )
+        jobs = tuple(map(str, told["jobs"]))
+        return Explanation(str(told["target"]), str(told["namespace"]), jobs, findings, rows)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{source}: is a bundle that was changed, or of a newer version: {error!r}") from None
+
+
+def _taken(value: Any, shape: Any) -> Any:
+    """Return of *value* what the shape names, of the types that it names; ``*`` stands for any key."""
+    if isinstance(shape, Mapping):
+        if not isinstance(value, Mapping):
+            return {}
+        keys = value if "*" in shape else shape
+        inner = {key: _taken(value[key], shape.get(key, shape.get("*"))) for key in keys if key in value}
+        return {key: item for key, item in inner.items() if item not in (None, {}, [])}
+    if isinstance(shape, list):
+        return [_taken(item, shape[0]) for item in value] if isinstance(value, list) else []
+    return value if type(value) is shape else None
+
+
+class Words:
+    """Know the words that a bundle may hold: those of messages, and the names of what was read."""
+
+    def __init__(self, reading: Reading, explanation: Explanation) -> None:
+        self._known = _vocabulary() | frozenset(_names_in(reading, explanation.jobs))
+
+    def known_in(self, value: Any) -> Any:
+        """Return *value* with UNTOLD for each word, of keys too, that is not known."""
+        if isinstance(value, str):
+            return _WORD.sub(lambda match: self._kept(match[0]), value)
+        if isinstance(value, Mapping):
+            return {self.known_in(str(key)): self.known_in(item) for key, item in value.items()}
+        return [self.known_in(item) for item in value] if isinstance(value, list | tuple) else value
+
+    def _kept(self, word: str) -> str:
+        if self._is_known(word):
+            return word
+        pieces = _INSIDE.split(word)
+        if len(pieces) > 1 and all(not piece or self._is_known(piece) for piece in pieces):
+            return word
+        return UNTOLD
+
+    def _is_known(self, word: str) -> bool:
+        if word in self._known or _is_figure(word):
+            return True
+        bare = word.strip(".:!?…")
+        return not bare or bare in self._known or _is_figure(bare)
+
+
+def _is_figure(word: str) -> bool:
+    """Tell a number, a quantity, a time, an address or the usual name of an interface."""
+    if any(each.fullmatch(word) for each in (_FIGURE, _TIME, _INTERFACE)):
+        return len(word) <= _LONGEST_FIGURE
+    try:
+        ip_address(word)
+    except ValueError:
+        return False
+    return True
+
+
+def _names_in(reading: Reading, jobs: Iterable[str]) -> Iterator[str]:
+    """Yield the names of objects, containers, resources and interfaces, as far as they are written as such are."""
+    found: list[Any] = [reading.namespace, reading.owner, reading.focus, *reading.lease_key, *jobs]
+    found.append(((reading.lease or {}).get("spec") or {}).get("holderIdentity"))
+    found += [reading.target.partition("/")[2], *(name for key in reading.networks for name in key)]
+    found += [node.name for node in reading.nodes or ()]
+    found += list(reading.profiles.profiles) if reading.profiles else []
+    resources: list[Any] = [resource for node in reading.nodes or () for resource in node.allocatable]
+    for event in reading.events or ():
+        found.append((event.get("involvedObject") or {}).get("name"))
+    for pod in reading.pods:
+        metadata, spec, labels = pod["metadata"], pod.get("spec") or {}, podspec.labels(pod)
+        found += [metadata.get("name"), spec.get("nodeName"), podspec.controller(pod).get("name")]
+        found += [labels.get(key) for key in (names.JOB, *JOB_NAMES)]
+        for container in (*podspec.containers(pod), *podspec.init_containers(pod)):
+            found.append(container.get("name"))
+            resources += [*podspec.limits(container), *podspec.requests(container)]
+        for entry in attached_networks(pod) or ():
+            found.append(entry.get("interface"))
+    yield from (name for name in found if isinstance(name, str) and _NAME.fullmatch(name))
+    for resource in resources:
+        if isinstance(resource, str) and _RESOURCE.fullmatch(resource):
+            yield from (resource, *resource.split("/"))
+
+
+@cache
+def _vocabulary() -> frozenset[str]:
+    """Return the words of all texts in the code that decides and judges, and of Kubernetes' components."""
+    found = {*_COMPONENTS.split(), *map(str, Code)}
+    for wing in ("core", "diagnose"):
+        for text in _texts(files("webhook").joinpath(wing)):
+            for word in _WORD.findall(text):
+                found |= {word, word.strip(".:!?…"), *_INSIDE.split(word)}
+    return frozenset(found - {""})
+
+
+def _texts(folder: Traversable) -> Iterator[str]:
+    for entry in sorted(folder.iterdir(), key=lambda each: each.name):
+        if entry.is_dir():
+            yield from _texts(entry)
+        elif entry.name.endswith(".py"):
+            for node in ast.walk(ast.parse(entry.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    yield node.value
