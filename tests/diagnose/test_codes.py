@@ -32,8 +32,9 @@ scheduling: resource-taken queue-waiting node-gone node-not-ready scheduling-gat
 networks: network-exists network-unused network-missing network-isolated network-unusable network-without-device
   network-without-addresses network-pending network-failed addresses-exhausted network-not-attached
   network-status-missing network-status-unreadable address-unusable address-missing ranks-meet
-claims: claim-template-missing claim-missing claim-unallocated claim-address-missing device-classes-found device-class-missing
-  claims-unserved claim-templates-kept claim-template-foreign kueue-claims-counted kueue-claims-unmapped
+claims: claim-template-missing claim-missing claim-unallocated claim-address-missing device-classes-found
+  device-class-missing claims-unserved claim-templates-kept claim-template-foreign kueue-claims-counted
+  kueue-claims-unmapped
 volumes: volume-unmounted
 multus: multus-ready multus-degraded multus-unseen multus-unused multus-missing isolation-agrees isolation-differs isolation-unknown
   isolation-irrelevant global-namespaces-agree global-namespaces-excessive global-namespaces-lacking

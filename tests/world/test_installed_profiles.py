@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.fake_apiserver import FABRIC_PROFILES, NOT_INSTALLED, Behaviour, FakeApiServer, status, text
+from webhook.core.claim_templates import CLAIMS_OF_A_FILE, CLAIMS_UNSERVED
 from webhook.core.errors import InputError
 from webhook.core.profiles import Multus
 from webhook.kube.connection import Connection, RequestFailed
@@ -266,3 +267,32 @@ def test_objects_of_a_file_get_the_clusters_settings_and_the_short_form_has_its_
         assert (
             beside_installed_settings(reader, "sys", read_file("f", content), FROM_OBJECTS).known().multus == Multus()
         )
+
+
+CLAIMS = [{"name": "nic", "requests": [{"name": "r", "deviceClassName": "dranet.net"}]}]
+
+
+@pytest.mark.parametrize(("versions", "problem"), [(("v1",), ""), (("v1beta2",), ""), (("v1beta1",), CLAIMS_UNSERVED)])
+def test_says_whether_the_cluster_can_give_claims(
+    server: FakeApiServer, versions: tuple[str, ...], problem: str
+) -> None:
+    server.groups["/apis/resource.k8s.io"] = list(versions)
+    put(server, "cards", claims=CLAIMS)
+    assert read(server).known().claims_problem == problem
+
+
+def test_takes_claims_to_be_served_where_nobody_says_and_asks_only_for_profiles_that_have_some(
+    server: FakeApiServer,
+) -> None:
+    put(server, "spec-of-no-object", claims=None)
+    read(server)
+    assert not server.asked("get", "/apis/resource.k8s.io")
+    server.misbehave("get", "/apis/resource.k8s.io", status(403))
+    put(server, "cards", claims=CLAIMS)
+    assert read(server).known().claims_problem == ""
+
+
+def test_profiles_of_a_file_give_no_claims(server: FakeApiServer) -> None:
+    server.misbehave("get", "/api/v1/namespaces/sys/configmaps/mine", config_map({"p.yaml": "profiles: {a: {}}"}))
+    found = read(server, ProfilesPlace(config_map=ConfigMapKey("mine", "p.yaml")))
+    assert found.known().claims_problem == CLAIMS_OF_A_FILE

@@ -23,6 +23,9 @@ PREFIX = "fabric-injector-"
 POD_CLAIM = "fabric-"
 """Beginning of the names that the claims have in a pod."""
 CLAIMS_UNSERVED = "the cluster serves neither resource.k8s.io/v1 nor v1beta2 (Kubernetes 1.34 serves v1)"
+CLAIMS_OF_A_FILE = (
+    "the profile is one of a file, and the controller keeps ResourceClaimTemplates of FabricProfile objects alone"
+)
 _DIGEST = 16
 _NAME = re.compile(rf"{PREFIX}[-a-z0-9]+-[0-9a-f]{{{_DIGEST}}}")
 

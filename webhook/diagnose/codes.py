@@ -188,24 +188,13 @@ class Code(Enum):
         "look at the network's IPAM")
 
     CLAIM_TEMPLATE_MISSING = ("claims", "A ResourceClaimTemplate that the pod names does not exist, so the pod stays Pending.",
-        "create it in the pod's namespace, or correct the name; a profile's is made within seconds, else see the controller's log")
+        "create the ResourceClaimTemplate in the pod's namespace, or correct the name")
     CLAIM_MISSING = ("claims", "A ResourceClaim that the pod names does not exist, so the pod stays Pending.",
         "create it, or correct the name")
     CLAIM_UNALLOCATED = ("claims", "A claim of the pod has no device, since the scheduler has found none that is free and fits.",
         "look at the claim's requests, and at what there is: kubectl get resourceslices; status of other claims tells who holds what")
     CLAIM_ADDRESS_MISSING = ("claims", "The pod's claims are allocated, and no driver has published an address in their status.",
         "look at the driver's log on the pod's node; one that publishes no networkData cannot be an addressSource")
-    DEVICE_CLASSES_FOUND = "claims", "The DeviceClasses that claims of profiles name exist."
-    DEVICE_CLASS_MISSING = ("claims", "A DeviceClass that a claim of a profile names does not exist.",
-        "install the driver that brings it, or correct deviceClassName in the profile")
-    CLAIMS_UNSERVED = ("claims", "No pod gets the claims of its profile, for the cluster can give none.",
-        "use a Kubernetes that serves resource.k8s.io/v1 or v1beta2, and profiles as FabricProfile objects")
-    CLAIM_TEMPLATES_KEPT = "claims", "The ResourceClaimTemplates of labelled namespaces are those of their profiles."
-    CLAIM_TEMPLATE_FOREIGN = ("claims", "Somebody made a ResourceClaimTemplate with a name of ours and another content.",
-        "delete it, and the controller makes it anew; see who may create resourceclaimtemplates there")
-    KUEUE_CLAIMS_COUNTED = "claims", "Kueue counts the claims of plain pods and pod groups, and not those of Jobs."
-    KUEUE_CLAIMS_UNMAPPED = ("claims", "Kueue's configuration names no resource for a DeviceClass of a claim.",
-        "add the DeviceClass to resources.deviceClassMappings of Kueue's configuration, and restart Kueue")
 
     VOLUME_UNMOUNTED = ("volumes", "A volume of the pod cannot be mounted, and its network is made after that.",
         "create what is named, or correct the pod's volume; its network is made after that")
@@ -268,6 +257,18 @@ class Code(Enum):
     POLICIES_BOUND = "privileges", "The admission policies of the manifests are in force."
     POLICIES_MISSING = ("privileges", "An admission policy of the manifests is missing or not bound.",
         "apply the manifests again")
+
+    DEVICE_CLASSES_FOUND = "claims", "The DeviceClasses that claims of profiles name exist."
+    DEVICE_CLASS_MISSING = ("claims", "A DeviceClass that a claim of a profile names does not exist.",
+        "install the driver that brings it, or correct deviceClassName in the profile")
+    CLAIMS_UNSERVED = ("claims", "No pod gets the claims of its profile, for the cluster can give none.",
+        "use a Kubernetes that serves resource.k8s.io/v1 or v1beta2, and profiles as FabricProfile objects")
+    CLAIM_TEMPLATES_KEPT = "claims", "The ResourceClaimTemplates of labelled namespaces are those of their profiles."
+    CLAIM_TEMPLATE_FOREIGN = ("claims", "Somebody made a ResourceClaimTemplate with a name of ours and another content.",
+        "delete it, and the controller makes it anew; see who may create resourceclaimtemplates there")
+    KUEUE_CLAIMS_COUNTED = "claims", "Kueue counts the claims of plain pods and pod groups, and not those of Jobs."
+    KUEUE_CLAIMS_UNMAPPED = ("claims", "Kueue's configuration names no resource for a DeviceClass of a claim.",
+        "add the DeviceClass to resources.deviceClassMappings of Kueue's configuration, and restart Kueue")
 
     QUOTA_FITS = "quotas", "The ResourceQuota has room for a pod."
     QUOTA_TOO_SMALL = "quotas", "The ResourceQuota is smaller than what one pod takes.", "raise it"

@@ -14,9 +14,6 @@ log = logging.getLogger(__name__)
 
 PERIOD_SECONDS = 300.0
 AGAIN_SECONDS = 30.0
-OF_A_FILE = (
-    "the profile is one of a file, and the controller keeps ResourceClaimTemplates of FabricProfile objects alone"
-)
 
 
 class ClaimsWatch:

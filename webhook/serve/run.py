@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from certs.handshake import CertificateError, Requirements
 from certs.serving import ServingCertificate
 from webhook.core import names
+from webhook.core.claim_templates import CLAIMS_OF_A_FILE
 from webhook.core.errors import InputError
 from webhook.core.review import Answer, ValidationAnswer, answer_reduced, answer_review, answer_validation
 from webhook.http import logs
@@ -22,7 +23,7 @@ from webhook.http.health import Readiness
 from webhook.http.listener import ListenAddress, bind
 from webhook.serve.bounded_world import BoundedWorld
 from webhook.serve.certificate import CertificateWatch
-from webhook.serve.claims import OF_A_FILE, ClaimsWatch
+from webhook.serve.claims import ClaimsWatch
 from webhook.serve.metrics import WebhookMetrics
 from webhook.serve.page_process import PageProcess
 from webhook.serve.process import Service, Sockets, serve
@@ -88,7 +89,9 @@ def run(settings: WebhookSettings) -> None:
     slot = Slot()
     # what is in the slot, the page's process, has the profiles from before
     in_force = ProfilesInForce(
-        own_image=settings.image, claims_problem=OF_A_FILE if settings.profiles else "", on_change=lambda _: changed()
+        own_image=settings.image,
+        claims_problem=CLAIMS_OF_A_FILE if settings.profiles else "",
+        on_change=lambda _: changed(),
     )
     claims: ClaimsWatch | None = None
 

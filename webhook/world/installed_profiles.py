@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from webhook.core.claim_templates import CLAIMS_UNSERVED
+from webhook.core.claim_templates import CLAIMS_OF_A_FILE, CLAIMS_UNSERVED
 from webhook.core.model import Object
 from webhook.core.profiles import ClusterSettings
 from webhook.core.profiles.objects import DEFINITION
@@ -45,7 +45,8 @@ def installed_profiles(reader: Reader, namespace: str, place: ProfilesPlace | No
         data = reader.find(CONFIG_MAPS, (namespace, place.config_map.name), config_map_data)
         if data is None or place.config_map.key not in data:
             return ProfilesRead(source, missing="does not exist")
-        return _with_settings(reader, namespace, place.settings, read_file(source, data[place.config_map.key]))
+        read = _with_settings(reader, namespace, place.settings, read_file(source, data[place.config_map.key]))
+        return _without_claims(read, CLAIMS_OF_A_FILE)
     if place.file:
         source = f"file {place.file} of the webhook's pods"
         return ProfilesRead(source, problem="is out of no ConfigMap, and cannot be read from here")
@@ -101,9 +102,14 @@ def _objects(reader: Reader, namespace: str, settings: ConfigMapKey | None) -> P
     claims_problem = _claims_problem(reader) if has_claims else ""
     faults = (*faults, *(ProfileFault(name, f"cannot be read: {problem}") for name, problem in broken))
     read = read_objects(OBJECTS, found, found_settings, faults=faults, unread=unread)
-    if read.profiles is None or not claims_problem:
+    return _without_claims(read, claims_problem)
+
+
+def _without_claims(read: ProfilesRead, problem: str) -> ProfilesRead:
+    """Say that pods get no claims, as the webhook does; nothing where the problem is empty."""
+    if read.profiles is None or not problem:
         return read
-    return replace(read, profiles=replace(read.profiles, claims_problem=claims_problem))
+    return replace(read, profiles=replace(read.profiles, claims_problem=problem))
 
 
 def _claims_problem(reader: Reader) -> str:

@@ -67,7 +67,10 @@ def check_templates(
     for key, spec in there.items():
         subject = f"ResourceClaimTemplate {'/'.join(key)}"
         if spec is None:
-            yield Finding("warn", Code.CLAIM_TEMPLATE_MISSING, subject, "is not there: pods that name it stay Pending")
+            action = "it is made within seconds; where it is not, look at the controller's log"
+            yield Finding(
+                "warn", Code.CLAIM_TEMPLATE_MISSING, subject, "is not there: pods that name it stay Pending", action
+            )
         elif spec != needed[key]:
             message = "has another content than the profile says: pods get other devices"
             yield Finding("fail", Code.CLAIM_TEMPLATE_FOREIGN, subject, message)
