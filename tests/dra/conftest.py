@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.apiserver.assets import AssetsUnavailable
+from tests.apiserver.installation import apply_profiles
+from tests.apiserver.webhook import Webhook, installed_command
 from tests.node.conftest import (  # noqa: F401 these fixtures use this folder's node
     NamespaceFactory,
     api,
@@ -21,6 +24,9 @@ from tests.node.conftest import (  # noqa: F401 these fixtures use this folder's
     unavailable,
 )
 from tests.node.node import Node
+from tests.operators.cluster import NEWEST
+from tests.operators.torch_image import NoWheel, torch_archive, torch_installed
+from webhook.core.profiles.custom_resource import custom_resource_definition
 
 from . import drivers
 from .cards import Cards
@@ -28,6 +34,17 @@ from .claims import CARDS, device_class
 from .drivers import Driver
 
 FOLDER = Path(__file__).parent
+PROFILES = """\
+profiles:
+  cards:
+    claims:
+    - name: card
+      requests: [{name: card, deviceClassName: cards}]
+      config: [{driver: dra.net, parameters: {interface: {name: net1, mtu: 1400}}}]
+    rendezvous: {addressSource: claim, network: card@net1}
+  own-claims:
+    rendezvous: {addressSource: claim, network: card@net1}
+"""
 EXTENDED_CLASS = "accelerators"
 EXTENDED_RESOURCE = "example.com/accelerator"
 TEST_DEVICES = 4
@@ -75,3 +92,33 @@ def test_driver(node: Node) -> Iterator[Driver]:
     node.api.ensure(device_class(EXTENDED_CLASS, drivers.TEST_DRIVER, extendedResourceName=EXTENDED_RESOURCE))
     with drivers.test_driver(node, TEST_DEVICES) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def webhook(node: Node, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Webhook]:
+    """Run the real server for all tests, which follows the profiles that are objects, with the privileges of its own account."""
+    plane = node.control_plane
+    plane.api.ensure(custom_resource_definition())
+    apply_profiles(plane, PROFILES)
+    command = installed_command()
+    if command is None:
+        unavailable("fabric-injector is not installed in this Python environment")
+    with Webhook(plane, tmp_path_factory.mktemp("webhook"), None, command) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def torch(node: Node, pytestconfig: pytest.Config) -> str:
+    """Give the image with torch, on the node; skip where it cannot be had."""
+    name = f"fabric-injector.test/torch:{NEWEST}"
+    capture = pytestconfig.pluginmanager.getplugin("capturemanager")
+    assert capture is not None
+    try:
+        with capture.global_and_fixture_disabled():
+            installed = torch_installed(NEWEST)
+    except NoWheel as problem:
+        pytest.skip(str(problem))
+    except AssetsUnavailable as problem:
+        unavailable(str(problem))
+    node.containerd.import_images(torch_archive(name, installed))
+    return name

@@ -83,9 +83,9 @@ class Pod:
         assert pod["status"]["phase"] == "Succeeded", self.describe()
         return self.told()
 
-    def wait_until_trained(self) -> "Report":
+    def wait_until_trained(self, seconds: float = SECONDS) -> "Report":
         """Wait until the training program has told what it found, though the pod may run on; give that."""
-        self.wait(lambda _: "train" in self._lines(), "what its training program tells")
+        self.wait(lambda _: "train" in self._lines(), "what its training program tells", seconds)
         return self.told()
 
     def told(self) -> "Report":

@@ -7,9 +7,9 @@ from typing import Final
 
 from webhook.core import bounds, names, podspec
 from webhook.core.accelerators import count_accelerators, find_accelerator, find_pod_accelerator
-from webhook.core.addresses import Choice, source_named
+from webhook.core.addresses import Choice, claim, source_named
 from webhook.core.errors import Denied
-from webhook.core.injection import whole
+from webhook.core.injection import claims, whole
 from webhook.core.job_key import job_key
 from webhook.core.model import Decision, Namespace, Object, Outcome, Reason, World
 from webhook.core.networks import Attachment, resolve_networks
@@ -78,7 +78,23 @@ def make_plan(
     if host_network and (asked := [key for key in profile.annotations if key.startswith(names.GKE_NETWORKING)]):
         return _on_node_network(pod, profile, asked, recognised)
     networks = resolve_networks(pod, profile, profiles.multus, namespace.name, world.network)
-    choice = source_named(profile.rendezvous.address_source).choose(pod, profile, networks)
+    will_be = pod
+    if profile.claims and profile.rendezvous.address_source == claim.NAME:
+        will_be = claims.with_references(
+            pod,
+            Plan(
+                profile=profile,
+                namespace=namespace,
+                pod_name=podspec.display_name(pod),
+                container=container,
+                container_name=podspec.containers(pod)[container].get("name") or "",
+                host_network=host_network,
+                attachments=networks.attachments,
+                training_pod=training_pod,
+                claims_problem=profiles.claims_problem,
+            ),
+        )
+    choice = source_named(profile.rendezvous.address_source).choose(will_be, profile, networks)
     why_none = _why_no_rendezvous(pod, profile, recognised, choice, host_network=host_network)
     rendezvous = training_pod.rendezvous if training_pod is not None and why_none is None else None
     is_worker = rendezvous is not None and rendezvous.role == "worker"

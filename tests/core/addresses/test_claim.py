@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -196,6 +197,38 @@ def verdict_of(profile: str, who: str = "bert-master-0", claims: Any = ("rails",
     again = decide(verdict.pod, "train", KNOWN, world)
     assert again.operations == []
     return verdict
+
+
+OF_THE_PROFILE = """\
+profiles:
+  cards:
+    claims: [{name: card, requests: [{name: card, deviceClassName: cards}]}]
+    rendezvous: {addressSource: claim, network: card@net1}
+"""
+
+
+@pytest.mark.parametrize("who", ["bert-master-0", "bert-worker-0"])
+def test_ranks_meet_at_the_claim_that_the_profile_gives(who: str) -> None:
+    """The pod has none yet as it is looked at: the same admission adds it."""
+    known, world = profiles(OF_THE_PROFILE), ObjectsWorld([namespace("train", "cards")])
+    verdict = decide(pods.load(f"live/pytorchjob/{who}.review.json"), "train", known, world)
+    assert [each["name"] for each in verdict.pod["spec"]["resourceClaims"]] == ["fabric-card"]
+    assert podspec.annotations(verdict.pod)[names.RENDEZVOUS_NETWORK] == "fabric-card@net1/any"
+    assert decide(verdict.pod, "train", known, world).operations == []
+
+
+def test_ranks_wait_for_no_claim_that_the_profile_does_not_give_them() -> None:
+    """As where the cluster serves none, or the pod asks for a card itself: they meet as they would."""
+    world = ObjectsWorld([namespace("train", "cards")])
+    known = profiles(OF_THE_PROFILE)
+    unserved = replace(known, claims_problem="the cluster serves none")
+    pod = pods.load("live/pytorchjob/bert-master-0.review.json")
+    own = pods.load("live/pytorchjob/bert-master-0.review.json")
+    own["spec"]["containers"][0]["resources"]["limits"]["rdma/hca"] = "1"
+    for each, in_force in ((pod, unserved), (own, known)):
+        verdict = decide(each, "train", in_force, world)
+        assert "resourceClaims" not in verdict.pod["spec"]
+        assert names.RENDEZVOUS_NETWORK not in podspec.annotations(verdict.pod)
 
 
 def decision(verdict: Verdict, step: str) -> Decision:

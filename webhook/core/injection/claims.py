@@ -29,16 +29,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     profile = plan.profile
     if not profile.claims:
         return [Decision(STEP, Outcome.SKIPPED, Reason.NOT_ASKED, f"profile {profile.name} gives no claims")]
-    if why := _why_none(draft.pod, plan):
-        _remove(draft, keep=())
-        return [why]
-    told: list[Decision] = []
-    wanted: list[ProfileClaim] = []
-    for claim in profile.claims:
-        if left := _left_out(draft.pod, plan, claim):
-            told.append(left)
-        else:
-            wanted.append(claim)
+    wanted, told = given(draft.pod, plan)
     _remove(draft, keep=[name_in_pod(claim) for claim in wanted])
     if changed := [claim for claim in wanted if _reference(draft, plan, claim)]:
         listed = ", ".join(f"{name_in_pod(claim)} (template {template_name(claim)})" for claim in changed)
@@ -48,6 +39,23 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
         message = f"the pod has {', '.join(map(name_in_pod, wanted))} already"
         told.insert(0, Decision(STEP, Outcome.KEPT, Reason.ALREADY_THERE, message))
     return told
+
+
+def given(pod: Object, plan: Plan) -> tuple[list[ProfileClaim], list[Decision]]:
+    """Return the claims of the profile that the pod gets, and why it does not get the others."""
+    if why := _why_none(pod, plan):
+        return [], [why]
+    left = {claim.name: told for claim in plan.profile.claims if (told := _left_out(pod, plan, claim))}
+    return [claim for claim in plan.profile.claims if claim.name not in left], [*left.values()]
+
+
+def with_references(pod: Object, plan: Plan) -> Object:
+    """Return the pod with the claims of the profile that it gets, and none that an earlier pass gave it; the pod itself stays."""
+    others = [each for each in pod["spec"].get("resourceClaims") or () if not is_ours(each)]
+    ours = [
+        {"name": name_in_pod(each), "resourceClaimTemplateName": template_name(each)} for each in given(pod, plan)[0]
+    ]
+    return {**pod, "spec": {**pod["spec"], "resourceClaims": [*others, *ours]}}
 
 
 def has_references(pod: Object) -> bool:
