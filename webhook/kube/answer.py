@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import orjson
 import urllib3
@@ -19,6 +20,9 @@ PIECE = 65536
 MOST_BYTES = 1 << 25
 """Longest answer, and longest line of a stream, that is read. The API server stores objects of 1.5 MB, as JSON up to six times as long:
 ``<`` becomes six characters."""
+MOST_DEPTH = 1000
+"""How deep JSON may be nested: orjson reads 1,024. The API server takes 10,000, as in a ResourceClaim's parameters, which are free."""
+_NESTING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[{]+|[\]}]+', re.DOTALL)
 _WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
 
 
@@ -61,7 +65,7 @@ class Response:
         *managed_fields* keeps those of the object, or of the objects of a list.
         """
         try:
-            value = orjson.loads(self.body)
+            value = decode(self.body)
         except ValueError:
             value = None
         if not isinstance(value, dict):
@@ -82,6 +86,34 @@ class Response:
     def warnings(self) -> tuple[str, ...]:
         """Give the texts of the Warning headers, in order."""
         return tuple(text.replace('\\"', '"') for text in _WARNING.findall(self.headers.get("Warning") or ""))
+
+
+def decode(text: bytes) -> Any:
+    """Decode JSON, with null for what is nested deeper than MOST_DEPTH: one such object must not hide the others. Raises ValueError."""
+    try:
+        return orjson.loads(text)
+    except ValueError:
+        cut = _without_depths(text)
+        if cut is text:
+            raise
+    return orjson.loads(cut)
+
+
+def _without_depths(text: bytes) -> bytes:
+    """Return the text with null for each value that is nested deeper than MOST_DEPTH; itself where none is."""
+    kept: list[bytes] = []
+    depth = begun = 0
+    for match in _NESTING.finditer(text):
+        first, start, end = text[match.start()], match.start(), match.end()
+        if first in b"[{":
+            if depth <= MOST_DEPTH < depth + end - start:
+                kept += text[begun : start + MOST_DEPTH - depth], b"null"
+            depth += end - start
+        elif first in b"]}":
+            if depth - (end - start) <= MOST_DEPTH < depth:
+                begun = start + depth - MOST_DEPTH
+            depth -= end - start
+    return b"".join((*kept, text[begun:])) if kept else text
 
 
 class Stream:

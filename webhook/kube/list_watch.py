@@ -12,10 +12,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-import orjson
-
 from webhook.core.model import Object
-from webhook.kube.answer import AnswerTooLong
+from webhook.kube.answer import AnswerTooLong, decode
 from webhook.kube.connection import Connection, RequestFailed, Response, Stream
 from webhook.kube.page_size import PageSize
 from webhook.kube.reader import EXPIRED, PAGE_SIZE, Reader, read_list
@@ -170,7 +168,7 @@ def _translated() -> Iterator[None]:
 
 def _read_event(line: bytes) -> Event:
     try:
-        event = orjson.loads(line)
+        event = decode(line)
         kind, obj = event["type"], event["object"]
         if kind != "ERROR":
             return Event(kind, obj["metadata"].get("resourceVersion") or "", obj)
