@@ -196,6 +196,27 @@ def test_leaves_alone_what_is_not_ours(world: World, caplog: pytest.LogCaptureFi
     assert world.server.asked("DELETE") == []
 
 
+def test_one_that_cannot_be_made_holds_up_no_other_of_its_namespace(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    world.profiles(cards=cards(NIC, RAIL))
+    world.named = {"ml": "cards"}
+    world.foreign("ml", labels={})
+    with running(world.keeper):
+        wait_until(lambda: ("ml", template_name(RAIL)) in world.there(), "the template of the other claim")
+        wait_until(lambda: f"ml/{NAME} is there with another content" in caplog.text, "the complaint")
+
+
+def test_keeps_a_bounded_part_of_what_a_pod_names() -> None:
+    claims = [
+        {"name": f"fabric-{number}", "resourceClaimTemplateName": f"fabric-injector-x-{number:016x}"}
+        for number in range(10_000)
+    ]
+    kept = module._read_pod({"metadata": {"name": "p"}, "spec": {"resourceClaims": claims}})
+    assert kept is not None
+    assert len(kept) == module.MOST_NAMED
+
+
 def test_uses_one_whose_labels_somebody_removed(world: World, caplog: pytest.LogCaptureFixture) -> None:
     world.profiles(cards=cards())
     world.named = {"ml": "cards"}

@@ -10,6 +10,8 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
+from itertools import islice
+from sys import intern
 from typing import NamedTuple, TypeVar
 
 from webhook.core import names
@@ -48,12 +50,14 @@ REQUEST_SECONDS = 4.0
 """Timeout of one request: it has ended before another leader may write."""
 LEAST_BACKOFF_SECONDS = 1.0
 MOST_BACKOFF_SECONDS = 60.0
-"""Pause of a namespace in which one could not be made; it grows to this."""
+"""Pause of a template that could not be made; it grows to this. The others of its namespace do not wait for it."""
 MOST_LOOKS = 50
 """How many contents are looked at in one turn; a template's content never changes, so that each is looked at once."""
 MADE_SECONDS = 10.0
 """How long one that was made counts as there, until the watch has brought it."""
 STOP_SECONDS = 0.5
+MOST_NAMED = 16
+"""How many templates of one pod are kept: its author may write ten thousand names into it, of a megabyte."""
 
 
 MOST_TOLD = 1000
@@ -86,7 +90,7 @@ class _Watched(NamedTuple):
 
 
 class _Rest(NamedTuple):
-    """Hold until when a namespace is left alone, in monotonic seconds, after so many failures."""
+    """Hold until when a template is left alone, in monotonic seconds, after so many failures."""
 
     until: float
     failures: int
@@ -120,7 +124,7 @@ class ClaimTemplates:
         self._watched: _Watched | None = None
         self._made: dict[Key, tuple[str, float]] = {}
         self._true: dict[str, bool] = {}
-        self._resting: dict[str, _Rest] = {}
+        self._resting: dict[Key, _Rest] = {}
         self._told: dict[str, str] = {}
         self._stopped, self._woken, self._writing = threading.Event(), threading.Event(), threading.Lock()
         self._thread = threading.Thread(target=self._run, name="claim-templates", daemon=True)
@@ -175,7 +179,7 @@ class ClaimTemplates:
         work = self._upkeep.next(reached, named, there, now)
         self._resting = {each: rest for each, rest in self._resting.items() if rest.until > now - MOST_BACKOFF_SECONDS}
         waits = [work.seconds or PERIOD_SECONDS, PERIOD_SECONDS]
-        self._make(watched, [key for key in work.make if not self._rests(key[0])])
+        self._make(watched, [key for key in work.make if not self._rests(key)])
         known = {key: uid for key, uid in there.items() if self._upkeep.content(key[1]) is not None}
         if self._look(watched, known) or self._remove(watched, {key: there[key] for key in work.remove}):
             waits.append(FOLLOWER_SECONDS)
@@ -267,7 +271,7 @@ class ClaimTemplates:
             )
         for key in keys if owner is not None else ():
             content = self._upkeep.content(key[1])
-            if content is not None and not self._rests(key[0]):
+            if content is not None:
                 self._make_one(watched, key, content, owner)
 
     def _make_one(self, watched: _Watched, key: Key, content: TemplateContent, owner: Object | None) -> None:
@@ -280,7 +284,7 @@ class ClaimTemplates:
             uid = str((response.json().get("metadata") or {}).get("uid") or "")
             self._made[key] = uid, self._monotonic() + MADE_SECONDS
             self._true[uid] = True
-            self._resting.pop(key[0], None)
+            self._resting.pop(key, None)
             self._told.pop(key_text(key), None)
             log.info("ResourceClaimTemplate %s: made for profile %s", key_text(key), content.profile)
         elif response.status == 409:
@@ -339,7 +343,7 @@ class ClaimTemplates:
 
     def _remove(self, watched: _Watched, unneeded: Mapping[Key, str]) -> bool:
         """Remove those that hold what their name says; tell whether some are left for the next turn."""
-        due = {key: uid for key, uid in unneeded.items() if self._true.get(uid, True) and not self._rests(key[0])}
+        due = {key: uid for key, uid in unneeded.items() if self._true.get(uid, True) and not self._rests(key)}
         for key, uid in list(due.items())[:MOST_LOOKS]:
             if uid not in self._true and (truth := self._content_is_true(watched, key)) is not None:
                 self._true[uid] = truth
@@ -363,14 +367,14 @@ class ClaimTemplates:
             "uid": found["metadata"]["uid"],
         }
 
-    def _rests(self, namespace: str) -> bool:
-        rest = self._resting.get(namespace)
+    def _rests(self, key: Key) -> bool:
+        rest = self._resting.get(key)
         return rest is not None and rest.until > self._monotonic()
 
     def _fail(self, key: Key, why: str, after: float = 0.0) -> None:
-        failures = self._resting[key[0]].failures + 1 if key[0] in self._resting else 0
+        failures = self._resting[key].failures + 1 if key in self._resting else 0
         pause = min(MOST_BACKOFF_SECONDS, max(after, LEAST_BACKOFF_SECONDS * 2 ** min(failures, 10)))
-        self._resting[key[0]] = _Rest(self._monotonic() + pause, failures)
+        self._resting[key] = _Rest(self._monotonic() + pause, failures)
         self._log_once(key_text(key), f"ResourceClaimTemplate {key_text(key)} {why}")
 
     def _log_once(self, name: str, text: str, *, exc_info: bool = False) -> None:
@@ -389,6 +393,7 @@ def _read_template(obj: Object) -> TemplateSeen | None:
 
 
 def _read_pod(pod: Object) -> frozenset[str] | None:
-    """Keep which templates of ours a pod names, by its spec."""
+    """Keep which templates of ours a pod names, by its spec, and no more of them than the webhook gives."""
     claims = (pod.get("spec") or {}).get("resourceClaims") or ()
-    return frozenset(each["resourceClaimTemplateName"] for each in claims if is_ours(each)) or None
+    ours = (intern(each["resourceClaimTemplateName"]) for each in claims if is_ours(each))
+    return frozenset(islice(ours, MOST_NAMED)) or None

@@ -150,6 +150,15 @@ def test_makes_what_a_pod_names_and_its_namespace_may_use() -> None:
     assert kept.next({}, named, [], 0.0).make == [("a", NAME)]
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_makes_what_a_pod_names_where_one_of_several_profiles_of_the_claim_is_for_its_namespace(order: int) -> None:
+    ours = profile(name="ours", claims=(NIC,), allowed_namespaces=frozenset({"ml"}))
+    theirs = profile(name="theirs", claims=(NIC,), allowed_namespaces=frozenset({"web"}))
+    found = upkeep(*(ours, theirs)[::order])
+    named = [("ml", NAME), ("web", NAME), ("far", NAME)]
+    assert found.next({}, named, [], 0.0).make == [("ml", NAME), ("web", NAME)]
+
+
 def test_makes_an_earlier_one_again_that_a_pod_names(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = upkeep(profile(name="cards", claims=(NIC,)))
     kept.put({"cards": profile(name="cards", claims=(RAIL,))})

@@ -94,7 +94,13 @@ class TemplateUpkeep:
         )
 
     def _may_use(self, namespace: str, name: str) -> bool:
-        """Tell whether a pod of the namespace may have what it names: a label by which it says so is not trusted."""
+        """Tell whether a pod of the namespace may have what it names: a label by which it says so is not trusted.
+
+        Several profiles may give the same claim, each to other namespaces.
+        """
         content = self._contents.get(name)
-        profile = self._profiles.get(content.profile) if content is not None else None
-        return profile is not None and profile.is_for(namespace)
+        return content is not None and any(
+            profile.is_for(namespace)
+            for profile in self._profiles.values()
+            if profile.name == content.profile or any(template_name(claim) == name for claim in profile.claims)
+        )
