@@ -198,3 +198,13 @@ def is_ending(pod: Object) -> bool:
 def is_windows(pod: Object) -> bool:
     """Tell whether the pod says that it runs on Windows, whose containers take no Linux security context."""
     return bool(((pod.get("spec") or _NOTHING).get("os") or _NOTHING).get("name") == "windows")
+
+
+def is_compute_domain_channel(claim: Object) -> bool:
+    """Tell whether an entry of ``spec.resourceClaims`` is the channel of a ComputeDomain, by which GPUs reach each other's memory.
+
+    A pod shows nothing of a claim but names, and these are what NVIDIA's documentation and public manifests write. Source:
+    NVIDIA/k8s-dra-driver-gpu docs, ComputeDomain.
+    """
+    named = f"{claim.get('name')} {claim.get('resourceClaimTemplateName')}"
+    return "compute-domain" in named or "imex" in named

@@ -263,6 +263,7 @@ def test_a_job_meets_on_the_interface_that_the_profile_names() -> None:
     ("profile", "claims", "spec", "why"),
     [
         ("any", (), {}, "the pod has no resource claim"),
+        ("any", ("imex-channel", "compute-domain-channel"), {}, "no resource claim but of a ComputeDomain's channel"),
         ("other", ("rails",), {}, "meets on claim gpus, which the pod does not have"),
         ("any", ("rails",), {"hostNetwork": True}, "the pod uses the node's network"),
     ],

@@ -90,6 +90,10 @@ def choose(pod: Object, profile: Profile, _networks: ResolvedNetworks) -> Choice
         return Choice(problem="the pod has no resource claim, whose status could tell an address")
     named = profile.rendezvous.network
     if named is None:
+        if all(map(podspec.is_compute_domain_channel, claims)):
+            return Choice(
+                problem="the pod has no resource claim but of a ComputeDomain's channel, which has no address"
+            )
         return Choice(Attachment(NetworkDefinition("", ANY, has_ipam=True), ""))
     own = next((claim for claim in claims if claim.get("name") in (named.name, f"fabric-{named.name}")), None)
     if own is None or named.namespace:

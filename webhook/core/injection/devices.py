@@ -28,7 +28,6 @@ STEP: Final = "devices"
 _ANNOTATIONS = ("metadata", "annotations")
 _KEYS = ("limits", "requests")
 _SHOWN: Final = 40
-_CHANNELS = ("compute-domain", "imex")
 _OVERCOMMITTABLE: Final = frozenset({"cpu", "memory", "ephemeral-storage"})
 """Resources whose request may stay below the limit; of all others the two are equal."""
 
@@ -242,9 +241,7 @@ def _leave_out_hugepages(plan: Plan, own: Object, needed: dict[str, int | Fracti
 def claims_of_devices(pod: Object, own: Object) -> list[str]:
     """Return the names of the claims that may give network cards.
 
-    Those of the profile are none of these: the admin gives them knowingly. Nor is the channel of a ComputeDomain, by which GPUs reach
-    each other's memory. A pod shows nothing of a claim but names, and these are what NVIDIA's documentation and public manifests
-    write. Source: NVIDIA/k8s-dra-driver-gpu docs, ComputeDomain.
+    Those of the profile are none of these: the admin gives them knowingly. Nor is the channel of a ComputeDomain.
     """
     there: dict[str, list[Object]] = {str(claim.get("name")): [claim] for claim in claims(own)}
     in_pod: dict[str, list[Object]] = {}
@@ -254,8 +251,7 @@ def claims_of_devices(pod: Object, own: Object) -> list[str]:
 
 
 def _may_give_cards(claim: Object) -> bool:
-    named = f"{claim.get('name')} {claim.get('resourceClaimTemplateName')}"
-    return not is_ours(claim) and not any(mark in named for mark in _CHANNELS)
+    return not is_ours(claim) and not podspec.is_compute_domain_channel(claim)
 
 
 def _has_memory(container: Object) -> bool:
