@@ -24,8 +24,8 @@ from webhook.diagnose.explain.explanation import explain
 from webhook.diagnose.finding import as_document
 from webhook.diagnose.listing import Unread
 
-TOKENS = ("S3cr3t_T0ken", "zq-s3cr3t-t0ken-77")
-"""One that no name can be written as, and one that might be a name."""
+TOKENS = ("S3cr3t_T0ken", "zq-s3cr3t-t0ken-77", "fe80::1%S3cr3t_T0ken", "4111111111111111")
+"""One that no name can be written as, one that might be a name, one behind an address, and one that is no amount of anything."""
 NAMES = {"name", "namespace", "nodeName", "interface", "holderIdentity", names.JOB, names.PROFILE}
 
 
@@ -100,7 +100,9 @@ def planted(token: str) -> Iterator[tuple[str, str]]:
         value: Any = world
         for step in at:
             value = value[step]
-        is_name = token == TOKENS[1] and ((at[-1:] and at[-1] in NAMES) or any("job-name" in str(step) for step in at))
+        is_name = token in (TOKENS[1], TOKENS[3]) and (
+            (at[-1:] and at[-1] in NAMES) or any("job-name" in str(step) for step in at)
+        )
         if isinstance(value, str) and not is_name:
             for planted_text in (token, f"{value}={token}"):
                 yield str(at), told(broken(world, at, planted_text))
@@ -180,6 +182,17 @@ def told_of(scene: Scene) -> str:
 def test_refuses_what_is_no_bundle(text: str, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         read_bundle("b.json", text)
+
+
+def test_refuses_what_could_not_be_printed_again() -> None:
+    document = json.loads(told_of(Scene(1)))
+    document["explanation"]["members"][0]["networks"] = None
+    text = json.dumps(document).replace('"networks": null', f'"networks": {"[" * 500}{"]" * 500}', 1)
+    with pytest.raises(InputError, match="nested too deeply"):
+        read_bundle("b.json", text)
+    with pytest.raises(InputError) as raised:
+        read_bundle("b.json", json.dumps({**document, "bundle": "\x1b[31m" * 100_000}))
+    assert len(str(raised.value)) < 300
 
 
 def test_any_change_of_a_bundle_is_refused_or_read() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import click
@@ -76,8 +77,7 @@ def _write(path: Path, text: str) -> None:
         click.echo(text, nl=False)
         return
     try:
-        with path.open("x", encoding="utf-8") as file:
-            path.chmod(0o600)
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
             file.write(text)
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror}); name another file") from None

@@ -21,6 +21,7 @@ from webhook import __version__
 from webhook.core import names, podspec
 from webhook.core.errors import InputError
 from webhook.core.model import Object
+from webhook.core.printable import printable
 from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.explanation import Explanation, Row
 from webhook.diagnose.explain.networks import attached_networks
@@ -30,13 +31,14 @@ from webhook.diagnose.owners import JOB_NAMES
 
 FORMAT = 1
 _LONGEST_FIGURE = 32
+_MOST_LEVELS = 20
 UNTOLD = "…"
 _ROW = ("pod", "job", "role", "phase", "node", "address", "told", "wait")
 _WORD = re.compile(r"[^\s\"'`(){}\[\],;<>|]+")
 _INSIDE = re.compile(r"[=:/@^~]+")
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?")
 _RESOURCE = re.compile(r"[a-z0-9][a-z0-9.-]*/[a-z0-9][a-z0-9._-]*")
-_FIGURE = re.compile(r"[+-]?[0-9][0-9,.]*(?:[numkMGTPE]|[KMGTPE]i|B|ms|s|m|h|d|%|x)?")
+_FIGURE = re.compile(r"[+-]?[0-9][0-9,.]{0,14}(?:[numkMGTPE]|[KMGTPE]i|B|ms|s|m|h|d|%|x)?")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z?")
 _INTERFACE = re.compile(r"(?:eth|eno|ens|enp|ib|bond|net|mlx\d_)\d{1,3}(?:[sfvp]\d{1,3}){0,3}")
 _COMPONENTS = """
@@ -140,7 +142,7 @@ def read_bundle(source: str, text: str) -> Explanation:
         raise InputError(f"{source}: is no file of fabric-injector bundle; make one by bundle -o FILE") from None
     if number != FORMAT:
         raise InputError(
-            f"{source}: is a bundle of format {number!r}; this version reads {FORMAT}: take that which made it"
+            f"{source}: is a bundle of format {printable(str(number), 60)}; this version reads {FORMAT}: take that which made it"
         )
     codes = {str(code): code for code in Code}
     try:
@@ -156,10 +158,26 @@ def read_bundle(source: str, text: str) -> Explanation:
             )
             for each in told["members"]
         )
+        if _is_deep([row.details for row in rows]):
+            raise TypeError("members are nested too deeply")
         jobs = tuple(map(str, told["jobs"]))
         return Explanation(str(told["target"]), str(told["namespace"]), jobs, findings, rows)
     except (KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{source}: is a bundle that was changed, or of a newer version: {error!r}") from None
+        raise InputError(
+            f"{source}: is a bundle that was changed, or of a newer version: {printable(str(error))}"
+        ) from None
+
+
+def _is_deep(value: Any) -> bool:
+    """Tell a value with more levels than any that is written, which could not be printed again."""
+    level = [value]
+    for _ in range(_MOST_LEVELS):
+        level = [
+            item
+            for each in level
+            for item in (each.values() if isinstance(each, dict) else each if isinstance(each, list) else ())
+        ]
+    return bool(level)
 
 
 def _taken(value: Any, shape: Any) -> Any:
@@ -209,10 +227,9 @@ def _is_figure(word: str) -> bool:
     if any(each.fullmatch(word) for each in (_FIGURE, _TIME, _INTERFACE)):
         return len(word) <= _LONGEST_FIGURE
     try:
-        ip_address(word)
+        return getattr(ip_address(word), "scope_id", None) is None  # behind its % may stand anything
     except ValueError:
         return False
-    return True
 
 
 def _names_in(reading: Reading, jobs: Iterable[str]) -> Iterator[str]:

@@ -101,6 +101,21 @@ def test_a_rank_that_meets_elsewhere_keeps_the_network_that_rank_zero_names_to_n
     assert not podspec.has_env(own, "FI_PROVIDER")
 
 
+@pytest.mark.parametrize(
+    ("part", "labels"), [(EFA, {}), ("podSecurity: skip", {names.POD_SECURITY_ENFORCE: "baseline"})]
+)
+def test_a_member_that_meets_by_a_claim_keeps_the_claim(part: str, labels: dict[str, str]) -> None:
+    """Its address comes from there alone: without, its whole job would wait for ever."""
+    by_claim = "claims: [{name: nic, requests: [{name: nic, deviceClassName: a.io}]}]\n"
+    by_claim += "    rendezvous: {addressSource: claim, network: nic@net1}"
+    verdict = decided(pods.load(WORKER), f"{by_claim}\n    {part}", labels)
+    assert needs(verdict.pod) == ["master-addr"]
+    own = podspec.containers(verdict.pod)[0]
+    assert own["resources"]["claims"] == [{"name": "fabric-nic"}]
+    assert [each["name"] for each in verdict.pod["spec"]["resourceClaims"]] == ["fabric-nic"]
+    assert not podspec.has_env(own, "FI_PROVIDER")
+
+
 def test_a_network_without_devices_needs_no_ipc_lock() -> None:
     verdict = decided(pods.load(WORKER), f"networks: [{{network: default/rdma-net}}]\n    {EFA}")
     assert not podspec.containers(verdict.pod)[0].get("securityContext")

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from webhook.core import names, podspec
+from webhook.core.addresses import claim
 from webhook.core.draft import Draft
 from webhook.core.injection import devices, pod_security, quantities, sidecars, volumes
 from webhook.core.model import Decision, Object, Outcome, Reason
@@ -35,10 +36,12 @@ def left_alone(plan: Plan, lacking: Decision) -> Decision:
 def without_parts(plan: Plan, lacking: Decision) -> Plan:
     """Return the plan with the networks and the rendezvous alone: the job's other members may meet there, and name them to NCCL.
 
-    IPC_LOCK stays where a network takes a device by itself.
+    Claims stay where they are these networks: members wait for the address that a claim tells. IPC_LOCK stays where a network takes a
+    device by itself.
     """
     profile = plan.profile
-    takes_devices = any(attachment.resources for attachment in plan.attachments)
+    claims = profile.claims if profile.rendezvous.address_source == claim.NAME else ()
+    takes_devices = bool(claims) or any(attachment.resources for attachment in plan.attachments)
     bare = replace(
         profile,
         resources={},
@@ -50,7 +53,7 @@ def without_parts(plan: Plan, lacking: Decision) -> Plan:
         volumes=(),
         mounts=(),
         sidecars=(),
-        claims=(),
+        claims=claims,
     )
     message = f"{lacking.message}; it gets the networks of profile {profile.name}, where its job meets, and no other part of it"
     told = Decision(STEP, lacking.outcome, lacking.reason, message)
