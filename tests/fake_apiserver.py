@@ -427,9 +427,14 @@ class FakeApiServer:
 
 
 def _is_chosen(metadata: dict[str, Any], query: dict[str, str]) -> bool:
-    """Apply the label selectors KEY, !KEY and KEY=VALUE, and the field selector metadata.name=NAME; others choose everything."""
+    """Apply label selectors KEY, !KEY, KEY=VALUE, KEY!=VALUE, and field selector metadata.name=NAME; others choose everything."""
     labels = metadata.get("labels") or {}
     for part in filter(None, query.get("labelSelector", "").split(",")):
+        if "!=" in part:
+            key, _, value = part.partition("!=")
+            if labels.get(key) == value:
+                return False
+            continue
         key, equals, value = part.removeprefix("!").partition("=")
         if (key in labels) is part.startswith("!") or (equals and labels[key] != value):
             return False

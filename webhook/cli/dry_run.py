@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from webhook.cli.completion import complete_namespace, complete_profile
 from webhook.cli.options import (
     Failure,
     cluster_options,
@@ -48,9 +49,13 @@ _FORMS = ("json", "diff", "patch", "pod")
 @system_namespace_option
 @objects_option(_FILE)
 @option(
-    "-n", "--namespace", metavar="NS", help="Namespace of objects that name none; else the kubeconfig's, else default."
+    "-n",
+    "--namespace",
+    metavar="NS",
+    shell_complete=complete_namespace,
+    help="Namespace of objects that name none; else the kubeconfig's, else default.",
 )
-@option("--profile", metavar="NAME", help="Use this profile, whatever the labels say.")
+@option("--profile", metavar="NAME", shell_complete=complete_profile, help="Use this profile, whatever the labels say.")
 @output_option(*_FORMS, default="diff", text="Form of the answer, see Output above.")
 @option(
     "--server",

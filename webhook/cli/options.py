@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from webhook.cli.completion import complete_namespace
 from webhook.core import names
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ validating_configuration_option = option(
 system_namespace_option = option(
     "--system-namespace",
     metavar="NS",
+    shell_complete=complete_namespace,
     default="fabric-injector",
     help="Namespace in which fabric-injector is installed.",
 )
@@ -71,6 +73,7 @@ def namespace_option(command: str, text: str) -> Callable[[F], F]:
     return option(
         *("--system-namespace", "-n", "--namespace", "namespace"),
         metavar="NS",
+        shell_complete=complete_namespace,
         default="fabric-injector",
         help=help_text,
         envvar=variables,
@@ -128,15 +131,19 @@ def cluster_options(command: F) -> F:
     return command
 
 
-def connect_to_cluster() -> Connection:
-    """Return a connection as the running command's `cluster_options` say. Raises InputError where there are no credentials."""
+def connect_to_cluster(context: click.Context | None = None) -> Connection:
+    """Return a connection as the `cluster_options` of the running command say, or those of *context*.
+
+    Raises InputError where there are no credentials.
+    """
     from webhook.core.errors import InputError
     from webhook.kube.connection import connect
     from webhook.kube.credentials import NoCredentials
 
-    context = click.get_current_context()
+    context = context or click.get_current_context()
     try:
-        return connect(kubeconfig=context.meta.get(_KUBECONFIG), context=context.meta.get(_CONTEXT) or "")
+        kubeconfig = context.meta.get(_KUBECONFIG)
+        return connect(kubeconfig=kubeconfig and kubeconfig.expanduser(), context=context.meta.get(_CONTEXT) or "")
     except NoCredentials as error:
         if "objects" in context.params:
             raise InputError(f"{error}, or do without a cluster, by --objects FILE") from None
