@@ -154,12 +154,14 @@ class FakeApiServer:
 
     `groups`: the versions of each group that is served, `{"/apis/resource.k8s.io": ["v1"]}`.
     `clock`: the time that its answers tell, the real one where it is None.
+    `refusal`: what it answers all requests with that are not misbehaved about.
     """
 
     clock: Callable[[], datetime] | None = None
 
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.requests: list[Request] = []
+        self.refusal: Behaviour | None = None
         self.connections = 0
         self.groups: dict[str, list[str]] = {}
         self._tls = tls
@@ -299,7 +301,7 @@ class FakeApiServer:
             usual = self._write
         with self._changed:
             waiting = self._next[request.kind, request.path]
-            behaviour = waiting.popleft() if waiting else usual
+            behaviour = waiting.popleft() if waiting else self.refusal or usual
             exchange.generation = self._watch_generation
             self.requests.append(request)
         behaviour(exchange)

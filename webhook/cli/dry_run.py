@@ -155,9 +155,9 @@ def command(
             run = judge(templates, profile=profile, profiles=known, world=world)
             _tell_assumed(world)
     except Unavailable as error:
-        raise Failure(
-            str(error) if server else f"{error}; --server lets the cluster decide, with fewer rights"
-        ) from None
+        is_another_way = not server and " answered " in str(error)  # without an answer, none comes to --server either
+        hint = "; --server lets the cluster decide, with fewer rights" if is_another_way else ""
+        raise Failure(f"{error}{hint}") from None
     except WebhookError as error:
         raise Failure(str(error)) from None
     _show(run, output)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 FILE = click.Path(path_type=Path)
-_KUBECONFIG, _CONTEXT = f"{__name__}.kubeconfig", f"{__name__}.context"
+_KUBECONFIG, _CONTEXT, _CLUSTER = f"{__name__}.kubeconfig", f"{__name__}.context", f"{__name__}.cluster"
 
 
 class AddressType(click.ParamType["ListenAddress"]):
@@ -143,11 +143,15 @@ def connect_to_cluster(context: click.Context | None = None) -> Connection:
     context = context or click.get_current_context()
     try:
         kubeconfig = context.meta.get(_KUBECONFIG)
-        return connect(kubeconfig=kubeconfig and kubeconfig.expanduser(), context=context.meta.get(_CONTEXT) or "")
+        connection = connect(
+            kubeconfig=kubeconfig and kubeconfig.expanduser(), context=context.meta.get(_CONTEXT) or ""
+        )
     except NoCredentials as error:
         if "objects" in context.params:
             raise InputError(f"{error}, or do without a cluster, by --objects FILE") from None
         raise
+    context.meta[_CLUSTER] = connection.title
+    return connection
 
 
 def unusable(source: str, error: ProfilesError) -> InputError:
@@ -159,6 +163,15 @@ def unusable(source: str, error: ProfilesError) -> InputError:
 
 
 class Failure(click.ClickException):
-    """End with status 2: the command or its input is wrong."""
+    """End with status 2: the command or its input is wrong, or the cluster grants no request that it needs."""
 
     exit_code = 2
+
+    def __init__(self, message: str) -> None:
+        """Hold the *message*; where a request had no success, with the cluster that was asked, and what to do."""
+        context = click.get_current_context(silent=True)
+        if context and (title := context.meta.get(_CLUSTER)):
+            from webhook.cli.unanswered import with_cluster
+
+            message = with_cluster(message, title)
+        super().__init__(message)
