@@ -58,7 +58,7 @@ CLAIM_PROGRAMS: Mapping[str, Program] = {
         "containerd", "github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2", "some seconds", CONTAINERD_TAGS
     ),
     "ctr": Program("containerd", "github.com/containerd/containerd/v2/cmd/ctr", "some seconds", CONTAINERD_TAGS),
-    "dranet": Program("dranet", "sigs.k8s.io/dranet/cmd/dranet", "about 2 minutes on 2 cores"),
+    "dranet": Program("dranet", "sigs.k8s.io/dranet/cmd/dranet", "about 3 minutes on 2 cores"),
     "dra-test-driver": Program(
         "testdriver", "k8s.io/kubernetes/test/e2e/dra/test-driver", "about 2 minutes on 2 cores"
     ),

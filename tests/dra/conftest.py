@@ -19,7 +19,6 @@ from tests.node.conftest import (  # noqa: F401 these fixtures use this folder's
     controller_process,
     figures,
     namespace,
-    pytest_terminal_summary,
     start_node,
     unavailable,
 )

@@ -16,7 +16,6 @@ from tests.waiting import wait_until
 from webhook.cli import main
 from webhook.core import names
 from webhook.core.model import Object
-from webhook.diagnose.codes import Code
 
 from .claims import claim_address, claims_of, create_template, device_class, give, network_data, template
 from .drivers import Driver
@@ -55,7 +54,7 @@ def test_a_job_whose_template_comes_late_begins_once_it_is_there(
     for each in pods:
         each.wait(lambda _, each=each: bool(_events(each, "FailedResourceClaimCreation")), "to be told of the template")  # type: ignore[misc]
     assert [(each["code"], "ResourceClaimTemplate late" in each["message"]) for each in explain(name)] == [
-        (Code.CLAIM_TEMPLATE_MISSING, True)
+        ("claim-template-missing", True)
     ]
     create_template(api, template("late", "net1"), name)
     reports = trained(pods)
@@ -74,9 +73,9 @@ def test_a_claim_that_is_never_allocated_is_named(
     pods = start(api, pytorchjob("never"), name)
     pods[0].wait(is_unschedulable, "the scheduler to find no device")
     found = {each["code"]: each for each in explain(name)}
-    assert "claim card" in found[Code.CLAIM_UNALLOCATED]["message"]
-    assert found[Code.DRIVER_SILENT]["subject"] == "DeviceClass of-nobody"
-    assert "nobody.example.com" in found[Code.DRIVER_SILENT]["message"]
+    assert "claim card" in found["claim-unallocated"]["message"]
+    assert found["driver-silent"]["subject"] == "DeviceClass of-nobody"
+    assert "nobody.example.com" in found["driver-silent"]["message"]
 
 
 def test_a_job_begins_once_its_driver_is_back_and_keeps_its_address_over_a_restart(

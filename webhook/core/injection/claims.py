@@ -174,9 +174,11 @@ def _remove(draft: Draft, keep: Iterable[str]) -> None:
     dropped = {there[index].get("name") for index in gone}
     for index in reversed(gone):
         draft.remove(_CLAIMS, index)
-    for kind in ("containers", "initContainers") if dropped else ():
+    if not dropped:
+        return
+    for kind in ("containers", "initContainers"):
         for position in range(len(draft.get("spec", kind) or ())):
             path = ("spec", kind, position, "resources", "claims")
-            for index, each in reversed(list(enumerate(draft.get(*path) or ()))):
-                if each.get("name") in dropped:
-                    draft.remove(path, index)
+            named = [index for index, each in enumerate(draft.get(*path) or ()) if each.get("name") in dropped]
+            for index in reversed(named):
+                draft.remove(path, index)
