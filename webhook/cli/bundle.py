@@ -8,17 +8,23 @@ from pathlib import Path
 
 import click
 
+from webhook.cli.completion import complete_namespace, complete_target
 from webhook.cli.explain import read_target
 from webhook.cli.findings import show_progress
 from webhook.cli.input_files import read_profiles_option
 from webhook.cli.options import FILE, Failure, cluster_options, connect_to_cluster, option, system_namespace_option
-from webhook.core.errors import InputError, WebhookError
 
 
 @click.command("bundle")
-@click.argument("target", metavar="[pod/NAME | job/NAME-OR-KEY]", required=False)
+@click.argument("target", metavar="[pod/NAME | job/NAME-OR-KEY]", required=False, shell_complete=complete_target)
 @option("-l", "--selector", metavar="SELECTOR", help="Take the pods with these labels.")
-@option("-n", "--namespace", metavar="NS", help="Namespace of the pods; else the kubeconfig's.")
+@option(
+    "-n",
+    "--namespace",
+    metavar="NS",
+    shell_complete=complete_namespace,
+    help="Namespace of the pods; else the kubeconfig's.",
+)
 @option(
     "-o",
     "--output",
@@ -51,6 +57,7 @@ def command(
 
     Exit status: 0 the file is written, 2 the command or its input is wrong.
     """  # noqa: D301  # \\b is click's own mark
+    from webhook.core.errors import WebhookError
     from webhook.diagnose.bundle import make_bundle
     from webhook.diagnose.collect.job import read_job
     from webhook.diagnose.explain.explanation import explain
@@ -73,6 +80,8 @@ def command(
 
 def _write(path: Path, text: str) -> None:
     """Write a new file that its owner alone may read; raise InputError where that cannot be."""
+    from webhook.core.errors import InputError
+
     if str(path) == "-":
         click.echo(text, nl=False)
         return
