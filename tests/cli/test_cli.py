@@ -6,11 +6,14 @@ import json
 import subprocess
 import sys
 
+import click
+import pytest
 import yaml
 from click.testing import CliRunner
 
-from webhook.cli import main
+from webhook.cli import imported, main
 from webhook.core.profiles.custom_resource import custom_resource_definition
+from webhook.dry_run import RENDERERS
 
 
 def test_lists_every_command_in_one_whole_line() -> None:
@@ -45,6 +48,59 @@ def test_help_and_completion_of_commands_import_none_of_them() -> None:
     *_, completed, modules = done.stdout.splitlines()
     assert completed.split() == ["serve", "survey", "status", "schema"]
     assert {name for name in modules.split() if name.startswith("webhook")} == {"webhook", "webhook.cli"}
+
+
+HEAVY = (
+    "webhook.core.profiles",
+    "webhook.diagnose",
+    "webhook.dry_run",
+    "webhook.world",
+    "webhook.kube",
+    "webhook.presets",
+    "pydantic",
+    "werkzeug",
+    "flask",
+    "yaml",
+    "cryptography",
+    "kubernetes",
+    "urllib3",
+    "jsonpatch",
+    "rich",
+)
+"""What a command works with, and what takes longer to import than to print help."""
+
+
+def each_command() -> list[tuple[str, ...]]:
+    """Return the words of each command that is listed, those of groups too."""
+    found: list[tuple[str, ...]] = []
+    for name in main.commands:
+        command = imported(name)
+        found.append((name,))
+        if isinstance(command, click.Group):
+            found += [(name, each) for each in command.commands]
+    return found
+
+
+@pytest.mark.parametrize("words", each_command(), ids=" ".join)
+def test_help_and_completion_of_options_import_nothing_that_the_work_needs(words: tuple[str, ...]) -> None:
+    script = (
+        "import sys; from click.shell_completion import ShellComplete; from webhook.cli import main\n"
+        f"words = {words!r}\n"
+        "main([*words, '--help'], standalone_mode=False)\n"
+        "print(*[item.value for item in ShellComplete(main, {}, 'fabric-injector', '').get_completions([*words], '--')])\n"
+        "print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    assert done.stdout.startswith("Usage:")
+    *_, completed, modules = done.stdout.splitlines()
+    assert "--help" in completed.split()
+    assert [name for name in modules.split() if name.startswith(HEAVY)] == []
+
+
+def test_dry_run_offers_each_form_there_is() -> None:
+    [option] = [each for each in imported("dry-run").params if each.name == "output"]
+    assert isinstance(option.type, click.Choice)
+    assert list(option.type.choices) == list(RENDERERS)
 
 
 def test_names_the_commands_that_may_have_been_meant() -> None:

@@ -16,7 +16,7 @@ from tests.diagnose.hostile import HostileConnection
 from tests.diagnose.scenes import NOW, PROFILES, SPACE, Scene, ago, event
 from tests.fake_apiserver import NAMESPACES, NETWORKS, NODES, PODS, FakeApiServer
 from tests.waiting import wait_until
-from webhook.cli import main
+from webhook.cli import main, status_text
 from webhook.cli import status as command
 from webhook.core import names
 from webhook.core.model import Object
@@ -250,11 +250,11 @@ def test_fits_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     for columns in (40, 60, 80, 100, 200):
         monkeypatch.setenv("COLUMNS", str(columns))
-        lines = command._table(found, with_namespace=True)
+        lines = status_text.status_table(found, with_namespace=True)
         assert max(map(len, lines)) <= columns
         assert any("fail job" in line for line in lines)
     monkeypatch.delenv("NO_COLOR")
-    assert any("\x1b[31mfail" in line for line in command._table(found, with_namespace=True))
+    assert any("\x1b[31mfail" in line for line in status_text.status_table(found, with_namespace=True))
 
 
 @pytest.fixture
@@ -284,14 +284,14 @@ def test_watches_and_tells_changes(server: FakeApiServer) -> None:
         watch.first_lists()
         [job], unread = watch.look()
         assert (job.first, unread) == (None, ())
-        shown = command._print_changes([job], {}, "table")
+        shown = status_text.print_changes([job], {}, "table")
         server.delete(PODS, "bert-master-0", SPACE)
         wait_until(lambda: watch.look()[0][0].is_failing, "the loss of rank 0")
         [job], _ = watch.look()
-        assert command._print_changes([job], shown, "json") != shown
+        assert status_text.print_changes([job], shown, "json") != shown
         for name in ("bert-worker-0", "bert-worker-1", "bert-worker-2"):
             server.delete(PODS, name, SPACE)
         wait_until(lambda: watch.look()[0] == [], "the end of the job")
-        assert command._print_changes([], shown, "table") == {}
+        assert status_text.print_changes([], shown, "table") == {}
     assert len(server.asked("list", PODS)) == 1, "listed once, then watched"
     assert threading.active_count() < 20

@@ -11,7 +11,6 @@ from webhook.cli.explain import read_target
 from webhook.cli.findings import show_progress
 from webhook.cli.input_files import read_profiles_option
 from webhook.cli.options import FILE, Failure, cluster_options, connect_to_cluster, option, system_namespace_option
-from webhook.core.errors import InputError, WebhookError
 
 
 @click.command("bundle")
@@ -50,6 +49,7 @@ def command(
 
     Exit status: 0 the file is written, 2 the command or its input is wrong.
     """  # noqa: D301  # \\b is click's own mark
+    from webhook.core.errors import WebhookError
     from webhook.diagnose.bundle import make_bundle
     from webhook.diagnose.collect.job import read_job
     from webhook.diagnose.explain.explanation import explain
@@ -72,6 +72,8 @@ def command(
 
 def _write(path: Path, text: str) -> None:
     """Write a new file that its owner alone may read; raise InputError where that cannot be."""
+    from webhook.core.errors import InputError
+
     if str(path) == "-":
         click.echo(text, nl=False)
         return

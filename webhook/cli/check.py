@@ -21,8 +21,6 @@ from webhook.cli.options import (
     validating_configuration_option,
     webhook_configuration_option,
 )
-from webhook.core.errors import InputError, Unavailable
-from webhook.diagnose.finding import count, exit_status, worst_first
 
 if TYPE_CHECKING:
     from webhook.world.profiles_read import ProfilesRead
@@ -61,8 +59,10 @@ def command(
       fabric-injector check
       fabric-injector check -o json | jq '.findings[] | select(.level == "fail")'
     """  # noqa: D301  # \\b is click's own mark
+    from webhook.core.errors import InputError, Unavailable
     from webhook.diagnose.check import Subject, examine
     from webhook.diagnose.collect.inventory import take_inventory
+    from webhook.diagnose.finding import count, exit_status, worst_first
 
     try:
         given = None if profiles is None else _read(profiles)

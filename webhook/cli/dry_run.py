@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
-from importlib.resources import files
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from webhook.cli.input_files import read_manifests, read_text, shown
 from webhook.cli.options import (
     Failure,
     cluster_options,
@@ -20,27 +17,16 @@ from webhook.cli.options import (
     output_option,
     system_namespace_option,
 )
-from webhook.core import names
-from webhook.core.errors import InputError, Unavailable, WebhookError
-from webhook.core.model import Object
-from webhook.core.printable import printable
-from webhook.core.profiles import Profiles, parse_profiles
-from webhook.core.profiles.objects import PROFILE_KIND, SETTINGS_KIND
-from webhook.diagnose.wording import listed
-from webhook.dry_run import RENDERERS, DryRun, judge
-from webhook.dry_run.render import next_steps
-from webhook.dry_run.templates import find_templates
-from webhook.kube.connection import Connection, RequestFailed
-from webhook.kube.reader import Reader
-from webhook.kube.resource import key_text
-from webhook.world.cluster import Cluster
-from webhook.world.installed_profiles import beside_installed_settings, installed_profiles
-from webhook.world.objects import ObjectsWorld, load_objects
-from webhook.world.permitted import PermittedWorld
-from webhook.world.profiles_read import ProfilesRead, of_file_objects, read_file
 
-_LOOKUP_SECONDS = 10.0
+if TYPE_CHECKING:
+    from webhook.core.model import Object
+    from webhook.core.profiles import Profiles
+    from webhook.dry_run import DryRun
+    from webhook.world.permitted import PermittedWorld
+
 _FILE = click.Path(path_type=Path, allow_dash=True)
+_FORMS = ("json", "diff", "patch", "pod")
+"""The keys of RENDERERS, which help does not import."""
 
 
 @click.command("dry-run")
@@ -65,7 +51,7 @@ _FILE = click.Path(path_type=Path, allow_dash=True)
     "-n", "--namespace", metavar="NS", help="Namespace of objects that name none; else the kubeconfig's, else default."
 )
 @option("--profile", metavar="NAME", help="Use this profile, whatever the labels say.")
-@output_option(*RENDERERS, default="diff", text="Form of the answer, see Output above.")
+@output_option(*_FORMS, default="diff", text="Form of the answer, see Output above.")
 @option(
     "--server",
     is_flag=True,
@@ -136,6 +122,16 @@ def command(
         raise click.UsageError(
             "--server asks the cluster, which has its own: leave out --profiles, --objects, --profile"
         )
+    from webhook.cli.dry_run_profiles import LOOKUP_SECONDS, check_profile, choose_profiles, note
+    from webhook.cli.input_files import read_manifests
+    from webhook.core.errors import Unavailable, WebhookError
+    from webhook.dry_run import judge
+    from webhook.dry_run.render import next_steps
+    from webhook.dry_run.templates import find_templates
+    from webhook.world.cluster import Cluster
+    from webhook.world.objects import ObjectsWorld, load_objects
+    from webhook.world.permitted import PermittedWorld
+
     try:
         documents = read_manifests(manifests)
         connection = None if objects else connect_to_cluster()
@@ -147,9 +143,9 @@ def command(
             run = ask_server(connection, templates)
         else:
             found = load_objects(objects)
-            known = _profiles(profiles, found, connection, system_namespace)
-            _check_profile(profile, known)
-            cluster = Cluster(connection, lookup_seconds=_LOOKUP_SECONDS) if connection else ObjectsWorld(found)
+            known = choose_profiles(profiles, found, connection, system_namespace)
+            check_profile(profile, known)
+            cluster = Cluster(connection, lookup_seconds=LOOKUP_SECONDS) if connection else ObjectsWorld(found)
             world = PermittedWorld(cluster)
             run = judge(templates, profile=profile, profiles=known, world=world)
             _tell_assumed(world)
@@ -163,17 +159,20 @@ def command(
     is_injected = any(pod.is_injected for pod in run.pods)
     if not is_injected:
         for step in next_steps(run, known.profiles if known else ()):
-            _note(f"next: {step}")
+            note(f"next: {step}")
     sys.exit(2 if run.is_broken else 0 if run.is_allowed and (is_injected or not require_injection) else 1)
 
 
 def _run_cases(paths: tuple[Path, ...], profiles: Path | None, objects: tuple[Path, ...], output: str) -> NoReturn:
+    from webhook.cli.dry_run_profiles import choose_profiles
     from webhook.cli.expect import run_cases
+    from webhook.core.errors import InputError, WebhookError
+    from webhook.world.profiles_read import of_file_objects
 
     def read_profiles(path: Path | None, found: list[Object]) -> Profiles:
         if path is None and of_file_objects("objects", found) is None:
             raise InputError("there are no profiles; write profiles: FILE, or put FabricProfiles among objects")
-        return _profiles(path, found, None, "")
+        return choose_profiles(path, found, None, "")
 
     try:
         is_as_expected = run_cases(paths, profiles, objects, read_profiles, output)
@@ -182,81 +181,21 @@ def _run_cases(paths: tuple[Path, ...], profiles: Path | None, objects: tuple[Pa
     sys.exit(0 if is_as_expected else 1)
 
 
-def _profiles(path: Path | None, found: list[Object], connection: Connection | None, system_namespace: str) -> Profiles:
-    """Return the profiles of the file, else of the *found* objects, else of the cluster, else samples."""
-    if path:
-        read = read_file(shown(path), read_text(path))
-        if connection:
-            read = beside_installed_settings(Reader(connection, _LOOKUP_SECONDS), system_namespace, read)
-        else:
-            read = _beside_settings_of(found, read)
-        return _told(read)
-    if connection:
-        return _installed(connection, system_namespace)
-    if among := of_file_objects("--objects", found):
-        return among.known()
-    click.echo("no --profiles: the sample profiles are used, see fabric-injector demo", err=True)
-    return parse_profiles(files("webhook.demo").joinpath("profiles.yaml").read_text(encoding="utf-8"))
-
-
-def _beside_settings_of(found: list[Object], read: ProfilesRead) -> ProfilesRead:
-    """Give profiles of a file the Configuration among the *found* objects, unless the file has one itself."""
-    among = of_file_objects("--objects", [each for each in found if each.get("kind") == SETTINGS_KIND])
-    if among is None:
-        return read
-    if read.has_settings:
-        _note(f"the {SETTINGS_KIND} in --objects is not used: {read.source} has one itself")
-        return read
-    settings = among.known().settings
-    return replace(read, profiles=replace(read.known(), multus=settings.multus, allowed=settings.allowed))
-
-
-def _installed(connection: Connection, system_namespace: str) -> Profiles:
-    """Read those that the webhook uses; what is left out, or taken to have its defaults, is said."""
-    elsewhere = "give --profiles FILE, or --server to ask the cluster"
-    try:
-        read = installed_profiles(Reader(connection, _LOOKUP_SECONDS), system_namespace)
-        read.known()
-    except RequestFailed as error:
-        if not error.is_refusal:
-            raise
-        may = ", or ask for ClusterRole fabric-injector-profile-viewer" if error.status == 403 else ""
-        raise InputError(f"the profiles cannot be read: {error}; {elsewhere}{may}") from None
-    except InputError as error:
-        raise InputError(f"{error}; {elsewhere}") from None
-    return _told(read)
-
-
-def _told(read: ProfilesRead) -> Profiles:
-    """Return the profiles; say what is left out, and what is taken to have its defaults."""
-    profiles = read.known()
-    for fault in read.faults:
-        left_out = fault.where.removeprefix(f"{PROFILE_KIND} ") in read.unusable
-        _note(f"{fault.where}: {fault.message}{'; it is left out here' if left_out else ''}")
-    if read.unread:
-        _note(read.unread)
-    return profiles
-
-
 def _tell_assumed(world: PermittedWorld) -> None:
     if world.assumed:
+        from webhook.cli.dry_run_profiles import note
+        from webhook.diagnose.wording import listed
+        from webhook.kube.resource import key_text
+
         named = listed(sorted(map(key_text, world.assumed)))
         taken = "taken to exist, to give addresses and to name no device of their own"
         remedy = "ask for get of network-attachment-definitions there, or let --server ask the cluster"
-        _note(f"networks that you may not read are {taken}: {named}; {remedy}")
-
-
-def _note(text: str) -> None:
-    click.echo(printable(text, limit=None), err=True)
-
-
-def _check_profile(name: str | None, known: Profiles) -> None:
-    if name is not None and name != names.PROFILE_NONE and name not in known.profiles:
-        choice = ", ".join([*sorted(known.profiles), names.PROFILE_NONE])
-        raise InputError(f"--profile {name}: no profile is named so; use one of: {choice}")
+        note(f"networks that you may not read are {taken}: {named}; {remedy}")
 
 
 def _show(run: DryRun, output: str) -> None:
+    from webhook.dry_run import RENDERERS
+
     if output == "diff" and sys.stdout.isatty():
         from webhook.cli.coloured import print_diff
 

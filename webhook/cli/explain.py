@@ -20,13 +20,11 @@ from webhook.cli.options import (
     output_option,
     system_namespace_option,
 )
-from webhook.core.errors import WebhookError
-from webhook.diagnose.codes import Code
-from webhook.diagnose.finding import Finding, exit_status
 
 if TYPE_CHECKING:
     from webhook.diagnose.collect.job import Target
     from webhook.diagnose.explain.explanation import Explanation, Row
+    from webhook.diagnose.finding import Finding
 
 _FEW = 2
 _MOST_ROWS = 16
@@ -80,6 +78,7 @@ def command(
         if target or selector or namespace or profiles:
             raise click.UsageError("--from FILE holds what one job was found to be: leave out what names another")
         _show(_read(source), output)
+    from webhook.core.errors import WebhookError
     from webhook.diagnose.collect.job import read_job
     from webhook.diagnose.explain.explanation import explain
 
@@ -100,6 +99,8 @@ def command(
 
 
 def _show(explanation: Explanation, output: str) -> NoReturn:
+    from webhook.diagnose.finding import exit_status
+
     if output == "json":
         print_json(explanation.findings, **explanation.as_json())
     else:
@@ -109,6 +110,7 @@ def _show(explanation: Explanation, output: str) -> NoReturn:
 
 def _read(source: Path) -> Explanation:
     from webhook.cli.input_files import read_text
+    from webhook.core.errors import WebhookError
     from webhook.diagnose.bundle import read_bundle
 
     try:
@@ -142,6 +144,9 @@ def print_explanation(explanation: Explanation) -> None:
 
 def _unread_at_once(findings: Sequence[Finding]) -> Iterator[Finding]:
     """Yield the findings, with all that the caller may not read in one, in place of the first: the API server's words are long."""
+    from webhook.diagnose.codes import Code
+    from webhook.diagnose.finding import Finding
+
     refused = [finding for finding in findings if finding.code is Code.UNREAD and " answered 403" in finding.message]
     for finding in findings:
         if len(refused) < _FEW or finding not in refused:

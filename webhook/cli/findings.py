@@ -10,12 +10,14 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from webhook.core.printable import printable
-from webhook.diagnose.finding import Finding, Level, as_document
+
+if TYPE_CHECKING:
+    from webhook.diagnose.finding import Finding, Level
 
 _WIDEST = 253
 """Most characters of a cell: no name is longer, but an annotation may be."""
@@ -33,6 +35,8 @@ def print_findings(findings: Iterable[Finding]) -> None:
 
 def print_json(findings: Iterable[Finding], **more: Any) -> None:
     """Print ``{…more, "findings": […], "summary": {"fail": 0, …}}``."""
+    from webhook.diagnose.finding import as_document
+
     print_document({**more, **as_document(findings)})
 
 

@@ -7,16 +7,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from webhook.core.errors import InputError
-from webhook.core.yaml_reader import decode
-from webhook.dry_run.templates import parse_documents
-
 if TYPE_CHECKING:
     from webhook.world.profiles_read import ProfilesRead
 
 
 def read_manifests(manifests: Sequence[Path]) -> list[Any]:
     """Read the documents of all files; raise InputError with the file and what is wrong in it, or where all are empty."""
+    from webhook.core.errors import InputError
+    from webhook.dry_run.templates import parse_documents
+
     documents: list[Any] = []
     for path in manifests:
         text = read_text(path)
@@ -31,6 +30,9 @@ def read_manifests(manifests: Sequence[Path]) -> list[Any]:
 
 def read_text(path: Path) -> str:
     """Read a file, or standard input for ``-``; raise InputError where it cannot be read or is not UTF-8."""
+    from webhook.core.errors import InputError
+    from webhook.core.yaml_reader import decode
+
     try:
         content = sys.stdin.buffer.read() if path.name == "-" else path.read_bytes()
     except OSError as error:

@@ -5,12 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-import yaml
 
 from webhook.cli.input_files import read_text, shown
 from webhook.cli.options import Failure, unusable
-from webhook.core.errors import InputError, ProfilesError
-from webhook.core.profiles.convert import to_objects, to_short_form
 
 
 @click.group("profiles")
@@ -34,6 +31,11 @@ def convert(file: Path, to: str) -> None:
 
     Comments are not kept. A Configuration, of what holds for the whole cluster, is printed first: the webhook reads it from its file.
     """  # noqa: D301  # \\b is click's own mark
+    import yaml
+
+    from webhook.core.errors import InputError, ProfilesError
+    from webhook.core.profiles.convert import to_objects, to_short_form
+
     try:
         content = read_text(file)
         found = to_objects(content) if to == "objects" else [to_short_form(content)]
