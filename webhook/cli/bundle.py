@@ -14,7 +14,7 @@ from webhook.cli.options import FILE, Failure, cluster_options, connect_to_clust
 
 
 @click.command("bundle")
-@click.argument("target", metavar="[pod/NAME | job/NAME-OR-KEY]", required=False)
+@click.argument("target", metavar="[pod/NAME | job/NAME-OR-KEY | KIND/NAME]", required=False)
 @option("-l", "--selector", metavar="SELECTOR", help="Take the pods with these labels.")
 @option("-n", "--namespace", metavar="NS", help="Namespace of the pods; else the kubeconfig's.")
 @option(
