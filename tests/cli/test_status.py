@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.diagnose.hostile import HostileConnection
-from tests.diagnose.scenes import NOW, PROFILES, SPACE, Scene, ago, event
+from tests.diagnose.scenes import NOW, PROFILES, SPACE, ClaimScene, Scene, ago, event
 from tests.fake_apiserver import NAMESPACES, NETWORKS, NODES, PODS, FakeApiServer
 from tests.waiting import wait_until
 from webhook.cli import main, status_text
@@ -21,6 +21,7 @@ from webhook.cli import status as command
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.core.workloads import TrainingPod, recognise
+from webhook.diagnose.codes import Code
 from webhook.diagnose.collect.status import StatusWatch
 from webhook.diagnose.explain.explanation import explain
 from webhook.diagnose.status.jobs import keep_pod
@@ -41,9 +42,35 @@ def reading(*scenes: Scene, **changes: Any) -> StatusReading:
         "pods": [keep_pod(pod) for scene in scenes for pod in scene.pods.values()],
         "labels": {SPACE: scenes[0].labels},
         "events": [each for scene in scenes for each in scene.events],
-        **{key: getattr(first, key) for key in ("nodes", "networks", "profiles", "lease", "lease_key")},
+        "claims": {} if first.claims is None else {SPACE: first.claims},
+        "claim_templates": {} if first.claim_templates is None else {SPACE: first.claim_templates},
+        **{
+            key: getattr(first, key) for key in ("nodes", "networks", "profiles", "lease", "lease_key", "device_offers")
+        },
     }
     return StatusReading(NOW, **{**given, **changes})
+
+
+def test_a_claim_that_is_not_allocated() -> None:
+    scene = ClaimScene()
+    for pod in scene.pods.values():
+        made = pod["status"]["resourceClaimStatuses"]
+        scene.unschedule(pod, "0/2 nodes are available: 2 cannot allocate all claims.")
+        pod["status"]["resourceClaimStatuses"] = made
+    for claim in scene.claims.values():
+        claim["status"] = {}
+    scene.changes["neighbours"] = None
+    [job] = look_at_all(reading(scene))
+    assert job.first is not None
+    assert job.first == explain(scene.reading).findings[0]
+    assert job.first.code is Code.CLAIM_UNALLOCATED
+    scene.claims.clear()
+    [job] = look_at_all(reading(scene))
+    assert job.first is not None
+    assert job.first.code is Code.CLAIM_MISSING
+    [job] = look_at_all(reading(scene, may_lack_claims=True))
+    assert job.first is not None
+    assert job.first.code is not Code.CLAIM_MISSING, "it was made after the claims were read"
 
 
 def second(scene: Scene) -> Scene:

@@ -78,7 +78,7 @@ def test_a_profile_that_names_nothing_is_ready() -> None:
     assert judge("{}", nodes=None) == {
         "Ready": "True Usable: its content can be used",
         "NetworksFound": "True NoneNamed: the profile names no network",
-        "DevicesOffered": "True NoneNamed: neither the profile nor its networks name a device",
+        "DevicesOffered": "True NoneNamed: neither the profile nor its networks name a resource; check looks at claims",
     }
 
 

@@ -42,12 +42,20 @@ def test_knows_every_training_system_by_its_metadata(fixture: str) -> None:
 
 def test_counts_pods_and_jobs() -> None:
     found = [live("kubeflow-pytorchjob-0"), live("kubeflow-pytorchjob-1"), live("torchx-volcano-1")]
+    found[2]["metadata"]["ownerReferences"][0]["uid"] = "another"
     (line,) = brief(check_earlier_pods(found))
     assert line.startswith(
         "warn namespace train: 3 unfinished training pods of 2 jobs without injection, rank 0 among them ("
     )
     assert line.endswith("): pods that such a job gets from now on wait for it in vain")
     assert found[0]["metadata"]["name"] in line
+
+
+def test_counts_the_pods_of_one_job_once_though_only_rank_zero_shows_where_they_meet() -> None:
+    found = [live("kubeflow-pytorchjob-0"), live("kubeflow-pytorchjob-1")]
+    container = found[1]["spec"]["containers"][0]
+    container["env"] = []  # a member that is told by its command, as of an indexed Job
+    assert "of 1 job without" in brief(check_earlier_pods(found))[0]
 
 
 def test_knows_a_worker_from_rank_zero() -> None:

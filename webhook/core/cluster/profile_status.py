@@ -232,7 +232,10 @@ def _devices_offered(examined: Examined, networks: NetworksSeen, nodes: NodesSee
             return Condition(DEVICES_OFFERED, status, told[0][0], listed(messages, _MOST_TOLD, "; "))
     if not examined.wishes:
         return Condition(
-            DEVICES_OFFERED, "True", ConditionReason.NONE_NAMED, "neither the profile nor its networks name a device"
+            DEVICES_OFFERED,
+            "True",
+            ConditionReason.NONE_NAMED,
+            "neither the profile nor its networks name a resource; check looks at claims",
         )
     message = f"a node offers what a pod takes: {listed(map(str, examined.wishes), _MOST_TOLD)}"
     return Condition(DEVICES_OFFERED, "True", ConditionReason.ALL_OFFERED, message)

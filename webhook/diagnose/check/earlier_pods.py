@@ -14,6 +14,7 @@ from webhook.diagnose.check.namespaces import LabelledNamespace
 from webhook.diagnose.codes import Code
 from webhook.diagnose.finding import Finding
 from webhook.diagnose.injected import is_out_of_reach, lacks_injection
+from webhook.diagnose.owners import identity
 from webhook.diagnose.wording import counted, listed
 
 
@@ -65,8 +66,7 @@ def check_earlier_pods(pods: Iterable[Object], unreached: Sequence[Object] = ())
 def _note(found: _Found, pod: Object, member: TrainingPod) -> None:
     found.pods += 1
     meets = member.rendezvous
-    owner = podspec.controller(pod)
-    found.jobs.add(meets.job if meets else owner.get("uid") or podspec.display_name(pod))
+    found.jobs.add(identity(pod) or (meets.job if meets else podspec.display_name(pod)))
     if meets is not None and meets.role == "master":
         found.masters.append(podspec.display_name(pod))
 

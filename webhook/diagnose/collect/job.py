@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from webhook.core import names, podspec
 from webhook.core.cluster.device_classes import DeviceOffers
@@ -97,8 +98,8 @@ def read_job(
             space_title, lambda: reader.find(NAMESPACES, ("", namespace), whole, managed_fields=True)
         )
         nodes = collector.begin_part("nodes", lambda: collector.read_list(NODES, read_node).items)
-        device_offers = _device_offers(collector, pods)
-        of_claims = collector.begin(lambda: _claims(collector, namespace, pods))
+        device_offers = begin_device_offers(collector, pods)
+        of_claims = collector.begin(lambda: read_claims(collector, namespace, pods))
         lease = collector.begin_part(
             f"Lease {'/'.join(lease_key)}", lambda: reader.find(LEASES, lease_key, whole) or {}
         )
@@ -128,7 +129,8 @@ def read_job(
                 hint = f"; jobs there: {', '.join(listed[:_NAMED])}{', …' if len(listed) > _NAMED else ''}"
             lack = "no Event of an owner of that name" if events is not None else "its Events may not be read"
             raise InputError(f"{target}: namespace {namespace} has no such pod, and {lack}{hint}")
-        claims, claim_templates = of_claims.result()
+        of_spaces = of_claims.result()
+        claims, claim_templates = of_spaces.claims.get(namespace), of_spaces.templates.get(namespace)
     return Reading(
         str(target),
         namespace,
@@ -154,7 +156,7 @@ def read_job(
     )
 
 
-def _device_offers(collector: Collector, pods: Iterable[Object]) -> Future[DeviceOffers]:
+def begin_device_offers(collector: Collector, pods: Iterable[Object]) -> Future[DeviceOffers]:
     """Begin to read what claims give of the devices that these pods ask for; nothing where they ask for none."""
     live = [pod for pod in pods if not podspec.is_ending(pod)]
     asked = {resource for pod in live for resource in devices(pod)}
@@ -166,30 +168,47 @@ def _device_offers(collector: Collector, pods: Iterable[Object]) -> Future[Devic
     )
 
 
-def _claims(
-    collector: Collector, namespace: str, pods: Iterable[Object]
-) -> tuple[Mapping[str, Object] | None, frozenset[str] | None]:
-    """Return the ResourceClaims by name, and the names of the templates; None for what is not asked for or cannot be read."""
-    entries = [each for pod in pods for each in (pod.get("spec") or {}).get("resourceClaims") or ()]
+class ClaimsRead(NamedTuple):
+    """Hold, by namespace, the ResourceClaims by name and the names of templates; nothing of what is not asked for or cannot be read."""
+
+    claims: Mapping[str, Mapping[str, Object]] = {}
+    templates: Mapping[str, frozenset[str]] = {}
+
+
+def read_claims(collector: Collector, namespace: str, pods: Iterable[Object]) -> ClaimsRead:
+    """Read what the pods' claims are, in each of their namespaces; *namespace* empty: the lists are of all."""
+    entries = [
+        (str(pod["metadata"]["namespace"]), each)
+        for pod in pods
+        for each in (pod.get("spec") or {}).get("resourceClaims") or ()
+    ]
     if not entries:
-        return None, None
+        return ClaimsRead()
     api = ClaimsApi(collector.reader)
     try:
         claims, templates = api.served(RESOURCE_CLAIMS), api.served(RESOURCE_CLAIM_TEMPLATES)
     except Unavailable as error:
         collector.note("ResourceClaims", error)
-        return None, None
+        return ClaimsRead()
     if claims is None or templates is None:
-        return None, None
+        return ClaimsRead()
     found = collector.part("ResourceClaims", lambda: collector.read_list(claims, whole, namespace))
-    by_name = {each["metadata"]["name"]: each for each in found.items} if found is not None else None
-    if not any(each.get("resourceClaimTemplateName") for each in entries):
-        return by_name, None
+    by_name: dict[str, dict[str, Object]] = {} if found is None else {space: {} for space, _ in entries}
+    for claim in found.items if found is not None else ():
+        by_name.get(str(claim["metadata"]["namespace"]), {})[claim["metadata"]["name"]] = claim
+    if not any(each.get("resourceClaimTemplateName") for _, each in entries):
+        return ClaimsRead(by_name)
     listed = collector.part(
-        "ResourceClaimTemplates",
-        lambda: collector.read_list(templates.metadata, lambda obj: str(obj["metadata"]["name"]), namespace).known,
+        "ResourceClaimTemplates", lambda: collector.read_list(templates.metadata, _key, namespace).known
     )
-    return by_name, frozenset(listed) if listed is not None else None
+    of_spaces = {} if listed is None else {space: frozenset[str]() for space, _ in entries}
+    for space in of_spaces:
+        of_spaces[space] = frozenset(name for known, name in listed or () if known == space)
+    return ClaimsRead(by_name, of_spaces)
+
+
+def _key(obj: Object) -> tuple[str, str]:
+    return str(obj["metadata"]["namespace"]), str(obj["metadata"]["name"])
 
 
 def _find_pods(collector: Collector, target: Target, namespace: str) -> tuple[tuple[Object, ...], str, str]:

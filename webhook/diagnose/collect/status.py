@@ -14,7 +14,7 @@ from webhook.core.cluster.nodes import NodeOffer, read_node
 from webhook.core.errors import InputError, Unavailable
 from webhook.core.model import Namespace, Object
 from webhook.diagnose.collect.collector import Collector
-from webhook.diagnose.collect.job import read_networks, read_profiles
+from webhook.diagnose.collect.job import begin_device_offers, read_claims, read_networks, read_profiles
 from webhook.diagnose.collect.jobs import without_pods
 from webhook.diagnose.explain.judgement import networks_to_read
 from webhook.diagnose.explain.reading import label_time
@@ -92,11 +92,15 @@ def complete(
     read = read_profiles(collector, system_namespace, profiles)
     jobs = find_jobs(kept, labels)
     wanted: dict[tuple[str, str], None] = {}
+    members: list[Object] = []
     for job in jobs:
         examples = {(pod.key, pod.injected): pod for pod in job.pods}  # members of one job ask for the same networks
         asked = tuple(pod.read() for pod in examples.values())
         own = dict((labels or {}).get(job.namespace, {}))
         wanted.update(dict.fromkeys(networks_to_read(asked, job.namespace, own, read.profiles if read else None)))
+        members.extend(asked)
+    device_offers = begin_device_offers(collector, members)
+    of_claims = collector.begin(lambda: read_claims(collector, namespace, members))
     lacking = {job.namespace: None for job in jobs if any(pod.is_live and not pod.injected for pod in job.pods)}
     networks = read_networks(collector, wanted)
     labelled = {space: _label_time(collector, space) for space in list(lacking)[:_MOST_SPACES]}
@@ -113,6 +117,9 @@ def complete(
         read.generations if read else {},
         lease.result(),
         lease_key,
+        of_claims.result().claims,
+        of_claims.result().templates,
+        device_offers.result(),
         collector.notes(),
     )
 
@@ -198,7 +205,11 @@ class StatusWatch:
             self._read_at = time.monotonic()
         seconds = time.monotonic() - self._read_at
         reading = self._reading._replace(
-            pods=pods, events=events, nodes=nodes, now=self._reading.now + timedelta(seconds=seconds)
+            pods=pods,
+            events=events,
+            nodes=nodes,
+            may_lack_claims=True,
+            now=self._reading.now + timedelta(seconds=seconds),
         )
         return in_order(self._judged(reading)), reading.unread
 
@@ -208,6 +219,9 @@ class StatusWatch:
             reading.labels,
             reading.profiles,
             reading.networks,
+            reading.claims,
+            reading.claim_templates,
+            reading.device_offers,
             None if reading.lease is None else judge_lease(reading.lease, reading.now).code,
         )
         if surroundings != self._surroundings:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from hashlib import blake2b
@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from webhook.core import names, podspec
+from webhook.core.cluster.device_classes import DeviceOffers
 from webhook.core.cluster.nodes import NodeOffer
 from webhook.core.model import Decision, Object, Outcome
 from webhook.core.profiles import Profiles
@@ -45,6 +46,8 @@ class StatusReading(NamedTuple):
     """Hold what was read of the cluster; None, as in `Reading`, for what may not be read.
 
     *labels*: of each namespace; *labelled*: by namespace, when its profile label was written. *networks* and *unread*: as in `Reading`.
+    *claims* and *claim_templates*: by namespace, those of `Reading`; a namespace is missing where they may not be read.
+    *may_lack_claims*: pods are newer than the claims, so that one that is not known says nothing.
     """
 
     now: datetime
@@ -59,7 +62,11 @@ class StatusReading(NamedTuple):
     generations: Mapping[str, int] = {}
     lease: Object | None = None
     lease_key: tuple[str, str] = ("fabric-injector", "fabric-injector")
+    claims: Mapping[str, Mapping[str, Object]] = {}
+    claim_templates: Mapping[str, frozenset[str]] = {}
+    device_offers: DeviceOffers = DeviceOffers()
     unread: tuple[Unread, ...] = ()
+    may_lack_claims: bool = False
 
 
 class JobStatus(NamedTuple):
@@ -176,6 +183,9 @@ class Judge:
                 )
             )
         labels = None if reading.labels is None else reading.labels.get(job.namespace)
+        claims = reading.claims.get(job.namespace)
+        if reading.may_lack_claims and claims is not None and not set(_claims_of(pods)) <= claims.keys():
+            claims = None
         return Reading(
             f"job/{job.name}",
             job.namespace,
@@ -191,10 +201,20 @@ class Judge:
             profiles=reading.profiles,
             unusable=reading.unusable,
             generations=reading.generations,
+            claims=claims,
+            claim_templates=reading.claim_templates.get(job.namespace),
+            device_offers=reading.device_offers,
             lease=reading.lease,
             lease_key=reading.lease_key,
             unread=reading.unread,
         )
+
+
+def _claims_of(pods: Iterable[Object]) -> Iterator[str]:
+    for pod in pods:
+        for each in (pod.get("status") or {}).get("resourceClaimStatuses") or ():
+            if each.get("resourceClaimName"):
+                yield str(each["resourceClaimName"])
 
 
 def look_at_all(reading: StatusReading) -> list[JobStatus]:
