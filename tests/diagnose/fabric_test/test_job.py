@@ -28,7 +28,7 @@ def test_its_pods_are_a_job_of_two_ranks_that_meet() -> None:
 
 def test_it_ends_and_goes_by_itself_and_starts_once() -> None:
     spec = make_job("t", (), 4, JobSettings("x", seconds=90))["spec"]
-    assert spec["activeDeadlineSeconds"] == 90
+    assert spec["activeDeadlineSeconds"] == 150
     assert spec["ttlSecondsAfterFinished"] == 60
     assert (spec["backoffLimit"], spec["template"]["spec"]["restartPolicy"]) == (0, "Never")
     assert (spec["completionMode"], spec["completions"], spec["parallelism"]) == ("Indexed", 4, 4)

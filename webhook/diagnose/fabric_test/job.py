@@ -11,6 +11,8 @@ CONTAINER = "rank"
 JOB_NAME = "batch.kubernetes.io/job-name"
 _HOSTNAME = "kubernetes.io/hostname"
 _QUEUE = "kueue.x-k8s.io/queue-name"
+_GRACE_SECONDS = 60
+"""Between the end of the test and the Job's deadline, at which pods go: the command asks first why they do not start."""
 _KEPT_SECONDS = 60
 """How long a Job that is over stays where the command that made it has died."""
 
@@ -78,7 +80,7 @@ def make_job(name: str, nodes: Sequence[str], ranks: int, settings: JobSettings)
             "completions": ranks,
             "parallelism": ranks,
             "backoffLimit": 0,
-            "activeDeadlineSeconds": settings.seconds,
+            "activeDeadlineSeconds": settings.seconds + _GRACE_SECONDS,
             "ttlSecondsAfterFinished": _KEPT_SECONDS,
             "template": {"metadata": {}, "spec": pod},
         },
