@@ -12,6 +12,7 @@ import pytest
 from tests.apiserver.client import Client
 from tests.apiserver.webhook import installed_command
 
+from .cni import copy_network
 from .conftest import NamespaceFactory
 from .images import TESTER
 from .kubelet import NAME
@@ -53,3 +54,22 @@ def test_two_nodes_meet_on_the_fabric(node: Node, api: Client, namespace: Namesp
     assert {"test-attached", "test-ranks-met", "test-measured"} <= codes
     assert "2/2 injected" in progress
     assert [job for job in left if not job["metadata"].get("deletionTimestamp")] == []
+
+
+def test_two_nodes_that_cannot_reach_each_other_are_found(
+    node: Node, api: Client, namespace: NamespaceFactory, tmp_path: Path
+) -> None:
+    """A network whose interfaces get addresses, and carry nothing from one to the other: a cable, a VLAN, a switch."""
+    copy_network(api, "default/apart-net", mode="private")
+    space = namespace("apart")
+    with node.another(SECOND):
+        status, document, progress = run(node, tmp_path, space, "--pairwise", "--timeout", "60")
+        node.end_pods(space)
+    assert status == 1, (document, progress)
+    [group] = document["groups"]
+    assert group["failed"]
+    assert group["fabricGbits"] is None
+    failures = [finding for finding in document["findings"] if finding["level"] == "fail"]
+    assert failures[0]["code"] == "test-ranks-apart", document
+    assert NAME in failures[0]["subject"]
+    assert SECOND in failures[0]["subject"]
