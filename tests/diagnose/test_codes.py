@@ -61,6 +61,8 @@ interfaces: rdma-disabled rdma-devices-told rdma-devices-unnamed rdma-devices-ex
   interface-excluded interfaces-disagree interface-unexpected
 memlock: ipc-lock-missing ipc-lock-inert
 shared-memory: shared-memory-small shared-memory-on-disk shared-memory-beyond-limit
+test: test-attached test-not-injected test-unfinished test-ranks-met test-ranks-apart test-met-elsewhere test-devices-open
+  test-device-closed test-memlock-low test-measured test-unmeasured test-fabric-slower
 events: event
 unread: unread
 """

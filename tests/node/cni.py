@@ -53,11 +53,14 @@ def configure(
     return configuration
 
 
-def copy_network(api: Client, copy: str, resource: str = "") -> None:
-    """Make *copy*, ``namespace/name``, of rdma-net; *resource*: the device that it takes, as network operators write it there."""
+def copy_network(api: Client, copy: str, resource: str = "", mode: str = "bridge") -> None:
+    """Make *copy*, ``namespace/name``, of rdma-net; *resource*: the device that it takes, as network operators write it there.
+
+    *mode*: of macvlan; ``private`` lets nobody reach anybody.
+    """
     path = "/apis/k8s.cni.cncf.io/v1/namespaces/default/network-attachment-definitions/rdma-net"
     namespace, _, name = copy.partition("/")
-    config = api.expect("GET", path)["spec"]["config"]
+    config = json.dumps({**json.loads(api.expect("GET", path)["spec"]["config"]), "mode": mode})
     annotations = {RESOURCE_NAME: resource} if resource else {}
     api.ensure(_definition(namespace, name, config, annotations))
 

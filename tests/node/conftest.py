@@ -46,6 +46,8 @@ profiles:
     rendezvous: {waitImage: installed}
   greedy:
     networks: [{network: default/rdma-net, resource: rdma/rdma_shared_device_a, count: 101}]
+  apart:
+    networks: [{network: default/apart-net}]
   impatient:
     networks: [{network: default/rdma-net}]
     rendezvous: {timeout: 5s}

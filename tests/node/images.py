@@ -4,6 +4,10 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import click
+
+import webhook
+
 from .archive import Image, docker_archive, layer, python, with_libraries
 
 PROGRAMS = Path(__file__).parent / "image"
@@ -11,6 +15,8 @@ PAUSE = "fabric-injector.test/pause:1"
 DASH = "fabric-injector.test/trainer:dash"
 ASH = "fabric-injector.test/trainer:ash"
 BASH = "fabric-injector.test/trainer:bash"
+TESTER = "fabric-injector.test/tester:1"
+"""What runs the pods of `fabric-injector test`: the program itself, without root."""
 NO_SHELL = "fabric-injector.test/trainer:no-shell"
 NCCL_CONF = "NCCL_DEBUG=WARN\nNCCL_SOCKET_IFNAME=eth0"
 """The trainers' own /etc/nccl.conf, whose last line does not end, as people leave it."""
@@ -29,6 +35,7 @@ def archive() -> bytes:
             Image(BASH, (base, layer(*_shells("bash")))),
             Image(ASH, (base, ash)),
             Image(NO_SHELL, (base,)),
+            Image(TESTER, (base, layer(*_shells("dash")), layer(*_program_itself())), user="65532:65532"),
         )
     )
 
@@ -43,6 +50,17 @@ def _trainer() -> tuple[dict[str, Path | bytes], dict[str, str]]:
     files["etc/nccl.conf"] = NCCL_CONF.encode()
     files["etc/passwd"] = b"root:x:0:0::/root:/bin/sh\ntrainer:x:1000:1000::/tmp:/bin/sh\n"
     return files, {"usr/local/bin/python": interpreter}
+
+
+def _program_itself() -> tuple[dict[str, Path | bytes], dict[str, str]]:
+    """Return the command line with its one dependency: what a rank of a test imports is the standard library beside it."""
+    interpreter = python()[1]
+    start = "import sys; sys.path.insert(0, '/app'); from webhook.cli import main; main()\n"
+    files: dict[str, Path | bytes] = {"usr/local/bin/fabric-injector": f"#!{interpreter}\n{start}".encode()}
+    for package in (Path(webhook.__file__).parent, Path(click.__file__).parent):
+        for source in package.rglob("*.py"):
+            files[f"app/{package.name}/{source.relative_to(package)}"] = source
+    return files, {}
 
 
 def _shells(name: str) -> tuple[dict[str, Path | bytes], dict[str, str]]:

@@ -1,0 +1,1 @@
+"""Tests of how a test of the fabric is made and judged."""

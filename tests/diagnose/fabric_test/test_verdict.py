@@ -1,0 +1,119 @@
+"""What the ranks' reports mean."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from webhook.core import names
+from webhook.core.model import Object
+from webhook.diagnose.codes import Code
+from webhook.diagnose.fabric_test.verdict import GroupResult, describe_progress, is_over, judge, read_report
+from webhook.diagnose.finding import Finding
+
+ADDRESS = "10.9.0.1"
+FABRIC = {"gbits": 9.4, "micros": 31.0}
+
+
+def rank(number: int, **told: Any) -> Object:
+    """Return a pod of a test that has ended, with what its rank told."""
+    report = {"rank": number, "devices": {}, "memlock": -1, "sharedMemory": 1 << 30, **told}
+    if number and "met" not in told:
+        report |= {"met": {"at": ADDRESS}, "fabric": FABRIC, "podNetwork": {"gbits": 8.0, "micros": 60.0}} | told
+    status = [{"name": "cni0", "default": True, "ips": [f"10.1.0.{number + 1}"]}]
+    status.append({"interface": "net1", "ips": [f"10.9.0.{number + 1}"]})
+    return {
+        "metadata": {
+            "name": f"t-{number}",
+            "annotations": {
+                "batch.kubernetes.io/job-completion-index": str(number),
+                names.STATUS: "{}",
+                names.NETWORK_STATUS: json.dumps(status),
+            },
+        },
+        "spec": {"nodeName": f"node-{number}"},
+        "status": {
+            "phase": "Succeeded",
+            "conditions": [
+                {"type": "PodScheduled", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"},
+                {"type": "PodReadyToStartContainers", "status": "True", "lastTransitionTime": "2026-01-01T00:00:03Z"},
+            ],
+            "containerStatuses": [{"name": "rank", "state": {"terminated": {"message": json.dumps(report)}}}],
+        },
+    }
+
+
+def levels(result: GroupResult) -> dict[Code, str]:
+    return {finding.code: finding.level for finding in result.findings}
+
+
+def test_two_ranks_that_meet() -> None:
+    result = judge([rank(1), rank(0)], 2)
+    expected = dict.fromkeys((Code.TEST_ATTACHED, Code.TEST_RANKS_MET, Code.TEST_MEASURED), "ok")
+    assert levels(result) == expected
+    assert result.nodes == ("node-0", "node-1")
+    assert "net1 3 s after it was scheduled" in result.findings[0].message
+    assert result.as_json() == {
+        "nodes": ["node-0", "node-1"],
+        "address": ADDRESS,
+        "failed": False,
+        "fabricGbits": 9.4,
+        "fabricMicros": 31.0,
+        "podNetworkGbits": 8.0,
+        "podNetworkMicros": 60.0,
+    }
+
+
+@pytest.mark.parametrize(
+    ("worker", "code", "level"),
+    [
+        ({"met": {"at": ADDRESS, "problem": "timed out"}}, Code.TEST_RANKS_APART, "fail"),
+        ({"met": {"at": "10.1.0.1"}, "fabric": FABRIC}, Code.TEST_MET_ELSEWHERE, "fail"),
+        ({"met": {"at": ADDRESS}, "fabric": {"problem": "timed out"}}, Code.TEST_UNMEASURED, "warn"),
+        ({"podNetwork": {"gbits": 30.0, "micros": 9.0}}, Code.TEST_FABRIC_SLOWER, "warn"),
+        ({"devices": {"/dev/infiniband/uverbs0": ""}}, Code.TEST_DEVICES_OPEN, "ok"),
+        ({"devices": {"/dev/infiniband/uverbs0": "Operation not permitted"}}, Code.TEST_DEVICE_CLOSED, "fail"),
+        ({"devices": {"/dev/infiniband/uverbs0": ""}, "memlock": 8 << 20}, Code.TEST_MEMLOCK_LOW, "warn"),
+        ({"sharedMemory": 64 << 20}, Code.SHARED_MEMORY_SMALL, "warn"),
+    ],
+)
+def test_what_is_wrong_has_a_code_of_its_own(worker: dict[str, Any], code: Code, level: str) -> None:
+    result = judge([rank(0), rank(1, **worker)], 2)
+    assert levels(result)[code] == level
+    assert result.is_failing == (level == "fail")
+
+
+def test_a_pod_that_was_not_injected_ends_the_test() -> None:
+    pods = [rank(0), rank(1)]
+    del pods[1]["metadata"]["annotations"][names.STATUS]
+    assert is_over(pods[1:], 2)
+    assert levels(judge(pods, 2))[Code.TEST_NOT_INJECTED] == "fail"
+
+
+def test_causes_come_before_what_follows_from_them() -> None:
+    cause = Finding("fail", Code.QUOTA_REFUSED, "Job t", "exceeded quota")
+    result = judge([], 2, ("a", "b"), [cause])
+    assert [finding.code for finding in result.findings] == [Code.QUOTA_REFUSED, Code.TEST_UNFINISHED]
+    assert result.nodes == ("a", "b")
+
+
+def test_progress() -> None:
+    waiting = rank(1)
+    waiting["status"] = {"phase": "Pending"}
+    told = describe_progress([rank(0), waiting], 2)
+    assert told == "2/2 created, 2/2 injected, 2/2 scheduled, 2/2 attached, 1/2 started, 1/2 done"
+    assert not is_over([rank(0), waiting], 2)
+    assert is_over([rank(0), rank(1)], 2)
+
+
+@pytest.mark.parametrize(
+    "message", ["", "no JSON", "[]", "{}", '{"rank": [' + "[" * 3000, '{"rank": 1, "met": 7}', None]
+)
+def test_what_another_program_wrote_breaks_nothing(message: str | None) -> None:
+    pod = rank(1)
+    pod["status"]["containerStatuses"][0]["state"]["terminated"]["message"] = message
+    pod["metadata"]["annotations"][names.NETWORK_STATUS] = "[1, {}]"
+    assert read_report(pod).rank == 1
+    assert judge([rank(0), pod], 2).nodes == ("node-0", "node-1")

@@ -1,0 +1,170 @@
+"""Run a test of the fabric: create its Jobs, follow their pods, ask explain where something is wrong, and remove them."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from webhook.core.errors import InputError, Unavailable
+from webhook.core.model import Object
+from webhook.diagnose.codes import Code
+from webhook.diagnose.collect.job import Target, read_job
+from webhook.diagnose.explain.explanation import explain
+from webhook.diagnose.fabric_test.job import JOB_NAME, JobSettings, make_job
+from webhook.diagnose.fabric_test.verdict import GroupResult, describe_progress, is_over, judge
+from webhook.diagnose.finding import Finding
+from webhook.kube.answer import RequestFailed
+from webhook.kube.catalogue import DEPLOYMENTS, NODES, PODS
+from webhook.kube.connection import Connection
+from webhook.kube.reader import Reader, whole
+from webhook.kube.resource import Resource
+
+JOBS = Resource("jobs", "/apis/batch/v1", namespaced=True)
+_WEBHOOK = "fabric-injector-webhook"
+_HOSTNAME = "kubernetes.io/hostname"
+_PAUSE_SECONDS = 1.0
+_LOOK_SECONDS = 15.0
+"""How soon explain is asked why pods are not created."""
+_MOST_PAGES = 40
+
+
+@dataclass(slots=True)
+class _Group:
+    """Follow one Job: the *nodes* it asks for, and what is known of its pods."""
+
+    nodes: tuple[str, ...]
+    name: str
+    pods: tuple[Object, ...] = ()
+    told: str = ""
+    result: GroupResult | None = None
+
+
+class FabricTest:
+    """Test groups of nodes in one namespace, a Job for each, with the rights of *connection*. *tell* gets a line for each step."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        namespace: str,
+        settings: JobSettings,
+        *,
+        system_namespace: str,
+        tell: Callable[[str], None],
+    ) -> None:
+        self._connection = connection
+        self._reader = Reader(connection)
+        self._namespace = namespace
+        self._settings = settings
+        self._system_namespace = system_namespace
+        self._tell = tell
+
+    def run(self, groups: Sequence[Sequence[str]], ranks: int) -> list[GroupResult]:
+        """Test these groups at the same time, each of so many ranks, and remove the Jobs; raise Unavailable where nothing answers."""
+        running = [_Group(tuple(nodes), f"fabric-test-{secrets.token_hex(4)}") for nodes in groups]
+        try:
+            for group in running:
+                self._create(group, ranks)
+            began = looked = time.monotonic()
+            while left := [group for group in running if group.result is None]:
+                now = time.monotonic()
+                is_late = now - began > self._settings.seconds
+                look, looked = (True, now) if now - looked > _LOOK_SECONDS else (False, looked)
+                for group in left:
+                    self._follow(group, ranks, is_late=is_late, look=look)
+                time.sleep(_PAUSE_SECONDS)
+        finally:
+            for group in running:
+                self._remove(group)
+        return [group.result for group in running if group.result is not None]
+
+    def _create(self, group: _Group, ranks: int) -> None:
+        job = make_job(group.name, group.nodes, ranks, self._settings)
+        path = JOBS.path_in(self._namespace)
+        answer = self._connection.request("POST", path, body=job)
+        if answer.status != 201:
+            raise InputError(
+                f"{answer.problem}; a test creates and deletes jobs.batch, and reads pods, in this namespace"
+            )
+        self._tell(f"{_title(group)}: Job {group.name} created")
+
+    def _follow(self, group: _Group, ranks: int, *, is_late: bool, look: bool) -> None:
+        selected = PODS.select(labels=f"{JOB_NAME}={group.name}")
+        try:
+            pages = self._reader.pages(selected, whole, self._namespace, most=1)
+            group.pods = tuple(pod for page in pages for pod in page.objects)
+        except RequestFailed as problem:
+            if problem.is_refusal:
+                raise InputError(f"{problem}; a test reads its pods: ask for get and list of pods") from None
+            if not is_late:
+                return
+        told = describe_progress(group.pods, ranks)
+        if told != group.told:
+            self._tell(f"{_title(group)}: {told}")
+            group.told = told
+        if is_over(group.pods, ranks):
+            result = judge(group.pods, ranks, group.nodes)
+            causes = self._causes(group) if result.is_failing else ()
+            group.result = judge(group.pods, ranks, group.nodes, causes)
+        elif is_late or (look and len(group.pods) < ranks):
+            causes = self._causes(group)
+            if is_late or any(cause.level == "fail" for cause in causes):
+                group.result = judge(group.pods, ranks, group.nodes, causes)
+
+    def _causes(self, group: _Group) -> tuple[Finding, ...]:
+        """Return what explain says is wrong with the Job; what it cannot read is a warning."""
+        target = Target("job", group.name)
+        try:
+            reading = read_job(self._connection, target, self._namespace, system_namespace=self._system_namespace)
+        except (InputError, Unavailable) as problem:
+            return (Finding("warn", Code.UNREAD, f"Job {group.name}", str(problem)),)
+        return tuple(finding for finding in explain(reading).findings if finding.level != "ok")
+
+    def _remove(self, group: _Group) -> None:
+        """Delete the Job and its pods; where that fails, its deadline and its time to live do."""
+        path = JOBS.object_path((self._namespace, group.name))
+        with suppress(Unavailable):
+            self._connection.request("DELETE", path, query={"propagationPolicy": "Background"})
+
+
+def installed_image(connection: Connection, system_namespace: str) -> str:
+    """Return the image that the webhook runs; raise InputError where it cannot be read."""
+    hint = "name the image of the pods by --image"
+    try:
+        found = Reader(connection).find(DEPLOYMENTS, (system_namespace, _WEBHOOK), whole)
+    except RequestFailed as problem:
+        raise InputError(f"{problem}; {hint}") from None
+    containers = (((found or {}).get("spec") or {}).get("template") or {}).get("spec", {}).get("containers") or ()
+    image = next((each.get("image") for each in containers if each.get("image")), "")
+    if not image:
+        raise InputError(
+            f"Deployment {system_namespace}/{_WEBHOOK}, whose image would be taken, does not exist; {hint}"
+        )
+    return str(image)
+
+
+def schedulable_nodes(connection: Connection) -> list[str]:
+    """Return the host names of the nodes that are ready, not cordoned, and without a taint that keeps pods out."""
+    found: list[str] = []
+    try:
+        for page in Reader(connection).pages(NODES, _hostname, most=_MOST_PAGES):
+            found = [*(() if page.is_first else found), *filter(None, page.objects)]
+    except RequestFailed as problem:
+        raise InputError(f"{problem}; name the nodes by --nodes") from None
+    return found
+
+
+def _hostname(node: Object) -> str:
+    spec, status = node.get("spec") or {}, node.get("status") or {}
+    ready = any(each.get("type") == "Ready" and each.get("status") == "True" for each in status.get("conditions") or ())
+    barred = any(taint.get("effect") in ("NoSchedule", "NoExecute") for taint in spec.get("taints") or ())
+    if not ready or barred or spec.get("unschedulable"):
+        return ""
+    metadata = node["metadata"]
+    return str((metadata.get("labels") or {}).get(_HOSTNAME) or metadata["name"])
+
+
+def _title(group: _Group) -> str:
+    return " and ".join(group.nodes) or group.name
