@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from webhook.core.errors import InputError
+from webhook.core.printable import quoted
 from webhook.core.yaml_reader import decode
 from webhook.dry_run.templates import parse_documents
 
@@ -35,6 +36,8 @@ def read_text(path: Path) -> str:
         content = sys.stdin.buffer.read() if path.name == "-" else path.read_bytes()
     except OSError as error:
         raise InputError(f"{shown(path)}: cannot be read ({error.strerror}); correct the path or its mode") from None
+    except ValueError:
+        raise InputError(f"{quoted(shown(path))}: is no path of a file, which holds no NUL; correct it") from None
     try:
         return decode(content)
     except InputError as error:
