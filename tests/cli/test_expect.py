@@ -125,7 +125,9 @@ def test_says_what_differs(cases: Path, wanted: dict[str, Any], told: str) -> No
             "line 4: cases[0].expect[0].pods: is not a field",
         ),
         ("cases:\n- name: a\n  name: b", "line 3"),
+        ("cases: *a", "line 1, column 8: cases: the alias *a has no anchor"),
         ("cases:\n- {name: a, manifest: gone.yaml, expect: [{}]}", "case 'a': "),
+        ('cases:\n- {name: a, manifest: "a\\0b", expect: [{}]}', "is no path of a file"),
         (
             "cases:\n- {name: a, manifest: {kind: Pod}, objects: {metadata: {}}, expect: [{}]}",
             "expected an object with a kind",

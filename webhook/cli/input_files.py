@@ -31,12 +31,15 @@ def read_manifests(manifests: Sequence[Path]) -> list[Any]:
 def read_text(path: Path) -> str:
     """Read a file, or standard input for ``-``; raise InputError where it cannot be read or is not UTF-8."""
     from webhook.core.errors import InputError
+    from webhook.core.printable import quoted
     from webhook.core.yaml_reader import decode
 
     try:
         content = sys.stdin.buffer.read() if path.name == "-" else path.read_bytes()
     except OSError as error:
         raise InputError(f"{shown(path)}: cannot be read ({error.strerror}); correct the path or its mode") from None
+    except ValueError:
+        raise InputError(f"{quoted(shown(path))}: is no path of a file, which holds no NUL; correct it") from None
     try:
         return decode(content)
     except InputError as error:

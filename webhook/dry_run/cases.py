@@ -131,7 +131,10 @@ class Difference(NamedTuple):
 def read_cases(source: str, text: str) -> Cases:
     """Read a file of cases; raise InputError with every fault, each with its line and path."""
     marks = Marks()
-    documents = read_documents(text, marks)
+    try:
+        documents = read_documents(text, marks)
+    except InputError as error:
+        raise InputError(f"{source}: {error}") from None
     faults = [str(fault) for fault in marks.faults]
     if len(documents) != 1:
         faults.append(f"expected one document with cases:, found {len(documents)}")
