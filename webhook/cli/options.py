@@ -83,8 +83,8 @@ def objects_option(file: click.Path) -> Callable[[F], F]:
         "--objects",
         type=file,
         multiple=True,
-        help="YAML or JSON file of Namespaces, NetworkAttachmentDefinitions, Pods, FabricProfiles and a Configuration in place of a "
-        "cluster, which is then not contacted. Repeatable; in the environment variable, separate files with ':'.",
+        help="YAML or JSON file of Namespaces, NetworkAttachmentDefinitions and Pods in place of a cluster, which is then not "
+        "contacted. Repeatable; in the environment variable, separate files with ':'.",
     )
 
 
