@@ -36,3 +36,14 @@ def test_refuses(arguments: tuple[str, ...]) -> None:
 def test_helps_with_examples() -> None:
     result = run("--help")
     assert "Examples:\n    fabric-injector check --profiles profiles.yaml" in result.output
+
+
+def test_explains_a_code_without_a_cluster() -> None:
+    result = run("--explain", "address-former")
+    assert (result.exit_code, result.output.startswith("## address-former\n")) == (0, True)
+    assert "What to do." in result.output
+
+
+def test_refuses_to_explain_what_is_no_code() -> None:
+    result = run("--explain", "nonsense")
+    assert (result.exit_code, "no finding has code 'nonsense'" in result.output) == (2, True)

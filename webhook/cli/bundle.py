@@ -15,7 +15,9 @@ from webhook.cli.options import FILE, Failure, cluster_options, connect_to_clust
 
 
 @click.command("bundle")
-@click.argument("target", metavar="[pod/NAME | job/NAME-OR-KEY]", required=False, shell_complete=complete_target)
+@click.argument(
+    "target", metavar="[pod/NAME | job/NAME-OR-KEY | KIND/NAME]", required=False, shell_complete=complete_target
+)
 @option("-l", "--selector", metavar="SELECTOR", help="Take the pods with these labels.")
 @option(
     "-n",

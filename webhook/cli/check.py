@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from webhook.cli.findings import print_findings, print_json
+from webhook.cli.findings import echo, print_findings, print_json
 from webhook.cli.options import (
     FILE,
     Failure,
@@ -35,6 +35,12 @@ _LINE = 100
     help="YAML file of the profiles: FabricProfile objects, or the short form. Default: those that the webhook uses.",
 )
 @namespace_option("CHECK", "Namespace that fabric-injector is, or will be, installed in.")
+@click.option(
+    "--explain",
+    "code",
+    metavar="CODE",
+    help="Print what a finding's code means, how to see it and what to do; look at nothing.",
+)
 @webhook_configuration_option
 @validating_configuration_option
 @cluster_options
@@ -45,7 +51,12 @@ _LINE = 100
     text="text: a line for each finding, failures first. json: one document for programs, with each finding's stable code.",
 )
 def command(
-    profiles: Path | None, namespace: str, webhook_configuration: str, validating_configuration: str, output: str
+    profiles: Path | None,
+    namespace: str,
+    code: str | None,
+    webhook_configuration: str,
+    validating_configuration: str,
+    output: str,
 ) -> None:
     """Look at profiles, networks, nodes, certificates, privileges, quotas and pods, and say what to do.
 
@@ -59,6 +70,9 @@ def command(
       fabric-injector check
       fabric-injector check -o json | jq '.findings[] | select(.level == "fail")'
     """  # noqa: D301  # \\b is click's own mark
+    if code is not None:
+        _explain(code)
+        return
     from webhook.core.errors import InputError, Unavailable
     from webhook.diagnose.check import Subject, examine
     from webhook.diagnose.collect.inventory import take_inventory
@@ -79,6 +93,18 @@ def command(
         print_findings(findings)
         click.echo(", ".join(f"{number} {level}" for level, number in count(findings).items()))
     raise SystemExit(exit_status(findings))
+
+
+def _explain(written: str) -> None:
+    from webhook.diagnose.manual import find_code, section
+
+    code = find_code(written)
+    if code is None:
+        raise click.BadParameter(
+            f"no finding has code {written!r}; -o json shows each finding's, and docs/findings.md lists all",
+            param_hint="--explain",
+        )
+    echo(section(code).rstrip())
 
 
 def _read(path: Path) -> ProfilesRead:

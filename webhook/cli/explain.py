@@ -34,7 +34,9 @@ _PODS, _JOBS = ("pod", "pods", "po"), ("job", "jobs")
 
 
 @click.command("explain")
-@click.argument("target", required=False, metavar="[pod/NAME | job/NAME-OR-KEY]", shell_complete=complete_target)
+@click.argument(
+    "target", required=False, metavar="[pod/NAME | job/NAME-OR-KEY | KIND/NAME]", shell_complete=complete_target
+)
 @option("-l", "--selector", metavar="SELECTOR", help="Explain the pods with these labels.")
 @option(
     "-n",
@@ -71,7 +73,8 @@ def command(
 
     Reads the job's pods, their Events, networks and nodes, and the controller's Lease; writes nothing. job/NAME is the name of a
     PyTorchJob, Volcano Job, JobSet, Job, TrainJob, LeaderWorkerSet, StatefulSet, PodCliqueSet, StormService or TorchX app, or the
-    value of label fabric-injector.io/job. What you may not read is named and left out; pods must be readable.
+    value of label fabric-injector.io/job; pytorchjob/NAME, vcjob/NAME, job.batch/NAME or another kind as kubectl writes it asks for
+    that kind alone. What you may not read is named and left out; pods must be readable.
 
     \b
     Examples:
@@ -134,13 +137,19 @@ def read_target(target: str | None, selector: str | None) -> Target:
         if target is not None:
             raise click.UsageError("name pod/NAME or job/NAME, or give -l SELECTOR, not both")
         return Target("selector", selector)
-    kind, slash, name = (target or "").partition("/")
-    if not slash or not name or kind.lower() not in (*_PODS, *_JOBS):
-        found = f", found {target!r}" if target else ""
-        if slash and name:
-            found += f"; any kind of job is asked for as job/{name}"
-        raise click.UsageError(f"name what to explain: pod/NAME, job/NAME, or -l SELECTOR{found}")
-    return Target("pod" if kind.lower() in _PODS else "job", name)
+    from webhook.diagnose.job_kinds import KINDS, find_kind
+
+    written, slash, name = (target or "").partition("/")
+    kind = written.lower()
+    if slash and name and kind in (*_PODS, *_JOBS):
+        return Target("pod" if kind in _PODS else "job", name)
+    if slash and name and (of_kind := find_kind(kind)):
+        return Target("job", name, of_kind, written)
+    found = f", found {target!r}" if target else ""
+    if slash and name:
+        known = ", ".join(dict.fromkeys(each.kind.lower() for each in KINDS))
+        found += f"; any kind of job is asked for as job/{name}, and one alone by its kind: {known}, volcanojob"
+    raise click.UsageError(f"name what to explain: pod/NAME, job/NAME, KIND/NAME, or -l SELECTOR{found}")
 
 
 def print_explanation(explanation: Explanation) -> None:

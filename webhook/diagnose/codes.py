@@ -366,7 +366,7 @@ class Code(Enum):
         "see what is said of the controller, which publishes it")
     MEETS_BY_NAME = ("addresses", "The pod was given rank 0's name, since rank 0 had no pod: they meet on the pod network.",
         "where a job must not do so, set rendezvous.unreachable: fail in the profile")
-    ADDRESS_FORMER = ("addresses", "The pod is older than the present rank 0: its environment holds a former one's address.",
+    ADDRESS_FORMER = ("addresses", "The pod runs since before rank 0, or its sandbox, was made again: it holds a former address.",
         "restart these members: delete the pods, or restart the job")
 
     CONTROLLER_SILENT = ("controller", "The controller has not told members of the job what it should have told them by now.",

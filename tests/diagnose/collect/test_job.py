@@ -112,15 +112,19 @@ def call(folder: Path, *arguments: str, server: FakeApiServer | None = None) -> 
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ([], "name what to explain: pod/NAME, job/NAME, or -l SELECTOR"),
+        ([], "name what to explain: pod/NAME, job/NAME, KIND/NAME, or -l SELECTOR"),
         (["bert"], "or -l SELECTOR, found 'bert'"),
-        (["pytorchjob/x"], "found 'pytorchjob/x'; any kind of job is asked for as job/x"),
+        (
+            ["deployment/x"],
+            "found 'deployment/x'; any kind of job is asked for as job/x, and one alone by its kind: pytorchjob,",
+        ),
+        (["vcjob.v1.batch/x"], "found 'vcjob.v1.batch/x'; any kind"),
         (["job/"], "found 'job/'"),
         (["job/bert", "-l", "a=b"], "not both"),
         (["job/bert", "--profiles", "/absent"], "/absent"),
         (["job/bert"], "GET /api/v1/namespaces/ml/pods"),
     ],
-    ids=["nothing", "bare", "other-kind", "no-name", "both", "profiles", "no-server"],
+    ids=["nothing", "bare", "other-kind", "other-group", "no-name", "both", "profiles", "no-server"],
 )
 def test_says_what_is_wrong_with_the_command(tmp_path: Path, arguments: list[str], told: str) -> None:
     result = call(tmp_path, *arguments)

@@ -110,3 +110,48 @@ def test_members_that_started_with_rank_zeros_name_find_a_later_one_by_it() -> N
     assert findings(scene) == []
     del scene.workers[0]["status"]["initContainerStatuses"][0]["state"]["terminated"]["message"]
     assert [each.code for each in findings(scene)] == [Code.ADDRESS_FORMER]
+
+
+def made_again(scene: Scene, address: str, at: str, *, told: str = "192.168.0.1") -> None:
+    """Let rank 0 get another sandbox: its containers start again, and its new address is published to all."""
+    for pod in scene.workers:
+        pod["status"]["initContainerStatuses"][0]["state"]["terminated"]["message"] = f"{told}\n" if told else ""
+    scene.attach(scene.master, address)
+    for pod in scene.pods.values():
+        scene.tell(pod, address)
+    scene.start(scene.master, at)
+    scene.master["status"]["initContainerStatuses"][0]["restartCount"] = 1
+    scene.master["status"]["conditions"].append(
+        {"type": "PodReadyToStartContainers", "status": "True", "lastTransitionTime": at}
+    )
+
+
+@pytest.mark.parametrize(
+    "told", ["192.168.0.1", ""], ids=["its wait step told it", "an earlier version's, which did not"]
+)
+def test_members_that_run_since_before_rank_zeros_sandbox_was_made_again(told: str) -> None:
+    scene = Scene(3)
+    made_again(scene, "192.168.0.99", ago(minutes=5), told=told)
+    scene.start(scene.pods["bert-worker-1"], ago(minutes=4))
+    [found] = findings(scene)
+    assert (found.code, found.level) == (Code.ADDRESS_FORMER, "fail")
+    assert found.subject == "each of 2 pods (bert-worker-0, bert-worker-2)"
+    assert found.message == (
+        "runs since before the sandbox of rank 0, bert-master-0, was made again, as after a reboot of its node: "
+        f"its environment holds the former address{', 192.168.0.1' if told else ''}"
+    )
+    assert found.action == "restart them, or the job: kubectl delete pod -n research bert-worker-0 bert-worker-2"
+    assert Code.ADDRESSES_TOLD not in {each.code for each in explain(scene.reading).findings}
+
+
+def test_members_whose_wait_step_told_the_present_address_have_it() -> None:
+    scene = Scene(3)
+    made_again(scene, "192.168.0.1", ago(minutes=5))
+    assert findings(scene) == []
+
+
+def test_a_sandbox_that_is_seen_ready_late_was_not_made_again() -> None:
+    scene = Scene(3)
+    made_again(scene, "192.168.0.1", ago(minutes=5), told="")
+    scene.master["status"]["initContainerStatuses"][0]["restartCount"] = 0
+    assert findings(scene) == []

@@ -143,3 +143,33 @@ def test_a_pod_that_its_node_refused() -> None:
     scene.pods["bert-worker-0b"] = scene.admitted(again)
     scene.run(scene.pods["bert-worker-0b"], "192.168.0.9")
     assert one(scene, "containers").startswith("warn pod bert-worker-0: was ended"), "another pod has taken its place"
+
+
+def gave_up(scene: Scene, rank_zero: str) -> None:
+    words = (
+        f"fabric-injector: master-addr of job bert was not published after 1800 s. Look at the Events of its rank-0 pod {rank_zero}, "
+        "at that pod's network-status annotation, and at the fabric-injector controller."
+    )
+    for pod in scene.workers:
+        pod["status"] = {
+            "phase": "Failed",
+            "initContainerStatuses": [{"name": names.WAIT_CONTAINER, "state": ended(75, "Error", words)}],
+        }
+
+
+def test_a_wait_that_is_over_points_at_no_pod_that_is_not_there() -> None:
+    scene = Scene(2)
+    gave_up(scene, "bert-master-0")
+    del scene.pods["bert-master-0"]
+    [found] = findings(scene, "wait")
+    assert found.message.endswith("gave up: fabric-injector: master-addr of job bert was not published after 1800 s.")
+    assert found.action == (
+        "there is no pod bert-master-0 now: look at the Events of PyTorchJob bert, and at the quota and policies of its namespace"
+    )
+
+
+def test_a_wait_that_is_over_points_at_a_pod_that_is_there() -> None:
+    scene = Scene(2)
+    gave_up(scene, "bert-master-0")
+    [found] = findings(scene, "wait")
+    assert "Look at the Events of its rank-0 pod bert-master-0, at" in found.message

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 
 import pytest
 
 from tests.diagnose.explain.explanations import findings, first, one
 from tests.diagnose.scenes import NOW, Scene, event
+from webhook.core.model import Object
+from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.events import concerns
 
 
@@ -54,6 +57,69 @@ def test_what_kept_the_owner_from_creating_pods(message: str, told: str) -> None
     scene = Scene(1)
     scene.events = [event("PyTorchJob", "bert", "FailedCreatePod", message)]
     assert one(scene, "admission", "reachability") == f"fail PyTorchJob bert: a pod of it {told}"
+
+
+def volcanos(name: str, message: str, pointer: int = 0xC0012B4FA0) -> str:
+    """Write one refusal as Volcano's controller does, by Go's %#v."""
+    quoted = json.dumps(message, ensure_ascii=False)
+    return (
+        f"failed to create pod {name}, err: &errors.StatusError{{ErrStatus:v1.Status{{TypeMeta:v1.TypeMeta{{Kind:"
+        '"", APIVersion:""}, ListMeta:v1.ListMeta{SelfLink:"", ResourceVersion:"", Continue:"", RemainingItemCount:(*int64)(nil)}, '
+        f'Status:"Failure", Message:{quoted}, Reason:"Forbidden", Details:(*v1.StatusDetails)(0x{pointer:x}), Code:403}}}}'
+    )
+
+
+def of_volcano(*errors: str, most: int | None = None) -> Object:
+    return event("Job", "bert", "FailedCreatePodReason", f"Error creating pods: [{' '.join(errors)}]"[:most])
+
+
+DENIED = 'admission webhook "pods.fabric-injector.io" denied the request: profile "gpu" does not exist; choose "a\\b" or\nnone'
+
+
+def test_refusals_that_volcano_prints_as_go_structs_are_one_finding() -> None:
+    scene = Scene(1)
+    events = [
+        of_volcano(*(volcanos(f"bert-worker-{n}", DENIED, 0xC000000000 + 16 * (n + each)) for n in range(2)))
+        for each in range(10)
+    ]
+    scene.events = [*events, of_volcano(volcanos("bert-worker-9", DENIED), most=400)]
+    [found] = findings(scene, "admission")
+    assert found.code is Code.POD_DENIED
+    assert found.message == (
+        'a pod of it was refused: profile "gpu" does not exist; choose "a\\b" or none '
+        f"(11 times, last at {scene.events[0]['lastTimestamp'][:19]})"
+    )
+    assert found.action
+
+
+@pytest.mark.parametrize("most", range(260, 700, 7))
+def test_a_refusal_of_volcano_that_is_cut_off_anywhere_is_told(most: int) -> None:
+    scene = Scene(1)
+    scene.events = [of_volcano(volcanos("bert-worker-0", DENIED), volcanos("bert-worker-1", DENIED), most=most)]
+    [found] = findings(scene, "admission")
+    assert found.message.startswith("a pod of it ")
+    if most > 450:
+        assert "was refused: profile" in found.message
+        assert "StatusError" not in found.message
+
+
+def test_a_quota_and_a_webhook_that_is_down_are_read_of_volcano() -> None:
+    scene = Scene(1)
+    quota = 'pods "bert-worker-0" is forbidden: exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2'
+    down = 'Internal error occurred: failed calling webhook "pods.fabric-injector.io": Post "https://x": refused'
+    scene.events = [of_volcano(volcanos("bert-worker-0", quota), volcanos("bert-worker-1", down))]
+    assert {each.code for each in findings(scene, "admission", "reachability")} == {
+        Code.QUOTA_REFUSED,
+        Code.WEBHOOK_UNREACHABLE,
+    }
+
+
+def test_equal_errors_that_differ_in_a_pointer_are_one_finding() -> None:
+    scene = Scene(1)
+    scene.events = [
+        event("Job", "bert", "FailedCreate", f"&net.OpError{{Err:(*os.E)(0xc00{n:07x})}}") for n in range(10)
+    ]
+    assert one(scene, "admission").endswith("Err:(*os.E)(ID)} (10 times, last at 2026-11-21T11:59:00)")
 
 
 @pytest.mark.parametrize(

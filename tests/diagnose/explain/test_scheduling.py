@@ -160,3 +160,32 @@ def test_what_became_of_its_node(break_: Break, told: str) -> None:
     scene = Scene(0)
     break_(scene)
     assert one(scene, "scheduling", "devices") == told
+
+
+@pytest.mark.parametrize(
+    "held_back",
+    [
+        "pod group is not ready, 4 minAvailable, 4 Pending; Pending: 1 Unschedulable, 3 Schedulable",
+        "Pod research/bert-master-0 can possibly be assigned to node-1, once minAvailable is satisfied",
+        'rejected due to timeout after waiting 10s at plugin Coscheduling: optimistic rejection in PostFilter of PodGroup "bert"',
+    ],
+    ids=["volcano", "volcano since 1.9", "coscheduling"],
+)
+def test_of_a_gang_the_pod_that_cannot_be_placed_comes_first(held_back: str) -> None:
+    scene = Scene(3)
+    for pod in scene.pods.values():
+        scene.unschedule(pod, held_back)
+    scene.unschedule(scene.pods["bert-worker-2"], "0/2 nodes are available: 2 Insufficient memory.")
+    found = findings(scene, "scheduling")
+    assert [(each.level, each.subject) for each in found] == [
+        ("fail", "pod bert-worker-2"),
+        ("warn", "each of 3 pods (bert-master-0 (rank 0), bert-worker-0, bert-worker-1)"),
+    ]
+    assert found[1].message.startswith("could be placed, and waits for the rest of its gang")
+
+
+def test_of_a_gang_that_only_waits_nothing_is_taken_back() -> None:
+    scene = Scene(3)
+    for pod in scene.pods.values():
+        scene.unschedule(pod, "pod group is not ready, 4 minAvailable, 3 Pending")
+    assert {each.level for each in findings(scene, "scheduling")} == {"fail"}

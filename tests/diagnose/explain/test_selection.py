@@ -10,6 +10,7 @@ from tests.pods import load
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.diagnose.explain.selection import choose, find_jobs, known_names
+from webhook.diagnose.job_kinds import find_kind
 
 
 def pod(
@@ -46,6 +47,58 @@ def test_finds_the_pods_of_every_training_system_by_name(fixture: str, name: str
     [job] = find_jobs([member, pod("other", "other")], name)
     assert list(job.pods) == [member["metadata"]["name"]]
     assert job.title.startswith(title), job.title
+
+
+@pytest.mark.parametrize(
+    ("fixture", "written", "name"),
+    [
+        ("pods/kubeflow-pytorchjob-1.yaml", "pytorchjob", "bert"),
+        ("pods/kubeflow-pytorchjob-1.yaml", "pytorchjobs.v1.kubeflow.org", "bert"),
+        ("pods/kubedl-pytorchjob-1.yaml", "pytorchjobs", ""),
+        ("pods/volcano-pytorch-1.yaml", "volcanojob", ""),
+        ("pods/volcano-pytorch-1.yaml", "jobs.batch.volcano.sh", ""),
+        ("pods/torchx-volcano-1.yaml", "vcjob", "trainer-d4q9zxk1tw"),
+        ("pods/jobset-1.yaml", "JobSet", ""),
+        ("pods/kubeflow-trainer-1.yaml", "trainjob", ""),
+        ("pods/lws-1.yaml", "lws", ""),
+        ("pods/indexed-job-1.yaml", "job.batch", ""),
+        ("pods/statefulset-1.yaml", "sts", "ddp"),
+        ("pods/mpijob-launcher.yaml", "mpijob", "hvd"),
+        ("pods/mpijob-worker-1.yaml", "mpijob", "hvd"),
+        ("pods/grove-1.yaml", "pcs", "train"),
+        ("pods/stormservice-1.yaml", "stormservices", "llm"),
+        ("pods/torch-on-k8s-1.yaml", "torchjob", ""),
+    ],
+)
+def test_a_kind_is_named_as_for_kubectl(fixture: str, written: str, name: str) -> None:
+    member = load(fixture)
+    member["metadata"].setdefault("name", "member-1")
+    name = name or known_names([member])[0]
+    kind = find_kind(written)
+    assert kind is not None
+    others = [pod(f"other-{each}", name, each, kind=each) for each in ("DaemonSet", "CronJob")]
+    [job] = find_jobs([member, *others], name, kind)
+    assert list(job.pods) == [member["metadata"]["name"]]
+
+
+def test_of_two_kinds_of_one_name_the_one_that_is_asked_for_is_meant() -> None:
+    pods = [pod("a-0", "a", "u1", kind="PyTorchJob"), pod("a-1", "a", "u2", kind="Job")]
+    pods[1]["metadata"]["ownerReferences"][0]["apiVersion"] = "batch/v1"
+    found = {written: find_jobs(pods, "a", find_kind(written)) for written in ("pytorchjob", "job.batch", "vj", "job")}
+    assert {written: [list(job.pods) for job in jobs] for written, jobs in found.items()} == {
+        "pytorchjob": [["a-0"]],
+        "job.batch": [["a-1"]],
+        "vj": [],
+        "job": [["a-0"], ["a-1"]],
+    }
+
+
+def test_events_of_another_kind_of_that_name_are_not_of_the_job() -> None:
+    kind = find_kind("pytorchjob")
+    assert kind is not None
+    assert kind.is_other({"kind": "Job", "apiVersion": "batch/v1", "name": "a"}, "a")
+    assert not kind.is_other({"kind": "PyTorchJob", "apiVersion": "kubeflow.org/v1", "name": "a"}, "a")
+    assert not kind.is_other({"kind": "Workload", "name": "a"}, "a")
 
 
 def test_pods_without_our_label_join_those_of_the_same_owner() -> None:

@@ -22,6 +22,7 @@ from webhook.diagnose.explain.judgement import networks_to_read
 from webhook.diagnose.explain.part import read_part
 from webhook.diagnose.explain.reading import Reading, label_time
 from webhook.diagnose.explain.selection import choose, find_jobs, known_names
+from webhook.diagnose.job_kinds import JobKind
 from webhook.diagnose.listing import Unread
 from webhook.diagnose.owners import identity
 from webhook.kube.catalogue import (
@@ -52,14 +53,16 @@ _MOST_ROOTS = 4
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Say what is to be explained: *kind* ``pod``, ``job`` or ``selector``."""
+    """Say what is to be explained: *kind* ``pod``, ``job`` or ``selector``; *of_kind*: of a job, which kind alone, as *written*."""
 
     kind: str
     name: str
+    of_kind: JobKind | None = None
+    written: str = ""
 
     def __str__(self) -> str:
         """Write it as it was given."""
-        return f"-l {self.name}" if self.kind == "selector" else f"{self.kind}/{self.name}"
+        return f"-l {self.name}" if self.kind == "selector" else f"{self.written or self.kind}/{self.name}"
 
 
 def read_job(
@@ -114,7 +117,8 @@ def read_job(
         others = of_owners.result()
         events = None
         if of_pods is not None and others is not None:
-            events = (*of_pods, *(event for event in others if any(concerns(event, each, owners) for each in roots)))
+            concerned = (event for event in others if any(concerns(event, each, owners) for each in roots))
+            events = (*of_pods, *(event for event in concerned if not _is_of_another_kind(target, event)))
         if not pods and not events:
             if labels is None and not any(part.what == space_title for part in collector.unread):
                 raise InputError(f"{target}: namespace {namespace} does not exist; name the job's namespace by -n")
@@ -200,9 +204,9 @@ def _find_pods(collector: Collector, target: Target, namespace: str) -> tuple[tu
         key = read_part(pod).job
         others = _of_key(collector, namespace, key, pod) if key else ()
         return (pod, *(each for each in others if each["metadata"]["uid"] != pod["metadata"]["uid"])), "", name
-    if labelled := _of_key(collector, namespace, name):
+    if target.of_kind is None and (labelled := _of_key(collector, namespace, name)):
         return labelled, "", ""
-    jobs = find_jobs(_list(collector, PODS.metadata, namespace), name)
+    jobs = find_jobs(_list(collector, PODS.metadata, namespace), name, target.of_kind)
     if not jobs:
         return (), name, ""
     first = choose(jobs) if len(jobs) == 1 else None
@@ -220,6 +224,10 @@ def _find_pods(collector: Collector, target: Target, namespace: str) -> tuple[tu
         return _of_key(collector, namespace, first.key), name, ""
     found = _list(collector, PODS.select(labels=selector), namespace)
     return tuple(pod for pod in found if pod["metadata"]["name"] in first.pods), name, ""
+
+
+def _is_of_another_kind(target: Target, event: Object) -> bool:
+    return target.of_kind is not None and target.of_kind.is_other(event.get("involvedObject") or {}, target.name)
 
 
 def _of_key(collector: Collector, namespace: str, key: str, *known: Object) -> tuple[Object, ...]:

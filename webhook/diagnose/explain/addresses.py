@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from webhook.core import names
 from webhook.core.reconcile.jobs import newest_master, publication
@@ -18,6 +19,8 @@ from webhook.diagnose.wording import counted
 
 _SLACK_SECONDS = 15.0
 """How long a publication may be on its way."""
+_MOST_NAMED = 64
+"""How many pods a command names."""
 
 
 def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
@@ -67,13 +70,13 @@ def _job(reading: Reading, members: Sequence[Part]) -> tuple[int, list[Observati
     address = master.secondary.address
     of_master = next(part for part in members if part.name == master.name)
     is_fresh = of_master.seconds_bound(reading) < _SLACK_SECONDS
-    untold, found = 0, []
+    untold, found, former = 0, [], list[str]()
     for part in members:
         assert part.member is not None  # noqa: S101  # for mypy: the caller chose them
         told, pods = part.member.published.master_addr, (part.name,)
-        if part.name != master.name and _started_before(part, of_master):
-            message = f"is older than {master.name}, the present rank 0: its environment holds a former one's address"
-            found.append(Observation(Stage.ADDRESS, "fail", Code.ADDRESS_FORMER, message, pods=pods))
+        if part.name != master.name and (why := _holds_former(part, of_master, address)):
+            former.append(part.name)
+            found.append(Observation(Stage.ADDRESS, "fail", Code.ADDRESS_FORMER, why, pods=pods))
         if publication(part.member, address) is None or is_fresh:
             continue
         untold += 1
@@ -86,7 +89,11 @@ def _job(reading: Reading, members: Sequence[Part]) -> tuple[int, list[Observati
             own = "its own address" if not part.member.devices else "what is its own: its address, or its RDMA devices"
             message = f"is not told {own}" if told else f"is not told that rank 0 is at {address}"
             found.append(Observation(Stage.ADDRESS, "warn", Code.ADDRESS_UNTOLD, message, "", pods))
-    if not untold:
+    if former:
+        rest = f" and {len(former) - _MOST_NAMED:,} more" if len(former) > _MOST_NAMED else ""
+        action = f"restart them, or the job: kubectl delete pod -n {reading.namespace} {' '.join(former[:_MOST_NAMED])}{rest}"
+        found = [replace(each, action=action) if each.code is Code.ADDRESS_FORMER else each for each in found]
+    elif not untold:
         whom = f"all {len(members):,} members are" if len(members) > 1 else "it is"
         interface = master.secondary.interface or (master.wanted.rpartition("@")[2] if "@" in master.wanted else "")
         where = f"{address} on {interface}" if interface else address
@@ -109,13 +116,41 @@ def _by_name(members: Sequence[Part]) -> Iterator[Observation]:
         yield Observation(Stage.SUMMARY, "ok", Code.MEETS_BY_NAME, message, "", tuple(pods))
 
 
-def _started_before(part: Part, master: Part) -> bool:
-    """Tell whether the training container runs since before the rank-0 pod was created: its environment is of that time.
+def _holds_former(part: Part, master: Part, address: str) -> str:
+    """Say why the training container, which runs, holds another address in its environment than rank 0's present one; else nothing.
 
-    One that started with rank 0's name, as its wait step says, finds the present one by it.
+    Variables are resolved when a container starts. One that started with rank 0's name, as its wait step says, finds the present one
+    by it; one whose wait step says the present address has that.
     """
-    if is_name((part.state_of(names.WAIT_CONTAINER).get("terminated") or {}).get("message") or ""):
-        return False
+    waited_for = str((part.state_of(names.WAIT_CONTAINER).get("terminated") or {}).get("message") or "").strip()
+    if is_name(waited_for):
+        return ""
     state = part.state_of(str(part.training.get("name")))
     started = str((state.get("running") or {}).get("startedAt") or "")
-    return bool(started) and started < str(master.pod["metadata"].get("creationTimestamp") or "")
+    if not started or waited_for == address:
+        return ""
+    if started < str(master.pod["metadata"].get("creationTimestamp") or ""):
+        return f"is older than {master.name}, the present rank 0: its environment holds a former one's address"
+    if started < _sandbox_made(master) and (waited_for or _is_made_again(master)):
+        held = f", {waited_for}" if waited_for else ""
+        return (
+            f"runs since before the sandbox of rank 0, {master.name}, was made again, as after a reboot of its node: its environment "
+            f"holds the former address{held}"
+        )
+    return ""
+
+
+def _sandbox_made(part: Part) -> str:
+    """Return when its present sandbox was seen ready; empty where the kubelet does not tell. Source: PodReadyToStartContainers."""
+    condition = part.condition("PodReadyToStartContainers")
+    return str(condition.get("lastTransitionTime") or "") if condition.get("status") == "True" else ""
+
+
+def _is_made_again(part: Part) -> bool:
+    """Tell whether its wait step has ended well more than once, which only another sandbox makes it do."""
+    for status in part.container_statuses():
+        if status.get("name") == names.WAIT_CONTAINER:
+            ended = (status.get("state") or {}).get("terminated") or {}
+            before = (status.get("lastState") or {}).get("terminated") or {}
+            return bool(status.get("restartCount")) and ended.get("exitCode") == 0 == before.get("exitCode", 0)
+    return False

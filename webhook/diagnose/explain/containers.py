@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
-from webhook.core import names
+from webhook.core import names, podspec
 from webhook.core.model import Object
 from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.observation import Observation, Stage, common_form
@@ -25,6 +25,8 @@ _CANNOT_START = {
     "CrashLoopBackOff": "",
 }
 _NO_SHELL = re.compile(r'exec: "?(?:/bin/)?sh"?: .*(?:not found|no such file)', re.IGNORECASE | re.DOTALL)
+_POINTER = re.compile(r" Look at the Events of its rank-0 pod ([^\s,]*), at .*$", re.DOTALL)
+"""How a wait step whose time was up ends; see wait.sh."""
 _SHELL_ACTION = "its image has no sh: set rendezvous.waitImage of the profile to installed, then restart the job"
 _MEMORY_ACTION = "raise the container's memory limit, or let it use less: what is written to /dev/shm counts too"
 _POD_FAILED = {
@@ -43,12 +45,16 @@ def observe(parts: Iterable[Part]) -> Iterator[Observation]:
     """Look at the containers of every pod, and at pods that their node refused or gave up."""
     newest: dict[str, str] = {}
     listed = list(parts)
+    existing = {part.name for part in listed}
     for part in listed:
         if part.is_live:
             newest[part.job] = max(newest.get(part.job, ""), part.created)
     for part in listed:
         followed = not part.is_live and newest.get(part.job, "") > part.created
-        found = [*_pod(part), *(each for status in part.container_statuses() for each in _container(part, status))]
+        found = [
+            *_pod(part),
+            *(each for status in part.container_statuses() for each in _container(part, status, existing)),
+        ]
         for one in found:
             yield replace(one, level="warn") if followed and one.level == "fail" else one
 
@@ -62,7 +68,7 @@ def _pod(part: Part) -> Iterator[Observation]:
         yield Observation(Stage.SCHEDULING, "fail", Code.POD_ENDED_BY_NODE, message, action, (part.name,), detail=text)
 
 
-def _container(part: Part, status: Object) -> Iterator[Observation]:
+def _container(part: Part, status: Object, existing: Collection[str]) -> Iterator[Observation]:
     name, state, last = str(status.get("name")), status.get("state") or {}, status.get("lastState") or {}
     waiting, pods = state.get("waiting") or {}, (part.name,)
     reason = str(waiting.get("reason") or "")
@@ -73,7 +79,8 @@ def _container(part: Part, status: Object) -> Iterator[Observation]:
         text = common_form(str(ended.get("message") or "its time was up"), part.name)
         again = " and waits again" if part.is_live else ""
         level: Level = "warn" if part.is_live else "fail"
-        yield Observation(Stage.WAIT, level, Code.WAIT_GAVE_UP, f"{title} gave up{again}", "", pods, detail=text)
+        text, action = _without_pointer(part, text, existing)
+        yield Observation(Stage.WAIT, level, Code.WAIT_GAVE_UP, f"{title} gave up{again}", action, pods, detail=text)
     elif reason in _CANNOT_START and part.is_live:
         text = common_form(str(waiting.get("message") or ""), part.name)
         if reason == "CrashLoopBackOff" and ended:
@@ -89,6 +96,17 @@ def _container(part: Part, status: Object) -> Iterator[Observation]:
         text = _words(ended, part.name).removeprefix(": ")
         action = _action_of(ended, is_wait=is_wait) or f"look at its log: {log_command(part, name)}"
         yield Observation(Stage.CONTAINER, "fail", Code.CONTAINER_FAILED, message, action, pods, detail=text)
+
+
+def _without_pointer(part: Part, text: str, existing: Collection[str]) -> tuple[str, str]:
+    """Return the wait step's last words, and what to do; words that point at a rank-0 pod which is not there are left out."""
+    pointer = _POINTER.search(text)
+    if pointer is None or not pointer[1] or pointer[1] in existing:
+        return text, ""
+    owner = podspec.controller(part.pod)
+    title = f"{owner.get('kind')} {owner.get('name')}" if owner else "the job"
+    there = f"there is no pod {pointer[1]} now: look at the Events of {title}, and at the quota and policies of its namespace"
+    return text[: pointer.start()], there
 
 
 def _action_of(ended: Object, *, is_wait: bool) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from webhook.core.model import Object
 from webhook.core.reconcile.complaint import NO_ADDRESS
@@ -12,7 +12,7 @@ from webhook.diagnose.explain.observation import Observation, Stage, common_form
 from webhook.diagnose.explain.part import Part
 from webhook.diagnose.explain.reading import Reading
 from webhook.diagnose.explain.scheduling import event_time
-from webhook.diagnose.refusal import read_refusal
+from webhook.diagnose.refusal import api_messages, read_refusal
 
 _OURS = "fabric-injector"
 _LACKS_IPC_LOCK_ALONE = re.compile(
@@ -35,6 +35,10 @@ _REFUSED: tuple[tuple[re.Pattern[str], Code, str | None], ...] = (
     (re.compile(r"(?:forbidden|denied|invalid): (.*)", re.DOTALL | re.IGNORECASE), Code.POD_REFUSED, None),
 )
 _POD_NAME = re.compile(r'\bpods? "?[a-z0-9][a-z0-9.-]*[0-9*-]"?')
+
+_CUT = "…"
+_Refused = tuple[str, Code, str, str | None]
+"""The owner, and what is told of it: code, message, action."""
 
 
 def observe(reading: Reading, parts: Sequence[Part], unattached: Collection[str] = ()) -> Iterator[Observation]:
@@ -60,24 +64,44 @@ def observe(reading: Reading, parts: Sequence[Part], unattached: Collection[str]
 def observe_refusals(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
     """Tell what kept an owner from creating pods, unless pods came after it."""
     newest = max((str(part.pod["metadata"].get("creationTimestamp") or "") for part in parts), default="")
-    found: dict[tuple[str, Code, str, str | None], tuple[str, int]] = {}
+    found: dict[_Refused, tuple[str, int]] = {}
     for event in reading.events or ():
         subject = event.get("involvedObject") or {}
         if subject.get("kind") == "Pod" or event.get("type") == "Normal" or event_time(event) < newest:
             continue
-        text = str(event.get("message") or "")
-        told = _refusal(text)
-        if told is None and str(event.get("reason") or "").startswith("FailedCreate"):
-            message = common_form(text.removeprefix("Error creating: "), "", limit=600)
-            told = Code.POD_REFUSED, f"could not be created: {message}", ""
-        if told is None:
-            continue
-        key = (f"{subject.get('kind')} {subject.get('name')}", *told)
-        times = found.get(key, ("", 0))[1] + int(event.get("count") or 1)
-        found[key] = (event_time(event), times)
-    for (owner, code, message, action), (last, times) in found.items():
+        is_creation = str(event.get("reason") or "").startswith("FailedCreate")
+        told = (_told(text, is_creation=is_creation) for text in api_messages(str(event.get("message") or "")))
+        for one in {each for each in told if each is not None}:
+            key = (f"{subject.get('kind')} {subject.get('name')}", *one)
+            last, times = found.get(key, ("", 0))
+            found[key] = (max(last, event_time(event)), times + int(event.get("count") or 1))
+    for (owner, code, message, action), (last, times) in _joined(found).items():
         often = f" ({times} times, last at {last[:19]})" if times > 1 else ""
         yield Observation(Stage.ADMISSION, "fail", code, f"a pod of it {message}{often}", action, subject=owner)
+
+
+def _joined(found: Mapping[_Refused, tuple[str, int]]) -> Mapping[_Refused, tuple[str, int]]:
+    """Count a message that an Event's end has cut off as the longer one that begins with it, if there is one."""
+    joined: dict[_Refused, tuple[str, int]] = {}
+    after: _Refused | None = None
+    same: _Refused | None = None
+    for key in sorted(found, key=lambda key: (key[0], str(key[1]), key[2].removesuffix(_CUT)), reverse=True):
+        begins = key[2].removesuffix(_CUT)
+        if after is None or begins == key[2] or after[:2] != key[:2] or not after[2].startswith(begins):
+            same = key
+        after = key
+        last, times = joined.get(same or key, ("", 0))
+        joined[same or key] = (max(last, found[key][0]), times + found[key][1])
+    return joined
+
+
+def _told(text: str, *, is_creation: bool) -> tuple[Code, str, str | None] | None:
+    """Say what an API server's message tells; of one that nothing is known of, what it is, where it is of a *creation*."""
+    told = _refusal(text)
+    if told is None and is_creation:
+        message = common_form(text.removeprefix("Error creating: "), "", limit=600)
+        return Code.POD_REFUSED, f"could not be created: {message}", ""
+    return told
 
 
 def _refusal(text: str) -> tuple[Code, str, str | None] | None:

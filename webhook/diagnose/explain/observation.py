@@ -12,7 +12,9 @@ from webhook.diagnose.finding import WEIGHT, Finding, Level
 from webhook.diagnose.wording import listed
 
 _EXAMPLES = 3
-_ID = re.compile(r"\b[0-9a-f]{32,64}\b|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
+_ID = re.compile(
+    r"\b[0-9a-f]{32,64}\b|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b0x[0-9a-f]{8,16}\b"  # the last: a pointer
+)
 
 
 class Stage(IntEnum):

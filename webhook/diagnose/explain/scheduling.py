@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from webhook.core.cluster.nodes import NodeOffer, devices, judge_supply, place_of
 from webhook.core.model import Object
@@ -14,6 +15,7 @@ from webhook.diagnose.explain.observation import Observation, Stage, common_form
 from webhook.diagnose.explain.part import Part
 from webhook.diagnose.explain.reading import Reading, seconds_since
 from webhook.diagnose.finding import Level
+from webhook.diagnose.owners import identity
 
 _INSUFFICIENT = re.compile(r"Insufficient ([\w./-]*\w)")
 _PREEMPTION = re.compile(r"(?:\. no new claims to deallocate,|\.)? preemption: .*$", re.DOTALL)
@@ -26,6 +28,13 @@ _REMEDIES = {  # of several the first counts
 _SOON_SECONDS = 30.0
 _GATE = "kueue.x-k8s.io/"
 _ON_NO_NODE = "is on no node yet"
+_GANG = re.compile(
+    r"can possibly be assigned|pod group is not ready|minAvailable|gang unschedulable|optimistic rejection|gets rejected|minMember",
+    re.IGNORECASE,
+)
+"""What schedulers say of a pod of a gang for which there would be a node."""
+_NO_NODE = re.compile(r"nodes? are available|node\(s\)|Insufficient|didn't|untolerated")
+_GANG_WAITS = "could be placed, and waits for the rest of its gang"
 
 
 def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
@@ -34,13 +43,45 @@ def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
     queue = _queue_message(reading.events or ())
     scheduler = scheduler_messages(reading.events or ())
     holders = Holders(reading)
+    pending: list[tuple[Part, str, list[Observation]]] = []
     for part in parts:
         if not part.is_live:
             continue
         if part.node:
             yield from _on_node(reading, part, nodes if reading.nodes is not None else None)
         else:
-            yield from _pending(reading, part, holders, queue, scheduler.get(part.name, ""))
+            told = scheduler.get(part.name, "")
+            said = str(part.condition("PodScheduled").get("message") or "") or told
+            pending.append((part, said, list(_pending(reading, part, holders, queue, told))))
+    yield from _causes_first(pending)
+
+
+def _causes_first(pending: Iterable[tuple[Part, str, list[Observation]]]) -> Iterator[Observation]:
+    """Yield what is found of pods on no node; of a gang, a pod that only waits for another of its job is a warning.
+
+    *pending*: each with what its scheduler says, and what was found.
+    """
+    listed = [(part, found, _could_be_placed(part, said, found)) for part, said, found in pending]
+    blocked = {_gang(part) for part, found, could in listed if not could and any(one.level == "fail" for one in found)}
+    for part, found, could in listed:
+        if could and _gang(part) in blocked:
+            for one in found:
+                action = "see what is said of the pods of its gang that cannot be placed"
+                yield replace(one, level="warn", message=_GANG_WAITS, action=action)
+        else:
+            yield from found
+
+
+def _could_be_placed(part: Part, said: str, found: Iterable[Observation]) -> bool:
+    """Tell a pod that its scheduler holds back for others of its gang alone. Source: Volcano's job_info.go, coscheduling's core.go."""
+    if not found or any(one.code is not Code.UNSCHEDULABLE for one in found):
+        return False
+    is_schedulable = part.condition("PodScheduled").get("reason") == "Schedulable"
+    return is_schedulable or (_GANG.search(said) is not None and _NO_NODE.search(said) is None)
+
+
+def _gang(part: Part) -> str:
+    return identity(part.pod) or part.job or part.name
 
 
 def _on_node(reading: Reading, part: Part, nodes: Mapping[str, NodeOffer] | None) -> Iterator[Observation]:

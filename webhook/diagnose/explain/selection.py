@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from webhook.core import names, podspec
 from webhook.core.model import Object
+from webhook.diagnose.job_kinds import JobKind
 from webhook.diagnose.owners import JOB_NAMES, identity
 
 
@@ -36,14 +37,16 @@ class Candidate:
         return f"{self.key or self.title}: {self.title}, {len(self.pods):,} pods, newest of {self.created or 'unknown age'}"
 
 
-def find_jobs(pods: Iterable[Object], name: str) -> list[Candidate]:
-    """Return the jobs of this name: of its owner, or in the labels that training systems write.
+def find_jobs(pods: Iterable[Object], name: str, of_kind: JobKind | None = None) -> list[Candidate]:
+    """Return the jobs of this name: of its owner, or in the labels that training systems write; *of_kind*: those of this kind alone.
 
     *pods* may be metadata alone. Pods without our label join the injected ones of the same owner, and so do those that nobody follows.
     """
     listed = list(pods)
     matching = [pod for pod in listed if podspec.controller(pod).get("name") == name]
-    for label in JOB_NAMES:
+    if of_kind is not None:
+        matching = [pod for pod in listed if of_kind.owns(pod, name)]
+    for label in JOB_NAMES if of_kind is None else ():
         matching = matching or [pod for pod in listed if podspec.labels(pod).get(label) == name]
     found: dict[str, Candidate] = {}
     keys_of: dict[str, list[str]] = {}
