@@ -8,23 +8,21 @@ from __future__ import annotations
 import contextlib
 import io
 import re
-import signal
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
-
-from click.shell_completion import CompletionItem
 
 from webhook.core import names
 
 if TYPE_CHECKING:
     import click
+    from click.shell_completion import CompletionItem
 
     from webhook.kube.connection import Connection
 
 _SECONDS = 2.0
 """When all is given up: a program that hands out credentials, or the resolver, can take any time."""
-_NAME = re.compile(r"[A-Za-z0-9._-]+")
+_NAME = r"[A-Za-z0-9._-]+"
 _KINDS = {"job": ("job", "jobs"), "pod": ("pod", "pods", "po")}
 
 
@@ -45,6 +43,8 @@ def complete_profile(context: click.Context, _parameter: click.Parameter, incomp
 
 def complete_preset(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Offer the cluster's FabricProfiles, the presets, and what the shell offers of files."""
+    from click.shell_completion import CompletionItem
+
     from webhook.cli.cluster_names import profiles
     from webhook.presets import preset_names
 
@@ -72,6 +72,8 @@ def _in_namespace(
 
 
 def _items(found: Iterable[str], incomplete: str) -> list[CompletionItem]:
+    from click.shell_completion import CompletionItem
+
     return [CompletionItem(name) for name in found if name.startswith(incomplete)]
 
 
@@ -84,7 +86,7 @@ def _asked(context: click.Context, find: Callable[[Connection], Iterable[str]]) 
         return found
     with _silent(), contextlib.suppress(Exception), _given_up_after(_SECONDS):
         # what a hostile server calls a name is for the shell to interpret
-        found = sorted({name for name in find(connect_to_cluster(context)) if _NAME.fullmatch(name)})
+        found = sorted({name for name in find(connect_to_cluster(context)) if re.fullmatch(_NAME, name)})
     return found
 
 
@@ -103,6 +105,8 @@ def _silent() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _given_up_after(seconds: float) -> Iterator[None]:
+    import signal
+
     def give_up(*_: object) -> None:
         raise TimeoutError
 
