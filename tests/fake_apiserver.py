@@ -154,12 +154,14 @@ class FakeApiServer:
 
     `groups`: the versions of each group that is served, `{"/apis/resource.k8s.io": ["v1"]}`.
     `clock`: the time that its answers tell, the real one where it is None.
+    `refusal`: what it answers all requests with that are not misbehaved about.
     """
 
     clock: Callable[[], datetime] | None = None
 
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.requests: list[Request] = []
+        self.refusal: Behaviour | None = None
         self.connections = 0
         self.groups: dict[str, list[str]] = {}
         self._tls = tls
@@ -299,7 +301,7 @@ class FakeApiServer:
             usual = self._write
         with self._changed:
             waiting = self._next[request.kind, request.path]
-            behaviour = waiting.popleft() if waiting else usual
+            behaviour = waiting.popleft() if waiting else self.refusal or usual
             exchange.generation = self._watch_generation
             self.requests.append(request)
         behaviour(exchange)
@@ -427,9 +429,14 @@ class FakeApiServer:
 
 
 def _is_chosen(metadata: dict[str, Any], query: dict[str, str]) -> bool:
-    """Apply the label selectors KEY, !KEY and KEY=VALUE, and the field selector metadata.name=NAME; others choose everything."""
+    """Apply label selectors KEY, !KEY, KEY=VALUE, KEY!=VALUE, and field selector metadata.name=NAME; others choose everything."""
     labels = metadata.get("labels") or {}
     for part in filter(None, query.get("labelSelector", "").split(",")):
+        if "!=" in part:
+            key, _, value = part.partition("!=")
+            if labels.get(key) == value:
+                return False
+            continue
         key, equals, value = part.removeprefix("!").partition("=")
         if (key in labels) is part.startswith("!") or (equals and labels[key] != value):
             return False

@@ -175,17 +175,6 @@ def test_helps_with_examples() -> None:
     assert "Examples:\n    fabric-injector survey\n" in invoke(cluster(), "--help").output
 
 
-def test_names_the_server_that_does_not_answer() -> None:
-    connection = cluster()
-    connection.spoil = lambda _request, _status, body: (0, body)
-    result = invoke(connection)
-    assert result.exit_code == 2
-    assert (
-        "timed out; this is server http://127.0.0.1:9 of test: correct it, or name another by --context"
-        in result.stderr
-    )
-
-
 def test_asks_for_a_cluster_and_for_no_option_that_it_lacks(tmp_path: Path) -> None:
     nowhere = {"HOME": str(tmp_path), "KUBECONFIG": "", "KUBERNETES_SERVICE_HOST": ""}
     told = CliRunner().invoke(main, ["survey"], env=nowhere)

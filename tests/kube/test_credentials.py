@@ -150,7 +150,7 @@ def test_reads_each_kind_of_user(tmp_path: Path, user: Any, cluster: Any, want: 
 @pytest.mark.parametrize(
     ("user", "cluster", "more", "message"),
     [
-        ({}, {}, {}, "clusters[c].cluster.server: '' is no http or https URL; write https://HOST:PORT"),
+        ({}, {}, {}, "clusters[c].cluster.server: is not set, and context x needs it; write https://HOST:PORT"),
         ({}, {"server": 7}, {}, "clusters[c].cluster.server: expected a string, found a number; put it in quotes"),
         (
             {},

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from webhook.cli.completion import complete_namespace, complete_target
 from webhook.cli.explain import read_target
 from webhook.cli.findings import show_progress
 from webhook.cli.input_files import read_profiles_option
@@ -14,9 +15,17 @@ from webhook.cli.options import FILE, Failure, cluster_options, connect_to_clust
 
 
 @click.command("bundle")
-@click.argument("target", metavar="[pod/NAME | job/NAME-OR-KEY | KIND/NAME]", required=False)
+@click.argument(
+    "target", metavar="[pod/NAME | job/NAME-OR-KEY | KIND/NAME]", required=False, shell_complete=complete_target
+)
 @option("-l", "--selector", metavar="SELECTOR", help="Take the pods with these labels.")
-@option("-n", "--namespace", metavar="NS", help="Namespace of the pods; else the kubeconfig's.")
+@option(
+    "-n",
+    "--namespace",
+    metavar="NS",
+    shell_complete=complete_namespace,
+    help="Namespace of the pods; else the kubeconfig's.",
+)
 @option(
     "-o",
     "--output",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from webhook.cli.completion import complete_namespace, complete_profile
 from webhook.cli.options import (
     Failure,
     cluster_options,
@@ -48,9 +49,13 @@ _FORMS = ("json", "diff", "patch", "pod")
 @system_namespace_option
 @objects_option(_FILE)
 @option(
-    "-n", "--namespace", metavar="NS", help="Namespace of objects that name none; else the kubeconfig's, else default."
+    "-n",
+    "--namespace",
+    metavar="NS",
+    shell_complete=complete_namespace,
+    help="Namespace of objects that name none; else the kubeconfig's, else default.",
 )
-@option("--profile", metavar="NAME", help="Use this profile, whatever the labels say.")
+@option("--profile", metavar="NAME", shell_complete=complete_profile, help="Use this profile, whatever the labels say.")
 @output_option(*_FORMS, default="diff", text="Form of the answer, see Output above.")
 @option(
     "--server",
@@ -150,9 +155,9 @@ def command(
             run = judge(templates, profile=profile, profiles=known, world=world)
             _tell_assumed(world)
     except Unavailable as error:
-        raise Failure(
-            str(error) if server else f"{error}; --server lets the cluster decide, with fewer rights"
-        ) from None
+        is_another_way = not server and " answered " in str(error)  # without an answer, none comes to --server either
+        hint = "; --server lets the cluster decide, with fewer rights" if is_another_way else ""
+        raise Failure(f"{error}{hint}") from None
     except WebhookError as error:
         raise Failure(str(error)) from None
     _show(run, output)

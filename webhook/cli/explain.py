@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from webhook.cli.completion import complete_namespace, complete_target
 from webhook.cli.findings import echo, print_findings, print_json, print_table, show_progress
 from webhook.cli.input_files import read_profiles_option
 from webhook.cli.options import (
@@ -33,9 +34,17 @@ _PODS, _JOBS = ("pod", "pods", "po"), ("job", "jobs")
 
 
 @click.command("explain")
-@click.argument("target", required=False, metavar="[pod/NAME | job/NAME-OR-KEY | KIND/NAME]")
+@click.argument(
+    "target", required=False, metavar="[pod/NAME | job/NAME-OR-KEY | KIND/NAME]", shell_complete=complete_target
+)
 @option("-l", "--selector", metavar="SELECTOR", help="Explain the pods with these labels.")
-@option("-n", "--namespace", metavar="NS", help="Namespace of the pods, not of fabric-injector; else the kubeconfig's.")
+@option(
+    "-n",
+    "--namespace",
+    metavar="NS",
+    shell_complete=complete_namespace,
+    help="Namespace of the pods, not of fabric-injector; else the kubeconfig's.",
+)
 @option(
     "--from",
     "source",

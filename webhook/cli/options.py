@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from webhook.cli.completion import complete_namespace
 from webhook.core import names
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 FILE = click.Path(path_type=Path)
-_KUBECONFIG, _CONTEXT = f"{__name__}.kubeconfig", f"{__name__}.context"
+_KUBECONFIG, _CONTEXT, _CLUSTER = f"{__name__}.kubeconfig", f"{__name__}.context", f"{__name__}.cluster"
 
 
 class AddressType(click.ParamType["ListenAddress"]):
@@ -56,6 +57,7 @@ validating_configuration_option = option(
 system_namespace_option = option(
     "--system-namespace",
     metavar="NS",
+    shell_complete=complete_namespace,
     default="fabric-injector",
     help="Namespace in which fabric-injector is installed.",
 )
@@ -71,6 +73,7 @@ def namespace_option(command: str, text: str) -> Callable[[F], F]:
     return option(
         *("--system-namespace", "-n", "--namespace", "namespace"),
         metavar="NS",
+        shell_complete=complete_namespace,
         default="fabric-injector",
         help=help_text,
         envvar=variables,
@@ -128,19 +131,27 @@ def cluster_options(command: F) -> F:
     return command
 
 
-def connect_to_cluster() -> Connection:
-    """Return a connection as the running command's `cluster_options` say. Raises InputError where there are no credentials."""
+def connect_to_cluster(context: click.Context | None = None) -> Connection:
+    """Return a connection as the `cluster_options` of the running command say, or those of *context*.
+
+    Raises InputError where there are no credentials.
+    """
     from webhook.core.errors import InputError
     from webhook.kube.connection import connect
     from webhook.kube.credentials import NoCredentials
 
-    context = click.get_current_context()
+    context = context or click.get_current_context()
     try:
-        return connect(kubeconfig=context.meta.get(_KUBECONFIG), context=context.meta.get(_CONTEXT) or "")
+        kubeconfig = context.meta.get(_KUBECONFIG)
+        connection = connect(
+            kubeconfig=kubeconfig and kubeconfig.expanduser(), context=context.meta.get(_CONTEXT) or ""
+        )
     except NoCredentials as error:
         if "objects" in context.params:
             raise InputError(f"{error}, or do without a cluster, by --objects FILE") from None
         raise
+    context.meta[_CLUSTER] = connection.title
+    return connection
 
 
 def unusable(source: str, error: ProfilesError) -> InputError:
@@ -152,6 +163,15 @@ def unusable(source: str, error: ProfilesError) -> InputError:
 
 
 class Failure(click.ClickException):
-    """End with status 2: the command or its input is wrong."""
+    """End with status 2: the command or its input is wrong, or the cluster grants no request that it needs."""
 
     exit_code = 2
+
+    def __init__(self, message: str) -> None:
+        """Hold the *message*; where a request had no success, with the cluster that was asked, and what to do."""
+        context = click.get_current_context(silent=True)
+        if context and (title := context.meta.get(_CLUSTER)):
+            from webhook.cli.unanswered import with_cluster
+
+            message = with_cluster(message, title)
+        super().__init__(message)

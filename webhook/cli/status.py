@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from webhook.cli.completion import complete_namespace
 from webhook.cli.findings import print_document, show_progress
 from webhook.cli.input_files import read_profiles_option
 from webhook.cli.options import (
@@ -34,7 +35,13 @@ _LEAST_SECONDS, _MOST_SECONDS = 2.0, 10.0
 
 
 @click.command("status")
-@option("-n", "--namespace", metavar="NS", help="Namespace of the jobs; else the kubeconfig's.")
+@option(
+    "-n",
+    "--namespace",
+    metavar="NS",
+    shell_complete=complete_namespace,
+    help="Namespace of the jobs; else the kubeconfig's.",
+)
 @option("-A", "--all-namespaces", is_flag=True, help="Show the jobs of all namespaces.")
 @option(
     "-w",

@@ -11,8 +11,8 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
-from click.shell_completion import CompletionItem
 
+from webhook.cli.completion import complete_namespace, complete_preset
 from webhook.cli.findings import print_document, show_progress
 from webhook.cli.options import (
     FILE,
@@ -30,19 +30,11 @@ if TYPE_CHECKING:
 _SUFFIXES = (".yaml", ".yml", ".json")
 
 
-def _complete_profile(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Offer the presets, and what the shell offers of files; the cluster is not asked for its profiles while somebody types."""
-    from webhook.presets import preset_names
-
-    found = [CompletionItem(name, help="preset") for name in preset_names() if name.startswith(incomplete)]
-    return [*found, CompletionItem(incomplete, type="file")]
-
-
 @click.command("survey")
 @option(
     "--profile",
     metavar="NAME|FILE",
-    shell_complete=_complete_profile,
+    shell_complete=complete_preset,
     help="Profile to try: a name among the cluster's FabricProfiles or of --profiles, or a YAML file that holds one. Default: the only "
     "profile there is, else the one that a namespace's label names.",
 )
@@ -51,6 +43,7 @@ def _complete_profile(_context: click.Context, _parameter: click.Parameter, inco
     "-n",
     "--namespace",
     metavar="NS",
+    shell_complete=complete_namespace,
     help="Look at this namespace alone, with rights in it alone; else at all namespaces.",
 )
 @option("-v", "--verbose", is_flag=True, help="Write out each change and name the jobs, those that need nothing too.")

@@ -130,11 +130,12 @@ def _kubeconfig(files: list[Path], environ: Mapping[str, str], chosen: str) -> C
     cluster, user = context.cluster, context.user
     server = cluster.text("server").rstrip("/")
     if not server.startswith(("https://", "http://")):
-        raise cluster.wrong("server", f"{server!r} is no http or https URL", "write https://HOST:PORT")
+        found = f"{server!r} is no http or https URL" if server else "is not set"
+        raise cluster.wrong("server", f"{found}, and context {context.name} needs it", "write https://HOST:PORT")
     proxy = cluster.text("proxy-url") or environment_proxy(server, environ)
     if proxy and not proxy.startswith(("https://", "http://")):
         raise cluster.wrong("proxy-url", "only http and https proxies are supported", "use such a proxy or none")
-    found = Credentials(
+    credentials = Credentials(
         source=f"kubeconfig {context.file}, context {context.name}",
         server=server,
         ca=_pem(cluster, "certificate-authority"),
@@ -144,7 +145,7 @@ def _kubeconfig(files: list[Path], environ: Mapping[str, str], chosen: str) -> C
         namespace=context.namespace,
     )
     # As kubectl: nothing secret is sent where nothing is encrypted.
-    return _with_user(found, cluster, user) if server.startswith("https://") else found
+    return _with_user(credentials, cluster, user) if server.startswith("https://") else credentials
 
 
 def _with_user(found: Credentials, cluster: NamedEntry, user: NamedEntry) -> Credentials:

@@ -59,7 +59,7 @@ def read_jobs(
         try:
             listed = collector.read_list(_PODS, pods.read, namespace)
         except RequestFailed as error:
-            raise without_pods(error, namespace, connection, "survey") from None
+            raise without_pods(error, namespace, "survey") from None
         if namespace and not listed.items and namespaces.result().known == ():
             raise InputError(f"-n {namespace}: there is no namespace of this name")
         for (space, name), excess in sorted(pods.oversized.items())[:_MOST_NAMED]:
@@ -82,14 +82,8 @@ def read_jobs(
         )
 
 
-def without_pods(
-    error: RequestFailed, namespace: str, connection: Connection, command: str
-) -> Unavailable | InputError:
+def without_pods(error: RequestFailed, namespace: str, command: str) -> Unavailable | InputError:
     """Return what a *command* that lists pods, of all namespaces or of one, fails with where they may not be listed."""
-    if not error.status:
-        return Unavailable(
-            f"{error}; this is {connection.title}: correct it, or name another by --context or --kubeconfig"
-        )
     if error.status == 401:
         return InputError(f"{error}; log in to the cluster again")
     if error.status == 403:

@@ -60,7 +60,7 @@ def read_status(
         try:
             pods = collector.read_list(PODS, keep_pod, namespace)
         except RequestFailed as error:
-            raise without_pods(error, namespace, connection, "status") from None
+            raise without_pods(error, namespace, "status") from None
         return complete(
             collector,
             namespace,

@@ -1,0 +1,115 @@
+"""Complete names that a cluster has: of namespaces, profiles, jobs and pods, with the caller's own rights.
+
+Who types waits: nothing here takes long, and what goes wrong offers nothing and prints nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import signal
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+
+from click.shell_completion import CompletionItem
+
+from webhook.core import names
+
+if TYPE_CHECKING:
+    import click
+
+    from webhook.kube.connection import Connection
+
+_SECONDS = 2.0
+"""When all is given up: a program that hands out credentials, or the resolver, can take any time."""
+_NAME = re.compile(r"[A-Za-z0-9._-]+")
+_KINDS = {"job": ("job", "jobs"), "pod": ("pod", "pods", "po")}
+
+
+def complete_namespace(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer the namespaces."""
+    from webhook.cli.cluster_names import namespaces
+
+    return _items(_asked(context, namespaces), incomplete)
+
+
+def complete_profile(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer the cluster's FabricProfiles, and ``none``; nothing of them where a file holds the profiles."""
+    from webhook.cli.cluster_names import profiles
+
+    found = [] if context.params.get("profiles") else _asked(context, profiles)
+    return _items([*found, names.PROFILE_NONE], incomplete)
+
+
+def complete_preset(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer the cluster's FabricProfiles, the presets, and what the shell offers of files."""
+    from webhook.cli.cluster_names import profiles
+    from webhook.presets import preset_names
+
+    found = [] if context.params.get("profiles") else _asked(context, profiles)
+    presets = [CompletionItem(name, help="preset") for name in preset_names() if name.startswith(incomplete)]
+    return [*_items(found, incomplete), *presets, CompletionItem(incomplete, type="file")]
+
+
+def complete_target(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer ``job/NAME`` and ``pod/NAME``; jobs alone where nothing is typed yet."""
+    from webhook.cli.cluster_names import jobs, pods
+
+    typed, slash, _ = incomplete.partition("/")
+    for kind, find in (("job", jobs), ("pod", pods)):
+        if typed in _KINDS[kind] if slash else kind.startswith(typed):
+            found = _asked(context, partial(_in_namespace, find, context.params.get("namespace")))
+            return _items((f"{typed if slash else kind}/{name}" for name in found), incomplete)
+    return []
+
+
+def _in_namespace(
+    find: Callable[[Connection, str], list[str]], chosen: str | None, connection: Connection
+) -> list[str]:
+    return find(connection, chosen or connection.namespace or "default")
+
+
+def _items(found: Iterable[str], incomplete: str) -> list[CompletionItem]:
+    return [CompletionItem(name) for name in found if name.startswith(incomplete)]
+
+
+def _asked(context: click.Context, find: Callable[[Connection], Iterable[str]]) -> list[str]:
+    """Return the names that the cluster has; none where it cannot be asked, or a command looks at no cluster."""
+    from webhook.cli.options import connect_to_cluster
+
+    found: list[str] = []
+    if context.params.get("objects"):
+        return found
+    with _silent(), contextlib.suppress(Exception), _given_up_after(_SECONDS):
+        # what a hostile server calls a name is for the shell to interpret
+        found = sorted({name for name in find(connect_to_cluster(context)) if _NAME.fullmatch(name)})
+    return found
+
+
+@contextlib.contextmanager
+def _silent() -> Iterator[None]:
+    import logging
+
+    before = logging.root.manager.disable
+    logging.disable()
+    try:
+        with contextlib.redirect_stderr(io.StringIO()):
+            yield
+    finally:
+        logging.disable(before)
+
+
+@contextlib.contextmanager
+def _given_up_after(seconds: float) -> Iterator[None]:
+    def give_up(*_: object) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
