@@ -489,6 +489,7 @@ def test_says_what_it_may_not_look_at(check: Check, healthy: Installation, clust
     assert sorted(unread) == sorted(
         [
             "CustomResourceDefinition",
+            "DeviceClasses",
             "namespaces",
             "profiles",
             "networks",
@@ -592,20 +593,10 @@ def test_the_command_itself(
     config = cluster.kubeconfig(tmp_path / "kubeconfig")
     done = run(config)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
-    *lines, summary = done.stdout.splitlines()
+    head, *lines, summary = done.stdout.splitlines()
+    assert head.startswith(f"cluster: server {cluster.url} of kubeconfig ")
     assert {line[:4] for line in lines} == {"ok  "}
-    assert summary == f"0 fail, 0 warn, {len(lines)} ok"
-    terminal, end = os.openpty()
-    environment = {**os.environ, "KUBECONFIG": str(config)}
-    shown = subprocess.run(
-        [*webhook_command, "check"], env=environment, stdout=subprocess.PIPE, stderr=end, timeout=120
-    )
-    os.close(end)
-    progress = os.read(terminal, 65536).decode()
-    os.close(terminal)
-    assert shown.stdout.decode() == done.stdout
-    assert " namespaces" in progress or " nodes" in progress
-    assert progress.rstrip("\r").endswith(" ")
+    assert summary.startswith("0 failures, 0 warnings, ")
     unknown = run(cluster.kubeconfig(tmp_path / "unknown", "not-a-token"))
     assert (unknown.returncode, "log in to the cluster again" in unknown.stderr) == (2, True)
     assert run(tmp_path / "absent").returncode == 2

@@ -58,12 +58,21 @@ def command_named(words: tuple[str, ...]) -> click.Command:
 @pytest.mark.parametrize("words", [*TALKERS, ("check",)], ids=" ".join)
 def test_the_installations_namespace_has_one_name_and_help_says_what_n_means(words: tuple[str, ...]) -> None:
     spelled = {spelling: each for each in command_named(words).params for spelling in each.opts}
-    assert spelled["--system-namespace"].default == "fabric-injector"
+    system = spelled["--system-namespace"]
+    assert isinstance(system, click.Option)
+    if words == ("check",):
+        assert "else fabric-injector" in str(system.help), "it finds the namespace"
+    else:
+        assert system.default == "fabric-injector"
     told = spelled["-n"]
     assert isinstance(told, click.Option)
-    is_same = told is spelled["--system-namespace"]
+    is_same = told is system
     meaning = (
-        "in explain and dry-run" if is_same else "else at all" if words == ("survey",) else "else the kubeconfig's"
+        "in explain and dry-run"
+        if is_same
+        else "else at all"
+        if words in (("survey",), ("check",))
+        else "else the kubeconfig's"
     )
     assert meaning in str(told.help)
 

@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
+import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from webhook.cli.findings import echo, print_findings, print_json
+from webhook.cli.completion import complete_namespace
+from webhook.cli.findings import echo, print_findings, print_json, show_progress
 from webhook.cli.options import (
     FILE,
     Failure,
     cluster_options,
     connect_to_cluster,
-    namespace_option,
     option,
     output_option,
     validating_configuration_option,
     webhook_configuration_option,
 )
+from webhook.core.printable import printable
 
 if TYPE_CHECKING:
+    from webhook.diagnose.check import Subject
+    from webhook.diagnose.finding import Finding
+    from webhook.kube.connection import Connection
     from webhook.world.profiles_read import ProfilesRead
 
-_LINE = 100
+_WAIT_SECONDS = 300.0
+_PAUSE_SECONDS = 3.0
 
 
 @click.command("check")
@@ -34,7 +39,31 @@ _LINE = 100
     type=FILE,
     help="YAML file of the profiles: FabricProfile objects, or the short form. Default: those that the webhook uses.",
 )
-@namespace_option("CHECK", "Namespace that fabric-injector is, or will be, installed in.")
+@option(
+    "-n",
+    "--namespace",
+    "workload",
+    metavar="NS",
+    default="",
+    shell_complete=complete_namespace,
+    help="Look at this namespace of pods alone, else at all and at the installation.",
+)
+@option(
+    "--system-namespace",
+    metavar="NS",
+    shell_complete=complete_namespace,
+    envvar=["FABRIC_INJECTOR_CHECK_SYSTEM_NAMESPACE", "FABRIC_INJECTOR_CHECK_NAMESPACE"],
+    help="Namespace that fabric-injector is, or will be, installed in. Default: that of its Deployments, else of its webhook "
+    "configuration's Service, else fabric-injector. The second variable is that of 0.1.0.",
+)
+@click.option(
+    "--wait",
+    is_flag=False,
+    flag_value=_WAIT_SECONDS,
+    type=click.FloatRange(min=0),
+    metavar="[SECONDS]",
+    help=f"Look again until nothing fails, as long as this: for pipelines, after installation. Alone: {_WAIT_SECONDS:g} s.",
+)
 @click.option(
     "--explain",
     "code",
@@ -52,7 +81,9 @@ _LINE = 100
 )
 def command(
     profiles: Path | None,
-    namespace: str,
+    workload: str,
+    system_namespace: str | None,
+    wait: float | None,
     code: str | None,
     webhook_configuration: str,
     validating_configuration: str,
@@ -67,32 +98,76 @@ def command(
     \b
     Examples:
       fabric-injector check --profiles profiles.yaml
-      fabric-injector check
+      fabric-injector check --wait 120
+      fabric-injector check -n research
       fabric-injector check -o json | jq '.findings[] | select(.level == "fail")'
     """  # noqa: D301  # \\b is click's own mark
     if code is not None:
         _explain(code)
         return
     from webhook.core.errors import InputError, Unavailable
-    from webhook.diagnose.check import Subject, examine
-    from webhook.diagnose.collect.inventory import take_inventory
-    from webhook.diagnose.finding import count, exit_status, worst_first
+    from webhook.diagnose.collect.system_namespace import find_system_namespace
+    from webhook.diagnose.finding import exit_status
 
+    ends = time.monotonic() + (wait or 0.0)
     try:
         given = None if profiles is None else _read(profiles)
-        subject = Subject(namespace, webhook_configuration, validating_configuration)
-        inventory = take_inventory(connect_to_cluster(), subject, given, _progress())
+        connection = connect_to_cluster()
+        while True:
+            try:
+                namespace = system_namespace or find_system_namespace(connection, webhook_configuration)
+                subject = _subject(workload, namespace, webhook_configuration, validating_configuration)
+                findings = _look(connection, subject, given)
+                if time.monotonic() >= ends or not exit_status(findings):
+                    break
+            except Unavailable:
+                if time.monotonic() >= ends:
+                    raise
+            time.sleep(min(_PAUSE_SECONDS, max(0.0, ends - time.monotonic())))
     except (InputError, Unavailable) as error:
         raise Failure(str(error)) from None
-    finally:
-        _clear()
-    findings = worst_first(examine(inventory))
     if output == "json":
-        print_json(findings)
+        print_json(
+            findings,
+            cluster=connection.title,
+            systemNamespace=subject.namespace,
+            namespace=subject.workload or None,
+        )
     else:
-        print_findings(findings)
-        click.echo(", ".join(f"{number} {level}" for level, number in count(findings).items()))
+        _print(findings, connection, subject)
     raise SystemExit(exit_status(findings))
+
+
+def _subject(workload: str, namespace: str, configuration: str, validating: str) -> Subject:
+    from webhook.diagnose.check import Subject
+
+    if workload and workload == namespace:
+        note = f"-n {workload}: the installation's own namespace, which needs no -n: looking at the whole cluster"
+        click.echo(note, err=True)
+        workload = ""
+    return Subject(namespace, configuration, validating, workload)
+
+
+def _look(connection: Connection, subject: Subject, given: ProfilesRead | None) -> list[Finding]:
+    from webhook.diagnose.check import examine
+    from webhook.diagnose.collect.inventory import take_inventory
+    from webhook.diagnose.finding import worst_first
+
+    with show_progress() as progress:
+        return worst_first(examine(take_inventory(connection, subject, given, progress)))
+
+
+def _print(findings: Sequence[Finding], connection: Connection, subject: Subject) -> None:
+    from webhook.diagnose.finding import count, grouped
+    from webhook.diagnose.wording import counted
+
+    scope = f"namespace {subject.workload}" if subject.workload else f"installation in namespace {subject.namespace}"
+    echo(f"cluster: {printable(connection.title, limit=None)}; {scope}")
+    print_findings(grouped(findings))
+    number = count(findings)
+    told = ", ".join((counted(number["fail"], "failure"), counted(number["warn"], "warning"), f"{number['ok']:,} ok"))
+    bad = next((each for each in findings if each.level != "ok"), None)
+    echo(told if bad is None else f"{told}; what a finding means: check --explain CODE, such as {bad.code}")
 
 
 def _explain(written: str) -> None:
@@ -113,15 +188,3 @@ def _read(path: Path) -> ProfilesRead:
     from webhook.world.profiles_read import read_file
 
     return read_file(str(path), read_text(path))
-
-
-def _progress() -> Callable[[str], None]:
-    """Show the progress on a terminal; a file or a pipe gets findings only."""
-    if not sys.stderr.isatty():
-        return lambda _text: None
-    return lambda text: click.echo(f"\r{text:<{_LINE}.{_LINE}}", err=True, nl=False)
-
-
-def _clear() -> None:
-    if sys.stderr.isatty():
-        click.echo(f"\r{'':<{_LINE}}\r", err=True, nl=False)

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import codecs
 import json
+import os
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -21,16 +24,28 @@ if TYPE_CHECKING:
 
 _WIDEST = 253
 """Most characters of a cell: no name is longer, but an annotation may be."""
+_NARROWEST = 20
 _COLOUR: dict[Level, str] = {"ok": "green", "warn": "yellow", "fail": "red"}
 
 
 def print_findings(findings: Iterable[Finding]) -> None:
     """Print a line for each finding, and under it what to do; coloured on a terminal, which gets nothing else to interpret."""
     for finding in findings:
-        level = click.style(f"{finding.level:<4}", fg=_COLOUR[finding.level])
-        echo(f"{level}  {printable(f'{finding.subject}: {finding.message}', limit=None)}")
+        level = f"{finding.level:<4}"
+        if not os.environ.get("NO_COLOR"):  # no-color.org
+            level = click.style(level, fg=_COLOUR[finding.level])
+        echo(f"{level}  {_wrapped(printable(f'{finding.subject}: {finding.message}', limit=None), 6)}")
         if finding.action:
-            echo(f"      → {printable(finding.action, limit=None)}")
+            echo(f"      → {_wrapped(printable(finding.action, limit=None), 8)}")
+
+
+def _wrapped(text: str, indent: int) -> str:
+    """Break a text between words where a terminal would break it anywhere; a file or a pipe gets one line."""
+    if not sys.stdout.isatty():
+        return text
+    width = max(_NARROWEST, shutil.get_terminal_size().columns - indent)
+    lines = textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
+    return f"\n{' ' * indent}".join(lines)
 
 
 def print_json(findings: Iterable[Finding], **more: Any) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from webhook.diagnose.codes import Code
+from webhook.diagnose.wording import listed
 
 Level = Literal["ok", "warn", "fail"]
 WEIGHT: dict[Level, int] = {"fail": 0, "warn": 1, "ok": 2}
@@ -40,6 +41,17 @@ class Finding:
 def worst_first(findings: Iterable[Finding]) -> list[Finding]:
     """Order by level, failures first; within a level the order stays."""
     return sorted(findings, key=lambda finding: WEIGHT[finding.level])
+
+
+def grouped(findings: Iterable[Finding]) -> list[Finding]:
+    """Join findings that are equal but for the subject, in the place of the first."""
+    alike: dict[Finding, list[str]] = {}
+    for finding in findings:
+        alike.setdefault(replace(finding, subject=""), []).append(finding.subject)
+    return [
+        replace(one, subject=subjects[0] if len(subjects) == 1 else f"each of {len(subjects):,} ({listed(subjects)})")
+        for one, subjects in alike.items()
+    ]
 
 
 def exit_status(findings: Iterable[Finding]) -> int:

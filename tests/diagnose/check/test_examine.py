@@ -48,10 +48,10 @@ def test_tells_which_profiles_it_looked_at() -> None:
     assert "ok profiles.yaml: 1 profile, valid: plain" in brief(examine(inventory()))
     fault = ProfileFault("p.yaml, line 3", "profiles.a.networks: is no list; write one")
     broken = examine(inventory(ProfilesRead("p.yaml", faults=(fault,))))
-    assert brief(broken)[1] == "fail p.yaml, line 3: profiles.a.networks: is no list; write one"
-    assert brief(examine(inventory(NONE)))[1].startswith("warn ConfigMap ns/p, profiles.yaml: does not exist: neither")
+    assert "fail p.yaml, line 3: profiles.a.networks: is no list; write one" in brief(broken)
+    assert brief(examine(inventory(NONE)))[2].startswith("warn ConfigMap ns/p, profiles.yaml: does not exist: neither")
     installed = Installation(configurations=Listing(({"metadata": {"name": names.WEBHOOK_CONFIGURATION}},)))
-    assert brief(examine(inventory(NONE, installed)))[1] == "fail ConfigMap ns/p, profiles.yaml: does not exist"
+    assert "fail ConfigMap ns/p, profiles.yaml: does not exist" in brief(examine(inventory(NONE, installed)))
 
 
 def test_finds_half_an_installation() -> None:

@@ -32,17 +32,36 @@ from webhook.diagnose.codes import Code
 from webhook.diagnose.finding import Finding
 from webhook.kube.webhook_configuration import read_webhook_configuration
 
+OF_INSTALLATION = frozenset(
+    (
+        "webhook configurations",
+        "validating webhook configuration",
+        "Deployments",
+        "own pods",
+        "Services",
+        "certificates",
+        "Lease",
+        "admission policies",
+        "bindings of admission policies",
+        "CustomResourceDefinition",
+    )
+)
+"""Parts of the cluster on which nothing depends that is said of one namespace."""
+
 
 def examine(inventory: Inventory) -> list[Finding]:
     """Return all findings, topic by topic."""
     is_installed = inventory.installation.is_there(inventory.subject)
     demands = _demands(inventory)
+    ours = _installation(inventory) if is_installed else _before_installation(inventory)
+    if inventory.subject.workload:
+        ours = _reachability(inventory)
     return [
         check_clock(inventory.here, inventory.server_time),
+        *ours,
         *_profiles(inventory, is_installed=is_installed),
         *_fabric(inventory, demands),
         *_claims(inventory),
-        *(_installation(inventory) if is_installed else _before_installation(inventory)),
         *_workloads(inventory, demands, is_installed=is_installed),
         *_unread(inventory),
     ]
@@ -114,10 +133,7 @@ def _installation(inventory: Inventory) -> Iterator[Finding]:
         if is_called_for_opted_in_pods(configuration):
             yield from check_opt_in(ours.deployments.items)
         yield from _certificates(inventory, configuration)
-        webhooks = [str(entry.get("name")) for entry in entries_of(configuration)]
-        yield from reachability.check_reachability(
-            ours.attempts, webhooks, namespaces_known=not inventory.surroundings.namespaces.problem
-        )
+        yield from _reachability(inventory)
     elif ours.configurations.known is not None:
         message = "does not exist: the API servers send no pod to the webhook, and training pods stay as they are"
         title = f"MutatingWebhookConfiguration {subject.configuration}"
@@ -141,6 +157,16 @@ def _installation(inventory: Inventory) -> Iterator[Finding]:
         yield check_policies(set(ours.policies.items), set(ours.bindings.items), classes)
 
 
+def _reachability(inventory: Inventory) -> Iterator[Finding]:
+    """Say whether API servers reach the webhook, as far as its configuration can be read."""
+    configuration = inventory.installation.configuration(inventory.subject.configuration)
+    if configuration is None:
+        return
+    webhooks = [str(entry.get("name")) for entry in entries_of(configuration)]
+    known = not inventory.surroundings.namespaces.problem
+    yield from reachability.check_reachability(inventory.installation.attempts, webhooks, namespaces_known=known)
+
+
 def _certificates(inventory: Inventory, configuration: Object) -> Iterator[Finding]:
     subject, secret = inventory.subject, inventory.installation.secret
     title = f"Secret {subject.namespace}/{names.TLS_SECRET}"
@@ -153,11 +179,16 @@ def _certificates(inventory: Inventory, configuration: Object) -> Iterator[Findi
 def _workloads(inventory: Inventory, demands: list[Demand], *, is_installed: bool) -> Iterator[Finding]:
     """Look at the namespaces and at what runs in them or changes their pods."""
     around, ours, profiles = inventory.surroundings, inventory.installation, inventory.profiles.profiles
-    if not around.namespaces.problem:
+    workload = inventory.subject.workload
+    if workload and not around.namespaces.problem and not around.namespaces.items:
+        message = f"does not carry the label {names.PROFILE}: its pods are not injected"
+        action = f"kubectl label namespace {workload} {names.PROFILE}=PROFILE"
+        yield Finding("warn", Code.NAMESPACES_UNLABELLED, f"namespace {workload}", message, action)
+    elif not around.namespaces.problem:
         yield from check_namespaces(
             around.namespaces.items, profiles, inventory.subject.namespace, inventory.profiles.unusable
         )
-    if not ours.configurations.problem:
+    if not ours.configurations.problem and not workload:
         yield from check_injectors(ours.configurations.items, inventory.subject.configuration)
     if profiles is not None:
         yield from check_resource_quotas(around.quotas.items, demands)
@@ -175,6 +206,8 @@ def _workloads(inventory: Inventory, demands: list[Demand], *, is_installed: boo
 def _unread(inventory: Inventory) -> Iterator[Finding]:
     """Warn of each part that could not be read: a check that was left out must not look like one that went well."""
     for part in inventory.unread:
+        if inventory.subject.workload and part.what in OF_INSTALLATION:
+            continue
         yield Finding("warn", Code.UNREAD, part.what, part.problem, None if " answered 403" in part.problem else "")
 
 

@@ -25,11 +25,12 @@ from webhook.world.profiles_read import ProfilesRead
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Say what is looked at: the installation's *namespace* and configurations."""
+    """Say what is looked at: the installation's *namespace* and configurations; *workload*: one namespace alone, empty for all."""
 
     namespace: str = "fabric-injector"
     configuration: str = names.WEBHOOK_CONFIGURATION
     validating: str = names.VALIDATING_CONFIGURATION
+    workload: str = ""
 
 
 class Account(NamedTuple):

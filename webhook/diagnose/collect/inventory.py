@@ -24,7 +24,7 @@ from webhook.diagnose.check.reachability import Attempt
 from webhook.diagnose.collect.collector import Collector
 from webhook.diagnose.collect.probes import may, try_to_reach
 from webhook.diagnose.collect.surroundings import begin_surroundings
-from webhook.diagnose.listing import Found, Unread
+from webhook.diagnose.listing import Found, Listing, Unread
 from webhook.kube.catalogue import (
     CUSTOM_RESOURCE_DEFINITIONS,
     DEPLOYMENTS,
@@ -69,9 +69,9 @@ def take_inventory(
     server_time = _server_time(connection)
     here = datetime.now(UTC)
     with Collector(connection, progress, most_pages=MOST_PAGES) as collector:
-        namespaces = collector.list_part("namespaces", NAMESPACES, read_namespace)
+        namespaces = _namespaces(collector, subject.workload)
         finish_installation = _begin_installation(collector, subject)
-        finish_surroundings = begin_surroundings(collector, namespaces)
+        finish_surroundings = begin_surroundings(collector, namespaces, subject.workload)
         installation = finish_installation()
         profiles = _profiles(collector, subject, installation, given)
         finish_templates = _begin_templates(collector, subject, profiles, namespaces.items)
@@ -82,6 +82,16 @@ def take_inventory(
         surroundings = finish_surroundings()._replace(claim_templates=finish_templates())
         installation = finish_questions()._replace(attempts=attempts)
     return Inventory(subject, here, server_time, profiles, installation, surroundings, collector.notes())
+
+
+def _namespaces(collector: Collector, workload: str) -> Listing[LabelledNamespace]:
+    """Return the labelled namespaces, or *workload* alone; raise InputError where that does not exist."""
+    if not workload:
+        return collector.list_part("namespaces", NAMESPACES, read_namespace)
+    found = collector.find_part("namespaces", NAMESPACES, ("", workload), lambda obj: (read_namespace(obj),))
+    if found.absent:
+        raise InputError(f"-n {workload}: there is no namespace of this name")
+    return Listing(tuple(each for each in found.value or () if each is not None), found.problem)
 
 
 def _begin_templates(

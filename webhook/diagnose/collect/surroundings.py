@@ -50,17 +50,19 @@ MOST_NAMESPACES = 32
 Labelled = Mapping[str, LabelledNamespace]
 
 
-def begin_surroundings(collector: Collector, namespaces: Listing[LabelledNamespace]) -> Callable[[], Surroundings]:
-    """Begin to read; the function that is returned waits for the end."""
+def begin_surroundings(
+    collector: Collector, namespaces: Listing[LabelledNamespace], workload: str = ""
+) -> Callable[[], Surroundings]:
+    """Begin to read; the function that is returned waits for the end. *workload*: pods and quotas of this namespace alone."""
     labelled: Labelled = {each.name: each for each in namespaces.items}
     networks = collector.begin_list("networks", NETWORKS, define_network)
     nodes = collector.begin_list("nodes", NODES, read_node)
     daemon_sets = collector.begin_list("DaemonSets, for Multus", DAEMON_SETS, read_daemon_set)
-    quotas = collector.begin_list("ResourceQuotas", RESOURCE_QUOTAS, lambda obj: _quota_of(labelled, obj))
+    quotas = collector.begin_list("ResourceQuotas", RESOURCE_QUOTAS, lambda obj: _quota_of(labelled, obj), workload)
     volcano = collector.begin(lambda: _read_queues(collector, "Volcano's queues", VOLCANO_QUEUES, whole))
     kueue = collector.begin(lambda: _read_kueue(collector, labelled))
     device_offers = collector.begin(lambda: read_device_offers(collector))
-    pods = collector.begin_list("pods", _PODS.metadata, lambda obj: _suspect(labelled, obj))
+    pods = collector.begin_list("pods", _PODS.metadata, lambda obj: _suspect(labelled, obj), workload)
 
     def finish() -> Surroundings:
         suspects = pods.result()
