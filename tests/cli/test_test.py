@@ -15,6 +15,7 @@ from webhook.diagnose.codes import Code
 from webhook.diagnose.collect import fabric_test
 from webhook.diagnose.fabric_test.verdict import GroupResult
 from webhook.diagnose.finding import Finding
+from webhook.kube.connection import Connection
 from webhook.kube.credentials import Credentials
 
 APART = Finding("fail", Code.TEST_RANKS_APART, "b and c", "rank 1 does not reach rank 0 at 10.9.0.1: timed out")
@@ -37,9 +38,7 @@ class Cluster:
 
 @pytest.fixture(autouse=True)
 def cluster(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        command, "connect_to_cluster", lambda: fabric_test.Connection(Credentials("a test", "http://127.0.0.1:1"))
-    )
+    monkeypatch.setattr(command, "connect_to_cluster", lambda: Connection(Credentials("a test", "http://127.0.0.1:1")))
     monkeypatch.setattr(fabric_test, "FabricTest", Cluster)
     monkeypatch.setattr(signal, "signal", lambda *_: None)  # of this process
 
