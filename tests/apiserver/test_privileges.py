@@ -524,5 +524,5 @@ def checked(api: Client, path: str) -> dict[str, Any]:
 def test_what_is_shipped_can_be_applied_again(installed: ControlPlane) -> None:
     """Nothing is changed by it."""
     lines = installed.kubectl("apply", *(f"--filename={file}" for file in ACCESS)).stdout.splitlines()
-    assert len(lines) == 15
+    assert len(lines) == 17
     assert [line for line in lines if not line.endswith(" unchanged")] == []
