@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+from collections.abc import Iterator
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,14 @@ pytestmark = pytest.mark.usefixtures("webhook", "controller")
 SECOND = "fabric-test-2"
 
 
+@pytest.fixture(scope="module")
+def second(node: Node) -> Iterator[None]:
+    """Run a second node; afterwards the cluster forgets it, so that no later pod is placed there."""
+    with node.another(SECOND):
+        yield
+    node.api.expect("DELETE", f"/api/v1/nodes/{SECOND}")
+
+
 def run(node: Node, folder: Path, space: str, *words: str) -> tuple[int, dict[str, Any], str]:
     """Run the command as an administrator; return its status, its document and its progress."""
     command = installed_command()
@@ -38,12 +47,12 @@ def run(node: Node, folder: Path, space: str, *words: str) -> tuple[int, dict[st
     return done.returncode, json.loads(done.stdout), done.stderr
 
 
+@pytest.mark.usefixtures("second")
 def test_two_nodes_meet_on_the_fabric(node: Node, api: Client, namespace: NamespaceFactory, tmp_path: Path) -> None:
     space = namespace("rdma-shared")
-    with node.another(SECOND):
-        status, document, progress = run(node, tmp_path, space, "--nodes", f"{NAME},{SECOND}", "--timeout", "120")
-        left = api.expect("GET", f"/apis/batch/v1/namespaces/{space}/jobs")["items"]
-        node.end_pods(space)
+    status, document, progress = run(node, tmp_path, space, "--nodes", f"{NAME},{SECOND}", "--timeout", "120")
+    left = api.expect("GET", f"/apis/batch/v1/namespaces/{space}/jobs")["items"]
+    node.end_pods(space)
     assert status == 0, (document, progress)
     [group] = document["groups"]
     assert sorted(group["nodes"]) == sorted((NAME, SECOND))
@@ -56,15 +65,15 @@ def test_two_nodes_meet_on_the_fabric(node: Node, api: Client, namespace: Namesp
     assert [job for job in left if not job["metadata"].get("deletionTimestamp")] == []
 
 
+@pytest.mark.usefixtures("second")
 def test_two_nodes_that_cannot_reach_each_other_are_found(
     node: Node, api: Client, namespace: NamespaceFactory, tmp_path: Path
 ) -> None:
     """A network whose interfaces get addresses, and carry nothing from one to the other: a cable, a VLAN, a switch."""
     copy_network(api, "default/apart-net", mode="private")
     space = namespace("apart")
-    with node.another(SECOND):
-        status, document, progress = run(node, tmp_path, space, "--pairwise", "--timeout", "60")
-        node.end_pods(space)
+    status, document, progress = run(node, tmp_path, space, "--pairwise", "--timeout", "60")
+    node.end_pods(space)
     assert status == 1, (document, progress)
     [group] = document["groups"]
     assert group["failed"]
