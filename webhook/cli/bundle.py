@@ -8,25 +8,22 @@ from pathlib import Path
 
 import click
 
-from webhook.cli.completion import complete_namespace, complete_target
-from webhook.cli.explain import read_target
-from webhook.cli.findings import show_progress
-from webhook.cli.input_files import read_profiles_option
-from webhook.cli.options import FILE, Failure, cluster_options, connect_to_cluster, option, system_namespace_option
+from webhook.cli.explain import read_and_explain, target_argument
+from webhook.cli.options import (
+    FILE,
+    Failure,
+    cluster_options,
+    option,
+    profiles_in_place_option,
+    system_namespace_option,
+    workload_namespace_option,
+)
 
 
 @click.command("bundle")
-@click.argument(
-    "target", metavar="[pod/NAME | job/NAME-OR-KEY | KIND/NAME]", required=False, shell_complete=complete_target
-)
+@target_argument
 @option("-l", "--selector", metavar="SELECTOR", help="Take the pods with these labels.")
-@option(
-    "-n",
-    "--namespace",
-    metavar="NS",
-    shell_complete=complete_namespace,
-    help="Namespace of the pods; else the kubeconfig's.",
-)
+@workload_namespace_option("Namespace of the pods; else the kubeconfig's.")
 @option(
     "-o",
     "--output",
@@ -35,7 +32,7 @@ from webhook.cli.options import FILE, Failure, cluster_options, connect_to_clust
     required=True,
     help="File to write, which must not exist; - is standard output.",
 )
-@option("--profiles", type=FILE, help="YAML file of the profiles, in place of those that the webhook uses.")
+@profiles_in_place_option
 @system_namespace_option
 @cluster_options
 def command(
@@ -59,24 +56,14 @@ def command(
 
     Exit status: 0 the file is written, 2 the command or its input is wrong.
     """  # noqa: D301  # \\b is click's own mark
-    from webhook.core.errors import WebhookError
+    from webhook.core.errors import InputError
     from webhook.diagnose.bundle import make_bundle
-    from webhook.diagnose.collect.job import read_job
-    from webhook.diagnose.explain.explanation import explain
 
-    asked = read_target(target, selector)
+    reading, explanation = read_and_explain(target, selector, namespace, profiles, system_namespace)
+    text = json.dumps(make_bundle(reading, explanation), indent=1) + "\n"
     try:
-        known = read_profiles_option(profiles)
-        connection = connect_to_cluster()
-        with show_progress() as progress:
-            space = namespace or connection.namespace or "default"
-            reading = read_job(
-                connection, asked, space, profiles=known, system_namespace=system_namespace, progress=progress
-            )
-            progress(f"judging {len(reading.pods):,} pods")
-            text = json.dumps(make_bundle(reading, explain(reading)), indent=1) + "\n"
         _write(path, text)
-    except WebhookError as error:
+    except InputError as error:
         raise Failure(str(error)) from None
 
 

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 _SECONDS = 2.0
 """When all is given up: a program that hands out credentials, or the resolver, can take any time."""
 _NAME = r"[A-Za-z0-9._-]+"
-_KINDS = {"job": ("job", "jobs"), "pod": ("pod", "pods", "po")}
+TARGET_WORDS = {"job": ("job", "jobs"), "pod": ("pod", "pods", "po")}
+"""How people write what is explained: a job of any kind, or a pod."""
 
 
 def complete_namespace(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -59,7 +60,7 @@ def complete_target(context: click.Context, _parameter: click.Parameter, incompl
 
     typed, slash, _ = incomplete.partition("/")
     for kind, find in (("job", jobs), ("pod", pods)):
-        if typed in _KINDS[kind] if slash else kind.startswith(typed):
+        if typed in TARGET_WORDS[kind] if slash else kind.startswith(typed):
             found = _asked(context, partial(_in_namespace, find, context.params.get("namespace")))
             return _items((f"{typed if slash else kind}/{name}" for name in found), incomplete)
     return []

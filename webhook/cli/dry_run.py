@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from webhook.cli.completion import complete_namespace, complete_profile
+from webhook.cli.completion import complete_profile
 from webhook.cli.options import (
     Failure,
     cluster_options,
@@ -17,6 +17,7 @@ from webhook.cli.options import (
     option,
     output_option,
     system_namespace_option,
+    workload_namespace_option,
 )
 
 if TYPE_CHECKING:
@@ -48,13 +49,7 @@ _FORMS = ("json", "diff", "patch", "pod")
 )
 @system_namespace_option
 @objects_option(_FILE)
-@option(
-    "-n",
-    "--namespace",
-    metavar="NS",
-    shell_complete=complete_namespace,
-    help="Namespace of objects that name none; else the kubeconfig's, else default.",
-)
+@workload_namespace_option("Namespace of objects that name none; else the kubeconfig's, else default.")
 @option("--profile", metavar="NAME", shell_complete=complete_profile, help="Use this profile, whatever the labels say.")
 @output_option(*_FORMS, default="diff", text="Form of the answer, see Output above.")
 @option(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from webhook.cli.completion import complete_namespace, complete_target
+from webhook.cli.completion import TARGET_WORDS, complete_target
 from webhook.cli.findings import echo, print_findings, print_json, print_table, show_progress
 from webhook.cli.input_files import read_profiles_option
 from webhook.cli.options import (
@@ -19,39 +19,38 @@ from webhook.cli.options import (
     connect_to_cluster,
     option,
     output_option,
+    profiles_in_place_option,
     system_namespace_option,
+    workload_namespace_option,
 )
 
 if TYPE_CHECKING:
     from webhook.diagnose.collect.job import Target
     from webhook.diagnose.explain.explanation import Explanation, Row
+    from webhook.diagnose.explain.reading import Reading
     from webhook.diagnose.finding import Finding
 
 _FEW = 2
 _MOST_ROWS = 16
 _HEADINGS = ("POD", "ROLE", "PHASE", "NODE", "ADDRESS", "TOLD", "WAIT")
-_PODS, _JOBS = ("pod", "pods", "po"), ("job", "jobs")
+
+
+target_argument = click.argument(
+    "target", required=False, metavar="[pod/NAME | job/NAME-OR-KEY | KIND/NAME]", shell_complete=complete_target
+)
 
 
 @click.command("explain")
-@click.argument(
-    "target", required=False, metavar="[pod/NAME | job/NAME-OR-KEY | KIND/NAME]", shell_complete=complete_target
-)
+@target_argument
 @option("-l", "--selector", metavar="SELECTOR", help="Explain the pods with these labels.")
-@option(
-    "-n",
-    "--namespace",
-    metavar="NS",
-    shell_complete=complete_namespace,
-    help="Namespace of the pods, not of fabric-injector; else the kubeconfig's.",
-)
+@workload_namespace_option("Namespace of the pods, not of fabric-injector; else the kubeconfig's.")
 @option(
     "--from",
     "source",
     type=FILE,
     help="Tell what fabric-injector bundle wrote into this file, in place of a cluster.",
 )
-@option("--profiles", type=FILE, help="YAML file of the profiles, in place of those that the webhook uses.")
+@profiles_in_place_option
 @system_namespace_option
 @output_option(
     "table",
@@ -88,11 +87,18 @@ def command(
         if target or selector or namespace or profiles:
             raise click.UsageError("--from FILE holds what one job was found to be: leave out what names another")
         _show(_read(source), output)
+    _show(read_and_explain(target, selector, namespace, profiles, system_namespace)[1], output)
+
+
+def read_and_explain(
+    target: str | None, selector: str | None, namespace: str | None, profiles: Path | None, system_namespace: str
+) -> tuple[Reading, Explanation]:
+    """Read what was asked for from the cluster, and judge it. Raises UsageError, or Failure where it cannot be read."""
     from webhook.core.errors import WebhookError
     from webhook.diagnose.collect.job import read_job
     from webhook.diagnose.explain.explanation import explain
 
-    asked = read_target(target, selector)
+    asked = _read_target(target, selector)
     try:
         known = read_profiles_option(profiles)
         connection = connect_to_cluster()
@@ -102,10 +108,9 @@ def command(
                 connection, asked, space, profiles=known, system_namespace=system_namespace, progress=progress
             )
             progress(f"judging {len(reading.pods):,} pods")
-            explanation = explain(reading)
+            return reading, explain(reading)
     except WebhookError as error:
         raise Failure(str(error)) from None
-    _show(explanation, output)
 
 
 def _show(explanation: Explanation, output: str) -> NoReturn:
@@ -129,7 +134,7 @@ def _read(source: Path) -> Explanation:
         raise Failure(str(error)) from None
 
 
-def read_target(target: str | None, selector: str | None) -> Target:
+def _read_target(target: str | None, selector: str | None) -> Target:
     """Read what was asked for; raise UsageError where that is nothing, or not one thing."""
     from webhook.diagnose.collect.job import Target
 
@@ -141,8 +146,9 @@ def read_target(target: str | None, selector: str | None) -> Target:
 
     written, slash, name = (target or "").partition("/")
     kind = written.lower()
-    if slash and name and kind in (*_PODS, *_JOBS):
-        return Target("pod" if kind in _PODS else "job", name)
+    for plain, words in TARGET_WORDS.items():
+        if slash and name and kind in words:
+            return Target(plain, name)
     if slash and name and (of_kind := find_kind(kind)):
         return Target("job", name, of_kind, written)
     found = f", found {target!r}" if target else ""

@@ -63,6 +63,16 @@ system_namespace_option = option(
 )
 
 
+profiles_in_place_option = option(
+    "--profiles", type=FILE, help="YAML file of the profiles, in place of those that the webhook uses."
+)
+
+
+def workload_namespace_option(text: str) -> Callable[[F], F]:
+    """Make kubectl's ``-n`` and ``--namespace``, of what the command looks at; *text* says what that is."""
+    return option("-n", "--namespace", metavar="NS", shell_complete=complete_namespace, help=text)
+
+
 def namespace_option(command: str, text: str) -> Callable[[F], F]:
     """Make ``--system-namespace`` for a *command* that looks at the installation alone, with ``-n`` for it; *text*: what is in it.
 

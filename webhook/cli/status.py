@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from webhook.cli.completion import complete_namespace
 from webhook.cli.findings import print_document, show_progress
 from webhook.cli.input_files import read_profiles_option
 from webhook.cli.options import (
-    FILE,
     Failure,
     cluster_options,
     connect_to_cluster,
     option,
     output_option,
+    profiles_in_place_option,
     system_namespace_option,
+    workload_namespace_option,
 )
 
 if TYPE_CHECKING:
@@ -35,13 +35,7 @@ _LEAST_SECONDS, _MOST_SECONDS = 2.0, 10.0
 
 
 @click.command("status")
-@option(
-    "-n",
-    "--namespace",
-    metavar="NS",
-    shell_complete=complete_namespace,
-    help="Namespace of the jobs; else the kubeconfig's.",
-)
+@workload_namespace_option("Namespace of the jobs; else the kubeconfig's.")
 @option("-A", "--all-namespaces", is_flag=True, help="Show the jobs of all namespaces.")
 @option(
     "-w",
@@ -49,7 +43,7 @@ _LEAST_SECONDS, _MOST_SECONDS = 2.0, 10.0
     is_flag=True,
     help="Go on, and show each change; without a terminal, a line for each job that changes.",
 )
-@option("--profiles", type=FILE, help="YAML file of the profiles, in place of those that the webhook uses.")
+@profiles_in_place_option
 @system_namespace_option
 @output_option(
     "table",

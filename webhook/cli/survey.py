@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from webhook.cli.completion import complete_namespace, complete_preset
+from webhook.cli.completion import complete_preset
 from webhook.cli.findings import print_document, show_progress
 from webhook.cli.options import (
     FILE,
@@ -22,6 +22,7 @@ from webhook.cli.options import (
     option,
     output_option,
     system_namespace_option,
+    workload_namespace_option,
 )
 
 if TYPE_CHECKING:
@@ -39,13 +40,7 @@ _SUFFIXES = (".yaml", ".yml", ".json")
     "profile there is, else the one that a namespace's label names.",
 )
 @option("--profiles", type=FILE, help="YAML file of profiles: FabricProfile objects, or the short form.")
-@option(
-    "-n",
-    "--namespace",
-    metavar="NS",
-    shell_complete=complete_namespace,
-    help="Look at this namespace alone, with rights in it alone; else at all namespaces.",
-)
+@workload_namespace_option("Look at this namespace alone, with rights in it alone; else at all namespaces.")
 @option("-v", "--verbose", is_flag=True, help="Write out each change and name the jobs, those that need nothing too.")
 @system_namespace_option
 @output_option("table", "json", default="table", text="Form of the answer. json: one document for programs.")

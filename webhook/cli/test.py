@@ -17,6 +17,7 @@ from webhook.cli.options import (
     option,
     output_option,
     system_namespace_option,
+    workload_namespace_option,
 )
 from webhook.core.errors import InputError, WebhookError
 from webhook.core.printable import printable
@@ -29,7 +30,7 @@ _NOTHING = "-"
 
 
 @click.command("test")
-@option("-n", "--namespace", metavar="NS", help="Namespace in which the pods run; else the kubeconfig's.")
+@workload_namespace_option("Namespace in which the pods run; else the kubeconfig's.")
 @option("--nodes", metavar="A,B", help="Nodes by their label kubernetes.io/hostname, one rank on each; else any two.")
 @option("--pairwise", is_flag=True, help="Test each pair of these nodes, or of all that take pods.")
 @option("--max-pairs", type=click.IntRange(min=1), default=200, help="End after so many pairs.")
