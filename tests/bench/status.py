@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
-from tests.bench.survey import managed, run
+from tests.bench.survey import managed, run, serve_apart
 from tests.diagnose.scenes import NOW, PROFILES, SPACE, Scene, ago
 from tests.fake_apiserver import NAMESPACES, NETWORKS, NODES, PODS, FakeApiServer
 from webhook.core import names
@@ -35,36 +32,19 @@ def main() -> None:
     if options.serve:
         serve(options.members, options.jobs)
         return
-    # in a process of its own: the memory of this one would count as the command's, which is forked from it
-    server = subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "tests.bench.status",
-            "--serve",
-            f"--members={options.members}",
-            f"--jobs={options.jobs}",
-        ],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    with server, tempfile.TemporaryDirectory(prefix="fabric-injector-status-") as name:
-        assert server.stdin is not None
-        assert server.stdout is not None
-        url, weight = server.stdout.readline().split()
-        (Path(name) / "profiles.yaml").write_text(PROFILES)
+    arguments = f"--members={options.members}", f"--jobs={options.jobs}"
+    with serve_apart(__spec__.name, *arguments) as (url, weight, folder):
+        (folder / "profiles.yaml").write_text(PROFILES)
         pods = options.members * options.jobs
-        print(f"{pods:,} pods of {options.jobs:,} jobs, {int(weight) / pods / 1024:.1f} KB each", flush=True)
+        print(f"{pods:,} pods of {options.jobs:,} jobs, {weight / pods / 1024:.1f} KB each", flush=True)
         for number in range(options.rounds):
-            seconds, cpu, memory, found = run(url, Path(name), "status", "-A")
+            seconds, cpu, memory, found = run(url, folder, "status", "-A")
             assert found["summary"]["jobs"] == options.jobs, found["summary"]
             failing = found["summary"]["failing"]
             print(
                 f"round {number + 1}: {cpu:.2f} s of CPU, {seconds:.1f} s, {memory:.0f} MB at most, {failing} failing",
                 flush=True,
             )
-        server.stdin.close()
 
 
 def serve(members: int, jobs: int) -> None:

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import yaml
@@ -36,24 +37,30 @@ def main() -> None:
     if options.serve:
         serve(options.pods, options.jobs)
         return
-    # in a process of its own: the memory of this one would count as the command's, which is forked from it
+    with serve_apart(__spec__.name, f"--pods={options.pods}", f"--jobs={options.jobs}") as (url, weight, folder):
+        (folder / "profiles.yaml").write_text(PROFILES)
+        kilobytes = weight / options.pods / 1024
+        print(f"{options.pods:,} pods of {options.jobs:,} jobs, {kilobytes:.1f} KB each", flush=True)
+        for number in range(options.rounds):
+            seconds, cpu, memory, found = run(url, folder, "survey")
+            assert found["summary"]["pod_network"] == options.jobs, found["summary"]
+            print(f"round {number + 1}: {cpu:.2f} s of CPU, {seconds:.1f} s, {memory:.0f} MB at most", flush=True)
+
+
+@contextmanager
+def serve_apart(module: str, *arguments: str) -> Iterator[tuple[str, int, Path]]:
+    """Run ``--serve`` of a module of this folder; give the URL and the bytes of all pods, which it tells, and an empty folder.
+
+    In a process of its own: the memory of this one would count as the command's, which is forked from it.
+    """
     server = subprocess.Popen(
-        [sys.executable, "-m", "tests.bench.survey", "--serve", f"--pods={options.pods}", f"--jobs={options.jobs}"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
+        [sys.executable, "-m", module, "--serve", *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
-    with server, tempfile.TemporaryDirectory(prefix="fabric-injector-survey-") as name:
+    with server, tempfile.TemporaryDirectory(prefix="fabric-injector-bench-") as name:
         assert server.stdin is not None
         assert server.stdout is not None
         url, weight = server.stdout.readline().split()
-        (Path(name) / "profiles.yaml").write_text(PROFILES)
-        kilobytes = int(weight) / options.pods / 1024
-        print(f"{options.pods:,} pods of {options.jobs:,} jobs, {kilobytes:.1f} KB each", flush=True)
-        for number in range(options.rounds):
-            seconds, cpu, memory, found = run(url, Path(name), "survey")
-            assert found["summary"]["pod_network"] == options.jobs, found["summary"]
-            print(f"round {number + 1}: {cpu:.2f} s of CPU, {seconds:.1f} s, {memory:.0f} MB at most", flush=True)
+        yield url, int(weight), Path(name)
         server.stdin.close()
 
 

@@ -58,8 +58,6 @@ MADE_SECONDS = 10.0
 STOP_SECONDS = 0.5
 MOST_NAMED = 16
 """How many templates of one pod are kept: its author may write ten thousand names into it, of a megabyte."""
-
-
 MOST_TOLD = 1000
 """How many complaints are remembered, so that they are not logged again."""
 _FOREIGN = " than its name says, and pods get other devices by it; delete it, and it is made anew"
