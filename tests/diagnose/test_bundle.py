@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from tests.cli import test_status
 from tests.diagnose.hostile import Place, broken, places
 from tests.diagnose.scenes import PROFILES, SPACE, Scene, event
-from webhook.cli import bundle as command
+from webhook.cli import explain as reading
 from webhook.cli import main
 from webhook.core import names
 from webhook.core.errors import InputError
@@ -210,7 +210,7 @@ def test_any_change_of_a_bundle_is_refused_or_read() -> None:
 
 def invoke(connection: Any, *arguments: str) -> Result:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(command, "connect_to_cluster", lambda: connection)
+        patch.setattr(reading, "connect_to_cluster", lambda: connection)
         return CliRunner().invoke(main, ["bundle", *arguments])
 
 
