@@ -201,10 +201,10 @@ def read_claims(collector: Collector, namespace: str, pods: Iterable[Object]) ->
     listed = collector.part(
         "ResourceClaimTemplates", lambda: collector.read_list(templates.metadata, _key, namespace).known
     )
-    of_spaces = {} if listed is None else {space: frozenset[str]() for space, _ in entries}
-    for space in of_spaces:
-        of_spaces[space] = frozenset(name for known, name in listed or () if known == space)
-    return ClaimsRead(by_name, of_spaces)
+    of_spaces: dict[str, set[str]] = {} if listed is None else {space: set() for space, _ in entries}
+    for space, name in listed or ():
+        of_spaces.get(space, set()).add(name)
+    return ClaimsRead(by_name, {space: frozenset(known) for space, known in of_spaces.items()})
 
 
 def _key(obj: Object) -> tuple[str, str]:
