@@ -17,12 +17,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from .programs import CHART_PROGRAMS, CLAIM_PROGRAMS, NODE_PROGRAMS, PROGRAMS, SCHEMA_PROGRAMS, Program
+from .programs import (
+    CHART_PROGRAMS,
+    CLAIM_PROGRAMS,
+    NODE_PROGRAMS,
+    PROGRAMS,
+    SCHEMA_PROGRAMS,
+    WORKFLOW_PROGRAMS,
+    Program,
+)
 
 TOOLS = Path(__file__).parent / "tools"
 NEEDED = ("etcd", "kube-apiserver")
 SECONDS_BETWEEN_REPORTS = 30
-ALL = {**PROGRAMS, **NODE_PROGRAMS, **CLAIM_PROGRAMS, **CHART_PROGRAMS, **SCHEMA_PROGRAMS}
+ALL = {**PROGRAMS, **NODE_PROGRAMS, **CLAIM_PROGRAMS, **CHART_PROGRAMS, **SCHEMA_PROGRAMS, **WORKFLOW_PROGRAMS}
 
 
 class AssetsUnavailable(Exception):

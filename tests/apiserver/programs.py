@@ -72,6 +72,12 @@ SCHEMA_PROGRAMS: Mapping[str, Program] = {
 }
 """What judges the CustomResourceDefinition as the oldest Kubernetes does."""
 
+WORKFLOW_PROGRAMS: Mapping[str, Program] = {
+    "actionlint": Program("actionlint", "github.com/rhysd/actionlint/cmd/actionlint", "some seconds"),
+    "kindconfig": Program("kindconfig", "fabric-injector/tests/apiserver/tools/kindconfig", "some seconds"),
+}
+"""What judges the workflows of .github, and what `make kind` gives to kind."""
+
 CHART_PROGRAMS: Mapping[str, Program] = {
     "helm": Program("helm", "helm.sh/helm/v4/cmd/helm", "about 3 minutes on 2 cores"),
 }

@@ -1,0 +1,71 @@
+"""What cannot run here: workflows judged by actionlint, the project's scripts by shellcheck, kind's cluster by its own types."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests import ROOT
+
+from .assets import AssetsUnavailable, binary
+from .conftest import unavailable
+
+WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
+SCRIPTS = (".ci/run", "tests/setup.sh", "tests/kind/up.sh")
+
+
+def test_actionlint_finds_nothing() -> None:
+    done = subprocess.run(
+        [program("actionlint"), f"-shellcheck={shellcheck()}", *WORKFLOWS], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_shellcheck_finds_nothing(script: str) -> None:
+    done = subprocess.run([shellcheck(), ROOT / script], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_actions_are_named_by_commit_with_their_version_beside_them() -> None:
+    """All but one, whose maintainers release on a branch."""
+    uses = [
+        line.partition("uses:")[2].strip()
+        for path in WORKFLOWS
+        for line in path.read_text().splitlines()
+        if "uses:" in line
+    ]
+    others = {each for each in uses if re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", each) is None}
+    assert {each.partition(" ")[0] for each in others} == {
+        "./.github/workflows/ci.yml",
+        "pypa/gh-action-pypi-publish@release/v1",
+    }
+
+
+def test_ci_calls_the_projects_own_command() -> None:
+    assert ".ci/run" in (ROOT / ".github/workflows/ci.yml").read_text()
+
+
+def test_kind_knows_all_fields_of_its_cluster() -> None:
+    kindconfig, text = program("kindconfig"), (ROOT / "tests/kind/cluster.yaml").read_text()
+    assert subprocess.run([kindconfig], input=text, capture_output=True, text=True).returncode == 0
+    wrong = subprocess.run([kindconfig], input=text.replace("nodes:", "nodez:"), capture_output=True, text=True)
+    assert "field nodez not found" in wrong.stderr
+
+
+def program(name: str) -> Path:
+    """Give the path of what is built from Go modules."""
+    try:
+        return binary(name)
+    except AssetsUnavailable as problem:
+        unavailable(str(problem))
+
+
+def shellcheck() -> str:
+    """Give the program's path."""
+    found = shutil.which("shellcheck")
+    if found is None:
+        unavailable("no shellcheck on PATH")
+    return found
