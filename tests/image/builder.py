@@ -91,6 +91,10 @@ class Builder:
         self._run("push", "--quiet", image.name, f"docker-archive:{archive}:{name}")
         return archive
 
+    def save_oci(self, image: Image, archive: Path) -> None:
+        """Write the image as an OCI archive."""
+        self._run("push", "--quiet", image.name, f"oci-archive:{archive}")
+
     def _bytes(self, name: str) -> int:
         container = self._run("from", "--pull-never", name)
         mounted = Path(self._run("mount", container))

@@ -1,0 +1,57 @@
+"""What a release must agree about: the version in the sources, in the chart, in install.yaml and in the changelog."""
+
+import re
+from pathlib import Path
+
+import yaml
+
+
+class NotReleasable(Exception):
+    """The tree cannot be released; the message says what to change."""
+
+
+def version_of(tree: Path) -> str:
+    """Give the version that webhook/__init__.py states; NotReleasable where it states none."""
+    found = re.search(r'^__version__ = "([^"]+)"$', (tree / "webhook/__init__.py").read_text(), re.MULTILINE)
+    if found is None:
+        raise NotReleasable('webhook/__init__.py: no line __version__ = "…"')
+    return found.group(1)
+
+
+def check(tree: Path, tag: str) -> str:
+    """Give the version of the tag, such as v1.2.3; NotReleasable, with a line for each place that says something else."""
+    version = version_of(tree)
+    chart = yaml.safe_load((tree / "manifests/chart/Chart.yaml").read_text())
+    images = set(re.findall(r"image: fabric-injector:(\S+)", (tree / "manifests/install.yaml").read_text()))
+    faults = [
+        *([f"tag {tag}: webhook/__init__.py says {version}, so the tag is v{version}"] if tag != f"v{version}" else []),
+        *(
+            f"manifests/chart/Chart.yaml: {field} is {chart[field]}; write {version}"
+            for field in ("version", "appVersion")
+            if str(chart[field]) != version
+        ),
+        *(
+            f"manifests/install.yaml: runs fabric-injector:{image}; run `make manifests`"
+            for image in sorted(images)
+            if image != version
+        ),
+    ]
+    try:
+        notes(tree, version)
+    except NotReleasable as problem:
+        faults.append(str(problem))
+    if faults:
+        raise NotReleasable("\n".join(faults))
+    return version
+
+
+def notes(tree: Path, version: str) -> str:
+    """Give the changelog's section of the version, without its heading; NotReleasable where there is none, or nothing in it."""
+    text = (tree / "CHANGELOG.md").read_text()
+    found = re.search(rf"^## \[?{re.escape(version)}\]?(?: [^\n]*)?\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    if found is None:
+        raise NotReleasable(f"CHANGELOG.md: no section `## {version}`; rename `## Unreleased`, and begin a new one")
+    section = found.group(1).strip()
+    if not section:
+        raise NotReleasable(f"CHANGELOG.md: nothing stands under `## {version}`")
+    return section + "\n"
