@@ -55,6 +55,12 @@ operators: $(STAMP) ## jobs that TorchX and Volcano, Kubeflow, JobSet and LWS th
 dra: $(STAMP) ## jobs whose cards are claims: DRANET, Kubernetes' DRA test driver, containerd 2, torch (as test-node; built once, about 7 minutes)
 	@$(BIN)/pytest -q -m dra
 
+node: $(STAMP) ## a cluster of one node with the product and a job on it, until Ctrl-C (as test-node; ONCE=1: end after the job)
+	@$(BIN)/python -m tests.node $(if $(ONCE),--once)
+kind: $(STAMP) ## the same in kind, where docker is: never run by the tests (needs docker, kind, kubectl and the internet)
+	@$(MAKE) image ENGINE=docker
+	@sh tests/kind/up.sh $(IMAGE):$(VERSION)
+
 coverage: $(STAMP) ## branch coverage of the core and socket tests: 100 % of the pure core, the rest shown
 	@$(BIN)/python -m tests.coverage
 mutation: $(STAMP) ## change the code of injection, networks and workloads in 400 places, one at a time, and see a test fail
@@ -146,5 +152,15 @@ docs: .venv-docs/.installed ## build the documentation into build/docs; a broken
 	@.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check --group docs
 	@touch $@
 
+release-dry-run: .venv-release/.installed ## all of a release that can be made here, into build/release: nothing is signed or published (Go for Helm; as root with buildah and mmdebstrap the image too)
+	@rm -rf build/release
+	@.venv-release/bin/python -m tests.release dry-run
+.venv-release/.installed: pyproject.toml requirements-build.lock | setup
+	@test -x .venv-release/bin/pip || $(PYTHON) -m venv .venv-release
+	@.venv-release/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	@.venv-release/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements-build.lock
+	@.venv-release/bin/python -m pip install --quiet --disable-pip-version-check --group release
+	@touch $@
+
 clean: ## remove the virtual environments and caches
-	rm -rf $(VENV) .venv-scan .venv-docs build .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .venv-scan .venv-docs .venv-release build .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

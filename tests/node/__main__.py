@@ -1,0 +1,117 @@
+"""A cluster of one node with fabric-injector and a job on it, until it is ended: ``make node``.
+
+It is what the tests of this folder run: kube-apiserver, etcd, kubelet, containerd, Multus, macvlan, and the image of the Dockerfile.
+"""
+
+import os
+import signal
+import sys
+import tempfile
+from pathlib import Path
+
+import click
+
+from tests.apiserver.assets import AssetsUnavailable, assets, binary, node_assets
+from tests.apiserver.installation import INSTALL, apply_profiles, shipped
+from tests.image import builder as images
+from tests.waiting import wait_until
+from webhook.core.names import PROFILE
+
+from . import jobs
+from .node import Node
+from .requirements import not_possible
+
+NAMESPACE = "research"
+PROFILES = """\
+profiles:
+  rdma-shared:
+    networks: [{network: default/rdma-net, resource: rdma/rdma_shared_device_a}]
+    sharedMemory: {sizeLimit: 192Mi, limitExisting: true}
+"""
+
+
+@click.command(help=__doc__)
+@click.option("--once", is_flag=True, help="End after the job has met.")
+def main(once: bool) -> None:
+    """Run the cluster, and tell what to do with it."""
+    with tempfile.TemporaryDirectory(prefix="fabric-injector-node-") as name:
+        folder = Path(name)
+        if reason := not_possible(folder / "try"):
+            raise click.ClickException(f"a node cannot run here: {reason}")
+        say("building what is not built yet: kube-apiserver, etcd, kubelet, Multus (once, about 15 minutes) ...")
+        assets()
+        node_assets()
+        archive = build_image(folder)
+        say("starting the node ...")
+        with Node(folder / "cluster") as node:
+            node.containerd.import_images(archive.read_bytes())
+            archive.unlink()
+            install(node)
+            meet(node)
+            if not once:
+                stay(node)
+        say("ended; nothing is left of it")
+
+
+def build_image(folder: Path) -> Path:
+    """Build the image under the name that install.yaml gives it, and write it to a file."""
+    say("building the image: about 2 minutes ...")
+    (deployment,) = shipped("Deployment", "fabric-injector-webhook")
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    with images.Builder(folder) as builder:
+        return builder.save(builder.build(), folder / "image.tar", f"docker.io/library/{container['image']}")
+
+
+def install(node: Node) -> None:
+    """Install install.yaml and a profile; return once all replicas are available."""
+    say("installing fabric-injector ...")
+    plane = node.control_plane
+    plane.kubectl("apply", "--server-side", f"--filename={INSTALL}")
+    apply_profiles(plane, PROFILES)
+    available = ("wait", "--for=condition=Available", "deployments", "--all", "--timeout=110s")
+    plane.kubectl("--namespace=fabric-injector", *available)
+
+
+def meet(node: Node) -> None:
+    """Create a PyTorchJob's two pods, the worker first, and wait until they have exchanged data."""
+    say(f"creating a PyTorchJob's pods in namespace {NAMESPACE}, the worker first ...")
+    node.control_plane.create_namespace(NAMESPACE, {PROFILE: "rdma-shared"})
+    pods = jobs.start(node.api, "pytorchjob", NAMESPACE)
+    wait_until(lambda: all(pod.get()["status"]["phase"] == "Succeeded" for pod in pods), "the job to end", 120)
+    for pod in pods:
+        train = pod.report().train
+        say(
+            f"  {pod.name}: rank {train['rank']} met at MASTER_ADDR {train['environment']['MASTER_ADDR']}, rank 0's net1"
+        )
+
+
+def stay(node: Node) -> None:
+    """Tell what to try, until Ctrl-C or SIGTERM."""
+    config = node.control_plane.kubeconfig(node.folder / "kubeconfig")
+    program = Path(sys.executable).with_name("fabric-injector")
+    say(f"""
+The cluster runs until you press Ctrl-C here. In another terminal:
+
+  export KUBECONFIG={config} PATH={program.parent}:{binary("kubectl").parent}:$PATH
+  fabric-injector check
+  fabric-injector explain -n {NAMESPACE} pod/bert-worker-0
+  kubectl get pods -n {NAMESPACE} -o wide
+""")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        signal.pause()
+    except KeyboardInterrupt:
+        say("ending the pods and the cluster ...")
+
+
+def say(text: str) -> None:
+    """Print it at once."""
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    os.environ.pop("KUBECONFIG", None)
+    try:
+        main(prog_name="make node")
+    except (AssetsUnavailable, RuntimeError) as problem:
+        sys.exit(f"make node: {problem}")
