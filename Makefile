@@ -86,14 +86,15 @@ $(COMPILED)/.built: $(STAMP) $(shell find webhook certs -type f ! -path '*/__pyc
 	@rm -rf $(COMPILED) && mkdir -p $(COMPILED)
 	@cp -r $(shell git ls-files | cut -d/ -f1 | sort -u) $(COMPILED)
 	@cd $(COMPILED) && HATCH_BUILD_HOOK_ENABLE_MYPYC=1 $(CURDIR)/$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+	@$(BIN)/python -m compileall -q --invalidation-mode unchecked-hash $(COMPILED)/webhook $(COMPILED)/certs
 	@touch $@
 compiled: $(COMPILED)/.built ## compile the admission path as the image does, and run the core and socket tests on it (needs gcc)
 	@cp -r tests $(COMPILED)
 	@cd $(COMPILED) && $(CURDIR)/$(BIN)/pytest -q -p no:cacheprovider -m "core or sockets"
 
-bench: $(COMPILED)/.built ## measure the webhook, compiled as in the image, beside a floor (needs Go and gcc)
+bench: $(COMPILED)/.built ## measure the webhook, compiled as in the image, beside a floor (needs Go and gcc; ARGUMENTS="--load 14": beside 14 busy processes)
 	@cp -r tests $(COMPILED)
-	@cd $(COMPILED) && $(CURDIR)/$(BIN)/python -m tests.bench.admission
+	@cd $(COMPILED) && $(CURDIR)/$(BIN)/python -m tests.bench.admission $(ARGUMENTS)
 bench-hostile: $(COMPILED)/.built ## measure what hostile pods cost beside reading them, compiled as in the image (needs gcc; about 5 minutes; ARGUMENTS="--shapes 0" for all, an hour)
 	@cp -r tests $(COMPILED)
 	@cd $(COMPILED) && $(CURDIR)/$(BIN)/python -m tests.bench.hostile $(ARGUMENTS)

@@ -2,7 +2,7 @@
 
 With PEER=FOLDER, a checkout of network-resources-injector, its own server is measured too: it holds the same networks and gets the
 same review with a networks annotation, without which it would do nothing. Rounds of all servers take turns, so that a busy machine
-slows them all; the table holds medians. Nothing is asserted.
+slows them all; the table holds medians. With ``--load 14``, so many processes of nice 0 are busy meanwhile. Nothing is asserted.
 """
 
 from __future__ import annotations
@@ -11,14 +11,16 @@ import argparse
 import http.client
 import json
 import os
+import platform
 import shutil
 import ssl
 import statistics
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -89,6 +91,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5, help="rounds of each server (default 5)")
     parser.add_argument("--seconds", type=float, default=4, help="seconds of each measurement, two a round (default 4)")
+    parser.add_argument("--load", type=int, default=0, help="busy processes beside the rounds (default 0)")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="fabric-injector-bench-") as name, ExitStack() as stack:
         folder = Path(name)
@@ -111,15 +114,38 @@ def main() -> None:
         for each in servers:
             each.add("resident memory at start, MB", memory(each.server, "status", "VmRSS:"))
             load.run(each.server, 1, body=each.body)
-        for turn in range(options.rounds):
-            print(f"round {turn + 1} of {options.rounds}", file=sys.stderr)
-            for each in servers if turn % 2 else reversed(servers):
-                measure(each, load, options.seconds)
+        with busy(options.load):
+            for turn in range(options.rounds):
+                print(f"round {turn + 1} of {options.rounds}", file=sys.stderr)
+                for each in servers if turn % 2 else reversed(servers):
+                    measure(each, load, options.seconds)
         for each in servers:
             each.add("resident memory at end, MB", memory(each.server, "status", "VmRSS:"))
             each.add("its own share (PSS), MB", memory(each.server, "smaps_rollup", "Pss:"))
             each.add("memory of a further connection, kB", connection_memory(each, tls_dir / "ca.crt"))
+        print(f"\n{interpreter()}; {os.cpu_count()} processors; {options.load} busy processes beside")
         print_table(*servers)
+
+
+def interpreter() -> str:
+    """Say which Python serves, and how far it was optimised when it was built: that alone makes a fifth of the cost."""
+    configured = sysconfig.get_config_var("CONFIG_ARGS") or ""
+    flags = [flag for flag in ("--enable-optimizations", "--with-lto") if flag in configured]
+    built = f"configured with {' and '.join(flags)}" if flags else "configured without PGO and LTO"
+    if not flags and sys.base_prefix == "/usr":  # Debian's rules add them past configure, which tells nobody
+        built = "built by the distribution, with what it adds by itself"
+    where = os.path.realpath(sys.executable)
+    return f"Python {platform.python_version()}, {where}, {built}"
+
+
+@contextmanager
+def busy(number: int) -> Iterator[None]:
+    """Keep *number* processes busy, none of them nicer than the servers."""
+    with ExitStack() as stack:
+        for _ in range(number):
+            process = stack.enter_context(subprocess.Popen([sys.executable, "-c", "while True: pass"]))
+            stack.callback(process.kill)
+        yield
 
 
 def start_peer(folder: Path, origin: Path, tls_dir: Path, stack: ExitStack) -> Measured:
