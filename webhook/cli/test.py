@@ -80,7 +80,7 @@ def command(
 
     Exit status: 0 nothing failed, 1 something failed, 2 the command or its input is wrong.
     """  # noqa: D301  # \\b is click's own mark
-    from webhook.diagnose.collect.fabric_test import FabricTest, installed_image, schedulable_nodes
+    from webhook.diagnose.collect.fabric_test import FabricTest, describe_barriers, installed_image, schedulable_nodes
     from webhook.diagnose.fabric_test.job import JobSettings
     from webhook.diagnose.fabric_test.rounds import pair_rounds
 
@@ -94,6 +94,8 @@ def command(
         settings = JobSettings(image or installed_image(connection, system_namespace), pull_secrets, queue, timeout)
         rounds: Sequence[Sequence[tuple[str, ...]]] = [[tuple(chosen)]]
         ranks = len(chosen) or _FEWEST
+        for line in describe_barriers(connection, chosen) if chosen else ():
+            _tell(line)
         if pairwise:
             chosen = chosen or schedulable_nodes(connection)
             rounds, ranks = pair_rounds(chosen, max_pairs), _FEWEST
