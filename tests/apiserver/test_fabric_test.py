@@ -87,7 +87,7 @@ def end(api: Client, pod: dict[str, Any]) -> None:
 
 def test_the_life_of_a_test(api: Client, namespace: NamespaceFactory, start: Start) -> None:
     space = namespace(LABELS)
-    command = start(space, "--nodes=a,b", "--queue=team")
+    command = start(space, "--queue=team")
     wait_until(lambda: len(pods_of(api, space)) == 2, "the pods of both ranks", 60)
     [job] = jobs_of(api, space)
     assert job["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "team"

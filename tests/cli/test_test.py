@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,12 +14,17 @@ from webhook.cli import test as command
 from webhook.core.model import Object
 from webhook.diagnose.codes import Code
 from webhook.diagnose.collect import fabric_test
+from webhook.diagnose.fabric_test.job import JobSettings
 from webhook.diagnose.fabric_test.verdict import GroupResult
 from webhook.diagnose.finding import Finding
 from webhook.kube.connection import Connection
 from webhook.kube.credentials import Credentials
 
+CONNECTION = Connection(Credentials("a test", "http://127.0.0.1:1"))
 APART = Finding("fail", Code.TEST_RANKS_APART, "b and c", "rank 1 does not reach rank 0 at 10.9.0.1: timed out")
+
+
+REAL = fabric_test.FabricTest
 
 
 class Cluster:
@@ -38,7 +44,7 @@ class Cluster:
 
 @pytest.fixture(autouse=True)
 def cluster(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "connect_to_cluster", lambda: Connection(Credentials("a test", "http://127.0.0.1:1")))
+    monkeypatch.setattr(command, "connect_to_cluster", lambda: CONNECTION)
     monkeypatch.setattr(fabric_test, "FabricTest", Cluster)
     monkeypatch.setattr(signal, "signal", lambda *_: None)  # of this process
 
@@ -74,11 +80,61 @@ def test_one_node_is_no_test(nodes: str) -> None:
     assert "--nodes names two nodes or more" in done.stderr
 
 
-def test_nodes_that_take_pods() -> None:
-    ready = {"conditions": [{"type": "Ready", "status": "True"}]}
-    labels = {"labels": {"kubernetes.io/hostname": "host-a"}}
-    node: Object = {"metadata": {"name": "a", **labels}, "spec": {}, "status": ready}
-    assert fabric_test._hostname(node) == "host-a"
-    for barred in ({"unschedulable": True}, {"taints": [{"key": "x", "effect": "NoSchedule"}]}):
-        assert fabric_test._hostname({**node, "spec": barred}) == ""
-    assert fabric_test._hostname({**node, "status": {}}) == ""
+def node(name: str, conditions: str = "True", **spec: Any) -> Object:
+    labels = {"kubernetes.io/hostname": f"host-{name}"}
+    status = {"conditions": [{"type": "Ready", "status": conditions}]}
+    return {"metadata": {"name": name, "labels": labels}, "spec": spec, "status": status}
+
+
+NODES = [
+    node("a"),
+    node("cordoned", unschedulable=True, taints=[{"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}]),
+    node("tainted", taints=[{"key": "gpu", "effect": "NoSchedule"}, {"key": "soft", "effect": "PreferNoSchedule"}]),
+    node("silent", "Unknown"),
+]
+
+
+def test_nodes_that_take_pods(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fabric_test, "_barriers", lambda _: [fabric_test._barrier(each) for each in NODES])
+    assert fabric_test.schedulable_nodes(CONNECTION) == ["host-a"]
+    done = run("--nodes", "host-a,host-cordoned,host-tainted,host-silent", "--pairwise")
+    assert done.exit_code == 0, done.output
+    for told in (
+        "node host-cordoned is cordoned; kubectl uncordon cordoned ends that",
+        "node host-tainted has the taint gpu:NoSchedule, which",
+        "node host-silent is not Ready",
+    ):
+        assert told in done.stderr
+    assert "node host-a " not in done.stderr
+
+
+def test_a_node_that_does_not_exist(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fabric_test, "_barriers", lambda _: [fabric_test._barrier(each) for each in NODES])
+    done = run("--nodes", "host-a,host-b")
+    assert done.exit_code == 2
+    assert "no node has the label kubernetes.io/hostname=host-b" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [(200, "deleted before its end"), (403, "could not be deleted: you may not; it ends by its deadline")],
+)
+def test_interrupted_it_deletes_its_job_and_says_so(status: int, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, str]] = []
+
+    def request(method: str, path: str, **_: Any) -> Any:
+        asked.append((method, path))
+        return SimpleNamespace(status=201 if method == "POST" else status, problem="you may not")
+
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    lines: list[str] = []
+    connection: Any = SimpleNamespace(request=request)
+    monkeypatch.setattr(REAL, "_follow", interrupted)
+    test = REAL(connection, "research", JobSettings("x"), system_namespace="s", tell=lines.append)
+    with pytest.raises(KeyboardInterrupt):
+        test.run([("a", "b")], 2)
+    assert [method for method, _ in asked] == ["POST", "DELETE"]
+    assert lines[0].split()[4] == asked[1][1].rpartition("/")[2]
+    assert told in lines[-1]

@@ -63,6 +63,7 @@ memlock: ipc-lock-missing ipc-lock-inert
 shared-memory: shared-memory-small shared-memory-on-disk shared-memory-beyond-limit
 test: test-attached test-not-injected test-unfinished test-ranks-met test-ranks-apart test-met-elsewhere test-devices-open
   test-device-closed test-memlock-low test-measured test-unmeasured test-fabric-slower
+  test-rdma-measured test-rdma-unmeasured
 events: event
 unread: unread
 """

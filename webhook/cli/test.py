@@ -69,7 +69,8 @@ def command(
 
     Creates a Job with a rank on each node, and deletes it at the end; where this command is killed, the Job ends by its deadline and
     goes a minute later. Needs create and delete of jobs.batch, and get and list of pods; to name causes, what explain reads. Speeds are
-    those of one TCP connection of Python, a lower bound.
+    those of one TCP connection of Python, a lower bound. Where the image also has perftest (ib_write_bw, ib_read_lat), it is run over
+    the pod's RDMA device beside them; that was tried with stand-ins for perftest only, never on RDMA hardware. nccl-tests are not run.
 
     \b
     Examples:
@@ -79,7 +80,7 @@ def command(
 
     Exit status: 0 nothing failed, 1 something failed, 2 the command or its input is wrong.
     """  # noqa: D301  # \\b is click's own mark
-    from webhook.diagnose.collect.fabric_test import FabricTest, installed_image, schedulable_nodes
+    from webhook.diagnose.collect.fabric_test import FabricTest, describe_barriers, installed_image, schedulable_nodes
     from webhook.diagnose.fabric_test.job import JobSettings
     from webhook.diagnose.fabric_test.rounds import pair_rounds
 
@@ -93,6 +94,8 @@ def command(
         settings = JobSettings(image or installed_image(connection, system_namespace), pull_secrets, queue, timeout)
         rounds: Sequence[Sequence[tuple[str, ...]]] = [[tuple(chosen)]]
         ranks = len(chosen) or _FEWEST
+        for line in describe_barriers(connection, chosen) if chosen else ():
+            _tell(line)
         if pairwise:
             chosen = chosen or schedulable_nodes(connection)
             rounds, ranks = pair_rounds(chosen, max_pairs), _FEWEST
@@ -122,9 +125,13 @@ def _tell(text: str) -> None:
 
 
 def _print_speeds(results: Sequence[GroupResult]) -> None:
-    rows: list[tuple[str, ...]] = [("NODES", "MEET AT", "FABRIC Gbit/s", "µs", "POD NETWORK Gbit/s", "µs", "RESULT")]
+    with_rdma = any(each.rdma_gbits is not None for each in results)
+    rdma = ("RDMA Gbit/s", "µs") if with_rdma else ()
+    head = ("NODES", "MEET AT", "FABRIC Gbit/s", "µs", "POD NETWORK Gbit/s", "µs", *rdma, "RESULT")
+    rows: list[tuple[str, ...]] = [head]
     for each in results:
-        figures = (each.fabric_gbits, each.fabric_micros, each.pod_network_gbits, each.pod_network_micros)
+        figures = [each.fabric_gbits, each.fabric_micros, each.pod_network_gbits, each.pod_network_micros]
+        figures += [each.rdma_gbits, each.rdma_micros] if with_rdma else []
         cells = [_NOTHING if figure is None else f"{figure:.2f}" for figure in figures]
         verdict = "fail" if each.is_failing else "ok"
         rows.append((" ".join(each.nodes) or _NOTHING, each.address or _NOTHING, *cells, verdict))

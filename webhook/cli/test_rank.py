@@ -18,6 +18,8 @@ from typing import Any
 
 import click
 
+from webhook.cli.test_rdma import measure_rdma, serve_tool
+
 _PORT = 29400
 _MOST_DEVICES = 16
 _MOST_TEXT = 240
@@ -27,6 +29,7 @@ _PINGS = 200
 _BULK_SECONDS = 1.0
 _PIECE = 1 << 18
 _PAUSE_SECONDS = 0.2
+_TOOL_SECONDS = 30
 
 
 @click.command("test-rank", hidden=True)
@@ -76,6 +79,7 @@ def look_around() -> dict[str, Any]:
 def serve(workers: int, deadline: float, own_address: str, port: int = _PORT) -> list[int]:
     """Answer so many workers till each has said goodbye or the time is up; return which have."""
     gone: set[int] = set()
+    tools = threading.Lock()
     try:
         listener = socket.create_server(("", port), family=socket.AF_INET6, dualstack_ipv6=True)
     except (OSError, ValueError):  # a kernel without IPv6
@@ -85,12 +89,15 @@ def serve(workers: int, deadline: float, own_address: str, port: int = _PORT) ->
             listener.settimeout(min(left, 1.0))
             with contextlib.suppress(OSError):
                 connection, _ = listener.accept()
-                threading.Thread(target=_answer, args=(connection, own_address, gone), daemon=True).start()
+                threading.Thread(target=_answer, args=(connection, own_address, gone, tools), daemon=True).start()
     return sorted(gone)
 
 
-def _answer(connection: socket.socket, own_address: str, gone: set[int]) -> None:
-    """Answer one line: hello with the own address, ping with each byte again, bulk with the number of bytes that came."""
+def _answer(connection: socket.socket, own_address: str, gone: set[int], tools: threading.Lock) -> None:
+    """Answer one line: hello with the own address, ping with each byte again, bulk with the number of bytes that came.
+
+    After ``rdma TOOL`` perftest's server runs, once *tools* is free: one worker at a time has the device, and the port.
+    """
     with connection, contextlib.suppress(OSError, ValueError), connection.makefile("rwb", buffering=0) as stream:
         connection.settimeout(10)
         word, _, rank = stream.readline(_LONGEST_LINE).decode("ascii").strip().partition(" ")
@@ -105,6 +112,10 @@ def _answer(connection: socket.socket, own_address: str, gone: set[int]) -> None
             while size := connection.recv_into(buffer):
                 received += size
             stream.write(b"%d\n" % received)
+        elif word == "rdma":
+            with tools:
+                connection.settimeout(_TOOL_SECONDS)
+                serve_tool(stream, rank, _plain(connection.getsockname()[0]))
         elif word == "bye":
             stream.write(b"\n")
             gone.add(int(rank))
@@ -128,6 +139,8 @@ def meet(rank: int, master: str, deadline: float, port: int = _PORT) -> dict[str
     found = {"met": {"at": at, "from": own, "seconds": seconds}, "fabric": measure(master, port)}
     if beside and beside != at:
         found["podNetwork"] = measure(beside, port)
+    if rdma := measure_rdma(_plain(at), _plain(own), deadline, lambda line: _connected(master, port, line)):
+        found["rdma"] = rdma
     with contextlib.suppress(OSError), _connected(master, port, b"bye %d" % rank) as last:
         last.recv(1)
     return found
@@ -166,3 +179,8 @@ def _connected(address: str, port: int, line: bytes) -> socket.socket:
         connection.close()
         raise
     return connection
+
+
+def _plain(address: str) -> str:
+    """Return an IPv4 address as such, which a socket of both families writes as one of IPv6."""
+    return address.removeprefix("::ffff:")

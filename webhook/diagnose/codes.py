@@ -433,6 +433,9 @@ class Code(Enum):
         "run it again; if it stays so, look at the network's MTU on both nodes: large packets may be lost")
     TEST_FABRIC_SLOWER = ("test", "The fabric carries less than half of what the pod network does, by sockets.",
         "look at the speed and the MTU of the interfaces on both nodes; sockets alone say little of RDMA")
+    TEST_RDMA_MEASURED = "test", "RDMA was measured between the pods of a test by perftest, which its image has."
+    TEST_RDMA_UNMEASURED = ("test", "perftest, which the image of a test has, did not get through between its pods over RDMA.",
+        "see the tool's last line; look at the link, at NCCL_IB_HCA, and at the GID index (show_gids) on both nodes")
 
     EVENT = "events", "The controller wrote an Event about the pod.", "do what the Event says"
 

@@ -63,6 +63,8 @@ def test_two_ranks_that_meet() -> None:
         "fabricMicros": 31.0,
         "podNetworkGbits": 8.0,
         "podNetworkMicros": 60.0,
+        "rdmaGbits": None,
+        "rdmaMicros": None,
     }
 
 
@@ -76,6 +78,8 @@ def test_two_ranks_that_meet() -> None:
         ({"devices": {"/dev/infiniband/uverbs0": ""}}, Code.TEST_DEVICES_OPEN, "ok"),
         ({"devices": {"/dev/infiniband/uverbs0": "Operation not permitted"}}, Code.TEST_DEVICE_CLOSED, "fail"),
         ({"devices": {"/dev/infiniband/uverbs0": ""}, "memlock": 8 << 20}, Code.TEST_MEMLOCK_LOW, "warn"),
+        ({"rdma": {"device": "mlx5_2", "gbits": 92.62, "micros": 1.8}}, Code.TEST_RDMA_MEASURED, "ok"),
+        ({"rdma": {"device": "mlx5_2", "problem": "ib_write_bw: x"}}, Code.TEST_RDMA_UNMEASURED, "warn"),
         ({"sharedMemory": 64 << 20}, Code.SHARED_MEMORY_SMALL, "warn"),
     ],
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 from webhook.core.errors import InputError, Unavailable
@@ -39,6 +38,7 @@ class _Group:
     name: str
     pods: tuple[Object, ...] = ()
     told: str = ""
+    is_asked: bool = False
     result: GroupResult | None = None
 
 
@@ -77,14 +77,17 @@ class FabricTest:
                 time.sleep(_PAUSE_SECONDS)
         finally:
             for group in running:
-                self._remove(group)
+                if group.is_asked:
+                    self._remove(group)
         return [group.result for group in running if group.result is not None]
 
     def _create(self, group: _Group, ranks: int) -> None:
         job = make_job(group.name, group.nodes, ranks, self._settings)
         path = JOBS.path_in(self._namespace)
+        group.is_asked = True  # an answer that does not come may still have made it
         answer = self._connection.request("POST", path, body=job)
         if answer.status != 201:
+            group.is_asked = False
             raise InputError(
                 f"{answer.problem}; a test creates and deletes jobs.batch, and reads pods, in this namespace"
             )
@@ -125,8 +128,16 @@ class FabricTest:
     def _remove(self, group: _Group) -> None:
         """Delete the Job and its pods; where that fails, its deadline and its time to live do."""
         path = JOBS.object_path((self._namespace, group.name))
-        with suppress(Unavailable):
-            self._connection.request("DELETE", path, query={"propagationPolicy": "Background"})
+        try:
+            answer = self._connection.request("DELETE", path, query={"propagationPolicy": "Background"})
+            problem = "" if answer.status in (200, 202, 404) else answer.problem
+        except Unavailable as unavailable:
+            problem = str(unavailable)
+        if problem:
+            left = f"it ends by its deadline and goes a minute later, or by kubectl -n {self._namespace} delete job {group.name}"
+            self._tell(f"{_title(group)}: Job {group.name} could not be deleted: {problem}; {left}")
+        elif group.result is None:
+            self._tell(f"{_title(group)}: Job {group.name} deleted before its end")
 
 
 def installed_image(connection: Connection, system_namespace: str) -> str:
@@ -147,23 +158,46 @@ def installed_image(connection: Connection, system_namespace: str) -> str:
 
 def schedulable_nodes(connection: Connection) -> list[str]:
     """Return the host names of the nodes that are ready, not cordoned, and without a taint that keeps pods out."""
-    found: list[str] = []
     try:
-        for page in Reader(connection).pages(NODES, _hostname, most=_MOST_PAGES):
-            found = [*(() if page.is_first else found), *filter(None, page.objects)]
+        return [name for name, barrier in _barriers(connection) if not barrier]
     except RequestFailed as problem:
         raise InputError(f"{problem}; name the nodes by --nodes") from None
+
+
+def describe_barriers(connection: Connection, nodes: Sequence[str]) -> list[str]:
+    """Say which of these nodes keep pods out, as far as the caller may read nodes; raise InputError for one that does not exist."""
+    try:
+        found = dict(_barriers(connection))
+    except RequestFailed:
+        return []
+    if unknown := [name for name in nodes if name not in found]:
+        raise InputError(
+            f"--nodes: no node has the label {_HOSTNAME}={unknown[0]}; kubectl get nodes -L {_HOSTNAME} shows those of all"
+        )
+    return [f"node {name} {found[name]}: its pod may stay Pending" for name in nodes if found[name]]
+
+
+def _barriers(connection: Connection) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for page in Reader(connection).pages(NODES, _barrier, most=_MOST_PAGES):
+        found = [*(() if page.is_first else found), *page.objects]
     return found
 
 
-def _hostname(node: Object) -> str:
-    spec, status = node.get("spec") or {}, node.get("status") or {}
+def _barrier(node: Object) -> tuple[str, str]:
+    """Return the host name of a node, and what keeps pods from it; empty where nothing does."""
+    metadata, spec, status = node["metadata"], node.get("spec") or {}, node.get("status") or {}
+    name = str((metadata.get("labels") or {}).get(_HOSTNAME) or metadata["name"])
     ready = any(each.get("type") == "Ready" and each.get("status") == "True" for each in status.get("conditions") or ())
-    barred = any(taint.get("effect") in ("NoSchedule", "NoExecute") for taint in spec.get("taints") or ())
-    if not ready or barred or spec.get("unschedulable"):
-        return ""
-    metadata = node["metadata"]
-    return str((metadata.get("labels") or {}).get(_HOSTNAME) or metadata["name"])
+    taints = [each for each in spec.get("taints") or () if each.get("effect") in ("NoSchedule", "NoExecute")]
+    if spec.get("unschedulable"):
+        return name, f"is cordoned; kubectl uncordon {metadata['name']} ends that"
+    if not ready:
+        return name, "is not Ready"
+    if taints:
+        listed = ", ".join(f"{each.get('key')}:{each['effect']}" for each in taints)
+        return name, f"has the taint {listed}, which the pods of a test do not tolerate"
+    return name, ""
 
 
 def _title(group: _Group) -> str:

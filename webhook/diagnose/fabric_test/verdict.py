@@ -54,6 +54,8 @@ class GroupResult:
     fabric_micros: float | None = None
     pod_network_gbits: float | None = None
     pod_network_micros: float | None = None
+    rdma_gbits: float | None = None
+    rdma_micros: float | None = None
 
     @property
     def is_failing(self) -> bool:
@@ -62,7 +64,7 @@ class GroupResult:
 
     def as_json(self) -> Object:
         """Return it for programs, but for the findings; null for what was not measured."""
-        told = ("fabric_gbits", "fabric_micros", "pod_network_gbits", "pod_network_micros")
+        told = ("fabric_gbits", "fabric_micros", "pod_network_gbits", "pod_network_micros", "rdma_gbits", "rdma_micros")
         words = {name: name.split("_") for name in told}
         keys = {name: parts[0] + "".join(map(str.title, parts[1:])) for name, parts in words.items()}
         return {
@@ -121,7 +123,7 @@ def judge(pods: Sequence[Object], ranks: int, nodes: Sequence[str] = (), causes:
     first = min(workers, key=lambda one: one.number("fabric", "gbits") or 0.0, default=None)
     figures = {}
     if first is not None:
-        for network, name in (("fabric", "fabric"), ("podNetwork", "pod_network")):
+        for network, name in (("fabric", "fabric"), ("podNetwork", "pod_network"), ("rdma", "rdma")):
             for figure in ("gbits", "micros"):
                 figures[f"{name}_{figure}"] = first.number(network, figure)
     return GroupResult(ran_on, tuple(findings), workers[0].text("met", "at") if workers else "", **figures)
@@ -173,6 +175,21 @@ def _meeting(worker: RankReport, expected: set[str], where: str) -> Iterator[Fin
         yield Finding("warn", Code.TEST_FABRIC_SLOWER, where, message)
     else:
         yield Finding("ok", Code.TEST_MEASURED, where, f"{message} (one TCP connection of Python; RDMA does more)")
+    yield from _rdma(worker, where)
+
+
+def _rdma(worker: RankReport, where: str) -> Iterator[Finding]:
+    """Tell what perftest said; nothing where the image does not have it."""
+    device, problem = worker.text("rdma", "device"), worker.text("rdma", "problem")
+    gbits, micros = worker.number("rdma", "gbits"), worker.number("rdma", "micros")
+    if problem:
+        before = "" if gbits is None else f"{gbits:.2f} Gbit/s, and then "
+        yield Finding("warn", Code.TEST_RDMA_UNMEASURED, where, f"RDMA over {device}: {before}{problem}")
+    elif gbits is not None:
+        late = "" if micros is None else f" and {micros:.2f} µs for a read (ib_read_lat)"
+        yield Finding(
+            "ok", Code.TEST_RDMA_MEASURED, where, f"RDMA over {device}: {gbits:.2f} Gbit/s (ib_write_bw){late}"
+        )
 
 
 def _speed(worker: RankReport, network: str) -> str:
