@@ -24,6 +24,7 @@ from webhook.diagnose.explain import (
     memory,
     networks,
     scheduling,
+    transport,
     waiting,
 )
 from webhook.diagnose.explain.judgement import ReadWorld, judge_today
@@ -133,6 +134,7 @@ def _causes(reading: Reading, parts: Sequence[Part]) -> Iterator[Observation]:
     yield from memory.observe(reading, parts)
     yield from interfaces.observe(reading, parts)
     yield from devices.observe(parts)
+    yield from transport.observe(reading, parts)
     yield from drift.observe(reading, parts)
     unattached = {pod for one in (*claimed, *attached) if one.level == "fail" for pod in one.pods}
     yield from events.observe(reading, parts, unattached)
