@@ -18,6 +18,7 @@ from webhook.core.reconcile.complaint import sibling_selector
 from webhook.diagnose.collect.collector import Collector
 from webhook.diagnose.collect.device_offers import read_device_offers
 from webhook.diagnose.collect.logs import read_logs
+from webhook.diagnose.explain.counters import Traffic
 from webhook.diagnose.explain.events import concerns
 from webhook.diagnose.explain.holders import nodes_to_read
 from webhook.diagnose.explain.judgement import networks_to_read
@@ -76,8 +77,9 @@ def read_job(
     system_namespace: str = "fabric-injector",
     progress: Callable[[str], None] = lambda _: None,
     logs: bool = False,
+    traffic: bool = False,
 ) -> Reading:
-    """Read what `explain` asks for; *logs*: what NCCL prints too.
+    """Read what `explain` asks for; *logs*: what NCCL prints too. *traffic*: byte counters too.
 
     Raises InputError where there are no such pods or several jobs of the name, Unavailable where the API server does not answer. What
     the caller may not read, but for pods, is named in the result and left out.
@@ -134,6 +136,7 @@ def read_job(
         of_spaces = of_claims.result()
         claims, claim_templates = of_spaces.claims.get(namespace), of_spaces.templates.get(namespace)
         found_logs = read_logs(collector, pods) if logs else None
+        found_traffic = _read_traffic(collector, pods) if traffic else None
     return Reading(
         str(target),
         namespace,
@@ -156,8 +159,17 @@ def read_job(
         lease=lease.result(),
         lease_key=lease_key,
         logs=found_logs,
+        traffic=found_traffic,
         unread=collector.notes(),
     )
+
+
+def _read_traffic(collector: Collector, pods: Iterable[Object]) -> Mapping[str, Traffic]:
+    from webhook.diagnose.collect.counters import (
+        read_traffic,  # it brings the client library, which no other reading needs
+    )
+
+    return read_traffic(collector, pods)
 
 
 def begin_device_offers(collector: Collector, pods: Iterable[Object]) -> Future[DeviceOffers]:

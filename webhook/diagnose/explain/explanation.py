@@ -24,6 +24,7 @@ from webhook.diagnose.explain import (
     memory,
     networks,
     scheduling,
+    traffic,
     transport,
     waiting,
 )
@@ -135,6 +136,7 @@ def _causes(reading: Reading, parts: Sequence[Part]) -> Iterator[Observation]:
     yield from interfaces.observe(reading, parts)
     yield from devices.observe(parts)
     yield from transport.observe(reading, parts)
+    yield from traffic.observe(reading, parts)
     yield from drift.observe(reading, parts)
     unattached = {pod for one in (*claimed, *attached) if one.level == "fail" for pod in one.pods}
     yield from events.observe(reading, parts, unattached)
