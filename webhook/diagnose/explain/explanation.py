@@ -168,8 +168,10 @@ def _row(reading: Reading, part: Part, *, is_rank_zero: bool) -> Row:
 
 
 def _flat(row: Row) -> dict[str, Any]:
+    """Write a row for programs: null for what the table shows as ``-``, which could be mistaken for a value."""
     found = asdict(row)
-    return {**{key: value for key, value in found.items() if key != "details"}, **found["details"]}
+    told = {key: None if value in (NOTHING, "") else value for key, value in found.items() if key != "details"}
+    return {**told, **found["details"]}
 
 
 def _details(reading: Reading, part: Part) -> Mapping[str, Any]:
