@@ -75,7 +75,7 @@ def _job(subject: str, members: Sequence[tuple[Part, PodLog]], size: int) -> Ite
     if not common:
         told = "; ".join(
             f"{' and '.join(ways)} in {len(pods):,} ({named(pods)})"
-            for ways, pods in sorted(by_ways.items(), key=lambda item: len(item[1]))
+            for ways, pods in sorted(by_ways.items(), key=lambda item: (len(item[1]), _TCP not in item[0]))
         )
         message = f"its pods train over different networks, and all wait for the slowest: {told}{rest}"
         yield Observation(Stage.SPEED, "warn", Code.TRANSPORTS_DIFFER, message, subject=subject)
