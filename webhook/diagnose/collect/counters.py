@@ -11,7 +11,7 @@ from webhook.core.model import Object
 from webhook.diagnose.collect.collector import Collector
 from webhook.diagnose.collect.logs import choose_pods
 from webhook.diagnose.explain.counters import COMMANDS, Counters, Traffic, read_counters
-from webhook.diagnose.explain.observation import named
+from webhook.diagnose.explain.observation import common_form, named
 from webhook.diagnose.explain.part import Part, read_part
 from webhook.diagnose.listing import Unread
 from webhook.kube.answer import RequestFailed
@@ -56,9 +56,9 @@ def _read_all(
             found[part.name] = future.result()
         except RequestFailed as error:
             hint = "; ask for get and create of pods/exec" if error.status == _FORBIDDEN else ""
-            failed.setdefault(f"{str(error).replace(part.name, 'POD')}{hint}", []).append(part.name)
+            failed.setdefault(f"{common_form(str(error), part.name)}{hint}", []).append(part.name)
         except (Unavailable, _Unmeasured) as error:
-            failed.setdefault(str(error).replace(part.name, "POD"), []).append(part.name)
+            failed.setdefault(common_form(str(error), part.name), []).append(part.name)
     return found
 
 

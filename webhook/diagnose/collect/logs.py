@@ -13,7 +13,7 @@ from webhook.core.errors import Unavailable
 from webhook.core.model import Object
 from webhook.diagnose.collect.collector import Collector
 from webhook.diagnose.explain.nccl_log import PodLog, read_log
-from webhook.diagnose.explain.observation import named, natural
+from webhook.diagnose.explain.observation import common_form, named, natural
 from webhook.diagnose.explain.part import Part, read_part
 from webhook.diagnose.listing import Unread
 from webhook.kube.answer import RequestFailed
@@ -46,7 +46,7 @@ def read_logs(collector: Collector, pods: Iterable[Object]) -> Mapping[str, PodL
     try:
         found[first.name] = _read_pod(collector, first, most)
     except Unavailable as error:
-        failed.setdefault(_common(error, first), []).append(first.name)
+        failed.setdefault(common_form(str(error), first.name), []).append(first.name)
         if isinstance(error, RequestFailed) and error.status == _FORBIDDEN:
             collector.unread.append(Unread("logs", f"cannot be read, so that part is unknown: {error}; {_RIGHT}"))
             return found
@@ -55,7 +55,7 @@ def read_logs(collector: Collector, pods: Iterable[Object]) -> Mapping[str, PodL
         try:
             found[part.name] = future.result()
         except Unavailable as error:
-            failed.setdefault(_common(error, part), []).append(part.name)
+            failed.setdefault(common_form(str(error), part.name), []).append(part.name)
     for problem, names in failed.items():
         collector.unread.append(Unread("logs", f"of {named(names)} cannot be read, so that part is unknown: {problem}"))
     return found
@@ -131,8 +131,3 @@ def _ask(collector: Collector, part: Part, query: Mapping[str, str], most: int) 
     if answer.status != 200:
         raise RequestFailed(answer.problem, answer.status)
     return answer.body[:most]
-
-
-def _common(error: Unavailable, part: Part) -> str:
-    """Write a problem so that those of many pods are alike."""
-    return str(error).replace(part.name, "POD")
