@@ -16,9 +16,9 @@ from webhook.core.model import Object
 from webhook.core.profiles.objects import PROFILE_KIND
 from webhook.core.reconcile.complaint import sibling_selector
 from webhook.diagnose.collect.collector import Collector
+from webhook.diagnose.collect.counters import read_traffic
 from webhook.diagnose.collect.device_offers import read_device_offers
 from webhook.diagnose.collect.logs import read_logs
-from webhook.diagnose.explain.counters import Traffic
 from webhook.diagnose.explain.events import concerns
 from webhook.diagnose.explain.holders import nodes_to_read
 from webhook.diagnose.explain.judgement import networks_to_read
@@ -136,7 +136,7 @@ def read_job(
         of_spaces = of_claims.result()
         claims, claim_templates = of_spaces.claims.get(namespace), of_spaces.templates.get(namespace)
         found_logs = read_logs(collector, pods) if logs else None
-        found_traffic = _read_traffic(collector, pods) if traffic else None
+        found_traffic = read_traffic(collector, pods) if traffic else None
     return Reading(
         str(target),
         namespace,
@@ -162,14 +162,6 @@ def read_job(
         traffic=found_traffic,
         unread=collector.notes(),
     )
-
-
-def _read_traffic(collector: Collector, pods: Iterable[Object]) -> Mapping[str, Traffic]:
-    from webhook.diagnose.collect.counters import (
-        read_traffic,  # it brings the client library, which no other reading needs
-    )
-
-    return read_traffic(collector, pods)
 
 
 def begin_device_offers(collector: Collector, pods: Iterable[Object]) -> Future[DeviceOffers]:
