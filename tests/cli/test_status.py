@@ -322,3 +322,14 @@ def test_watches_and_tells_changes(server: FakeApiServer) -> None:
         assert status_text.print_changes([], shown, "table") == {}
     assert len(server.asked("list", PODS)) == 1, "listed once, then watched"
     assert threading.active_count() < 20
+
+
+def test_programs_read_null_for_what_is_not_known() -> None:
+    scene = Scene(1)
+    for pod in scene.pods.values():
+        scene.unschedule(pod, "0/2 nodes are available: 2 Insufficient rdma/hca.")
+        environment = pod["spec"]["containers"][0]["env"]
+        environment[:] = [each for each in environment if each["name"] not in ("PET_NNODES", "WORLD_SIZE")]
+    [job] = [each.as_json() for each in look_at_all(reading(scene))]
+    absent = ("expected", "waits_seconds", "address")
+    assert {key: job[key] for key in absent} == dict.fromkeys(absent)

@@ -237,3 +237,12 @@ def test_the_commands(tmp_path: Path) -> None:
     assert (both.exit_code, "--from FILE holds what one job" in both.stderr) == (2, True)
     absent = CliRunner().invoke(main, ["explain", "--from", str(tmp_path / "absent")])
     assert (absent.exit_code, "cannot be read" in absent.stderr) == (2, True)
+
+
+def test_an_earlier_bundle_has_a_dash_for_what_is_not_there() -> None:
+    scene = Scene(1)
+    scene.unschedule(scene.workers[0], "0/2 nodes are available")
+    document = make_bundle(scene.reading, explain(scene.reading))
+    for member in document["explanation"]["members"]:
+        member |= {key: "-" for key in ("node", "address", "told", "wait") if member[key] is None}
+    assert read_bundle("b.json", json.dumps(document)).as_json() == explain(scene.reading).as_json()

@@ -60,6 +60,8 @@ wait: wait-begun wait-long wait-stuck wait-ended wait-gave-up
 interfaces: rdma-disabled rdma-devices-told rdma-devices-unnamed rdma-devices-excluded gid-index-fixed interface-absent
   interface-excluded interfaces-disagree interface-unexpected
 memlock: ipc-lock-missing ipc-lock-inert
+transport: transport-fabric transport-tcp transports-differ transport-local transport-untold rdma-memory-refused
+  rdma-unconnected traffic-measured traffic-on-pod-network
 shared-memory: shared-memory-small shared-memory-on-disk shared-memory-beyond-limit
 test: test-attached test-not-injected test-unfinished test-ranks-met test-ranks-apart test-met-elsewhere test-devices-open
   test-device-closed test-memlock-low test-measured test-unmeasured test-fabric-slower

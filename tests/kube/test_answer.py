@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import orjson
 import pytest
+from kubernetes.client import V1ObjectMeta, V1Pod
 
 from tests.fake_apiserver import FakeApiServer, text
 from webhook.kube import catalogue
-from webhook.kube.answer import MOST_DEPTH, decode
+from webhook.kube.answer import MOST_DEPTH, RequestFailed, Response, decode
 from webhook.kube.connection import Connection
 from webhook.kube.credentials import Credentials
 from webhook.kube.list_watch import ListWatch
@@ -69,3 +71,38 @@ def test_a_claim_of_deep_parameters_hides_no_other(server: FakeApiServer) -> Non
     server.misbehave("watch", CLAIMS.path, text(200, events))
     seen = ListWatch(connection, CLAIMS, lambda low, _high: low).events("1")
     assert [next(seen).kind, *(next(seen).object["metadata"]["name"] for _ in range(2))] == ["OPENED", "deep", "again"]
+
+
+def test_a_list_of_pods_is_read_as_any_other_but_for_managed_fields() -> None:
+    metadata = {key: f"{key}-1" for key in V1ObjectMeta.attribute_map.values()}
+    pod = {key: {"a": [1, None, "ü"]} for key in V1Pod.attribute_map.values()} | {"metadata": metadata}
+    response = Response("GET /x", 200, {}, json.dumps({"metadata": {"continue": "t"}, "items": [pod, {}]}).encode())
+    expected = response.json()
+    del expected["items"][0]["metadata"]["selfLink"]
+    assert response.json_of_pods() == expected
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"metadata": {}, "items": [{"metadata": {"name": "a"}}, 7, {"metadata": null}, {"metadata": {"name": "b"}}]}',
+        b'{"metadata": {}, "items": null}',
+        b'{"items": {"a": 1}}',
+    ],
+)
+def test_what_is_no_list_of_pods_is_read_as_any_other(body: bytes) -> None:
+    response = Response("GET /x", 200, {}, body)
+    assert response.json_of_pods() == response.json()
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"items": [{"metadata": {"name": "\xff"}}]}'])
+def test_what_is_no_json_object_is_refused_in_a_list_of_pods_too(body: bytes) -> None:
+    with pytest.raises(RequestFailed, match="with no JSON object"):
+        Response("GET /x", 200, {}, body).json_of_pods()
+
+
+def test_a_pod_that_is_nested_deeply_does_not_hide_the_others() -> None:
+    deep = b"[" * DEEPEST + b"]" * DEEPEST
+    body = b'{"items": [{"metadata": {"name": "a"}, "spec": ' + deep + b'}, {"metadata": {"name": "b"}}]}'
+    items = Response("GET /x", 200, {}, body).json_of_pods()["items"]
+    assert [item["metadata"]["name"] for item in items] == ["a", "b"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -50,6 +51,18 @@ target_argument = click.argument(
     type=FILE,
     help="Tell what fabric-injector bundle wrote into this file, in place of a cluster.",
 )
+@option(
+    "--logs",
+    is_flag=True,
+    help="Also read what NCCL prints in the logs of the pods, and say which network the job trains over, and why.",
+)
+@option(
+    "--exec",
+    "traffic",
+    is_flag=True,
+    help="Also run a command in rank 0 and up to 7 other pods that reads the byte counters of their interfaces and RDMA devices "
+    "twice, 5 s apart, and changes nothing.",
+)
 @profiles_in_place_option
 @system_namespace_option
 @output_option(
@@ -64,6 +77,8 @@ def command(
     selector: str | None,
     namespace: str | None,
     source: Path | None,
+    logs: bool,
+    traffic: bool,
     profiles: Path | None,
     system_namespace: str,
     output: str,
@@ -80,18 +95,34 @@ def command(
       fabric-injector explain job/bert -n research
       fabric-injector explain pod/bert-worker-3 -n research
       kubectl fabric-injector explain -l team=vision -o json
+      fabric-injector explain job/bert -n research --logs
+      fabric-injector explain job/bert -n research --logs --exec
+
+    --logs also needs get of pods/log, and NCCL_DEBUG=INFO in the job: NCCL then prints its choice when it starts. --exec also needs
+    get and create of pods/exec, and a shell or cat in the image.
 
     Exit status: 0 nothing failed, 1 something failed, 2 the command or its input is wrong.
     """  # noqa: D301  # \\b is click's own mark
     if source is not None:
         if target or selector or namespace or profiles:
             raise click.UsageError("--from FILE holds what one job was found to be: leave out what names another")
-        _show(_read(source), output)
-    _show(read_and_explain(target, selector, namespace, profiles, system_namespace)[1], output)
+        explanation = _read(source)
+        _show(_without_logs(explanation) if logs or traffic else explanation, output)
+    _, explanation = read_and_explain(
+        target, selector, namespace, profiles, system_namespace, logs=logs, traffic=traffic
+    )
+    _show(explanation, output)
 
 
 def read_and_explain(
-    target: str | None, selector: str | None, namespace: str | None, profiles: Path | None, system_namespace: str
+    target: str | None,
+    selector: str | None,
+    namespace: str | None,
+    profiles: Path | None,
+    system_namespace: str,
+    *,
+    logs: bool = False,
+    traffic: bool = False,
 ) -> tuple[Reading, Explanation]:
     """Read what was asked for from the cluster, and judge it. Raises UsageError, or Failure where it cannot be read."""
     from webhook.core.errors import WebhookError
@@ -105,7 +136,14 @@ def read_and_explain(
         with show_progress() as progress:
             space = namespace or connection.namespace or "default"
             reading = read_job(
-                connection, asked, space, profiles=known, system_namespace=system_namespace, progress=progress
+                connection,
+                asked,
+                space,
+                profiles=known,
+                system_namespace=system_namespace,
+                progress=progress,
+                logs=logs,
+                traffic=traffic,
             )
             progress(f"judging {len(reading.pods):,} pods")
             return reading, explain(reading)
@@ -121,6 +159,24 @@ def _show(explanation: Explanation, output: str) -> NoReturn:
     else:
         print_explanation(explanation)
     sys.exit(exit_status(explanation.findings))
+
+
+def _without_logs(explanation: Explanation) -> Explanation:
+    """Say that a bundle holds neither logs nor counters, after all that is worse or as bad."""
+    from webhook.diagnose.codes import Code
+    from webhook.diagnose.finding import Finding
+
+    message = "a bundle holds no logs and no counters, so which network the job trains over cannot be told from it"
+    said = Finding(
+        "warn",
+        Code.TRANSPORT_UNTOLD,
+        explanation.target,
+        message,
+        "ask the cluster: explain --logs or --exec without --from",
+    )
+    first_ok = sum(finding.level != "ok" for finding in explanation.findings)
+    findings = (*explanation.findings[:first_ok], said, *explanation.findings[first_ok:])
+    return replace(explanation, findings=findings)
 
 
 def _read(source: Path) -> Explanation:

@@ -110,7 +110,7 @@ def _look(
         failing = sum(job.is_failing for job in found)
         summary = {"jobs": len(found), "failing": failing}
         jobs = [job.as_json() for job in found]
-        print_document({"namespace": space, "jobs": jobs, "summary": summary, "unread": unread})
+        print_document({"namespace": space or None, "jobs": jobs, "summary": summary, "unread": unread})
     else:
         print_status(found, reading.unread, space)
     return found

@@ -23,7 +23,7 @@ from webhook.core.errors import InputError
 from webhook.core.model import Object
 from webhook.core.printable import printable
 from webhook.diagnose.codes import Code
-from webhook.diagnose.explain.explanation import Explanation, Row
+from webhook.diagnose.explain.explanation import NOTHING, Explanation, Row
 from webhook.diagnose.explain.networks import attached_networks
 from webhook.diagnose.explain.reading import Reading
 from webhook.diagnose.finding import WEIGHT, Finding, as_document
@@ -153,7 +153,7 @@ def read_bundle(source: str, text: str) -> Explanation:
         )
         rows = tuple(
             Row(
-                **{key: str(each[key]) for key in _ROW},
+                **{key: _read_cell(key, each[key]) for key in _ROW},
                 details={key: value for key, value in each.items() if key not in _ROW},
             )
             for each in told["members"]
@@ -166,6 +166,11 @@ def read_bundle(source: str, text: str) -> Explanation:
         raise InputError(
             f"{source}: is a bundle that was changed, or of a newer version: {printable(str(error))}"
         ) from None
+
+
+def _read_cell(key: str, value: object) -> str:
+    """Read a cell of a row, null for none; earlier versions wrote ``-``."""
+    return ("" if key == "job" else NOTHING) if value is None else str(value)
 
 
 def _is_deep(value: Any) -> bool:

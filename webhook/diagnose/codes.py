@@ -406,6 +406,22 @@ class Code(Enum):
     IPC_LOCK_INERT = ("memlock", "The training container has capability IPC_LOCK, and runs where it has no effect.",
         "run as root in the node's user namespace, or raise the nodes' memlock limit")
 
+    TRANSPORT_FABRIC = "transport", "By its log, the job's NCCL uses the fabric."
+    TRANSPORT_TCP = ("transport", "By its log, the job's NCCL uses sockets (TCP): right where the fabric has no RDMA, slow elsewhere.",
+        "see the message for the cause; NCCL_DEBUG_SUBSYS=INIT,NET,ENV lets NCCL tell more of it")
+    TRANSPORTS_DIFFER = ("transport", "By their logs, pods of one job use different networks, so that all wait for the slowest.",
+        "compare the pods that differ with the others: their node, device, image and variables")
+    TRANSPORT_LOCAL = "transport", "By its log, NCCL connects ranks of one pod or one NVLink domain alone, and uses no network."
+    TRANSPORT_UNTOLD = ("transport", "The log does not tell which network the job trains over.",
+        "set NCCL_DEBUG=INFO in the environment of the training container and start the job again")
+    RDMA_MEMORY_REFUSED = ("transport", "NCCL could not lock memory for RDMA.",
+        "see that ipcLock of the profile adds IPC_LOCK to the training container, or raise memlock in the node's container runtime")
+    RDMA_UNCONNECTED = ("transport", "NCCL's RDMA devices of two pods do not reach each other.",
+        "do not fix NCCL_IB_GID_INDEX; see that the nodes are on one network: fabric-injector test --pairwise finds those that are not")
+    TRAFFIC_MEASURED = "transport", "The bytes that a pod's interfaces and RDMA devices have sent and received, read twice."
+    TRAFFIC_ON_POD_NETWORK = ("transport", "Most bytes of the pod go over the pod network, and not over the fabric.",
+        "ask explain --logs why; a job that loads its data over the pod network looks the same")
+
     SHARED_MEMORY_SMALL = ("shared-memory", "The training container has the runtime's /dev/shm of 64 MiB.",
         "set sharedMemory.enabled in the profile, or mount an emptyDir of medium Memory there")
     SHARED_MEMORY_ON_DISK = ("shared-memory", "The training container's /dev/shm is on the node's disk.",

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict, cast
 
+import msgspec
 import orjson
 import urllib3
 from urllib3.exceptions import HTTPError, NewConnectionError
@@ -24,6 +25,44 @@ MOST_DEPTH = 1000
 """How deep JSON may be nested: orjson reads 1,024. The API server takes 10,000, as in a ResourceClaim's parameters, which are free."""
 _NESTING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[{]+|[\]}]+', re.DOTALL)
 _WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
+
+
+class _Metadata(TypedDict, total=False):
+    """Name all fields of ObjectMeta but managedFields, which are half of many objects, and selfLink, which is gone since 1.20."""
+
+    name: Any
+    generateName: Any
+    namespace: Any
+    uid: Any
+    resourceVersion: Any
+    generation: Any
+    creationTimestamp: Any
+    deletionTimestamp: Any
+    deletionGracePeriodSeconds: Any
+    labels: Any
+    annotations: Any
+    ownerReferences: Any
+    finalizers: Any
+
+
+class _Pod(TypedDict, total=False):
+    """Name all fields of a Pod."""
+
+    apiVersion: Any
+    kind: Any
+    metadata: _Metadata
+    spec: Any
+    status: Any
+
+
+class _PodList(TypedDict, total=False):
+    """Name the fields of a list."""
+
+    metadata: Any
+    items: list[_Pod]
+
+
+_PODS = msgspec.json.Decoder(_PodList)
 
 
 class RequestFailed(Unavailable):
@@ -76,6 +115,17 @@ class Response:
                 if isinstance(each, dict) and isinstance(metadata := each.get("metadata"), dict):
                     metadata.pop("managedFields", None)
         return value
+
+    def json_of_pods(self) -> Object:
+        """Decode a list of pods as `json` does, and make nothing of managedFields: that takes half the time."""
+        try:
+            return cast(Object, _PODS.decode(self.body))
+        except (
+            msgspec.MsgspecError,
+            RecursionError,
+            UnicodeDecodeError,
+        ):  # not as a list of pods is; the other says what it is
+            return self.json()
 
     @property
     def problem(self) -> str:

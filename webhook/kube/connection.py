@@ -46,7 +46,7 @@ class Connection:
         """Prepare, without contacting anything; raise InputError where certificates or keys cannot be used."""
         self.namespace = credentials.namespace
         self.title = f"server {credentials.server} of {credentials.source}"
-        self._credentials = credentials
+        self.credentials = credentials
         self._monotonic = monotonic
         self._pool = Pool(credentials, monotonic)
 
@@ -113,12 +113,12 @@ class Connection:
         limits: urllib3.Timeout,
     ) -> Iterator[tuple[str, urllib3.BaseHTTPResponse]]:
         name = f"{method} {path}"
-        url = self._credentials.server + path + (f"?{urlencode(query)}" if query else "")
+        url = self.credentials.server + path + (f"?{urlencode(query)}" if query else "")
         sent = {"User-Agent": f"fabric-injector/{__version__}", "Accept": "application/json", **(headers or {})}
-        if authorization := self._credentials.authorization():
+        if authorization := self.credentials.authorization():
             if not (authorization.isascii() and authorization.isprintable()):
                 raise RequestFailed(
-                    f"{name}: not sent: the token of the {self._credentials.source} holds odd characters"
+                    f"{name}: not sent: the token of the {self.credentials.source} holds odd characters"
                 )
             sent["Authorization"] = authorization
         data = None

@@ -100,7 +100,7 @@ class Reader:
                 token, page_size, left, is_first, is_anew = "", PageSize(size * most), size * most, True, True
                 continue
             left -= page_size.limit
-            items, metadata = read_list(_success(response))
+            items, metadata = read_list(_success(response), of_pods=resource.name == "pods")
             page_size.read(len(items), len(response.body))
             del response
             token = metadata.get("continue") or ""
@@ -184,9 +184,9 @@ def whole(obj: Object) -> Object:
     return obj
 
 
-def read_list(response: Response) -> tuple[list[Any], Object]:
+def read_list(response: Response, *, of_pods: bool = False) -> tuple[list[Any], Object]:
     """Read the items and the metadata of a list; raise RequestFailed where the answer is not a list."""
-    page = response.json()
+    page = response.json_of_pods() if of_pods else response.json()
     items, metadata = page.get("items") or [], page.get("metadata") or {}
     if not isinstance(items, list):
         raise RequestFailed(f"{response.request} answered with no list: items is not a list", 200)

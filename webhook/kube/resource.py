@@ -91,9 +91,12 @@ class Resource:
             return "metadata.name is missing"
         if self.namespaced and not metadata.get("namespace"):
             return "metadata.namespace is missing"
-        problem = _misfit(obj, {"metadata": _METADATA, **self.shape}, "")
-        if problem or self.name != "pods":
-            return problem
+        if problem := _misfit(metadata, _METADATA):
+            return f"metadata{problem[0]} is not {problem[1]}"
+        if problem := _misfit(obj, self.shape):
+            return f"{problem[0].lstrip('.')} is not {problem[1]}"
+        if self.name != "pods":
+            return ""
         try:
             check_pod(obj)
         except MalformedReview as error:
@@ -115,23 +118,36 @@ def key_text(key: Key) -> str:
     return "/".join(filter(None, key))
 
 
-def _misfit(value: Any, shape: Shape, where: str) -> str:
-    if isinstance(shape, Mapping):
-        if not isinstance(value, dict):
-            return f"{where} is not {OBJECT}"
-        fields = dict.fromkeys(value, shape["*"]) if "*" in shape else shape
-        for key, inner in fields.items():
-            found = value.get(key)
-            if (found is not None or "*" in shape) and (problem := _misfit(found, inner, f"{where}.{key}".lstrip("."))):
-                return problem
-        return ""
+def _misfit(value: Any, shape: Shape) -> tuple[str, str] | None:
+    """Return where a value is not of the shape, ``.conditions[0]``, and what it should be; None where it is.
+
+    Every field of every listed object comes by here, so a path is written only where something is wrong.
+    """
+    if isinstance(shape, type):
+        return None if type(value) is shape else ("", _TYPES[shape])
+    if isinstance(shape, tuple):
+        return None if type(value) in shape else ("", _TYPES[shape[0]])
     if isinstance(shape, list):
         if not isinstance(value, list):
-            return f"{where} is not {LIST}"
-        problems = (_misfit(each, shape[0], f"{where}[{index}]") for index, each in enumerate(value))
-        return next(filter(None, problems), "")
-    types = shape if isinstance(shape, tuple) else (shape,)
-    return "" if type(value) in types else f"{where} is not {_TYPES[types[0]]}"
+            return "", LIST
+        for index, each in enumerate(value):
+            if problem := _misfit(each, shape[0]):
+                return f"[{index}]{problem[0]}", problem[1]
+        return None
+    if not isinstance(value, dict):
+        return "", OBJECT
+    if "*" in shape:
+        for key, found in value.items():
+            if problem := _misfit(found, shape["*"]):
+                return f".{key}{problem[0]}", problem[1]
+        return None
+    for key, inner in shape.items():
+        found = value.get(key)
+        if found is None or type(found) is inner:
+            continue
+        if problem := _misfit(found, inner):
+            return f".{key}{problem[0]}", problem[1]
+    return None
 
 
 _TYPES: Mapping[type, str] = {str: STRING, int: INTEGER, bool: BOOLEAN}

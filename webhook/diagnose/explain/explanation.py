@@ -24,6 +24,8 @@ from webhook.diagnose.explain import (
     memory,
     networks,
     scheduling,
+    traffic,
+    transport,
     waiting,
 )
 from webhook.diagnose.explain.judgement import ReadWorld, judge_today
@@ -133,6 +135,8 @@ def _causes(reading: Reading, parts: Sequence[Part]) -> Iterator[Observation]:
     yield from memory.observe(reading, parts)
     yield from interfaces.observe(reading, parts)
     yield from devices.observe(parts)
+    yield from transport.observe(reading, parts)
+    yield from traffic.observe(reading, parts)
     yield from drift.observe(reading, parts)
     unattached = {pod for one in (*claimed, *attached) if one.level == "fail" for pod in one.pods}
     yield from events.observe(reading, parts, unattached)
@@ -164,8 +168,10 @@ def _row(reading: Reading, part: Part, *, is_rank_zero: bool) -> Row:
 
 
 def _flat(row: Row) -> dict[str, Any]:
+    """Write a row for programs: null for what the table shows as ``-``, which could be mistaken for a value."""
     found = asdict(row)
-    return {**{key: value for key, value in found.items() if key != "details"}, **found["details"]}
+    told = {key: None if value in (NOTHING, "") else value for key, value in found.items() if key != "details"}
+    return {**told, **found["details"]}
 
 
 def _details(reading: Reading, part: Part) -> Mapping[str, Any]:

@@ -11,6 +11,8 @@ from webhook.core.cluster.device_classes import DeviceOffers
 from webhook.core.cluster.nodes import NodeOffer
 from webhook.core.model import Object
 from webhook.core.profiles import Profiles
+from webhook.diagnose.explain.counters import Traffic
+from webhook.diagnose.explain.nccl_log import PodLog
 from webhook.diagnose.listing import Unread
 from webhook.world.permitted import REFUSED
 
@@ -28,6 +30,7 @@ class Reading:
     each profile that is an object.
     *claims*: the ResourceClaims of the namespace by name, and the names of its ResourceClaimTemplates; None where they could not be
     read, or no pod has any. *device_offers*: what drivers give out by claims (DRA).
+    *logs*: by the name of each pod whose log was read; None where nobody asked for logs. *traffic*: likewise, by byte counters.
     *now* is the API server's time, which all other times come from.
     """
 
@@ -51,6 +54,8 @@ class Reading:
     device_offers: DeviceOffers = field(default_factory=DeviceOffers)
     lease: Object | None = None
     lease_key: tuple[str, str] = ("fabric-injector", "fabric-injector")
+    logs: Mapping[str, PodLog] | None = None
+    traffic: Mapping[str, Traffic] | None = None
     unread: tuple[Unread, ...] = ()
 
     @property

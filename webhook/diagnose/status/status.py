@@ -101,8 +101,11 @@ class JobStatus(NamedTuple):
         return (self.namespace, self.name, self.phase, of, waits, self.address or NOTHING)
 
     def as_json(self) -> Object:
-        """Return the entry of the document."""
+        """Return the entry of the document: null for what is not known, or is not there."""
         told: dict[str, Any] = {**self._asdict(), "waits_seconds": self.waits_seconds and round(self.waits_seconds)}
+        told |= {
+            key: told[key] if told[key] not in (NOTHING, "", 0) else None for key in ("phase", "expected", "address")
+        }
         if self.first is not None:
             keys = ("level", "code", "topic", "subject", "message", "action")
             told["first"] = {key: str(getattr(self.first, key)) for key in keys}

@@ -1,0 +1,140 @@
+"""What is read of NCCL's, RCCL's and Gloo's lines, in the formats of their versions and of what stands around them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests import ROOT
+from webhook.diagnose.explain.nccl_log import NcclLog, Sign, read_log
+
+FOLDER = ROOT / "tests" / "fixtures" / "nccl"
+
+
+def read(name: str) -> NcclLog:
+    return read_log([(FOLDER / f"{name}.log").read_bytes()])
+
+
+@pytest.mark.parametrize(
+    ("name", "channels"),
+    [
+        ("2.18-socket", {"Socket": ["eth0"]}),
+        ("2.21-roce", {"IB": ["mlx5_2", "mlx5_3"]}),
+        ("2.23-hpcx-merged", {"IBext_v8": ["mlx5_0", "mlx5_1"]}),
+        ("2.28-ib", {}),
+        ("2.28-socket", {"Socket": ["net1"]}),
+        ("efa", {"AWS Libfabric": []}),
+        ("rccl", {"IB": ["bnxt_re1"]}),
+        ("one-node", {}),
+    ],
+)
+def test_the_devices_of_channels(name: str, channels: dict[str, list[str]]) -> None:
+    assert {network: list(named) for network, named in read(name).channels.items()} == channels
+
+
+@pytest.mark.parametrize(
+    ("name", "chosen"),
+    [
+        ("2.18-socket", ["Socket"]),
+        ("2.21-roce", ["IB"]),
+        ("2.23-hpcx-merged", ["IBext_v8"]),
+        ("2.28-ib", ["IB"]),
+        ("efa", ["AWS Libfabric"]),
+        ("bootstrap", []),
+        ("gloo", []),
+    ],
+)
+def test_the_network_that_is_chosen(name: str, chosen: list[str]) -> None:
+    assert list(read(name).chosen) == chosen
+
+
+def test_where_the_ranks_meet_is_not_what_they_train_over() -> None:
+    log = read("bootstrap")
+    assert list(log.bootstrap) == ["net1"]
+    assert not log.tells
+
+
+def test_settings_and_signs() -> None:
+    assert read("2.28-ib").settings == {"NCCL_IB_DISABLE": "0", "NCCL_IB_HCA": "mlx5_0"}
+    assert read("2.21-roce").settings["NCCL_SOCKET_IFNAME"] == "=net1"
+    assert set(read("2.18-socket").signs) == {Sign.NO_DEVICE, Sign.NO_PLUGIN}
+    assert set(read("efa-missing").signs) == {Sign.NO_DEVICE, Sign.NO_PROVIDER}
+    assert set(read("memlock").signs) == {Sign.LOCKED_MEMORY}
+    assert set(read("unconnected").signs) == {Sign.UNCONNECTED}
+    assert read("efa").provider == "efa"
+    assert read("gloo").gloo_peers == 3
+    assert (read("2.21-roce").nodes, read("one-node").nodes) == (2, 1)
+
+
+def test_gpudirect_is_told_where_all_channels_have_it() -> None:
+    assert read("2.21-roce").is_direct
+    assert not read("2.23-hpcx-merged").is_direct
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "{}",
+        "[rank0]: {}",
+        "[default0]:{}",
+        "[1,0]<stdout>:{}",
+        "bert-master-0: {}",
+        "2026-11-21T11:42:10.123456789Z {}",
+        "\x1b[36m[pod/bert-master-0/pytorch]\x1b[0m {}",
+        "2026-11-21 11:42:10,991 | INFO | {}",
+    ],
+)
+def test_what_stands_before_a_line_is_passed_over(written: str) -> None:
+    lines = (FOLDER / "2.28-socket.log").read_text().splitlines()
+    log = read_log(["\n".join(map(written.format, lines)).encode()])
+    assert list(log.channels["Socket"]) == ["net1"]
+
+
+def test_lines_may_be_cut_coloured_mixed_and_behind_a_progress_bar() -> None:
+    text = (
+        b"ket : Using [0]eth9:10.0.0.1<0>\n"
+        b"\r 12%|###   | 3/24\rhost:5:6 [0] NCCL INFO NET/Socket : Using [0]eth0:10.0.0.1<0>"
+        b"host:7:8 [1] NCCL INFO NET/Socket : Using [0]net1:10.0.0.2<0>\n"
+        b"host:5:6 [0] NCCL \x1b[0mINFO Using network Sockethost:7:8 [1] NCCL INFO Using network Socket\n"
+        b"host:7:8 [1] NCCL INFO Channel 00 : 0[b01000] -> 4[201000] [send] via NET/Socket/0\n"
+        b"host:5:6 [0] NCCL INFO Channel 01/0 : 0[0] -> 4[0] [send] via NET/Sock"
+    )
+    log = read_log([text])
+    assert list(log.interfaces) == ["eth0", "net1"]
+    assert list(log.chosen) == ["Socket"]
+    assert {network: list(named) for network, named in log.channels.items()} == {"Socket": ["net1"]}
+
+
+def test_processes_number_their_devices_for_themselves() -> None:
+    text = (
+        b"host:1:9 [0] NCCL INFO NET/IB : Using [0]mlx5_9:1/IB/SHARP [RO]; OOB eth0:10.0.0.1<0>\n"
+        b"host:2:9 [1] NCCL INFO NET/IB : Using [0]mlx5_50:1/IB/SHARP [RO]; OOB eth0:10.0.0.1<0>\n"
+        b"host:2:9 [1] NCCL INFO Channel 00/0 : 0[0] -> 4[0] [send] via NET/IB/0(3)/GDRDMA(PCI)\n"
+    )
+    assert list(read_log([text]).channels["IB"]) == ["mlx5_50"]
+
+
+def test_the_time_of_the_first_line() -> None:
+    assert read_log([b"2026-11-21T11:42:10.123456789Z epoch 1\n"]).begins == "2026-11-21T11:42:10Z"
+    assert read_log([b"2026-11-21T11:42:10.1+02:00 epoch 1\n"]).begins == "2026-11-21T11:42:10+02:00"
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        b"NCCL INFO " * 50_000,
+        b"a" * 250_000 + b":1:2 [0] NCCL INFO Channel 0 : " + b"via NET/" * 30_000,
+        b"NCCL INFO NET/IB : Using " + b"[1]a:1/IB" * 60_000,
+        b"NCCL INFO NET/IB : Using [0]={" + b"[0] a:1/" * 60_000,
+        b"\n".join(b"NCCL INFO Using network n%d" % number for number in range(20_000)),
+        b"\n".join(b"h:%d:1 [0] NCCL INFO Channel 0 : via NET/n%d/1" % (number, number) for number in range(20_000)),
+        b"\x1b[" * 200_000 + b"NCCL",
+        bytes(range(256)) * 2_000 + b"NCCL INFO Using network \x07\x1b]0;x\x07",
+        b"NCCL WARN NET/OFI " * 30_000,
+        b"Gloo [Gloo] Rank " + b"9" * 400_000,
+    ],
+)
+def test_hostile_content_is_bounded(hostile: bytes) -> None:
+    log = read_log([hostile, b"\nhost:1:2 [0] NCCL INFO NET/IB : No device found.\n"])
+    assert Sign.NO_DEVICE in log.signs
+    assert max(len(log.chosen), len(log.channels), len(log.devices), len(log.settings)) <= 64
+    assert all(name.isprintable() for name in (*log.chosen, *log.channels, *log.devices))

@@ -1,0 +1,133 @@
+"""Read what NCCL has printed in the logs of a job's pods: the beginning of each, where NCCL tells its network, within bounds.
+
+The kubelet keeps of a container's log the part since it was last rotated (containerLogMaxSize, 10 MiB) for `limitBytes` to begin at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future
+
+from webhook.core import podspec
+from webhook.core.errors import Unavailable
+from webhook.core.model import Object
+from webhook.diagnose.collect.collector import Collector
+from webhook.diagnose.explain.nccl_log import PodLog, read_log
+from webhook.diagnose.explain.observation import common_form, named, natural
+from webhook.diagnose.explain.part import Part, read_part
+from webhook.diagnose.listing import Unread
+from webhook.kube.answer import RequestFailed
+from webhook.kube.catalogue import PODS
+
+MOST_PODS = 128
+_ALL_BYTES = 64 << 20
+_MOST_BYTES, _TAIL_BYTES = 4 << 20, 1 << 18
+"""Most of one log that is read from its beginning, and, where NCCL says nothing there, from its end."""
+_TAIL_LINES = 2000
+_MOST_CONTAINERS = 4
+_SECONDS = 30.0
+_FORBIDDEN = 403
+_RIGHT = "ask for get of pods/log, or let an administrator run this"
+
+
+def read_logs(collector: Collector, pods: Iterable[Object]) -> Mapping[str, PodLog]:
+    """Read the logs of rank 0 and of other pods that have begun to train, up to MOST_PODS of them spread over the job.
+
+    What cannot be read is noted; where the caller may not read rank 0's, no other is asked for.
+    """
+    parts = [part for part in map(read_part, pods) if _begun(part)]
+    chosen = choose_pods(parts, MOST_PODS)
+    if not chosen:
+        return {}
+    most = min(_MOST_BYTES, _ALL_BYTES // len(chosen))
+    found: dict[str, PodLog] = {}
+    failed: dict[str, list[str]] = {}
+    first = chosen[0]
+    try:
+        found[first.name] = _read_pod(collector, first, most)
+    except Unavailable as error:
+        failed.setdefault(common_form(str(error), first.name), []).append(first.name)
+        if isinstance(error, RequestFailed) and error.status == _FORBIDDEN:
+            collector.unread.append(Unread("logs", f"cannot be read, so that part is unknown: {error}; {_RIGHT}"))
+            return found
+    begun = [(part, _begin(collector, part, most)) for part in chosen[1:]]
+    for part, future in begun:
+        try:
+            found[part.name] = future.result()
+        except Unavailable as error:
+            failed.setdefault(common_form(str(error), part.name), []).append(part.name)
+    for problem, names in failed.items():
+        collector.unread.append(Unread("logs", f"of {named(names)} cannot be read, so that part is unknown: {problem}"))
+    return found
+
+
+def _begin(collector: Collector, part: Part, most: int) -> Future[PodLog]:
+    return collector.begin(lambda: _read_pod(collector, part, most))
+
+
+def choose_pods(parts: Sequence[Part], most: int) -> list[Part]:
+    """Choose rank 0 first, then others spread evenly over the job in the order of their names."""
+    ordered = sorted(parts, key=lambda part: (not part.is_master, natural(part.name)))
+    if len(ordered) <= most:
+        return ordered
+    return [ordered[number * len(ordered) // most] for number in range(most)]
+
+
+def _begun(part: Part) -> bool:
+    """Tell whether the training container has run, or another where none is known for it."""
+    status = part.pod.get("status") or {}
+    for each in status.get("containerStatuses") or ():
+        state = each.get("state") or {}
+        if "running" in state or "terminated" in state or each.get("restartCount"):
+            return True
+    return False
+
+
+def _read_pod(collector: Collector, part: Part, most: int) -> PodLog:
+    """Read the training container's log; of the run before where this one tells nothing; of the others where neither does."""
+    training = str(part.training.get("name") or "")
+    others = [str(each.get("name")) for each in podspec.containers(part.pod) if each.get("name") != training]
+    restarted = {
+        str(each.get("name"))
+        for each in (part.pod.get("status") or {}).get("containerStatuses") or ()
+        if each.get("restartCount")
+    }
+    first: PodLog | None = None
+    for container in [training, *others][:_MOST_CONTAINERS]:
+        for is_previous in (False, True) if container in restarted else (False,):
+            try:
+                found = _read_container(collector, part, container, most, is_previous=is_previous)
+            except RequestFailed as error:
+                if first is None and error.status != 400:  # 400: it has not run, or its former run is removed
+                    raise
+                continue
+            if found.log.tells:
+                return found
+            first = first or found
+    return first or PodLog(training, read_log(()))
+
+
+def _read_container(collector: Collector, part: Part, container: str, most: int, *, is_previous: bool) -> PodLog:
+    query = {"container": container, "timestamps": "true", **({"previous": "true"} if is_previous else {})}
+    head = _ask(collector, part, {**query, "limitBytes": str(most)}, most)
+    log = read_log([head])
+    if not log.tells and len(head) >= most:
+        tail = {**query, "tailLines": str(_TAIL_LINES), "limitBytes": str(_TAIL_BYTES)}
+        log = read_log([head, _ask(collector, part, tail, _TAIL_BYTES)])
+    return PodLog(container, log, is_previous)
+
+
+def _ask(collector: Collector, part: Part, query: Mapping[str, str], most: int) -> bytes:
+    metadata = part.pod["metadata"]
+    path = f"{PODS.object_path((str(metadata.get('namespace')), part.name))}/log"
+    answer = collector.reader.connection.request(
+        "GET",
+        path,
+        query=query,
+        headers={"Accept": "application/json, */*"},
+        timeout=_SECONDS,
+        most_bytes=2 * most,
+    )
+    if answer.status != 200:
+        raise RequestFailed(answer.problem, answer.status)
+    return answer.body[:most]

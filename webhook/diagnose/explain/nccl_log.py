@@ -1,0 +1,188 @@
+"""Read what NCCL, AMD's RCCL and Gloo say in a container's log of the network they use.
+
+What stands before a message (a time, ``[rank0]:``, ``[default0]:``, the pod's name, colours) is passed over, and two messages in one
+line, as processes that write at the same time leave them, are both read. Source: NCCL 2.18 to 2.30, src/init.cc, src/bootstrap.cc,
+src/debug.cc, src/misc/socket.cc, src/misc/ibvwrap.cc, src/transport/net*.cc, src/plugin; RCCL prints the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import Enum
+
+_LONGEST_LINE = 4096
+"""NCCL writes at most 1,024 bytes of a message; colours and prefixes come on top."""
+_MOST = 64
+"""Names of one kind that are kept of one log."""
+_MOST_NUMBERED = 4096
+_ESCAPE = re.compile(r"\x1b\[[0-9;?]{0,16}[@-~]")
+_HEAD = re.compile(r"NCCL (INFO|WARN) ")
+_CHANNEL = re.compile(
+    r"(?:Channel|Ring) \d+(?:/\d+)? ?: .{0,80}?"
+    r" via (?:NET/([\w .+-]{1,40})/(\d{1,4})(?:\(\d{1,9}\))?((?:/\w{1,16}(?:\(PCI\))?){0,4})|(\w{1,16}))"
+)
+_CHOSEN = re.compile(r"Using network ([\w.+-]{1,40}(?: Libfabric)?)(?![\w:.+-])")
+_DEVICE = re.compile(r"\[\d{1,4}\] ?([\w.-]{1,64}):\d{1,3}/\w{1,16}")
+_NUMBERED = re.compile(r"\[(\d{1,4})\](?:=\{([^}]{1,400})\}|([\w.-]{1,64}):\d{1,3}/)")
+_INTERFACE = re.compile(r"\[(\d{1,4})\]([\w.@-]{1,32}):")
+_BOOTSTRAP = re.compile(r"Bootstrap ?: Using (?:\[0\])?([\w.@-]{1,32}):")
+_SETTING = re.compile(r"\b[NR](CCL_\w{1,60}) set (?:by environment )?to ([\x21-\x7e]{1,120})")
+_NODES = re.compile(r"\bnRanks \d{1,7} nNodes (\d{1,7})\b")
+_PROVIDER = re.compile(r"NET/OFI Selected [Pp]rovider is ([\w;]{1,40})")
+_GLOO = re.compile(r"\[Gloo\] Rank \d{1,7} is connected to (\d{1,7}) peer ranks")
+_BESIDE_HOST = re.compile(r"[^\w.-]")
+_TIME = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d{1,9})?(Z|[+-]\d\d:\d\d) ")
+
+
+class Sign(Enum):
+    """Name a message that tells why NCCL does not use a fabric, or cannot; the value is how it is known."""
+
+    NO_DEVICE = re.compile(r"NET/IB ?: No device found")
+    NO_VERBS = re.compile(r"Failed to open libibverbs\.so")
+    NO_OPEN = re.compile(r"NET/IB ?: Unable to (?:open|query) device")
+    NO_PLUGIN = re.compile(r"NET/Plugin ?: .{0,200}?(?:Could not find|[Nn]o plugin found|cannot open shared object)")
+    NO_PROVIDER = re.compile(
+        r"NET/OFI .{0,80}?(?:No eligible providers|any optimal provider)|provider efa output empty list"
+    )
+    LOCKED_MEMORY = re.compile(r"Call to ibv_\w{1,40} failed with error Cannot allocate memory")
+    UNCONNECTED = re.compile(
+        r"Call to ibv_modify_qp failed with|Got completion from peer .{0,100}? with (?:error|status=?) ?1[23]\b"
+    )
+
+
+@dataclass(slots=True)
+class NcclLog:
+    """Hold what the log of one container tells; what is empty or 0 is not told.
+
+    *messages*: how many of NCCL's INFO there are. *chosen*: the networks of ``Using network``. *channels*: of each network by which
+    channels go to other nodes, its devices or interfaces as far as they are named. *is_direct*: all of them by GPUDirect RDMA.
+    *local*: the ways of other channels, ``P2P``. *devices*, *interfaces*: what NET/IB and NET/Socket found. *bootstrap*: interfaces on
+    which the ranks meet, which is not what they train over. *nodes*: the most nodes of a communicator. *provider*: libfabric's.
+    *gloo_peers*: the most that Gloo has connected. *begins*: the time of its first line.
+    """
+
+    messages: int = 0
+    chosen: dict[str, None] = field(default_factory=dict)
+    channels: dict[str, dict[str, None]] = field(default_factory=dict)
+    is_direct: bool = True
+    local: dict[str, None] = field(default_factory=dict)
+    devices: dict[str, None] = field(default_factory=dict)
+    interfaces: dict[str, None] = field(default_factory=dict)
+    bootstrap: dict[str, None] = field(default_factory=dict)
+    settings: dict[str, str] = field(default_factory=dict)
+    signs: dict[Sign, None] = field(default_factory=dict)
+    nodes: int = 0
+    provider: str = ""
+    gloo_peers: int = 0
+    begins: str = ""
+
+    @property
+    def tells(self) -> bool:
+        """Tell whether it says by which network NCCL trains, or that it needs none."""
+        return bool(self.chosen or self.channels or self.local)
+
+
+@dataclass(frozen=True, slots=True)
+class PodLog:
+    """Hold what the log of a pod's *container* tells; *is_previous*: of the run before this one, which tells more."""
+
+    container: str
+    log: NcclLog
+    is_previous: bool = False
+
+
+def read_log(texts: Iterable[bytes]) -> NcclLog:
+    """Read pieces of one log in the order of time, lines of any length and content; costs no more than their size."""
+    reader = _LogReader()
+    for text in texts:
+        if not reader.log.begins and (time := _TIME.match(text)):
+            reader.log.begins = (time[1] + time[2]).decode()
+        for raw in text.splitlines():
+            if b"NCCL" in raw or b"Gloo" in raw or b"provider efa" in raw:
+                reader.read_line(_ESCAPE.sub("", raw[:_LONGEST_LINE].decode(errors="replace")))
+    reader.name_channels()
+    return reader.log
+
+
+class _LogReader:
+    """Read lines into `log`. Processes of one container may number their devices differently: numbers are kept by process."""
+
+    def __init__(self) -> None:
+        self.log = NcclLog()
+        self._names: dict[tuple[str, bool, int], list[str]] = {}
+        self._used: dict[tuple[str, str, int], None] = {}
+
+    def read_line(self, line: str) -> None:
+        """Read all messages of a line."""
+        if gloo := _GLOO.search(line):
+            self.log.gloo_peers = max(self.log.gloo_peers, int(gloo[1]))
+        heads = list(_HEAD.finditer(line))
+        for number, head in enumerate(heads):
+            end = heads[number + 1].start() if number + 1 < len(heads) else len(line)
+            self.log.messages += head[1] == "INFO"
+            self._read_message(_process(line[max(0, head.start() - 400) : head.start()]), line[head.end() : end])
+        if not heads and Sign.NO_PROVIDER.value.search(line):  # libfabric's own line
+            self.log.signs[Sign.NO_PROVIDER] = None
+
+    def _read_message(self, process: str, message: str) -> None:
+        log = self.log
+        if channel := _CHANNEL.search(message):
+            self._read_channel(process, *channel.groups())
+            return
+        for sign in Sign:
+            if sign.value.search(message):
+                log.signs[sign] = None
+        _note(log.chosen, _CHOSEN.search(message))
+        _note(log.bootstrap, _BOOTSTRAP.search(message))
+        if nodes := _NODES.search(message):
+            log.nodes = max(log.nodes, int(nodes[1]))
+        if provider := _PROVIDER.search(message):
+            log.provider = provider[1]
+        if (setting := _SETTING.search(message)) and len(log.settings) < _MOST:
+            log.settings[f"N{setting[1]}"] = setting[2].removesuffix(".")
+        if "NET/IB" in message and " Using " in message:
+            self._read_devices(process, message.partition("; OOB")[0])
+        elif "NET/Socket" in message and " Using " in message:
+            for number, name in _INTERFACE.findall(message):
+                self._name(process, False, int(number), [name], log.interfaces)
+
+    def _read_channel(self, process: str, network: str | None, number: str, options: str, local: str | None) -> None:
+        if local is not None and len(self.log.local) < _MOST:
+            self.log.local[local] = None
+        elif network is not None and len(self._used) < _MOST_NUMBERED:
+            self._used[process, network, int(number)] = None
+            self.log.is_direct &= "GDRDMA" in options
+
+    def _read_devices(self, process: str, found: str) -> None:
+        for number, group, name in _NUMBERED.findall(found):
+            self._name(process, True, int(number), _DEVICE.findall(group) if group else [name], self.log.devices)
+
+    def _name(self, process: str, is_rdma: bool, number: int, named: list[str], known: dict[str, None]) -> None:
+        for name in named:
+            if len(known) < _MOST:
+                known[name] = None
+        if len(self._names) < _MOST_NUMBERED:
+            self._names[process, is_rdma, number] = named
+
+    def name_channels(self) -> None:
+        """Give the numbers of channels the names that the same process gave them."""
+        for process, network, number in self._used:
+            named = self.log.channels.setdefault(network, {}) if len(self.log.channels) < _MOST else {}
+            named.update(dict.fromkeys(self._names.get((process, network != "Socket", number), ())))
+
+
+def _note(known: dict[str, None], found: re.Match[str] | None) -> None:
+    if found and len(known) < _MOST:
+        known[found[1]] = None
+
+
+def _process(before: str) -> str:
+    """Return ``host:pid`` of what stands before a message, ``host:pid:tid [0] file.cc:12 ``; empty without."""
+    for word in before.split()[-3:]:
+        rest, _, thread = word.rpartition(":")
+        host, _, pid = rest.rpartition(":")
+        if thread.isdecimal() and pid.isdecimal():
+            return f"{_BESIDE_HOST.split(host)[-1]}:{pid}"
+    return ""
