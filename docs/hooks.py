@@ -12,9 +12,6 @@ PAGES = {
     "README.md": "readme.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
-    "manifests/README.md": "install.md",
-    "manifests/reference.md": "reference.md",
-    "manifests/moving-from-network-resources-injector.md": "moving.md",
 }
 """Files of the repository that are pages of the site, and as which."""
 _LINK = re.compile(r"\[([^\[\]]+)\]\((?!\w+:|#)([^()\s#]*)(#[^()\s]*)?\)")
