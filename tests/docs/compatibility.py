@@ -15,7 +15,7 @@ TOOLS = ROOT / "tests/apiserver/tools"
 
 def compatibility() -> str:
     """Return the page."""
-    return "\n".join(_lines())
+    return "\n".join(_lines()) + "\n"
 
 
 def pinned(folder: str, module: str) -> str:
@@ -38,26 +38,28 @@ def torch_versions() -> list[str]:
 def _lines() -> Iterator[str]:
     yield "# What was run\n"
     yield "<!-- Written by `make reference`; a test holds it to the versions that the tests pin. -->\n"
-    yield "Versions are those that this project's own tests pin, and nothing is listed that they do not run. Other versions may work as well;"
-    yield "they are just not shown here. All of it ran on one machine without RDMA hardware and without a GPU: macvlan interfaces stand for"
-    yield "network cards, a number in the node's status or a small device plugin for RDMA devices, and gloo for NCCL.\n"
+    yield "Versions are those that this project's own tests pin, and nothing is listed that they do not run. Other versions"
+    yield "may work as well; they are just not shown here. All of it ran on one machine without RDMA hardware and without a"
+    yield "GPU: macvlan interfaces stand for network cards, a number in the node's status or a small device plugin for RDMA"
+    yield "devices, and gloo for NCCL.\n"
     yield "## Cluster\n"
     yield "| what | version | how | command |"
     yield "|---|---|---|---|"
     yield from (f"| {what} | {version} | {how} | {command} |" for what, version, how, command in _cluster())
     yield ""
-    yield "Kubernetes 1.30 is the oldest that can work: ValidatingAdmissionPolicy and `matchConditions` are v1 since. What was looked at of"
-    yield "versions other than the one that runs is their schemas and validation code, as the table says.\n"
+    yield "Kubernetes 1.30 is the oldest that can work: ValidatingAdmissionPolicy and `matchConditions` are v1 since. What"
+    yield "was looked at of versions other than the one that runs is their schemas and validation code, as the table says.\n"
     yield "## Training systems\n"
-    yield "*controller*: the system's own controller made the pods, they ran with torch, met and trained on the second network. *pods*: pods"
-    yield "written as the controller writes them ran so. *manifests*: only what becomes of its manifests was tested, by the dry run and on a"
-    yield "real API server.\n"
+    yield "*controller*: the system's own controller made the pods, they ran with torch, met and trained on the second"
+    yield "network. *pods*: pods written as the controller writes them ran so. *manifests*: only what becomes of its"
+    yield "manifests was tested, by the dry run and in the core's tests.\n"
     yield "| system | version | shown by | test |"
     yield "|---|---|---|---|"
     yield from (f"| {name} | {version} | {how} | {_test(test)} |" for name, version, how, test in SYSTEMS)
     yield ""
-    yield f"torch {', '.join(torch_versions())}, from PyPI's wheels without CUDA. Not every system ran with every version: TorchX did, and"
-    yield f"the rows of [rows.py](../tests/operators/rows.py) in which the version matters ran with {', '.join(rows.EVERY)}; all others with {NEWEST}."
+    yield f"torch {', '.join(torch_versions())}, from PyPI's wheels without CUDA. Not every system ran with every version: TorchX did,"
+    yield "and the rows of [rows.py](../tests/operators/rows.py) in which the version matters ran with"
+    yield f"{', '.join(rows.EVERY)}; all others with {NEWEST}."
     yield "torch 2.4 and 2.5 tell the ranks another name as `MASTER_ADDR`, and train over the second network all the same.\n"
     yield "## Not run\n"
     yield "- **On hardware**: RDMA cards, GPUs, NCCL itself, GPUDirect."

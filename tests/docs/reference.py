@@ -7,6 +7,7 @@ import inspect
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
 import click
@@ -29,9 +30,10 @@ def fields() -> str:
     lines = [
         "# Fields\n",
         _WRITTEN,
-        "The fields of a FabricProfile's `spec`, and those of the Configuration. None is required but those that are marked so; unknown",
-        "keys are refused. [Profiles](profiles.md) shows them at work, and says more of those that need it. `fabric-injector schema`",
-        "prints the same as JSON Schema, with bounds and patterns; `kubectl explain fabricprofile.spec` works too.\n",
+        "The fields of a FabricProfile's `spec`, and those of the Configuration. None is required but those that are",
+        "marked so; unknown keys are refused. [Profiles](profiles.md) shows them at work, and says more of those that",
+        "need it. `fabric-injector schema` prints the same as JSON Schema, with bounds and patterns; `kubectl explain",
+        "fabricprofile.spec` works too.\n",
         "## Profile\n",
         *_table(parts["Profile"], parts),
         "## Configuration\n",
@@ -95,8 +97,9 @@ def flags() -> str:
     lines = [
         "# Flags\n",
         _WRITTEN,
-        "Each option is also an environment variable: `--profiles` of `serve` is `FABRIC_INJECTOR_SERVE_PROFILES`, and `--system-namespace`",
-        "of `check` is `FABRIC_INJECTOR_CHECK_SYSTEM_NAMESPACE`. `fabric-injector COMMAND --help` prints what stands here.\n",
+        "Each option is also an environment variable: `--profiles` of `serve` is `FABRIC_INJECTOR_SERVE_PROFILES`, and",
+        "`--system-namespace` of `check` is `FABRIC_INJECTOR_CHECK_SYSTEM_NAMESPACE`. `fabric-injector COMMAND --help`",
+        "prints what stands here.\n",
     ]
     context = click.Context(main, info_name="fabric-injector")
     for name, listed in main.commands.items():
@@ -125,7 +128,7 @@ def _paragraphs(text: str) -> list[str]:
 
 
 def _paragraph(text: str) -> str:
-    """Return one as Markdown: what must not be wrapped (``\\b``) as it is, the rest in one line."""
+    """Return one as Markdown: what click does not wrap as it is, the rest in one line."""
     if text.startswith("\b"):
         lines = text.removeprefix("\b").strip("\n").splitlines()
         return "\n".join(["```text", *(line.removeprefix("  ") for line in lines), "```"])
@@ -149,9 +152,9 @@ def labels() -> str:
     lines = [
         "# Labels, annotations, variables\n",
         _WRITTEN,
-        "All names that fabric-injector reads or writes, as [names.py](../webhook/core/names.py) explains them. They are an interface between",
-        "versions: a change serves both forms for one minor version. *Set by* says who writes it; what the webhook sets on a pod is set or",
-        "removed when the pod is created, and never trusted.\n",
+        "All names that fabric-injector reads or writes, as [names.py](../webhook/core/names.py) explains them. They are",
+        "an interface between versions: a change serves both forms for one minor version. *Set by* says who writes it;",
+        "what the webhook sets on a pod is set or removed when the pod is created, and never trusted.\n",
     ]
     found = [*_explained()]
     ours = [each for each in found if each[0].startswith("fabric-injector.io/")]
@@ -175,7 +178,7 @@ _SENTENCE = re.compile(r"(?P<what>[^(:]+?)(?: \((?P<who>[^)]*)\))?(?P<of>[^:(]*)
 def _explained() -> Iterator[tuple[str, str, str, str]]:
     """Yield value, kind, author and meaning of each name that has a sentence of that form."""
     body = ast.parse((ROOT / "webhook/core/names.py").read_text()).body
-    for before, after in zip(body, body[1:], strict=False):
+    for before, after in pairwise(body):
         value = before.value if isinstance(before, ast.Assign | ast.AnnAssign) else None
         said = after.value if isinstance(after, ast.Expr) else None
         if not (isinstance(value, ast.Constant) and isinstance(said, ast.Constant)):
@@ -196,9 +199,10 @@ def metrics() -> str:
     lines = [
         "# Metrics\n",
         _WRITTEN,
-        "Port 8080 of every pod, path `/metrics`. No metric names a pod, a job or a namespace. Counters are shown with the `_total` that",
-        "Prometheus adds. What is told of certificates, profiles and faults is explained in [behaviour](behaviour.md), alerts with their",
-        "runbooks stand in [prometheus-rule.yaml](../manifests/components/prometheus-rules/prometheus-rule.yaml).\n",
+        "Port 8080 of every pod, path `/metrics`. No metric names a pod, a job or a namespace. Counters are shown with",
+        "the `_total` that Prometheus adds. What is told of certificates, profiles and faults is explained in",
+        "[behaviour](behaviour.md); alerts with their runbooks stand in",
+        "[prometheus-rule.yaml](../manifests/components/prometheus-rules/prometheus-rule.yaml).\n",
     ]
     kinds: dict[str, Metrics] = {"Webhook": WebhookMetrics(), "Controller": ControllerMetrics()}
     for title, each in kinds.items():

@@ -1,0 +1,36 @@
+"""The commands of README and docs/ do what the pages say: those that need no cluster. tests/apiserver runs the others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.docs.commands import Block, blocks, bring, run, sandbox, wrong
+
+LOCAL = [block for block in blocks() if not block.why and not block.needs_a_cluster]
+
+
+@pytest.mark.parametrize("page", sorted({block.page for block in LOCAL}))
+def test_commands_that_need_no_cluster_run(page: str, tmp_path: Path) -> None:
+    sandbox(tmp_path)
+    bring(tmp_path, page)
+    nowhere = {"KUBECONFIG": str(tmp_path / "no-kubeconfig")}
+    of_page = [command for block in LOCAL if block.page == page for command in block.commands()]
+    assert [told for command in of_page if (told := wrong(command, run(command, tmp_path, nowhere)))] == []
+
+
+def test_what_is_not_run_says_why() -> None:
+    left_out = [block for block in blocks() if block.why]
+    assert [str(block) for block in left_out if len(block.why) < 15] == []
+    assert len(left_out) < len([*blocks()]) / 2, "most commands are run"
+
+
+def test_tells_commands_apart(tmp_path: Path) -> None:
+    assert Block("page", 1, "kubectl get ns\n", "").needs_a_cluster
+    assert Block("page", 1, "fabric-injector dry-run -f job.yaml -n x\n", "").needs_a_cluster
+    assert not Block("page", 1, "fabric-injector dry-run -f job.yaml --objects x\n", "").needs_a_cluster
+    assert Block("page", 1, "$ a b\nprinted\n$ c\n", "").commands() == ["a b", "c"]
+    assert "ended with 2" in wrong("fabric-injector schema --no", run("fabric-injector schema --no", tmp_path, {}))
+    assert wrong("false", run("false", tmp_path, {}))
+    assert not wrong("true", run("true", tmp_path, {}))
