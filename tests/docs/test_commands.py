@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from tests import ROOT
 from tests.docs.commands import Block, blocks, bring, run, sandbox, wrong
 
 LOCAL = [block for block in blocks() if not block.why and not block.needs_a_cluster]
@@ -18,6 +20,13 @@ def test_commands_that_need_no_cluster_run(page: str, tmp_path: Path) -> None:
     nowhere = {"KUBECONFIG": str(tmp_path / "no-kubeconfig")}
     of_page = [command for block in LOCAL if block.page == page for command in block.commands()]
     assert [told for command in of_page if (told := wrong(command, run(command, tmp_path, nowhere)))] == []
+
+
+def test_the_readme_is_short_and_names_the_test_command() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.encode()) <= 8 * 1024
+    (command,) = re.findall(r"^make \w+$", (ROOT / ".ci/run").read_text(), re.MULTILINE)
+    assert f"`{command}`" in text
 
 
 def test_what_is_not_run_says_why() -> None:
