@@ -78,7 +78,7 @@ def test_tells_a_broken_link(tmp_path: Path) -> None:
 
 def test_the_navigation_has_every_page() -> None:
     text = (ROOT / "mkdocs.yml").read_text()
-    listed = set(re.findall(r"^ +- ([\w/-]+\.md)$", text, re.MULTILINE))
+    listed = set(re.findall(r"^ +- (?:[^:\n]+: )?([\w/-]+\.md)$", text, re.MULTILINE))
     beside = set(hooks().PAGES.values())
     assert listed == beside | {str(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").rglob("*.md")}
     assert all((ROOT / source).exists() for source in hooks().PAGES)
