@@ -84,8 +84,9 @@ def bring(folder: Path, page: str) -> None:
 
 def run(command: str, folder: Path, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
     """Run one as a reader would, in bash; ``make`` is that of the repository, with what is installed already."""
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    make = f'make() {{ command make -C "{ROOT}" -o .venv/.installed "$@"; }}'
+    venv = Path(sys.executable).parents[1]
+    path = f"{venv / 'bin'}:{os.environ['PATH']}"
+    make = f'make() {{ command make -C "{ROOT}" VENV="{venv}" -o "{venv}/.installed" "$@"; }}'
     return subprocess.run(
         ["bash", "-c", f"set -o pipefail\n{make}\n{command}"],
         cwd=folder,
