@@ -22,6 +22,20 @@ def test_commands_that_need_no_cluster_run(page: str, tmp_path: Path) -> None:
     assert [told for command in of_page if (told := wrong(command, run(command, tmp_path, nowhere)))] == []
 
 
+def test_the_first_hour_shows_what_is_printed(tmp_path: Path) -> None:
+    """Each shown line is printed by the command before it."""
+    sandbox(tmp_path)
+    text = (ROOT / "docs/first-hour.md").read_text(encoding="utf-8")
+    printed, shown = "", []
+    for language, block in re.findall(r"^```(text)?\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        if language:
+            shown.append(block)
+            assert block in printed
+        elif "dry-run" in block:
+            printed = run(block, tmp_path, {}).stdout
+    assert len(shown) == 3
+
+
 def test_the_readme_is_short_and_names_the_test_command() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert len(text.encode()) <= 8 * 1024
