@@ -135,6 +135,10 @@ manifests: $(STAMP) ## write the CRD, render manifests/install.yaml from the def
 	@$(BIN)/python -m tests.manifests.chart_readme manifests/chart/README.md
 	@$(BIN)/python -m tests.apiserver.kustomize manifests/overlays/default manifests/install.yaml
 
+reference: $(STAMP) ## write the pages of docs/ that are made of the code: fields, flags, labels, metrics, what was run, findings
+	@$(BIN)/python -m tests.docs.reference
+	@$(BIN)/python -m webhook.diagnose.manual > docs/findings.md
+
 scan: .venv-scan/.installed ## Checkov over install.yaml, and the schemas of the oldest and the newest Kubernetes (PyPI; some minutes the first time)
 	@.venv-scan/bin/checkov --config-file manifests/.checkov.yaml
 	@for version in 1.30 1.37; do .venv-scan/bin/kubernetes-validate --strict --kubernetes-version $$version manifests/install.yaml || exit; done

@@ -12,11 +12,10 @@ PAGES = {
     "README.md": "readme.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
-    "manifests/README.md": "install.md",
-    "manifests/reference.md": "reference.md",
-    "manifests/moving-from-network-resources-injector.md": "moving.md",
 }
 """Files of the repository that are pages of the site, and as which."""
+_NOT_RUN = re.compile(r"^<!-- not-run: (.+) -->$", re.MULTILINE)
+_not_run: list[str] = []
 _LINK = re.compile(r"\[([^\[\]]+)\]\((?!\w+:|#)([^()\s#]*)(#[^()\s]*)?\)")
 
 
@@ -31,6 +30,7 @@ def on_files(files: Any, *, config: Any) -> Any:
 
 def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: Any) -> str:
     """Lead each link to the page that is made of its file, else to the file at ``repo_url``; without that only its text stays."""
+    _not_run.extend(f"  {page.file.src_uri}: {why}" for why in _NOT_RUN.findall(markdown))
     own = next((source for source, name in PAGES.items() if name == page.file.src_uri), f"docs/{page.file.src_uri}")
     url = (config.get("repo_url") or "").rstrip("/")
 
@@ -44,3 +44,8 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: Any) -> str:
         return f"[{text}]({url}/blob/main/{target})" if url else text
 
     return _LINK.sub(lead, markdown)
+
+
+def on_post_build(**_: Any) -> None:
+    """List the blocks of commands that no test runs as they are written, and why; MkDocs calls this once."""
+    print("commands that tests do not run as written:", *_not_run, sep="\n")  # noqa: T201  # what the build says

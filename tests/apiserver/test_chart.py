@@ -13,6 +13,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from tests import ROOT
 from tests.manifests.chart_readme import examples_of, uncommented
 from tests.waiting import wait_until
 from webhook import __version__
@@ -120,7 +121,7 @@ def test_values_do_what_components_do(helm: Path, tmp_path: Path, names: list[st
 
 def test_the_port_is_closed_to_all_but_the_api_servers(helm: Path, cluster: ControlPlane, tmp_path: Path) -> None:
     """By a value as by the patch that the manual prints, and the API server takes it."""
-    manual = (MANIFESTS / "README.md").read_text()
+    manual = (ROOT / "docs/install.md").read_text()
     (printed,) = re.findall(r"^```yaml\n(patches:\n.*?)^```", manual, re.DOTALL | re.MULTILINE)
     overlay = tmp_path / "overlay"
     with_components(overlay, "network-policy")

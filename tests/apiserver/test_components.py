@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests import ROOT
 from tests.waiting import wait_until
 from webhook.kube.webhook_configuration import KEEPERS, read_webhook_configuration
 
@@ -181,7 +182,7 @@ def test_opt_in_reaches_labelled_pods_of_unlabelled_namespaces(
 
 def test_the_manuals_own_overlay_renders(programs: None, tmp_path: Path) -> None:
     """As printed, but for where it finds what it builds on."""
-    manual = (MANIFESTS / "README.md").read_text()
+    manual = (ROOT / "docs/install.md").read_text()
     (printed,) = re.findall(r"^```yaml\n# kustomization.yaml\n(.*?)^```", manual, re.DOTALL | re.MULTILINE)
     above = "/".join(".." for _ in tmp_path.resolve().parts[1:])
     local = re.sub(r"https://…/manifests/([\w/-]+)\?ref=v[\d.]+", rf"{above}{MANIFESTS}/\1", printed)

@@ -99,7 +99,7 @@ def test_the_built_pages_lead_to_the_repository_where_its_address_is_known(url: 
     links = "[names]({0}names.md#a), [here](#b), [README]({1}README.md), [elsewhere](https://example.com/x)"
     for own, text in {
         "index.md": f"see [plan.py](../webhook/core/plan.py), {links.format('', '../')}",
-        "install.md": f"see [plan.py](../webhook/core/plan.py), {links.format('../docs/', '../')}",
+        "readme.md": f"see [plan.py](webhook/core/plan.py), {links.format('docs/', '')}",
     }.items():
         page = SimpleNamespace(file=SimpleNamespace(src_uri=own))
         assert hooks().on_page_markdown(text, config={"repo_url": url}, page=page, files=None) == expected

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 import tomllib
+from pathlib import Path
 from xml.etree import ElementTree
+
+import pytest
 
 import webhook
 from tests import ROOT
@@ -30,8 +33,9 @@ def test_the_picture_has_the_layers_of_the_contract() -> None:
     assert drawn == contract()
 
 
-def test_the_picture_stands_for_itself() -> None:
-    text = (ROOT / "docs/wings.svg").read_text().replace('xmlns="http://www.w3.org/2000/svg"', "")
+@pytest.mark.parametrize("picture", sorted((ROOT / "docs").glob("*.svg")), ids=lambda path: path.name)
+def test_the_picture_stands_for_itself(picture: Path) -> None:
+    text = picture.read_text().replace('xmlns="http://www.w3.org/2000/svg"', "")
     assert "http" not in re.sub(r"<text.*?</text>", "", text), "nothing is fetched"
 
 

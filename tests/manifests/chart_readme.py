@@ -15,7 +15,7 @@ _HEAD = """\
 # Helm chart of fabric-injector
 
 Written by `make manifests` from values.yaml. The chart renders the objects of [install.yaml](../install.yaml), and FabricProfile
-objects of the value `profiles`. [Install, run and remove](../README.md) says the rest.
+objects of the value `profiles`. [Install](../../docs/install.md) says the rest.
 
 ```
 helm install fabric-injector manifests/chart --namespace fabric-injector --create-namespace --values values.yaml

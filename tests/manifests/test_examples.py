@@ -94,8 +94,8 @@ def test_the_networks_are_those_that_the_operator_makes(fabric: str) -> None:
 
 
 def test_the_manuals_profile_gives_a_pod_all_that_its_configuration_allows() -> None:
-    manual = (ROOT / "manifests/README.md").read_text()
-    section = manual.partition("### What profiles may give of the nodes\n")[2]
+    manual = (ROOT / "docs/profiles.md").read_text()
+    section = manual.partition("## What profiles may give of the nodes\n")[2]
     profile, configuration = re.findall(r"^```yaml\n(.*?)^```", section, re.DOTALL | re.MULTILINE)[:2]
     read = parse_profiles(f"{configuration}---\n{profile}")
     assert [each for each in read.profiles.values() if each.not_allowed(read.allowed)] == []

@@ -11,7 +11,7 @@ from tests import ROOT
 from tests.peer.switches import BASE, profiles_text
 from webhook.core.profiles import parse_profiles, profiles_schema
 
-PAGE = (ROOT / "manifests" / "moving-from-network-resources-injector.md").read_text()
+PAGE = (ROOT / "docs" / "moving-from-network-resources-injector.md").read_text()
 BLOCKS = re.findall(r"```yaml\n# profiles.yaml\n(.*?)```", PAGE, re.DOTALL)
 
 

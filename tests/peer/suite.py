@@ -9,7 +9,7 @@ from pathlib import Path
 
 MODULE = "github.com/k8snetworkplumbingwg/network-resources-injector"
 VERSION = "v1.9.1-0.20260806203221-61d01b963270"
-"""The commit that the figures of manifests/moving-from-network-resources-injector.md are of."""
+"""The commit that the figures of docs/moving-from-network-resources-injector.md are of."""
 _CHANGES = {
     "e2e": (
         ("time.Sleep(60 * time.Second)", "time.Sleep(4 * time.Second)"),  # its 30 s poll of the ConfigMap

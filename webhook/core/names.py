@@ -8,10 +8,11 @@ from typing import Final
 PREFIX: Final = "fabric-injector.io/"
 
 PROFILE: Final = "fabric-injector.io/profile"
-"""Label on a namespace (admin) or pod (user): name of the profile; ``none`` leaves the pod alone."""
+"""Label on a namespace or pod (admin, user): name of the profile; on a pod of a labelled namespace it overrides the namespace's, and
+``none`` leaves the pod, or the namespace's pods, alone."""
 PROFILE_NONE: Final = "none"
 MODE: Final = "fabric-injector.io/mode"
-"""Label on a namespace (admin): ``observe`` decides, logs and warns, but changes and denies nothing."""
+"""Label on a namespace (admin): ``observe`` decides, logs, counts and warns, but changes and denies nothing: for a first roll-out."""
 MODE_OBSERVE: Final = "observe"
 CONTAINER: Final = "fabric-injector.io/container"
 """Annotation on a pod (user, else webhook): name of the training container."""
@@ -25,14 +26,16 @@ CLAIMS_REFERENCED: Final = "referenced"
 CLAIM: Final = "fabric-injector.io/claim"
 """Label on a ResourceClaimTemplate (controller): which claim of a profile it is the template of."""
 STATUS: Final = "fabric-injector.io/status"
-"""Annotation on a pod (webhook): one line of JSON for people. Of rank 0's, the webhook reads profile, revision and chosenBy."""
+"""Annotation on a pod (webhook): one line of JSON for people: profile and its revision, version, what was injected, what was left and
+why. Of rank 0's, the webhook reads profile, revision and chosenBy."""
 CHOSEN_BY_NAMESPACE: Final = "namespace"
 """chosenBy of the status, where the namespace's label names the profile."""
 RENDEZVOUS_NETWORK: Final = "fabric-injector.io/rendezvous-network"
 """Annotation on a pod (webhook): ``namespace/name@interface/family`` whose address counts; ``name@interface/family`` of GKE's
 networks, which are in no namespace."""
 ADDRESS_SOURCE: Final = "fabric-injector.io/address-source"
-"""Annotation on a pod (webhook): where its secondary address is told, ``gke``; missing where that is Multus' network-status."""
+"""Annotation on a pod (webhook): where its secondary address is told, ``gke`` or ``claim``; missing where that is Multus'
+network-status."""
 WAITS_FOR: Final = "fabric-injector.io/waits-for"
 """Annotation on a pod (webhook): what its wait step needs, ``master-addr,local-addr,nccl-ib-hca,ucx-net-devices``. The controller
 publishes rank 0's address to every pod of the job, and to a pod its own address and devices where this names them; it watches metadata

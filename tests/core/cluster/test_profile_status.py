@@ -264,9 +264,7 @@ def test_reasons_are_as_the_api_has_them() -> None:
 
 
 def test_the_reference_explains_every_reason() -> None:
-    section = (
-        (ROOT / "manifests/reference.md").read_text().partition("### The status of profiles")[2].partition("\n## ")[0]
-    )
+    section = (ROOT / "docs/behaviour.md").read_text().partition("### The status of profiles")[2].partition("\n## ")[0]
     assert {reason for reason in ConditionReason if f"`{reason}`" not in section} == set()
 
 

@@ -408,8 +408,8 @@ class Profile:
         Table[SelectingLabelKey, LabelValue],
         Field(
             max_length=16,
-            description="Pods that carry all of these labels take this profile in place of their namespace's, as if they named it; "
-            "of several, the one whose labels include the others'.",
+            description="Pods that carry all of these labels take this profile in place of their namespace's, as if they named it. "
+            "If several match, the most specific wins; if neither contains the other, the pod is refused.",
             examples=[{"feature.pod.kubernetes.io/sriov-network": "true"}],
         ),
     ] = field(default_factory=_nothing)

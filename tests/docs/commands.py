@@ -1,0 +1,107 @@
+"""The commands that README, CONTRIBUTING and docs/ print, and which of them a test runs where."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from tests import ROOT
+
+_BLOCK = re.compile(
+    r"(?:^<!-- not-run: (?P<why>[^\n]+?) -->\n)?^```(?P<language>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
+)
+_OF_CLUSTER = re.compile(
+    r"kubectl |helm |\bfabric-injector (?:check|explain|status|bundle|survey|test|certs show|certs rotate|serve|control)\b"
+    r"|\bdry-run (?!.*(?:--objects|--expect))"
+)
+_LANGUAGES = ("", "console", "sh", "bash", "shell")
+"""A block of one of these is commands; what a command prints is ``text``."""
+
+
+class Block(NamedTuple):
+    """Some commands of a *page*, which is a path in the repository; *why* they are not run, else empty."""
+
+    page: str
+    line: int
+    text: str
+    why: str
+
+    def __str__(self) -> str:
+        """Name the place."""
+        return f"{self.page}:{self.line}"
+
+    @property
+    def needs_a_cluster(self) -> bool:
+        """Tell whether one of the commands asks a cluster."""
+        return any(_OF_CLUSTER.search(line) for line in self.text.splitlines())
+
+    def commands(self) -> list[str]:
+        """Return them one by one, with a text that is given to one (``<<EOF``) behind it."""
+        if "<<" in self.text:
+            return [self.text]
+        if self.text.startswith("$ "):
+            return [line.removeprefix("$ ") for line in self.text.splitlines() if line.startswith("$ ")]
+        return [line for line in self.text.splitlines() if line.strip()]
+
+
+def pages() -> list[Path]:
+    """Return the pages whose commands are looked at."""
+    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def blocks() -> Iterator[Block]:
+    """Yield all of them, in the order of the pages."""
+    for page in pages():
+        text = page.read_text(encoding="utf-8")
+        for found in _BLOCK.finditer(text):
+            if found["language"].strip() in _LANGUAGES:
+                line = text.count("\n", 0, found.start("text")) + 1
+                yield Block(str(page.relative_to(ROOT)), line, found["text"], found["why"] or "")
+
+
+def sandbox(folder: Path) -> None:
+    """Put into *folder* what the commands find in the repository, and the files that readers bring."""
+    for name in ("webhook", "manifests"):
+        (folder / name).symlink_to(ROOT / name)
+    (folder / ".venv").symlink_to(Path(sys.executable).parents[1])
+    shutil.copy(ROOT / "manifests/examples/jobs/pytorchjob.yaml", folder / "job.yaml")
+    for file in ("profiles.yaml", "config.yaml", "kustomization.yaml", "device-class.yaml"):
+        (folder / file).write_text("")
+
+
+def bring(folder: Path, page: str) -> None:
+    """Write the files that the page itself shows: blocks of YAML that begin with their name, the first of each name."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for name, content in reversed(re.findall(r"^```yaml\n# ([\w-]+\.yaml)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)):
+        (folder / name).write_text(content)
+
+
+def run(command: str, folder: Path, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    """Run one as a reader would, in bash; ``make`` is that of the repository, with what is installed already."""
+    venv = Path(sys.executable).parents[1]
+    path = f"{venv / 'bin'}:{os.environ['PATH']}"
+    make = f'make() {{ command make -C "{ROOT}" VENV="{venv}" -o "{venv}/.installed" "$@"; }}'
+    return subprocess.run(
+        ["bash", "-c", f"set -o pipefail\n{make}\n{command}"],
+        cwd=folder,
+        env={**os.environ, "PATH": path, **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def wrong(command: str, done: subprocess.CompletedProcess[str]) -> str:
+    """Tell what went wrong, if anything: commands of ours end with 1 where they found something, others with 0 alone."""
+    ours = re.match(
+        r"(?:\.venv/bin/|kubectl )?fabric-injector (?:check|explain|status|survey|dry-run|certs show)", command
+    )
+    if "Traceback" in done.stderr or done.returncode not in ((0, 1) if ours else (0,)):
+        return f"{command}\n  ended with {done.returncode}: {(done.stdout[-300:] + done.stderr[-700:]).strip()}"
+    return ""

@@ -1,0 +1,164 @@
+"""The page of what was run: versions come from what pins them in the tests, and each row names a test that exists."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tests import ROOT
+from tests.operators import programs, rows, test_torchx, torchx
+from tests.operators.cluster import NEWEST
+from tests.peer.suite import VERSION as PEER
+
+TOOLS = ROOT / "tests/apiserver/tools"
+
+
+def compatibility() -> str:
+    """Return the page."""
+    return "\n".join(_lines()) + "\n"
+
+
+def pinned(folder: str, module: str) -> str:
+    """Return the version of a Go module that the tests' module in *folder* pins, without its v."""
+    found = re.search(rf"^\s*{re.escape(module)} v(\S+)", (TOOLS / folder / "go.mod").read_text(), re.MULTILINE)
+    assert found is not None, (folder, module)
+    return found[1]
+
+
+def torch_versions() -> list[str]:
+    """Return all versions of torch that any test of the operators runs, the oldest first."""
+    text = (ROOT / "tests/operators/test_torchx.py").read_text()
+    between = [
+        each for listed in re.findall(r'parametrize\("version", \[("[^]]*)\]', text) for each in listed.split(", ")
+    ]
+    found = {NEWEST, *test_torchx.VERSIONS, *rows.EVERY, *(each.strip('"') for each in between)}
+    return sorted(found, key=lambda version: [int(part) for part in version.split(".")])
+
+
+def _lines() -> Iterator[str]:
+    yield "# What was run\n"
+    yield "<!-- Written by `make reference`; a test holds it to the versions that the tests pin. -->\n"
+    yield "Versions are those that this project's own tests pin, and nothing is listed that they do not run. Other versions"
+    yield "may work as well; they are just not shown here. All of it ran on one machine without RDMA hardware and without a"
+    yield "GPU: macvlan interfaces stand for network cards, a number in the node's status or a small device plugin for RDMA"
+    yield "devices, and gloo for NCCL.\n"
+    yield "## Cluster\n"
+    yield "| what | version | how | command |"
+    yield "|---|---|---|---|"
+    yield from (f"| {what} | {version} | {how} | {command} |" for what, version, how, command in _cluster())
+    yield ""
+    yield "Kubernetes 1.30 is the oldest that can work: ValidatingAdmissionPolicy and `matchConditions` are v1 since. What"
+    yield "was looked at of versions other than the one that runs is their schemas and validation code, as the table says.\n"
+    yield "## Training systems\n"
+    yield "*controller*: the system's own controller made the pods, they ran with torch, met and trained on the second"
+    yield "network. *pods*: pods written as the controller writes them ran so. *manifests*: only what becomes of its"
+    yield "manifests was tested, by the dry run and in the core's tests.\n"
+    yield "| system | version | shown by | test |"
+    yield "|---|---|---|---|"
+    yield from (f"| {name} | {version} | {how} | {_test(test)} |" for name, version, how, test in SYSTEMS)
+    yield ""
+    yield f"torch {', '.join(torch_versions())}, from PyPI's wheels without CUDA. Not every system ran with every version: TorchX did,"
+    yield "and the rows of [rows.py](../tests/operators/rows.py) in which the version matters ran with"
+    yield f"{', '.join(rows.EVERY)}; all others with {NEWEST}."
+    yield "torch 2.4 and 2.5 tell the ranks another name as `MASTER_ADDR`, and train over the second network all the same.\n"
+    yield "## Not run\n"
+    yield "- **On hardware**: RDMA cards, GPUs, NCCL itself, GPUDirect."
+    yield "- **In clouds**: no [preset](presets.md) ran on the fabric that it is for. GKE's addresses were written by a test."
+    yield "- **By their own controllers**: those of the table that say *pods* or *manifests*."
+    yield "- **With other DRA drivers** than DRANET and Kubernetes' own test driver."
+
+
+def _cluster() -> Iterator[tuple[str, str, str, str]]:
+    kubernetes = pinned("kubernetes", "k8s.io/kubernetes")
+    oldest, newest = _schemas()
+    claims = "tests with claims (DRA)"
+    yield (
+        "Kubernetes: API server, scheduler, controller manager",
+        kubernetes,
+        "tests behind a real API server",
+        "`make apiserver`",
+    )
+    yield "Kubernetes: kubelet", pinned("kubelet", "k8s.io/kubernetes"), "tests with pods that run", "`make test-node`"
+    yield (
+        "Kubernetes: validation of the CustomResourceDefinition",
+        f"{oldest}, {kubernetes}",
+        f"the validation code of {oldest} as a program; the real API server",
+        "`make apiserver`",
+    )
+    yield "Kubernetes: schemas of install.yaml", f"{oldest}, {newest}", "kubernetes-validate, strict", "`make scan`"
+    yield "etcd", pinned("etcd", "go.etcd.io/etcd/server/v3"), "tests behind a real API server", "`make apiserver`"
+    yield (
+        "Multus",
+        pinned("multus", "gopkg.in/k8snetworkplumbingwg/multus-cni.v4"),
+        "as a CNI plugin, with macvlan and host-local of the distribution",
+        "`make test-node`",
+    )
+    yield "containerd and runc", "the distribution's", "tests with pods that run", "`make test-node`"
+    yield (
+        "containerd",
+        pinned("containerd", "github.com/containerd/containerd/v2"),
+        f"{claims}: CDI and NRI",
+        "`make dra`",
+    )
+    yield "DRANET", pinned("dranet", "sigs.k8s.io/dranet"), claims, "`make dra`"
+    yield "Kubernetes' DRA test driver", pinned("testdriver", "k8s.io/kubernetes"), claims, "`make dra`"
+    yield "Helm", pinned("helm", "helm.sh/helm/v4"), "renders, installs and upgrades the chart", "`make apiserver`"
+    yield (
+        "network-resources-injector",
+        f"commit {PEER.rpartition('-')[2]}",
+        "its own end-to-end suite against fabric-injector",
+        "`make peer`",
+    )
+    yield (
+        "Python",
+        "3.11 or newer",
+        "3.11 in the tests; the image is based on 3.13, for which `make test-image` takes the distribution's",
+        "`make test`",
+    )
+
+
+def _schemas() -> tuple[str, str]:
+    found = re.search(r"for version in (\S+) (\S+); do", (ROOT / "Makefile").read_text())
+    assert found is not None
+    return found[1], found[2]
+
+
+def _test(path: str) -> str:
+    return f"[{path.rpartition('/')[2].removesuffix('.py')}](../{path})"
+
+
+SYSTEMS = (
+    (
+        "TorchX `dist.ddp` on Volcano",
+        f"{torchx.VERSION}, Volcano {programs.VOLCANO.version[1:]}",
+        "controller",
+        "tests/operators/test_torchx.py",
+    ),
+    (
+        "PyTorchJob, also elastic",
+        programs.TRAINING_OPERATOR.version[1:],
+        "controller",
+        "tests/operators/test_pytorchjob.py",
+    ),
+    ("JobSet", programs.JOBSET.version[1:], "controller", "tests/operators/test_jobset.py"),
+    ("LeaderWorkerSet", programs.LWS.version[1:], "controller", "tests/operators/test_lws.py"),
+    (
+        "indexed Job",
+        f"Kubernetes {pinned('kubernetes', 'k8s.io/kubernetes')}",
+        "controller",
+        "tests/operators/test_indexed_job.py",
+    ),
+    ("Volcano Job without TorchX", programs.VOLCANO.version[1:], "controller", "tests/operators/test_rows.py"),
+    ("TrainJob (Trainer v2)", "", "pods", "tests/operators/test_rows.py"),
+    ("KubeDL's PyTorchJob", "", "pods", "tests/operators/test_rows.py"),
+    ("torch-on-k8s' TorchJob", "", "pods", "tests/operators/test_rows.py"),
+    ("StatefulSet", "", "manifests", "tests/dry_run/templates/test_builtin.py"),
+    ("MCAD's AppWrapper", "", "manifests", "tests/dry_run/templates/test_appwrapper.py"),
+    ("MPIJob", "", "manifests", "tests/dry_run/templates/test_mpijob.py"),
+    ("RayCluster, RayJob, RayService", "", "manifests", "tests/dry_run/templates/test_ray.py"),
+    ("AIBrix' StormService", "", "manifests", "tests/dry_run/templates/test_stormservice.py"),
+    ("Grove's PodCliqueSet", "", "manifests", "tests/dry_run/templates/test_kinds.py"),
+    ("Kueue pod group", "", "manifests", "tests/core/workloads/test_workloads.py"),
+    ("Slurm (Slinky)", "", "manifests", "tests/core/workloads/test_workloads.py"),
+)
+"""Training systems: name, version, how it was shown, and a file of tests that does so."""

@@ -1,0 +1,67 @@
+"""The pages that are made of the code are as the code is now, and leave nothing out."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import pytest
+
+from tests import ROOT
+from tests.docs import compatibility, reference
+from webhook.core import names
+
+
+@pytest.mark.parametrize("page", reference.PAGES)
+def test_the_page_is_as_the_code_is(page: str) -> None:
+    assert (ROOT / "docs" / page).read_text(encoding="utf-8") == reference.PAGES[page](), "run `make reference`"
+
+
+def test_every_label_and_annotation_of_ours_is_listed() -> None:
+    ours = {value for value in vars(names).values() if isinstance(value, str) and value.startswith(names.PREFIX)}
+    text = reference.labels()
+    assert {each for each in ours - {names.PREFIX} if f"| `{each}` |" not in text} == set()
+
+
+def test_every_command_is_listed_with_its_options() -> None:
+    text = reference.flags()
+    assert "\n## certs rotate\n" not in text, "a command of a command stands below it"
+    for shown in ("\n## dry-run\n", "\n### certs rotate\n", "`-f, --file PATH`"):
+        assert shown in text
+
+
+def test_every_field_has_a_meaning() -> None:
+    rows = re.findall(r"^\| `([^`]+)` \| [^|]* \| (.*) \|$", reference.fields(), re.MULTILINE)
+    assert len(rows) > 60
+    assert [path for path, told in rows if not told.strip()] == []
+
+
+def test_every_event_is_explained() -> None:
+    """Each Event that the code can write has a row, and no row is of one that it cannot."""
+    written = set()
+    for path in (ROOT / "webhook/core/reconcile").glob("*.py"):
+        tree = ast.parse(path.read_text())
+        constants = {
+            node.targets[0].id: node.value.value
+            for node in tree.body
+            if isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Name)
+            and isinstance(node.value, ast.Constant)
+        }
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Complaint":
+                first = (node.args or [keyword.value for keyword in node.keywords])[0]
+                written.add(first.value if isinstance(first, ast.Constant) else constants[getattr(first, "id", "")])
+    page = (ROOT / "docs/events.md").read_text()
+    assert written == set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
+
+
+def test_each_row_of_the_matrix_names_a_file_of_tests() -> None:
+    assert [test for *_, test in compatibility.SYSTEMS if not (ROOT / test).is_file()] == []
+
+
+def test_the_matrix_has_the_versions_that_are_pinned() -> None:
+    text = compatibility.compatibility()
+    assert f"| Multus | {compatibility.pinned('multus', 'gopkg.in/k8snetworkplumbingwg/multus-cni.v4')} |" in text
+    assert compatibility.torch_versions()[0] == "2.0.1"
+    assert set(compatibility.torch_versions()) >= {"2.4.1", "2.5.1", "2.15.0"}
