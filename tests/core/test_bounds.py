@@ -141,6 +141,10 @@ def _image(pod: Object, number: int) -> None:
     first(pod)["image"] = "i" * number
 
 
+def _pull_policy(pod: Object, number: int) -> None:
+    first(pod)["imagePullPolicy"] = "i" * number
+
+
 def _variable(pod: Object, number: int) -> None:
     pods.add_env(pod, "V" * number, "x")
 
@@ -210,6 +214,7 @@ BOUNDS: list[tuple[Callable[[Object, int], None], int, str]] = [
     (_annotations, bounds.ALL_ANNOTATIONS, "metadata.annotations holds {} characters, and at most 262144"),
     (_interfaces, bounds.LONGEST_ANNOTATION, "excludeInterfaces holds {} characters, and at most 32768"),
     *((make, bounds.LONGEST_NAME, "is {} characters long, and at most 4096") for make in (
+        _pull_policy,
         _name, _image, _variable, _path, _device_path, _resource, _hostname, _pod_name, _volume_name, _claim, _own_claim, _capability
     )),
     *((make, bounds.LONGEST_LABEL, "is {} characters long, and at most 512") for make in (_owner_name, _label)),

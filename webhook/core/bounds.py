@@ -53,6 +53,8 @@ SMALL: Final = 65_536
 _FEW: Final = 1_000
 _PART: Final = 65_536
 _OBJECT_BYTES: Final = 220
+_MOST_FOR_A_BYTE: Final = 134
+"""Most that ``parsed_bytes`` finds for a byte of JSON: an empty object takes three with its comma."""
 
 _READ_ANNOTATIONS: Final = (
     names.NETWORKS,
@@ -87,7 +89,7 @@ def bounded(pod: Object) -> Bounded:
 
 
 def parsed_bytes(body: bytes, most: int) -> int:
-    """Estimate how much memory the values of a JSON text take, from above; 0 for a text that is short.
+    """Estimate how much memory the values of a JSON text take, from above; 0 for a text so short that they cannot take *most*.
 
     Beyond *most* nothing is counted any more.
 
@@ -95,7 +97,7 @@ def parsed_bytes(body: bytes, most: int) -> int:
     list 95, a number 88 for the four characters that it has at least. Signs within strings count too: a text of a megabyte that holds
     nothing else is no pod's. A text beyond ASCII takes up to four bytes for each character, and its UTF-8 besides.
     """
-    if len(body) <= SMALL:
+    if len(body) <= SMALL or _MOST_FOR_A_BYTE * len(body) <= most:
         return 0
     value = 90 if body.isascii() else 180
     found = 0
@@ -310,7 +312,7 @@ def _text_excess(containers: Iterable[Object], of_pod: Object) -> str:
     for container in containers:
         for key in _TEXTS:
             length = len(container.get(key) or "")
-            if length > LONGEST_NAME and key in ("name", "image"):
+            if length > LONGEST_NAME:
                 return _too_long(f"the {key} of a container", length)
             characters += length
         for key in ("command", "args"):

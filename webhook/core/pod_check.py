@@ -123,10 +123,14 @@ def _check_affinity(affinity: object, where: _Path) -> None:
     if not isinstance(node, dict):
         _fail(where, OBJECT, node)
     for index, term in enumerate(_objects(node.get("nodeSelectorTerms"), where, "nodeSelectorTerms")):
+        expressions = term.get("matchExpressions")
+        if expressions is None:
+            continue
         at = (*where, "nodeSelectorTerms", index)
-        for position, expression in enumerate(_objects(term.get("matchExpressions"), at, "matchExpressions")):
-            _strings(expression, ("key", "operator"), (*at, "matchExpressions", position))
-            _string_list(expression.get("values"), (*at, "matchExpressions", position), "values")
+        for position, expression in enumerate(_objects(expressions, at, "matchExpressions")):
+            if expression:  # else a path would be made for each, to no end
+                _strings(expression, ("key", "operator"), (*at, "matchExpressions", position))
+                _string_list(expression.get("values"), (*at, "matchExpressions", position), "values")
 
 
 def _check_volume(volume: Object, where: _Path, index: int) -> None:
@@ -145,7 +149,8 @@ def _check_volume(volume: Object, where: _Path, index: int) -> None:
         if not isinstance(downward, dict):
             _fail(at, OBJECT, downward)
         for position, item in enumerate(_objects(downward.get("items"), at, "items")):
-            _strings(item, ("path",), (*at, "items", position))
+            if item:
+                _strings(item, ("path",), (*at, "items", position))
 
 
 def _check_container(container: Object, where: _Path, kind: str, index: int) -> None:
@@ -186,7 +191,7 @@ def _check_container(container: Object, where: _Path, kind: str, index: int) -> 
             if not isinstance(value, dict):
                 _fail((*at, key), OBJECT, value)
             for event, hook in value.items():
-                if hook is not None:
+                if not isinstance(hook, dict) or hook:
                     _check_hook(hook, (*at, key, event))
         else:
             _check_hook(value, (*at, key))
@@ -215,6 +220,8 @@ def _check_resources(resources: object, where: _Path) -> None:
 
 def _check_hook(hook: object, where: _Path) -> None:
     """Check what a probe or a lifecycle hook runs."""
+    if hook is None:
+        return
     if not isinstance(hook, dict):
         _fail(where, OBJECT, hook)
     if (run := hook.get("exec")) is not None:

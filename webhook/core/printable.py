@@ -9,11 +9,14 @@ _WARNING_LENGTH = 400
 
 def printable(text: str, limit: int | None = _WARNING_LENGTH) -> str:
     """Return *text* without control characters, which the API server drops warnings for, and no longer than *limit*."""
+    if limit is not None and len(text) > limit:  # first, so that what is left out is not looked at
+        text = text[: limit - 1] + "…"
     if not text.isprintable():
         text = "".join(character if character.isprintable() else " " for character in text)
-    return text if limit is None or len(text) <= limit else text[: limit - 1] + "…"
+    return text
 
 
 def quoted(text: str) -> str:
     """Show *text* in a message: in quotes, on one line, at most 60 characters of it."""
-    return json.dumps(text if len(text) <= 60 else text[:57] + "...", ensure_ascii=not text.isprintable())
+    shown = text if len(text) <= 60 else text[:57] + "..."
+    return json.dumps(shown, ensure_ascii=not shown.isprintable())

@@ -119,6 +119,6 @@ def _lines(plan: Plan, training: Object) -> list[str]:
     lines = []
     for name, ours in wanted.items():
         value = podspec.env_value(training, name) if podspec.has_env(training, name) else ours
-        if value is not None and "$" not in value and value.isprintable() and len(value) <= _MOST:
+        if value is not None and len(value) <= _MOST and "$" not in value and value.isprintable():
             lines.append(f"{name}={value}")
     return lines

@@ -330,11 +330,11 @@ def given_addresses(container: Object) -> list[str]:
 
 def _script(container: Object) -> Script | None:
     """Return what a container runs; None for what is not understood, or too long to be read."""
-    argv = tuple(podspec.argv(container))
-    characters = sum(map(len, argv))
-    if characters <= _REMEMBERED:
-        return _read(argv)
-    return _read_long(argv) if is_short(argv) else None
+    argv = podspec.argv(container)
+    if not is_short(argv):
+        return None
+    words = tuple(argv)
+    return _read(words) if sum(map(len, words)) <= _REMEMBERED else _read_long(words)
 
 
 def _parse(argv: Words) -> Script | None:

@@ -7,6 +7,7 @@ container alone then. Source: POSIX.1-2024, 2.3 Token Recognition, 2.9.1 Simple 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final, TypeAlias
 
 Words: TypeAlias = tuple[str, ...]
@@ -37,9 +38,14 @@ def read_commands(argv: Words) -> tuple[Words, ...] | None:
     return found if found is not None and sum(map(len, found)) + len(found) <= MOST_WORDS else None
 
 
-def is_short(argv: Words) -> bool:
-    """Tell whether a command is short enough to be read."""
-    return len(argv) + sum(map(len, argv)) <= MOST_CHARACTERS
+def is_short(argv: Sequence[str]) -> bool:
+    """Tell whether a command is short enough to be read; the rest of one that is not is not looked at."""
+    characters = len(argv)
+    for word in argv:
+        characters += len(word)
+        if characters > MOST_CHARACTERS:
+            return False
+    return characters <= MOST_CHARACTERS
 
 
 def _within(words: Words, depth: int) -> tuple[Words, ...] | None:
