@@ -8,6 +8,7 @@ import { headline, showResults } from "./results.js";
 
 const VIEWS = ["dry-run", "profiles", "networks", "namespaces", "jobs"];
 const STALE = 5000; // milliseconds after which a look at the page asks the server anew
+const EXAMPLE = "research"; // the namespace in which the README runs its example
 const LONG = 10_000; // milliseconds without an answer after which the page says what may be wrong
 const WAITING = "No answer for 10 seconds. A manifest of many pods takes long; else see whether kubectl port-forward still runs.";
 let state = { namespaces: [], profiles: [], networks: [], jobs: [], samples: [], problems: [] };
@@ -97,7 +98,8 @@ async function take(sample) {
   }
   const current = held($("namespace").value.trim());
   if (!current?.profile && !$("profile").value) {
-    const labelled = state.namespaces.find(({ profile, observed }) => profile && !observed);
+    const usable = state.namespaces.filter(({ profile, observed }) => profile && !observed);
+    const labelled = usable.find(({ name }) => name === EXAMPLE) ?? usable[0];
     if (labelled) $("namespace").value = labelled.name;
     else $("profile").value = state.profiles[0]?.name ?? "";
   }
@@ -118,7 +120,8 @@ async function run() {
     $("results").hidden = false;
     $("clear").hidden = false;
     $("results").classList.remove("old");
-    showResults($("results"), answer);
+    editor.mark(answer.pods.flatMap((pod) => pod.faults.map(({ manifestLine }) => manifestLine)));
+    showResults($("results"), answer, { ...state, text: editor.text, goToLine: (line) => editor.goTo(line), runIn, runWith });
     say(`${headline(answer)}. ${count(answer.ignored.filter((part) => !part.broken).length, "object")} without pods.`);
     const { top } = $("results").getBoundingClientRect();
     if (top < 0 || top > innerHeight * 0.8) $("results").scrollIntoView();
@@ -134,6 +137,18 @@ async function run() {
       busy(false);
     }
   }
+}
+
+function runIn(namespace) {
+  [$("namespace").value, $("profile").value] = [namespace, ""];
+  hint();
+  run();
+}
+
+function runWith(profile) {
+  $("profile").value = profile;
+  hint();
+  run();
 }
 
 function busy(isBusy) {
