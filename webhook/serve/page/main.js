@@ -3,7 +3,7 @@
 import { Problem, askSample, askState, judge } from "./api.js";
 import { $, count, h, say } from "./dom.js";
 import { Editor } from "./editor.js";
-import { labelledFirst, showKnown } from "./known.js";
+import { labelledFirst, point, showKnown } from "./known.js";
 import { headline, showResults } from "./results.js";
 
 const VIEWS = ["dry-run", "profiles", "networks", "namespaces", "jobs"];
@@ -13,6 +13,7 @@ const LONG = 10_000; // milliseconds without an answer after which the page says
 const WAITING = "No answer for 10 seconds. A manifest of many pods takes long; else see whether kubectl port-forward still runs.";
 let state = { namespaces: [], profiles: [], networks: [], jobs: [], samples: [], problems: [] };
 let told = ""; // the last state as text: what has not changed is not drawn anew
+let isDrawn = false;
 let askedAt = 0;
 let running = null;
 let waiting = 0;
@@ -60,6 +61,8 @@ function draw() {
   $("samples").replaceChildren(...samples.map((sample) => h("li", {}, sampleButton(sample))));
   hint();
   showKnown(state);
+  if (!isDrawn) showView(false); // to what the address names, which is there only now
+  isDrawn = true;
 }
 
 function held(name) {
@@ -176,7 +179,7 @@ function startOver() {
 // --- views
 
 function showView(isMove) {
-  const asked = location.hash.slice(1);
+  const [asked, ...names] = location.hash.slice(1).split("/");
   if (asked && !VIEWS.includes(asked)) return;
   const view = asked || VIEWS[0];
   for (const name of VIEWS) {
@@ -185,12 +188,21 @@ function showView(isMove) {
     if (name === view) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
+  point(view, decoded(names.join("/")));
   const title = $(`${view}-title`);
   document.title = `${view === VIEWS[0] ? "Dry run" : title.textContent} · fabric-injector`;
   if (isMove) {
     title.focus({ preventScroll: true });
-    scrollTo(0, 0);
+    if (!names.length) scrollTo(0, 0);
     refreshIfStale();
+  }
+}
+
+function decoded(name) {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
   }
 }
 
