@@ -26,13 +26,15 @@ def take(page: Page, name: str) -> None:
 
 
 class TestWide:
+    """On a desk, in both colour schemes."""
+
     @pytest.fixture(params=["light", "dark"])
     def scheme(self, request: pytest.FixtureRequest) -> str:
         return str(request.param)
 
     @pytest.fixture
     def context_options(self, scheme: str) -> dict[str, Any]:
-        return {"color_scheme": scheme, "viewport": {"width": 1280, "height": 860}}
+        return {"color_scheme": scheme, "viewport": {"width": 1280, "height": 640}}
 
     def test_shows_what_would_be_added(self, page: Page, scheme: str) -> None:
         judge(page, (SAMPLES / "pytorchjob.yaml").read_text())
@@ -41,6 +43,8 @@ class TestWide:
 
 
 class TestDenial:
+    """A pod that could never start."""
+
     @pytest.fixture
     def context_options(self) -> dict[str, Any]:
         return {"viewport": {"width": 1280, "height": 700}}
@@ -52,9 +56,11 @@ class TestDenial:
 
 
 class TestMobile:
+    """On a phone, whose pixels are small."""
+
     @pytest.fixture
     def context_options(self) -> dict[str, Any]:
-        return {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2}
+        return {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 1.5}
 
     def test_shows_the_answer(self, page: Page) -> None:
         judge(page, (SAMPLES / "pytorchjob.yaml").read_text())

@@ -16,6 +16,8 @@ from webhook.dry_run.templates import display_name, named_objects, parse_documen
 
 _MOST_CHARACTERS = 300_000
 """Of a manifest whose lines are looked for: it is parsed once more."""
+_MOST_EQUAL = 10
+"""Objects of one name among which a pod's own is looked for."""
 _WORD = re.compile(r"[^\s,;'\"=()\[\]]+")
 _FIELD = re.compile(r"\bspec\.([A-Za-z]+)(?:\[([^\]]+)\])?")
 
@@ -40,7 +42,7 @@ def _places(pod: Object, message: str, words: set[str]) -> Iterator[Location]:
     for holder in ("containers", "initContainers"):
         for index, container in enumerate(spec.get(holder) or ()):
             here: Location = ("spec", holder, index)
-            is_named = f"container {container.get('name')}" in message and container.get("name") in words
+            is_named = container.get("name") in words and f"container {container['name']}" in message
             yield from ((*here, *below) for below in _in_container(container, words, is_named=is_named))
             if is_named:
                 shallow.append(here)
@@ -77,7 +79,7 @@ class Manifest:
 
     def __init__(self, text: str) -> None:
         self._marks = Marks()
-        self._objects: dict[str, list[Object]] = {}
+        self._objects: dict[tuple[str, str], list[Object]] = {}  # by kind and name, and by the namespace that it names
         self._documents: list[Any] = []  # kept, for marks know values by their ids
         with suppress(InputError):  # JSON that is no YAML
             self._documents = parse_documents(text, self._marks) if len(text) <= _MOST_CHARACTERS else []
@@ -85,15 +87,19 @@ class Manifest:
             if isinstance(value, dict) and isinstance(value.get("kind"), str):
                 metadata = value.get("metadata")
                 name = display_name(metadata) if isinstance(metadata, dict) else ""
-                self._objects.setdefault(f"{value['kind']}/{name or '?'}", []).append(value)
+                namespace = metadata.get("namespace") if isinstance(metadata, dict) else None
+                key = f"{value['kind']}/{name or '?'}", namespace if isinstance(namespace, str) else ""
+                self._objects.setdefault(key, []).append(value)
 
     def line(self, pod: PodResult, location: Location | None) -> int:
         """Return the line of the part at *location* of the pod as submitted, or of the nearest that holds it; 0 where none does."""
         is_of_all = location == ("metadata", "namespace")
-        for found in self._objects.get(pod.workload, ()):
-            metadata = found.get("metadata")
-            if isinstance(metadata, dict) and metadata.get("namespace", pod.namespace) != pod.namespace:
-                continue
+        same = [
+            found
+            for space in (pod.namespace, "")
+            for found in self._objects.get((pod.workload, space), ())[:_MOST_EQUAL]
+        ]
+        for found in same:
             path = "" if is_of_all else pod.source.removeprefix(pod.workload).strip()
             line, template, rest = self._walk(found, path)
             if not rest:
