@@ -131,6 +131,15 @@ spec:
         assert shown == ["k8s.v1.cni.cncf.io/networks: default/none,default/neither"] * 2
 
 
+def test_leads_to_the_one_of_two_pods_of_one_name_that_is_denied() -> None:
+    pod = (
+        "{apiVersion: v1, kind: Pod, metadata: {name: p, annotations: {k8s.v1.cni.cncf.io/networks: default/NAME}, "
+        "labels: {fabric-injector.io/profile: rdma-shared}}, spec: {containers: [{name: c, image: i}]}}\n"
+    )
+    text = "---\n".join(pod.replace("NAME", name) for name in ("rdma-net", "none"))
+    assert [[fault["manifestLine"] for fault in each["faults"]] for each in page(text)["pods"]] == [[], [3]]
+
+
 def test_leads_to_the_object_where_its_namespace_does_not_exist() -> None:
     [fault] = page(JOB, namespace="nowhere")["pods"][0]["faults"]
     assert (fault["step"], fault["manifestLine"]) == ("", 3)

@@ -34,7 +34,7 @@ class TestWide:
 
     @pytest.fixture
     def context_options(self, scheme: str) -> dict[str, Any]:
-        return {"color_scheme": scheme, "viewport": {"width": 1280, "height": 640}}
+        return {"color_scheme": scheme, "viewport": {"width": 1280, "height": 600}}
 
     def test_shows_what_would_be_added(self, page: Page, scheme: str) -> None:
         judge(page, (SAMPLES / "pytorchjob.yaml").read_text())
@@ -60,7 +60,7 @@ class TestMobile:
 
     @pytest.fixture
     def context_options(self) -> dict[str, Any]:
-        return {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 1.5}
+        return {"viewport": {"width": 390, "height": 740}, "device_scale_factor": 1.5}
 
     def test_shows_the_answer(self, page: Page) -> None:
         judge(page, (SAMPLES / "pytorchjob.yaml").read_text())

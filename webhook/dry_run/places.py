@@ -92,19 +92,22 @@ class Manifest:
                 self._objects.setdefault(key, []).append(value)
 
     def line(self, pod: PodResult, location: Location | None) -> int:
-        """Return the line of the part at *location* of the pod as submitted, or of the nearest that holds it; 0 where none does."""
-        is_of_all = location == ("metadata", "namespace")
-        same = [
-            found
-            for space in (pod.namespace, "")
-            for found in self._objects.get((pod.workload, space), ())[:_MOST_EQUAL]
-        ]
-        for found in same:
-            path = "" if is_of_all else pod.source.removeprefix(pod.workload).strip()
-            line, template, rest = self._walk(found, path)
-            if not rest:
-                return self._nearest(template, pod.before, location or ()) or line or self._first(found)
-        return 0
+        """Return the line of the part at *location* of the pod as submitted, or of the nearest that holds it; 0 where none does.
+
+        Of several objects of one name that is the pod's own which says there what the pod does.
+        """
+        lines = []
+        path = "" if location == ("metadata", "namespace") else pod.source.removeprefix(pod.workload).strip()
+        for space in (pod.namespace, ""):
+            for found in self._objects.get((pod.workload, space), ())[:_MOST_EQUAL]:
+                line, template, rest = self._walk(found, path)
+                if rest:
+                    continue
+                inside, is_equal = self._nearest(template, pod.before, location or ())
+                lines.append(inside or line or self._first(found))
+                if is_equal:
+                    return lines[-1]
+        return next(iter(lines), 0)
 
     def _first(self, found: Object) -> int:
         return min((mark.key_line for mark in self._marks.of(found).values()), default=0)
@@ -127,27 +130,24 @@ class Manifest:
             value, path = value[step], rest.lstrip(".[")
         return line, value, path
 
-    def _nearest(self, value: Any, pod: Any, location: Location) -> int:
-        """Follow *location* as far as the manifest has it; items of lists are found again by their names."""
+    def _nearest(self, value: Any, pod: Any, location: Location) -> tuple[int, bool]:
+        """Follow *location* as far as the manifest has it; return the line, and whether the same stands there as in the pod.
+
+        Items of lists are found again by their names.
+        """
         line = 0
         for step in location:
             pod = pod[step]
+            here: Any = step
             if isinstance(value, list):
                 name = pod.get("name") if isinstance(pod, dict) else None
-                step = next(
-                    (
-                        at
-                        for at, item in enumerate(value)
-                        if isinstance(item, dict) and name and item.get("name") == name
-                    ),
-                    -1,
+                named = (
+                    at for at, item in enumerate(value) if isinstance(item, dict) and name and item.get("name") == name
                 )
-                is_held = step != -1
-            else:
-                is_held = isinstance(value, dict) and step in value
-            if not is_held:
-                break
-            if mark := self._marks.of(value).get(step):
+                here = next(named, -1)
+            if here == -1 or not isinstance(value, dict | list) or (isinstance(value, dict) and here not in value):
+                return line, False
+            if mark := self._marks.of(value).get(here):
                 line = mark.key_line
-            value = value[step]
-        return line
+            value = value[here]
+        return line, bool(location) and bool(value == pod)
