@@ -72,6 +72,10 @@ peer: $(STAMP) ## network-resources-injector's own end-to-end suite, run against
 test-page: $(STAMP) ## tests of the page in a real Chromium; pictures go to build/screenshots
 	@$(BIN)/pytest -q -m page
 
+page-images: $(STAMP) ## take the documentation's pictures of the page anew: docs/images
+	@$(BIN)/pytest -q -m page tests/page/test_images.py
+	@mkdir -p docs/images && cp build/screenshots/docs/*.png docs/images/
+
 image: $(STAMP) ## build the container image with docker, podman or buildah: IMAGE is its name, BUILDER and BASE are what it is built on
 	$(or $(ENGINE),$(error install and start docker, podman or buildah)) build $(BUILD_OPTIONS) --build-arg VERSION=$(VERSION) --build-arg REVISION=$(shell git rev-parse HEAD) \
 	  $(foreach name,SOURCE BUILDER BASE COMPILE,$(if $($(name)),--build-arg $(name)=$($(name)))) --tag $(IMAGE):$(VERSION) .

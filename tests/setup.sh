@@ -27,10 +27,10 @@ requirements() {
   need dash dash "$core $node" 'run the wait script as pods of Debian images do'
   need bash bash "$core $node" 'run the wait script as pods with bash do'
   need busybox busybox "$core $node" 'run the wait script as pods of Alpine images do'
-  need chromium 'chromium|chromium-browser|google-chrome' test-page \
+  need chromium 'chromium|chromium-browser|google-chrome' "test-page page-images" \
     'open the page (Ubuntu has it as a snap only: install google-chrome there)'
-  need fonts-liberation '/usr/share/fonts/*' test-page 'give the page letters'
-  need libatomic1 '/usr/lib/*/libatomic.so.1|/usr/lib64/libatomic.so.1|/usr/lib/libatomic.so.1' test-page "run playwright's Node.js"
+  need fonts-liberation '/usr/share/fonts/*' "test-page page-images" 'give the page letters'
+  need libatomic1 '/usr/lib/*/libatomic.so.1|/usr/lib64/libatomic.so.1|/usr/lib/libatomic.so.1' "test-page page-images" "run playwright's Node.js"
   need ca-certificates '/etc/ssl/certs/ca-certificates.crt|/etc/pki/tls/certs/ca-bundle.crt|/etc/ssl/cert.pem' "$go" \
     'download Go modules'
   need buildah buildah "$image" 'build the image'

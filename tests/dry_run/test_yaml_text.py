@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webhook.dry_run.templates import parse_documents
-from webhook.dry_run.yaml_text import yaml_lines, yaml_text
+from webhook.dry_run.yaml_text import yaml_index, yaml_lines, yaml_text
 
 WRITTEN: dict[str, tuple[Any, str]] = {
     "a map": ({"b": 1, "a": {"c": None}}, "b: 1\na:\n  c: null\n"),
@@ -54,3 +54,20 @@ def test_reads_back(value: Any) -> None:
     assert yaml.safe_load(text) == value
     assert parse_documents(text) == [value]
     assert text.replace("\n", "").isprintable()
+
+
+@pytest.mark.parametrize("value", [value for value, _ in WRITTEN.values()], ids=list(WRITTEN))
+def test_tells_on_which_line_a_part_begins(value: Any) -> None:
+    """Held by what else is written: a part that is replaced by a mark has it on the line that the index gives."""
+    for location, line in yaml_index(value).items():
+        assert "M4RK" in yaml_lines(marked(value, location))[line]
+
+
+def marked(value: Any, location: tuple[str | int, ...]) -> Any:
+    """Return *value* with a mark in place of the part at *location*."""
+    if not location:
+        return "M4RK"
+    first, *rest = location
+    if isinstance(value, dict):
+        return {key: marked(item, tuple(rest)) if key == first else item for key, item in value.items()}
+    return [marked(item, tuple(rest)) if at == first else item for at, item in enumerate(value)]

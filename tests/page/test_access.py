@@ -8,11 +8,11 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from .actions import ask, judge
+from .actions import TORCHX, ask, judge
 from .conftest import SCREENSHOTS
 
 VIEWS = ("profiles", "networks", "namespaces", "jobs")
-PHONE = {"width": 360, "height": 740}
+SCREENS = {"phone": (390, 844), "tablet": (800, 1100), "wide": (1280, 800)}
 INJECTED = """\
 apiVersion: v1
 kind: Pod
@@ -29,14 +29,15 @@ def scheme(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-@pytest.fixture(params=["wide", "phone"])
+@pytest.fixture(params=list(SCREENS))
 def screen(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
 @pytest.fixture
 def context_options(scheme: str, screen: str) -> dict[str, Any]:
-    return {"color_scheme": scheme, **({"viewport": PHONE} if screen == "phone" else {})}
+    width, height = SCREENS[screen]
+    return {"color_scheme": scheme, "viewport": {"width": width, "height": height}}
 
 
 def look(page: Page, name: str) -> None:
@@ -53,6 +54,8 @@ def test_can_be_used_by_everybody(page: Page, scheme: str, screen: str) -> None:
     judge(page, MIXED)
     for toggle in page.get_by_role("button", expanded=False).all()[::-1]:
         toggle.click()
+    for part in page.locator(".idle summary, .diff .open").all()[::-1]:
+        part.click()
     look(page, f"{screen}-{scheme}-answer")
     if screen == "wide":
         for button in page.get_by_role("button", name="Side by side").all():
@@ -63,12 +66,17 @@ def test_can_be_used_by_everybody(page: Page, scheme: str, screen: str) -> None:
         look(page, f"{screen}-{scheme}-{tab.replace(' ', '-').lower()}")
     judge(page, INJECTED, namespace="trial")
     look(page, f"{screen}-{scheme}-observed")
+    judge(page, TORCHX, namespace="default")
+    look(page, f"{screen}-{scheme}-next-step")
     ask(page, "a: b: c")
     expect(page.get_by_role("alert")).to_contain_text("line 1, column 5")
     look(page, f"{screen}-{scheme}-fault")
     for view in VIEWS:
         page.locator(f"nav a[href='#{view}']").click()
         look(page, f"{screen}-{scheme}-{view}")
+    page.evaluate("location.hash = '#namespaces/research'")
+    expect(page.locator("#namespaces tbody tr")).to_have_count(1)
+    look(page, f"{screen}-{scheme}-pointed")
 
 
 class TestForcedColours:
@@ -113,7 +121,7 @@ class TestKeyboard:
         judge(page)
         page.locator(".skip").focus()
         reached = []
-        for _ in range(18):  # to the last, whose next would be the browser itself
+        for _ in range(26):  # to the last, whose next would be the browser itself
             page.keyboard.press("Tab")
             reached.append(
                 page.evaluate(

@@ -21,15 +21,15 @@ def test_shows_a_sample_at_one_press(page: Page) -> None:
     page.get_by_role("button", name="TorchX job dist.ddp").click()
     expect(page.locator("#results h2")).to_have_text("2 pods, all injected")
     assert "torchrun" in page.get_by_label("Manifest", exact=True).input_value()
-    assert page.get_by_label("Namespace", exact=True).input_value() == "hostdev"
+    assert page.get_by_label("Namespace", exact=True).input_value() == "research"  # as in the README
 
 
 @pytest.mark.parametrize(
     ("sample", "expected"),
     [
-        ("PyTorchJob", "2 pods, all injected"),
-        ("JobSet", "2 pods, all injected"),
-        ("A Deployment that does not train", "1 pod, left as it is"),
+        ("PyTorchJob", "4 pods, all injected"),
+        ("JobSet", "4 pods, all injected"),
+        ("A Deployment that does not train", "2 pods, all left as it is"),
         ("A pod that could never start", "2 pods, all denied"),
         ("The demo's pods", "2 pods, all injected"),
     ],
@@ -43,9 +43,11 @@ def test_shows_what_the_server_answers(page: Page, served: Server) -> None:
     cards = judge(page)
     document = served.plain("POST", "/dry-run?namespace=research", TORCHX.encode()).json()
     master = document["pods"][0]
+    cards.first.get_by_text("steps had nothing to do", exact=False).first.click()
     rows = cards.first.locator(".decisions tbody tr")
-    shown = [row.locator("th, td").all_inner_texts() for row in rows.all()]
-    assert shown == [[each["step"], each["outcome"], each["message"]] for each in master["decisions"]]
+    shown = [row.locator("th, td").all_inner_texts()[:3] for row in rows.all()]
+    told = [[each["step"], each["outcome"], each["message"]] for each in master["decisions"]]
+    assert shown == sorted(told, key=lambda row: row[1] == "skipped")
     assert "rank 0 of job" in cards.first.locator(".facts").inner_text()
     cards.first.get_by_role("tab", name="YAML").click()
     assert yaml.safe_load(text_of(cards.first.get_by_role("tabpanel").inner_text())) == master["pod"]
@@ -83,6 +85,91 @@ def test_compares_side_by_side(page: Page) -> None:
     assert pair.locator("td").all_inner_texts() == ["    securityContext: {}", "    securityContext:"]
 
 
+def test_folds_the_wait_step_until_it_is_asked_for(page: Page) -> None:
+    card = judge(page).first
+    folded = card.locator(".fold")
+    assert folded.count() == 2
+    assert "initContainers" in card.locator(".diff").inner_text()
+    assert "downwardAPI" not in card.locator(".diff").inner_text()
+    folded.filter(has_text="fabric-injector-addresses").get_by_role("button").click()
+    expect(card.locator(".diff")).to_contain_text("downwardAPI")
+    expect(card.locator(".diff ins:focus, .diff .line:focus")).to_contain_text("- name: fabric-injector-addresses")
+    assert folded.count() == 1
+
+
+@pytest.mark.parametrize("view", ["unified", "side by side"])
+def test_opens_what_is_unchanged_around_a_change(page: Page, view: str) -> None:
+    card = judge(page).first
+    if view == "side by side":
+        card.get_by_role("button", name="Side by side").click()
+    while card.locator(".diff .open").count():
+        card.locator(".diff .open").first.click()
+    numbers = (
+        "lines => lines.map(line => line.querySelector('del') ? '' : line.dataset.line).filter(Boolean).map(Number)"
+    )
+    shown = card.locator(".diff .line[data-line]" if view == "unified" else ".diff td:last-child[data-line]")
+    found = shown.evaluate_all(numbers)
+    texts = shown.evaluate_all(
+        "lines => lines.filter(line => !line.querySelector('del')).map(line => (line.lastElementChild ?? line).textContent)"
+    )
+    card.get_by_role("tab", name="YAML").click()
+    lines = card.get_by_role("tabpanel").inner_text().replace("\u200b", "").rstrip("\n").split("\n")
+    assert found == list(range(1, len(lines) + 1))
+    assert [text_of(text) for text in texts] == lines
+
+
+def test_leads_from_a_decision_to_its_line(page: Page) -> None:
+    card = judge(page).first
+    card.locator("tr", has_text="devices").get_by_role("button", name="YAML line").click()
+    expect(card.get_by_role("tab", name="YAML")).to_have_attribute("aria-selected", "true")
+    expect(card.locator(".line:focus")).to_contain_text("rdma/rdma_shared_device_a: '1'")
+
+
+def test_leads_from_a_denial_to_the_line(page: Page) -> None:
+    text = BAD_NETWORK.replace("schedulerName: volcano", "schedulerName: volcano  # a comment\n\n")
+    wanted = [number for number, line in enumerate(text.split("\n"), 1) if "rdma-net-ipma" in line]
+    card = judge(page, text).first
+    expect(card.locator(".line.marked")).to_contain_text("k8s.v1.cni.cncf.io/networks: default/rdma-net-ipma")
+    expect(card.locator(".line.marked .note")).to_contain_text("which does not exist")
+    card.get_by_role("button", name=f"Manifest line {wanted[0]}").click()
+    area = page.get_by_label("Manifest", exact=True)
+    expect(area).to_be_focused()
+    assert "rdma-net-ipma" in area.evaluate("area => area.value.slice(area.selectionStart, area.selectionEnd)")
+    expect(page.locator(".gutter .fault")).to_have_text([str(wanted[0])])
+    card.get_by_role("button", name="YAML line").click()
+    expect(card.locator(".line:focus")).to_contain_text("rdma-net-ipma")
+    area.press_sequentially(" ")
+    expect(page.locator(".gutter .fault")).to_have_count(0)
+
+
+def test_says_what_to_do_where_a_namespace_has_no_label(page: Page) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    judge(page, namespace="default")
+    step = page.get_by_label("Next step")
+    expect(step).to_contain_text("PROFILE is one of: eight-rails, hostdev, rdma-shared")
+    step.get_by_role("button", name="Copy the command").click()
+    expect(page.locator("#said")).to_have_text("Copied")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied == "kubectl label namespace default fabric-injector.io/profile=PROFILE"
+    step.get_by_role("button", name="Run as namespace research").click()
+    expect(page.locator("#results h2")).to_have_text("2 pods, all injected")
+    expect(page.get_by_label("Namespace", exact=True)).to_have_value("research")
+    expect(step).to_have_count(0)
+
+
+def test_offers_a_profile_where_the_manifest_names_its_namespace(page: Page) -> None:
+    judge(page, TORCHX.replace("metadata:\n", "metadata:\n  namespace: default\n", 1))
+    page.get_by_role("button", name="Run with profile hostdev").click()
+    expect(page.locator("#results h2")).to_have_text("2 pods, all injected")
+    expect(page.get_by_label("Profile", exact=True)).to_have_value("hostdev")
+
+
+def test_says_how_a_namespace_that_observes_injects(page: Page) -> None:
+    judge(page, namespace="trial")
+    expect(page.get_by_label("Next step")).to_contain_text("kubectl label namespace trial fabric-injector.io/mode-")
+    expect(page.get_by_label("Next step").get_by_role("button")).to_have_count(1)
+
+
 def test_names_the_fields_around_a_change(page: Page) -> None:
     judge(page)
     expect(page.locator(".gap code").nth(2)).to_have_text(re.compile(r"spec\W+containers\W+command"))
@@ -104,7 +191,7 @@ def test_says_what_a_namespace_that_observes_would_do(page: Page) -> None:
     card = judge(page, namespace="trial").first
     assert headline(page) == "2 pods, all observed only"
     expect(card.locator(".callout.observed")).to_contain_text("nothing is changed or denied")
-    expect(card.locator(".decisions")).to_contain_text("default/rdma-net-ipam")
+    expect(card.locator(".decisions").first).to_contain_text("default/rdma-net-ipam")
 
 
 def test_says_that_a_namespace_is_unknown(page: Page) -> None:
@@ -166,9 +253,18 @@ def test_counts_the_pods_of_a_workload(page: Page) -> None:
         f"spec: {{pytorchReplicaSpecs: {{Master: {role.replace('3', '1')}, Worker: {role}}}}}\n"
     )
     judge(page, text)
+    assert headline(page) == "4 pods, all injected"
+    expect(page.locator("#results .chip", has_text="pods like it")).to_have_count(1)
     expect(page.get_by_label("Workloads")).to_contain_text(
         "PyTorchJob/bert 4 pods: 1 rank 0, 3 workers; meets and trains on net1"
     )
+    gains = page.get_by_label("Workloads").locator("dl > div")
+    assert [" ".join(each.inner_text().split()) for each in gains.all()] == [
+        "Network default/rdma-net-ipam",
+        "Devices rdma/rdma_shared_device_a: 1",
+        "Memory /dev/shm of 16Gi, may be locked",
+        "Rendezvous net1 of default/rdma-net-ipam",
+    ]
     expect(page.get_by_label("Rank 0 is missing")).to_have_count(0)
 
 

@@ -48,8 +48,8 @@ def test_shows_jobs_and_their_addresses(page: Page) -> None:
     open_view(page, "Jobs")
     cells = [row.locator("th, td").all_inner_texts() for row in page.locator("#jobs tbody tr").all()]
     assert cells == [
-        ["rails", "train-6223265f5a", "train-0", "not yet published", "2026-11-21 10:01:02 UTC"],
-        ["research", "bert-3f9a01c2de", "bert-master-0", "192.168.5.17", "2026-11-21 09:12:44 UTC"],
+        ["rails", "train-6223265f5a", "train-0", "not yet published", "eight-rails", "2026-11-21 10:01:02 UTC"],
+        ["research", "bert-3f9a01c2de", "bert-master-0", "192.168.5.17", "rdma-shared", "2026-11-21 09:12:44 UTC"],
     ]
 
 
@@ -64,3 +64,32 @@ def test_asks_anew(page: Page) -> None:
     with page.expect_response("**/state") as answer:
         page.get_by_role("button", name="Refresh").click()
     assert answer.value.headers["cache-control"] == "no-store"
+
+
+def test_leads_from_a_job_to_its_namespace_profile_and_network_and_back(page: Page) -> None:
+    open_view(page, "Jobs")
+    page.locator("#jobs tr", has_text="bert").get_by_role("link", name="research").click()
+    namespace = page.locator("#namespaces tbody tr")
+    expect(namespace).to_have_count(1)
+    expect(namespace).to_contain_text("research")
+    namespace.get_by_role("link", name="rdma-shared").click()
+    profile = page.locator(".profile.pointed")
+    expect(profile).to_contain_text("rdma-shared")
+    profile.get_by_role("link", name="default/rdma-net-ipam").click()
+    network = page.locator("#networks tbody tr")
+    expect(network).to_have_count(1)
+    network.get_by_role("link", name="rdma-shared").click()
+    profile.get_by_role("link", name="research").click()
+    namespace.get_by_role("link", name="bert-3f9a01c2de").click()
+    expect(page.locator("#jobs tbody tr")).to_have_count(1)
+    page.go_back()
+    expect(page.get_by_role("heading", level=1, name="Namespaces")).to_be_visible()
+    page.get_by_role("link", name="Networks").click()
+    assert page.locator("#networks tbody tr").count() > 1
+
+
+def test_opens_at_what_the_address_names(page: Page, url: str) -> None:
+    page.goto("about:blank")
+    page.goto(f"{url}/#networks/default%2Frdma-net-ipam")
+    expect(page.locator("#networks tbody tr.pointed")).to_contain_text("default/rdma-net-ipam")
+    expect(page.locator("#networks tbody tr")).to_have_count(1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from webhook.core import names, podspec
 from webhook.core.model import Decision, Namespace, Object, World
@@ -82,10 +82,11 @@ class PodResult:
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """Hold the answers about all pods of an input, in its order."""
+    """Hold the answers about all pods of an input, in its order. *text*: the manifest; empty where it came in several parts."""
 
     pods: tuple[PodResult, ...]
     ignored: tuple[Ignored, ...]
+    text: str = ""
 
     @property
     def workloads(self) -> tuple[Summary, ...]:
@@ -118,7 +119,7 @@ def dry_run(text: str, *, namespace: str | None, profile: str | None, profiles: 
     column for text that does not parse, Unavailable where the cluster cannot be asked.
     """
     templates = find_templates(parse_documents(text), namespace)
-    return judge(templates, profile=profile, profiles=profiles, world=world)
+    return replace(judge(templates, profile=profile, profiles=profiles, world=world), text=text)
 
 
 def judge(templates: Templates, *, profile: str | None, profiles: Profiles, world: World) -> DryRun:

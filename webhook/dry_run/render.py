@@ -138,12 +138,12 @@ def told_warnings(pod: PodResult) -> list[str]:
 def diff_lines(pod: PodResult, *, whole: str = "-o pod", patch: str = "-o patch") -> list[str]:
     """Return the unified diff of a pod's YAML, without line ends; empty where nothing is changed.
 
-    *whole* and *patch* tell the reader where to find the pod and the patch in full.
+    *whole* and *patch* tell the reader where to find the pod and the patch in full; where *whole* is empty, nothing is folded.
     """
     if pod.after is pod.before or pod.after == pod.before:
         return []
     name = printable(f"{pod.namespace}/{pod.name}", limit=None)
-    before, after = yaml_lines(pod.before), yaml_lines(_folded(pod.after, pod.before, whole))
+    before, after = yaml_lines(pod.before), yaml_lines(_folded(pod.after, pod.before, whole) if whole else pod.after)
     titles = f"{name} (as submitted)", f"{name} (as admitted)"
     if len(before) + len(after) > _MAX_LINES:
         return [f"--- {titles[0]}", f"+++ {titles[1]}", f"@@ {len(after)} lines are too many to compare: {patch} @@"]

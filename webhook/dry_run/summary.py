@@ -83,17 +83,22 @@ class Summary:
 
 def summarise(pods: Sequence[PodResult]) -> tuple[Summary, ...]:
     """Return a summary of each workload, in the input's order; none for workloads that no profile is for."""
+    published = {(pod.namespace, pod.job) for pod in pods if pod.allowed and pod.rendezvous == "master"}
+    return tuple(
+        _summary(namespace, source, members, published)
+        for (namespace, source), members in group(pods).items()
+        if source and any(member.profile or not member.allowed for member in members)
+    )
+
+
+def group(pods: Sequence[PodResult]) -> dict[tuple[str, str], list[PodResult]]:
+    """Return the pods of each workload, by namespace and source as their summary has them."""
     workloads: dict[tuple[str, str], list[PodResult]] = {}
     for pod in pods:
         is_alone = pod.workload.startswith("Pod/") and pod.job
         source = f"Pods of job {pod.job}" if is_alone else pod.workload
         workloads.setdefault((pod.namespace, source), []).append(pod)
-    published = {(pod.namespace, pod.job) for pod in pods if pod.allowed and pod.rendezvous == "master"}
-    return tuple(
-        _summary(namespace, source, members, published)
-        for (namespace, source), members in workloads.items()
-        if source and any(member.profile or not member.allowed for member in members)
-    )
+    return workloads
 
 
 def _summary(namespace: str, source: str, pods: list[PodResult], published: set[tuple[str, str]]) -> Summary:

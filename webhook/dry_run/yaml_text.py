@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from webhook.core.yaml_reader import Location
+
 _PLAIN = re.compile(r"(?:[^\W\d]|[/$(]|--?[A-Za-z])[^\n]*\Z|[0-9]+(?:[mkMGTPE]|[KMGTPE]i)\Z")
 """Texts that every YAML parser reads as strings without quotes; among them quantities, ``64000m``."""
 _RESERVED = frozenset(("null", "true", "false", "yes", "no", "on", "off", "y", "n"))
@@ -23,6 +25,25 @@ def yaml_lines(value: Any) -> list[str]:
 def yaml_text(value: Any) -> str:
     """Return *value* as one document."""
     return "\n".join(yaml_lines(value)) + "\n"
+
+
+def yaml_index(value: Any) -> dict[Location, int]:
+    """Return on which of the lines that ``yaml_lines`` gives each part of *value* begins, from 0: ``{("metadata", "name"): 1}``."""
+    index: dict[Location, int] = {}
+    _number(value, (), 0, index)
+    return index
+
+
+def _number(value: Any, location: Location, line: int, index: dict[Location, int]) -> int:
+    """Enter the parts of a value, which begins on *line*, into *index*; return the line after it."""
+    is_object = isinstance(value, dict)
+    for key, item in value.items() if is_object else enumerate(value):
+        index[here := (*location, key)] = line
+        if isinstance(item, dict | list) and item:  # a key stands above what it holds, a dash beside it
+            line = _number(item, here, line + is_object, index)
+        else:
+            line += item.removesuffix("\n").count("\n") + 2 if isinstance(item, str) and _is_literal(item) else 1
+    return line
 
 
 def _block(value: Any, indent: str) -> Iterator[str]:

@@ -35,7 +35,7 @@ from webhook.dry_run.templates.documents import parse_documents
 from webhook.dry_run.templates.section import Section
 from webhook.dry_run.templates.workload import Expand, Found, Ignored, Template, Workload
 
-__all__ = ["Ignored", "Template", "Templates", "find_templates", "parse_documents"]
+__all__ = ["Ignored", "Template", "Templates", "display_name", "find_templates", "named_objects", "parse_documents"]
 
 _KINDS: Mapping[tuple[str, str], Expand] = {
     **builtin.KINDS,
@@ -68,7 +68,7 @@ def find_templates(documents: Sequence[Any], namespace: str | None = None) -> Te
 
     Raises InputError where the pods together would be too large to show.
     """
-    objects = list(_objects(documents))
+    objects = list(named_objects(documents))
     peers = [value for _, value in objects if isinstance(value, dict)]
     pods: list[Template] = []
     ignored: list[Ignored] = []
@@ -85,7 +85,7 @@ def find_templates(documents: Sequence[Any], namespace: str | None = None) -> Te
     return Templates(tuple(pods), tuple(ignored))
 
 
-def _objects(documents: Sequence[Any]) -> Iterator[tuple[str, Any]]:
+def named_objects(documents: Sequence[Any]) -> Iterator[tuple[str, Any]]:
     """Yield each object with a name for messages, should it lack one; lists are taken apart."""
     for number, document in enumerate(documents, 1):
         yield from _items(document, f"document {number}")
@@ -119,7 +119,7 @@ def _find(source: str, value: Any, namespace: str, peers: Sequence[Object]) -> F
         yield Ignored(source, "names no kind: it is not a Kubernetes object", broken=True)
         return
     names = metadata if isinstance(metadata, dict) else {}
-    source = f"{kind}/{_display_name(names) or '?'}"
+    source = f"{kind}/{display_name(names) or '?'}"
     note, count = _misplaced(kind, names), 0
     try:
         root = Section(value)
@@ -153,7 +153,8 @@ def _noted(found: Template | Ignored, note: str) -> Template | Ignored:
     return replace(found, notes=(note,))
 
 
-def _display_name(metadata: Object) -> str:
+def display_name(metadata: Object) -> str:
+    """Return the name of an object of the input, or its generateName with a star; empty where it has neither."""
     name, generate = metadata.get("name"), metadata.get("generateName")
     if isinstance(name, str) and name:
         return name

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from webhook.core.errors import InputError
-from webhook.core.yaml_reader import read_documents
+from webhook.core.yaml_reader import Marks, read_documents
 
 _COLOUR = re.compile("\x1b\\[[0-9;]*m")
 _TORCHX_REQUEST = re.compile(r"^=== SCHEDULER REQUEST ===[ \t\r]*$", re.MULTILINE)
@@ -14,8 +14,8 @@ _TORCHX_LOG = re.compile(r"^torchx \d{4}-\d\d-\d\d .*$", re.MULTILINE)
 _TEMPLATE = re.compile(r"\{\{|\{%")
 
 
-def parse_documents(text: str) -> list[Any]:
-    """Read all documents of *text*; empty ones are left out.
+def parse_documents(text: str, marks: Marks | None = None) -> list[Any]:
+    """Read all documents of *text*; empty ones are left out. *marks* remembers where values stand.
 
     Shape: a YAML stream, one or more JSON values, or the whole of what ``torchx run --dryrun`` prints.
 
@@ -23,7 +23,7 @@ def parse_documents(text: str) -> list[Any]:
     """
     text = _scheduler_request(text)
     try:
-        return [document.value for document in read_documents(text)]
+        return [document.value for document in read_documents(text, marks)]
     except InputError as error:
         raise InputError(f"{error}{_template_hint(text)}") from None
 

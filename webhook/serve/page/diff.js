@@ -3,28 +3,48 @@
 import { appendLazily, count, h } from "./dom.js";
 
 const FIRST = 400; // lines shown at once
+const OPENED = 200; // unchanged lines shown at one press
+const FARTHEST = 5000; // line to which a link leads
 const LONGEST = 5000; // characters of one line
 const KEY = /^(\s*(?:- )*)("[^"]*"|'[^']*'|[^\s:'"#-][^:]*)(:)(?=\s|$)/;
 
-/** Take a unified diff apart: rows of kind `same`, `add`, `del`, and `gap` between hunks. */
-export function parseDiff(text) {
+/**
+ * Take a unified diff apart: rows of kind `same`, `add`, `del`, `gap` between hunks, and `fold` for parts of ours.
+ * `yaml` is the text after the change; `own` has the first and the last line of each part of it that is folded.
+ */
+export function parseDiff(text, yaml, own) {
+  const after = yaml.replace(/\n$/, "").split("\n");
   const rows = [];
-  let line = 1;
+  let [old, now] = [1, 1];
   for (const row of text.split("\n").slice(2)) {
-    const hunk = /^@@ -(\d+)\S* \S+ @@ ?(.*)/.exec(row);
+    const hunk = /^@@ -(\d+)\S* \+(\d+)\S* @@ ?(.*)/.exec(row);
     if (hunk) {
-      const skipped = Number(hunk[1]) - line;
-      if (skipped > 0) rows.push({ kind: "gap", text: `${count(skipped, "line")} unchanged`, path: hunk[2] });
-      line = Number(hunk[1]);
+      rows.push({ kind: "gap", after, old, now, number: Number(hunk[2]) - now, path: hunk[3] });
+      [old, now] = [Number(hunk[1]), Number(hunk[2])];
     } else if (row.startsWith("@@")) {
-      rows.push({ kind: "gap", text: row.replaceAll("@@", "").trim() });
+      return [{ kind: "gap", text: row.replaceAll("@@", "").trim() }];
     } else {
       const kind = { "+": "add", "-": "del" }[row[0]] ?? "same";
-      if (kind !== "add") line += 1;
-      rows.push({ kind, text: row.slice(1) });
+      rows.push({ kind, text: row.slice(1), line: kind === "del" ? old : now, old, now });
+      if (kind !== "add") old += 1;
+      if (kind !== "del") now += 1;
     }
   }
-  return pair(rows);
+  rows.push({ kind: "gap", after, old, now, number: after.length - now + 1 });
+  return pair(fold(rows.filter((row) => row.kind !== "gap" || row.number > 0), own));
+}
+
+/** Put the rows of each part of ours into one row, which opens. */
+function fold(rows, own) {
+  const folded = [];
+  let current = null; // the part that the row before is of
+  for (const row of rows) {
+    const part = row.kind === "add" && own.find(([first, last]) => row.now >= first && row.now <= last);
+    if (part && part === current) folded.at(-1).rows.push(row);
+    else folded.push(part ? { kind: "fold", rows: [row] } : row);
+    current = part;
+  }
+  return folded;
 }
 
 /** Join each deleted line with the added one below it that has the same key, and mark what differs within them. */
@@ -66,16 +86,36 @@ export function unifiedDiff(rows) {
   return box;
 }
 
-function gap(row) {
-  const path = row.path ? h("code", {}, row.path.replaceAll(".", " › ")) : "";
-  return [row.text, path && " · in ", path];
+/** Fill a row that stands for others with a button, which puts them into its place: some at a time, where they are many. */
+function closed(row, holder, target, make) {
+  const path = row.path ? [" · in ", h("code", {}, row.path.replaceAll(".", " › "))] : "";
+  const name = row.rows && row.rows[0].text.replace(/^\s*- name: /, "");
+  const what = row.rows ? `${count(row.rows.length, "line")} of the wait step: ${name}` : row.text ?? `${count(row.number, "line")} unchanged`;
+  if (row.text) target.append(row.text);
+  else target.append(h("button", { type: "button", class: "plain open", onclick: open }, h("span", { class: "unseen" }, "Show "), what), ...[path].flat());
+  function open() {
+    const all = row.rows ?? unchanged(row);
+    const rest = row.number - all.length;
+    const made = [...all, ...(rest > 0 ? [{ ...row, old: row.old + all.length, now: row.now + all.length, number: rest }] : [])].map(make);
+    holder.replaceWith(...made);
+    made[0].tabIndex = -1;
+    made[0].focus({ preventScroll: true });
+  }
 }
 
+const unchanged = ({ after, old, now, number }) =>
+  after.slice(now - 1, now - 1 + Math.min(number, OPENED)).map((text, at) => ({ kind: "same", text, line: now + at, old: old + at, now: now + at }));
+
 const SIGNS = { add: "+", del: "−", same: " " };
+const stands = (row) => row?.kind === "gap" || row?.kind === "fold";
 
 function unifiedLine(row) {
-  if (row.kind === "gap") return h("div", { class: "line gap" }, gap(row));
-  return h("div", { class: `line ${row.kind}` }, h("span", { class: "sign" }, SIGNS[row.kind]), content(row));
+  if (stands(row)) {
+    const line = h("div", { class: `line ${row.kind}` });
+    closed(row, line, line, unifiedLine);
+    return line;
+  }
+  return h("div", { class: `line ${row.kind}`, "data-line": row.line }, h("span", { class: "sign" }, SIGNS[row.kind]), content(row));
 }
 
 export function splitDiff(rows) {
@@ -113,8 +153,14 @@ function besides(rows) {
 }
 
 function splitLine([left, right]) {
-  if (left?.kind === "gap") return h("tr", {}, h("td", { class: "gap", colspan: "2" }, gap(left)));
-  return h("tr", {}, [left, right].map((side) => h("td", { class: side ? side.kind : "none" }, side && content(side))));
+  if (stands(left)) {
+    const cell = h("td", { class: left.kind, colspan: "2" });
+    const line = h("tr", {}, cell);
+    closed(left, line, cell, (row) => splitLine(row.kind === "add" ? [null, row] : [row, row]));
+    return line;
+  }
+  const cells = [[left, "old"], [right, "now"]];
+  return h("tr", {}, cells.map(([side, key]) => h("td", { class: side ? side.kind : "none", "data-line": side?.[key] }, side && content(side))));
 }
 
 function content(row) {
@@ -123,13 +169,21 @@ function content(row) {
   return h(row.kind === "add" ? "ins" : "del", {}, parts);
 }
 
-/** Show text of YAML. */
-export function yamlText(text) {
+/** Show text of YAML. `marks` has line, outcome and message of each decision that speaks of a line; what denies is told below it. */
+export function yamlText(text, marks = []) {
   const lines = h("div", { class: "code" });
   const box = h("div", {}, lines);
-  const rows = text.replace(/\n$/, "").split("\n");
-  appendLazily(lines, rows, (row) => h("div", { class: "line" }, coloured(row)), { first: FIRST, noun: "line" });
+  const rows = text.replace(/\n$/, "").split("\n").map((row, at) => ({ text: row, line: at + 1 }));
+  for (const mark of marks) if (rows[mark.line - 1]) (rows[mark.line - 1].marks ??= []).push(mark);
+  const last = Math.max(0, ...marks.map(({ line }) => line).filter((line) => line < FARTHEST));
+  appendLazily(lines, rows, yamlLine, { first: Math.max(FIRST, last + 10), noun: "line" });
   return box;
+}
+
+function yamlLine({ text, line, marks = [] }) {
+  const denied = marks.filter(({ outcome }) => outcome === "denied");
+  const notes = denied.map(({ message }) => h("p", { class: "note" }, message));
+  return h("div", { class: `line${denied.length ? " marked" : ""}`, "data-line": line }, coloured(text), notes);
 }
 
 /** Give the pieces of one line: its key, and the part that differs, in elements of their own. */

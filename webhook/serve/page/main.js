@@ -3,15 +3,17 @@
 import { Problem, askSample, askState, judge } from "./api.js";
 import { $, count, h, say } from "./dom.js";
 import { Editor } from "./editor.js";
-import { labelledFirst, showKnown } from "./known.js";
+import { labelledFirst, point, showKnown } from "./known.js";
 import { headline, showResults } from "./results.js";
 
 const VIEWS = ["dry-run", "profiles", "networks", "namespaces", "jobs"];
 const STALE = 5000; // milliseconds after which a look at the page asks the server anew
+const EXAMPLE = "research"; // the namespace in which the README runs its example
 const LONG = 10_000; // milliseconds without an answer after which the page says what may be wrong
 const WAITING = "No answer for 10 seconds. A manifest of many pods takes long; else see whether kubectl port-forward still runs.";
 let state = { namespaces: [], profiles: [], networks: [], jobs: [], samples: [], problems: [] };
 let told = ""; // the last state as text: what has not changed is not drawn anew
+let isDrawn = false;
 let askedAt = 0;
 let running = null;
 let waiting = 0;
@@ -59,6 +61,8 @@ function draw() {
   $("samples").replaceChildren(...samples.map((sample) => h("li", {}, sampleButton(sample))));
   hint();
   showKnown(state);
+  if (!isDrawn) showView(false); // to what the address names, which is there only now
+  isDrawn = true;
 }
 
 function held(name) {
@@ -97,7 +101,8 @@ async function take(sample) {
   }
   const current = held($("namespace").value.trim());
   if (!current?.profile && !$("profile").value) {
-    const labelled = state.namespaces.find(({ profile, observed }) => profile && !observed);
+    const usable = state.namespaces.filter(({ profile, observed }) => profile && !observed);
+    const labelled = usable.find(({ name }) => name === EXAMPLE) ?? usable[0];
     if (labelled) $("namespace").value = labelled.name;
     else $("profile").value = state.profiles[0]?.name ?? "";
   }
@@ -118,7 +123,8 @@ async function run() {
     $("results").hidden = false;
     $("clear").hidden = false;
     $("results").classList.remove("old");
-    showResults($("results"), answer);
+    editor.mark(answer.pods.flatMap((pod) => pod.faults.map(({ manifestLine }) => manifestLine)));
+    showResults($("results"), answer, { ...state, text: editor.text, goToLine: (line) => editor.goTo(line), runIn, runWith });
     say(`${headline(answer)}. ${count(answer.ignored.filter((part) => !part.broken).length, "object")} without pods.`);
     const { top } = $("results").getBoundingClientRect();
     if (top < 0 || top > innerHeight * 0.8) $("results").scrollIntoView();
@@ -134,6 +140,18 @@ async function run() {
       busy(false);
     }
   }
+}
+
+function runIn(namespace) {
+  [$("namespace").value, $("profile").value] = [namespace, ""];
+  hint();
+  run();
+}
+
+function runWith(profile) {
+  $("profile").value = profile;
+  hint();
+  run();
 }
 
 function busy(isBusy) {
@@ -161,7 +179,7 @@ function startOver() {
 // --- views
 
 function showView(isMove) {
-  const asked = location.hash.slice(1);
+  const [asked, ...names] = location.hash.slice(1).split("/");
   if (asked && !VIEWS.includes(asked)) return;
   const view = asked || VIEWS[0];
   for (const name of VIEWS) {
@@ -170,12 +188,21 @@ function showView(isMove) {
     if (name === view) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
+  point(view, decoded(names.join("/")));
   const title = $(`${view}-title`);
   document.title = `${view === VIEWS[0] ? "Dry run" : title.textContent} · fabric-injector`;
   if (isMove) {
     title.focus({ preventScroll: true });
-    scrollTo(0, 0);
+    if (!names.length) scrollTo(0, 0);
     refreshIfStale();
+  }
+}
+
+function decoded(name) {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
   }
 }
 

@@ -1,7 +1,9 @@
-// Show a dry run: a headline, and a card for each pod.
+// Show a dry run: a headline, a line for each workload, and a card for each pod.
 
+import { decisions, faults } from "./decisions.js";
 import { parseDiff, splitDiff, unifiedDiff, yamlText } from "./diff.js";
 import { UNSEEN, appendLazily, copyButton, count, h } from "./dom.js";
+import { nextSteps } from "./next.js";
 import { tabs } from "./tabs.js";
 
 const FIRST = 50; // cards shown at once
@@ -11,7 +13,9 @@ const VERDICTS = {
   observed: "Observed only",
   left: "Left as it is",
 };
+const GAINS = { network: "Network", device: "Devices", memory: "Memory", rendezvous: "Rendezvous" };
 let isSplit = false; // how the reader last chose to see diffs; not kept
+let goToLine = () => {}; // shows a line of the manifest
 
 export function verdict(pod) {
   if (!pod.allowed) return "denied";
@@ -29,20 +33,26 @@ export function headline({ pods, ignored: parts }) {
 
 function ofPods(pods) {
   const parts = Object.keys(VERDICTS)
-    .map((kind) => [pods.filter((pod) => verdict(pod) === kind).length, VERDICTS[kind].toLowerCase()])
+    .map((kind) => [numberOf(pods.filter((pod) => verdict(pod) === kind)), VERDICTS[kind].toLowerCase()])
     .filter(([number]) => number);
-  if (parts.length === 1) return pods.length === 1 ? `1 pod, ${parts[0][1]}` : `${count(pods.length, "pod")}, all ${parts[0][1]}`;
-  return `${count(pods.length, "pod")}: ${parts.map(([number, text]) => `${number.toLocaleString("en")} ${text}`).join(", ")}`;
+  const all = numberOf(pods);
+  if (parts.length === 1) return all === 1 ? `1 pod, ${parts[0][1]}` : `${count(all, "pod")}, all ${parts[0][1]}`;
+  return `${count(all, "pod")}: ${parts.map(([number, text]) => `${number.toLocaleString("en")} ${text}`).join(", ")}`;
 }
 
-export function showResults(target, answer) {
+/** Count pods with those that are not shown, because they are as one that is. */
+const numberOf = (pods) => pods.reduce((sum, pod) => sum + pod.replicas, 0);
+
+/** `asked`: what the form and the server know, and what the answer's links and buttons do; main.js has it. */
+export function showResults(target, answer, asked) {
+  goToLine = asked.goToLine;
   const cards = h("div", { class: "cards" });
   target.replaceChildren(h("h2", { id: "results-title", tabindex: "-1" }, headline(answer)));
   target.append(h("p", { class: "stale" }, "This answers what you asked before your last change."));
   const lonely = answer.workloads.flatMap(({ source, warnings }) => warnings.map((message) => ({ source, message })));
   if (lonely.length) target.append(listed("Rank 0 is missing", lonely, "callout warned"));
-  const workloads = answer.workloads.map(({ source, summary }) => ({ source, message: summary }));
-  if (workloads.length) target.append(listed("Workloads", workloads));
+  if (answer.workloads.length) target.append(overview(answer.workloads));
+  target.append(...nextSteps(answer, asked));
   const kinds = Object.keys(VERDICTS).filter((kind) => answer.pods.some((pod) => verdict(pod) === kind));
   if (kinds.length > 1) target.append(filters(kinds, answer.pods, cards));
   const broken = answer.ignored.filter((part) => part.broken);
@@ -51,6 +61,23 @@ export function showResults(target, answer) {
   fill(cards, answer.pods);
   const podless = answer.ignored.filter((part) => !part.broken);
   if (podless.length) target.append(listed("Objects without pods", podless));
+}
+
+/** Say of each workload what its pods get, without anything to be opened. */
+function overview(workloads) {
+  const list = h("ul", { class: "overview" });
+  appendLazily(list, workloads, workload, { first: FIRST, noun: "workload" });
+  return h("section", { "aria-label": "Workloads" }, list);
+}
+
+function workload({ source, namespace, summary, added }) {
+  const gains = Object.entries(GAINS).filter(([key]) => added[key]);
+  return h(
+    "li",
+    {},
+    h("p", { class: "who" }, h("code", {}, source), ` ${summary}`, h("span", { class: "muted" }, ` · namespace ${namespace}`)),
+    gains.length ? h("dl", { class: "gains" }, gains.map(([key, title]) => h("div", {}, h("dt", {}, title), h("dd", {}, h("code", {}, added[key]))))) : "",
+  );
 }
 
 function fill(cards, pods) {
@@ -67,7 +94,7 @@ function filters(kinds, pods, cards) {
       "button",
       { type: "button", class: "filter", "aria-pressed": String(!kind), onclick: (event) => choose(event.currentTarget, chosen) },
       `${text} `,
-      h("span", { class: "count" }, chosen.length.toLocaleString("en")),
+      h("span", { class: "count" }, numberOf(chosen).toLocaleString("en")),
     ),
   );
   return h("div", { class: "filters", role: "group", "aria-label": "Show only" }, buttons);
@@ -87,6 +114,7 @@ function card(pod, isOpen) {
     "button",
     { type: "button", class: "toggle", "aria-expanded": String(isOpen), "aria-controls": id, onclick: flip },
     h("span", { class: "name" }, h("span", { class: "muted" }, `${pod.namespace}/`), pod.name),
+    pod.replicas > 1 ? h("span", { class: "chip" }, `× ${pod.replicas.toLocaleString("en")}`, h("span", { class: "unseen" }, " pods like it")) : "",
     h("span", { class: `chip ${kind}` }, VERDICTS[kind]),
     pod.warnings.length ? h("span", { class: "chip warned" }, count(pod.warnings.length, "warning")) : "",
   );
@@ -112,44 +140,35 @@ function facts(pod) {
 }
 
 function details(pod) {
-  const told = [];
-  if (pod.message) told.push(h("p", { class: "callout denied" }, pod.message));
+  const { box, show } = panels(pod);
+  const go = { toManifest: goToLine, toYaml: (line) => showLine(show("YAML"), line) };
+  const told = faults(pod.faults, go);
   if (pod.observed)
     told.push(h("p", { class: "callout observed" }, "The namespace only observes: nothing is changed or denied. This is what would be."));
-  if (pod.decisions.length) told.push(decisions(pod.decisions));
+  told.push(...decisions(pod.decisions, go));
   if (pod.warnings.length)
     told.push(h("ul", { class: "callout warned", "aria-label": "Warnings" }, pod.warnings.map((text) => h("li", {}, text))));
-  return [...told, panels(pod)];
+  if (!pod.allowed && pod.faults.some(({ line }) => line)) show("YAML");
+  return [...told, box];
 }
 
-function decisions(rows) {
-  return h(
-    "table",
-    { class: "decisions" },
-    h("caption", { class: "unseen" }, "Decisions"),
-    h("thead", {}, h("tr", {}, ["Step", "Outcome", "Why"].map((text) => h("th", { scope: "col" }, text)))),
-    h(
-      "tbody",
-      {},
-      rows.map((row) =>
-        h(
-          "tr",
-          { class: row.outcome },
-          h("th", { scope: "row" }, row.step),
-          h("td", {}, h("span", { class: `outcome ${row.outcome}` }, row.outcome)),
-          h("td", {}, row.message),
-        ),
-      ),
-    ),
-  );
+/** Show a line of the YAML, which takes the focus. */
+function showLine(panel, number) {
+  const line = panel.querySelector(`[data-line="${number}"]`) ?? panel;
+  for (const other of panel.querySelectorAll(".pointed")) other.classList.remove("pointed");
+  line.classList.add("pointed");
+  line.tabIndex = line === panel ? 0 : -1;
+  line.focus({ preventScroll: true });
+  line.scrollIntoView({ block: "center" });
 }
 
 function panels(pod) {
   const patch = pod.patch.length ? `[\n${pod.patch.map(operationText).join(",\n")}\n]\n` : "";
+  const marks = [...pod.faults, ...pod.decisions].filter(({ line }) => line);
   return tabs(
     [
-      pod.diff && { title: "Diff", tool: splitSwitch, copy: copyButton("the diff", () => `${pod.diff}\n`), make: () => diff(pod.diff) },
-      { title: "YAML", copy: copyButton("the YAML", () => pod.yaml), make: () => yamlText(pod.yaml) },
+      pod.diff && { title: "Diff", tool: splitSwitch, copy: copyButton("the diff", () => `${pod.diff}\n`), make: () => diff(pod) },
+      { title: "YAML", copy: copyButton("the YAML", () => pod.yaml), make: () => yamlText(pod.yaml, marks) },
       patch && { title: "JSON Patch", copy: copyButton("the JSON Patch", () => patch), make: () => yamlText(patch) },
     ].filter(Boolean),
     `Result for pod ${pod.namespace}/${pod.name}`,
@@ -164,8 +183,8 @@ function operationText(operation) {
 
 const escaped = (text) => text.replace(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
-function diff(text) {
-  const rows = parseDiff(text);
+function diff({ diff: text, yaml, own }) {
+  const rows = parseDiff(text, yaml, own);
   return (isSplit ? splitDiff : unifiedDiff)(rows);
 }
 

@@ -4,7 +4,7 @@ import { h } from "./dom.js";
 
 let made = 0;
 
-/** `items`: title, `make()` for the content, a copy button, and optionally `tool(redraw)` for one more button. */
+/** `items`: title, `make()` for the content, a copy button, and optionally `tool(redraw)` for one more button. `show` takes a title and returns its panel. */
 export function tabs(items, label) {
   const id = `tabs-${(made += 1)}`;
   const buttons = items.map((item, index) =>
@@ -21,7 +21,8 @@ export function tabs(items, label) {
   );
   const list = h("div", { role: "tablist", "aria-label": label, onkeydown: move }, buttons);
   show(0);
-  return h("div", { class: "tabs" }, h("div", { class: "tab-bar" }, list, tools), panels);
+  const box = h("div", { class: "tabs" }, h("div", { class: "tab-bar" }, list, tools), panels);
+  return { box, show: (title) => panels[show(items.findIndex((item) => item.title === title))] };
 
   function show(chosen) {
     for (const [index, button] of buttons.entries()) {
@@ -31,6 +32,7 @@ export function tabs(items, label) {
       tools[index].hidden = panels[index].hidden = !isChosen;
     }
     if (!panels[chosen].childNodes.length) redraws[chosen]();
+    return chosen;
   }
 
   function move(event) {

@@ -1,0 +1,68 @@
+"""The pictures of the page in the documentation: taken anew by each run, and put into docs/images by `make page-images`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from webhook.serve import page as files
+
+from .actions import judge
+from .conftest import SCREENSHOTS
+
+SAMPLES = Path(files.__file__).parent / "samples"
+LARGEST_BYTES = 150_000
+
+
+def take(page: Page, name: str) -> None:
+    """Take a picture of the window, small enough for a document."""
+    folder = SCREENSHOTS / "docs"
+    folder.mkdir(parents=True, exist_ok=True)
+    content = page.screenshot(path=folder / f"{name}.png", animations="disabled", caret="hide")
+    assert len(content) < LARGEST_BYTES
+
+
+class TestWide:
+    """On a desk, in both colour schemes."""
+
+    @pytest.fixture(params=["light", "dark"])
+    def scheme(self, request: pytest.FixtureRequest) -> str:
+        return str(request.param)
+
+    @pytest.fixture
+    def context_options(self, scheme: str) -> dict[str, Any]:
+        return {"color_scheme": scheme, "viewport": {"width": 1280, "height": 600}}
+
+    def test_shows_what_would_be_added(self, page: Page, scheme: str) -> None:
+        judge(page, (SAMPLES / "pytorchjob.yaml").read_text())
+        expect(page.get_by_label("Workloads")).to_contain_text("default/rdma-net-ipam")
+        take(page, f"page-{scheme}")
+
+
+class TestDenial:
+    """A pod that could never start."""
+
+    @pytest.fixture
+    def context_options(self) -> dict[str, Any]:
+        return {"viewport": {"width": 1280, "height": 700}}
+
+    def test_shows_the_line_for_which_a_pod_is_denied(self, page: Page) -> None:
+        judge(page, (SAMPLES / "refused.yaml").read_text())
+        expect(page.locator(".line.marked")).to_be_visible()
+        take(page, "page-denial")
+
+
+class TestMobile:
+    """On a phone, whose pixels are small."""
+
+    @pytest.fixture
+    def context_options(self) -> dict[str, Any]:
+        return {"viewport": {"width": 390, "height": 740}, "device_scale_factor": 1.5}
+
+    def test_shows_the_answer(self, page: Page) -> None:
+        judge(page, (SAMPLES / "pytorchjob.yaml").read_text())
+        page.locator("#results").evaluate("element => element.scrollIntoView()")
+        take(page, "page-mobile")
