@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 
-@click.command("page")
+@click.command("page-process")
 @click.argument("parent", type=int)
 @click.argument("connections", type=int)
 @click.argument("questions", type=int)
