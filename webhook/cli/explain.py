@@ -160,11 +160,11 @@ def _read_target(target: str | None, selector: str | None) -> Target:
 
 def print_explanation(explanation: Explanation) -> None:
     """Print the findings, then a table of the members."""
-    print_findings(_unread_at_once(explanation.findings))
+    print_findings(unread_at_once(explanation.findings))
     _print_members(explanation)
 
 
-def _unread_at_once(findings: Sequence[Finding]) -> Iterator[Finding]:
+def unread_at_once(findings: Sequence[Finding]) -> Iterator[Finding]:
     """Yield the findings, with all that the caller may not read in one, in place of the first: the API server's words are long."""
     from webhook.diagnose.codes import Code
     from webhook.diagnose.finding import Finding
