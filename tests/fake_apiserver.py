@@ -331,7 +331,7 @@ class FakeApiServer:
             namespace, _, name = rest.partition("/")
             return [obj for key, obj in self._collections[f"{group}/{name}"].objects.items() if key[0] == namespace]
         if path.startswith(f"{NAMESPACES}/"):
-            _, _, _, _, namespace, kind = path.split("/")
+            namespace, _, kind = path.removeprefix(f"{NAMESPACES}/").rpartition("/")
             held = self._collections[f"/api/v1/{kind}"].objects
             found = [obj for key, obj in held.items() if key[0] == namespace]
             return [obj for obj in found if _is_chosen(obj["metadata"], query)]

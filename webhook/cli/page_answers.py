@@ -47,6 +47,8 @@ SYSTEM_NAMESPACE = "fabric-injector"
 MOST_PAGES = 40
 MOST_ROWS = 1_000
 """Jobs, or pods of one job, that an answer holds: nobody reads more. Those in trouble come first."""
+_LONGEST = 4_000
+"""Letters of a line: an annotation or a message may have 250,000."""
 _PATIENCE_SECONDS = 60.0
 _BUSY = "the page still looks at the cluster for an earlier question: ask again in a moment"
 _ELSEWHERE = "start fabric-injector page with --profiles FILE"
@@ -223,10 +225,9 @@ class PageAnswers:
         """Say of a request without success which cluster was asked, and what to do."""
         try:
             yield
-        except Unavailable as error:
-            raise Unavailable(with_cluster(str(error), self._connection.title)) from None
         except WebhookError as error:
-            raise InputError(with_cluster(str(error), self._connection.title)) from None
+            kind = Unavailable if isinstance(error, Unavailable) else InputError
+            raise kind(_fit(with_cluster(str(error), self._connection.title))) from None
 
 
 def fit(document: Object) -> Object:
@@ -237,7 +238,7 @@ def fit(document: Object) -> Object:
 
 def _fit(value: Any) -> Any:
     if isinstance(value, str):
-        return "\n".join(printable(line, limit=4_000) for line in value.split("\n"))
+        return "\n".join(printable(line, limit=_LONGEST) for line in value.split("\n"))
     if isinstance(value, dict):
         return {_fit(key): _fit(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
