@@ -110,7 +110,7 @@ class LocalPage:
     def url(self) -> str:
         return self.addresses[0].partition("/#")[0]
 
-    def ask(self, path: str, body: bytes | None = None, *, method: str = "", key: str = "", **headers: str) -> Reply:
+    def ask(self, path: str, body: bytes | None = None, /, *, method: str = "", key: str = "", **headers: str) -> Reply:
         """Send one request without what the page sends by itself."""
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         if key:
