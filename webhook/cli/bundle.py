@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
@@ -56,6 +55,8 @@ def command(
 
     Exit status: 0 the file is written, 2 the command or its input is wrong.
     """  # noqa: D301  # \\b is click's own mark
+    import json
+
     from webhook.core.errors import InputError
     from webhook.diagnose.bundle import make_bundle
 
