@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,6 +17,9 @@ from webhook.cli.options import (
     system_namespace_option,
     workload_namespace_option,
 )
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @click.command("bundle")

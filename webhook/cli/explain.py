@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -25,6 +24,8 @@ from webhook.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from webhook.diagnose.collect.job import Target
     from webhook.diagnose.explain.explanation import Explanation, Row
     from webhook.diagnose.explain.reading import Reading

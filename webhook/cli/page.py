@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,6 +15,9 @@ from webhook.cli.options import (
     profiles_in_place_option,
     workload_namespace_option,
 )
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @click.command("page")
