@@ -331,7 +331,9 @@ class FakeApiServer:
             namespace, _, name = rest.partition("/")
             return [obj for key, obj in self._collections[f"{group}/{name}"].objects.items() if key[0] == namespace]
         if path.startswith(f"{NAMESPACES}/"):
-            found = [obj for key, obj in self._collections[PODS].objects.items() if key[0] == path.split("/")[4]]
+            namespace, _, kind = path.removeprefix(f"{NAMESPACES}/").rpartition("/")
+            held = self._collections[f"/api/v1/{kind}"].objects
+            found = [obj for key, obj in held.items() if key[0] == namespace]
             return [obj for obj in found if _is_chosen(obj["metadata"], query)]
         objects = list(self._collections[path].objects.values())
         return [obj for obj in objects if _is_chosen(obj["metadata"], query)] if path == CLAIM_TEMPLATES else objects
@@ -407,7 +409,7 @@ class FakeApiServer:
                 exchange.answer(200, {"kind": "Status", "status": "Success"})
 
     def _get(self, exchange: Exchange) -> None:
-        if exchange.request.path.endswith(("/pods", "/resourceclaims")):
+        if exchange.request.path.endswith(("/pods", "/events", "/resourceclaims", "/network-attachment-definitions")):
             self._list(exchange)
             return
         if versions := self.groups.get(exchange.request.path):

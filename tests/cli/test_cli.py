@@ -28,6 +28,7 @@ def test_lists_every_command_in_one_whole_line() -> None:
         "test",
         "status",
         "explain",
+        "page",
         "bundle",
         "certs",
         "profiles",

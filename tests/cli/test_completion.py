@@ -18,6 +18,8 @@ from tests.fake_apiserver import FABRIC_PROFILES, NAMESPACES, PODS, Behaviour, F
 from webhook.cli import kubectl_complete, main
 from webhook.core import names
 
+PODS_THERE = ("bert-master-0", "bert-worker-0", "plain-x7", "queued-0", "stacked-0", "web-5d8-q2")
+
 
 @pytest.fixture
 def server() -> Iterator[FakeApiServer]:
@@ -30,12 +32,25 @@ def server() -> Iterator[FakeApiServer]:
         put_pod(server, "bert-worker-0", "PyTorchJob", "bert", names.JOB, "worker")
         put_pod(server, "plain-x7", "Job", "plain")
         put_pod(server, "web-5d8-q2", "ReplicaSet", "web-5d8")
+        put_pod(server, "queued-0", "Job", "queued", version="batch.volcano.sh/v1alpha1")
+        put_pod(server, "stacked-0", "Job", "stacked-w", **{"jobset.sigs.k8s.io/jobset-name": "stacked"})
         yield server
 
 
-def put_pod(server: FakeApiServer, name: str, kind: str, owner: str, label: str = "", role: str = "") -> None:
-    labels = {label: f"{owner}-key", names.RENDEZVOUS: role} if label else {}
-    reference = {"apiVersion": "v1", "kind": kind, "name": owner, "uid": owner, "controller": True}
+def put_pod(
+    server: FakeApiServer,
+    name: str,
+    kind: str,
+    owner: str,
+    label: str = "",
+    role: str = "",
+    *,
+    version: str = "",
+    **labels: str,
+) -> None:
+    labels |= {label: f"{owner}-key", names.RENDEZVOUS: role} if label else {}
+    api = version or {"PyTorchJob": "kubeflow.org/v1", "Job": "batch/v1"}.get(kind, "apps/v1")
+    reference = {"apiVersion": api, "kind": kind, "name": owner, "uid": owner, "controller": True}
     server.put(PODS, name, "research", labels=labels, ownerReferences=[reference])
 
 
@@ -76,20 +91,70 @@ def complete(*words: str) -> list[str]:
         (["certs", "show", "--system-namespace", "v"], ["vision"]),
         (["dry-run", "--objects", "cluster.yaml", "-n", ""], []),
         (["dry-run", "--profile", ""], ["rails", "rdma-shared", "none"]),
-        (["dry-run", "--profiles", "profiles.yaml", "--profile", ""], ["none"]),
+        (["dry-run", "--profiles", "absent.yaml", "--profile", ""], ["none"]),
+        (["dry-run", "--profiles", "-", "--profile", ""], ["none"]),
         (["survey", "--profile", "r"], ["rails", "rdma-shared"]),
-        (["explain", ""], ["job/bert", "job/plain"]),
+        (["explain", ""], ["job/bert", "job/plain", "job/queued", "job/stacked"]),
         (["explain", "job/b"], ["job/bert"]),
         (["explain", "jobs/b"], ["jobs/bert"]),
-        (["explain", "p"], ["pod/bert-master-0", "pod/bert-worker-0", "pod/plain-x7", "pod/web-5d8-q2"]),
+        (["explain", "p"], [f"pod/{name}" for name in PODS_THERE]),
         (["explain", "-n", "vision", "pod/"], []),
         (["explain", "what/"], []),
-        (["bundle", "-o", "file", "job/"], ["job/bert", "job/plain"]),
+        (["explain", "pytorchjob/"], ["pytorchjob/bert"]),
+        (["explain", "PyTorchJobs.kubeflow.org/b"], ["PyTorchJobs.kubeflow.org/bert"]),
+        (["explain", "pytorchjob/x"], []),
+        (["explain", "pyt"], ["pytorchjob/bert"]),
+        (["explain", "job.batch/"], ["job.batch/plain", "job.batch/stacked-w"]),
+        (["explain", "jobset/"], ["jobset/stacked"]),
+        (["explain", "jobs"], ["jobset/stacked"]),
+        (["explain", "volcanojob/"], ["volcanojob/queued"]),
+        (["explain", "vc"], ["vcjob/queued"]),
+        (["explain", "-n", "vision", "pytorchjob/"], []),
+        (["bundle", "-o", "file", "job/p"], ["job/plain"]),
     ],
     ids=" ".join,
 )
 def test_offers_what_the_cluster_has(words: list[str], offered: list[str]) -> None:
     assert complete(*words) == offered
+
+
+SHORT = "profiles: {rails: {}, rdma-shared: {networks: [{network: a/b}]}, 'odd name': {}}"
+OBJECTS = """
+apiVersion: fabric-injector.io/v1alpha1
+kind: FabricProfile
+metadata: {name: rails}
+spec: {}
+---
+apiVersion: fabric-injector.io/v1alpha1
+kind: FabricProfile
+metadata: {name: unusable}
+spec: {networks: 5}
+"""
+
+
+@pytest.mark.parametrize(
+    ("content", "offered"),
+    [
+        (SHORT, ["rails", "rdma-shared"]),
+        (OBJECTS, ["rails", "unusable"]),
+        ("profiles: 5", []),
+        ("[", []),
+        ("", []),
+        ("\0", []),
+        (f"profiles: {{{'x' * (1 << 20)}: {{}}}}", []),
+    ],
+    ids=["short form", "objects", "no object", "no YAML", "empty", "binary", "large"],
+)
+def test_offers_what_the_profiles_file_holds_and_asks_no_cluster(
+    tmp_path: Path, server: FakeApiServer, content: str, offered: list[str]
+) -> None:
+    path = tmp_path / "profiles.yaml"
+    path.write_text(content)
+    assert complete("dry-run", "--profiles", str(path), "--profile", "") == [*offered, "none"]
+    assert complete("survey", "--profiles", str(path), "--profile", "rai") == [
+        each for each in offered if each == "rails"
+    ]
+    assert server.requests == []
 
 
 def test_asks_for_a_few_hundred_names_without_what_objects_hold(server: FakeApiServer) -> None:

@@ -17,6 +17,7 @@ _COMMANDS = {
     "test": "Run real pods, and see whether ranks meet on the fabric.",
     "status": "Show all jobs, and what is wrong with each.",
     "explain": "Say why a job trains slowly or does not start.",
+    "page": "Show dry run, status and check in a browser, on this machine.",
     "bundle": "Write for a bug report what explain finds, without secrets.",
     "certs": "Show, issue or rotate the webhook's certificates.",
     "profiles": "Turn profiles into objects of the cluster, and back.",
@@ -24,7 +25,7 @@ _COMMANDS = {
     "schema": "Print the schema of profiles, for editors or the API server.",
     "demo": "Show on sample data what a TorchX job becomes, then serve.",
 }
-_UNLISTED = ("page", "read-profiles", "test-rank", "wait")
+_UNLISTED = ("page-process", "read-profiles", "test-rank", "wait")
 """Run by ``serve`` alone, by the pods of ``test``, and by the wait containers."""
 _ENVIRONMENT_PREFIX = "FABRIC_INJECTOR"
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,6 +17,9 @@ from webhook.cli.options import (
     system_namespace_option,
     workload_namespace_option,
 )
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @click.command("bundle")
@@ -56,6 +58,8 @@ def command(
 
     Exit status: 0 the file is written, 2 the command or its input is wrong.
     """  # noqa: D301  # \\b is click's own mark
+    import json
+
     from webhook.core.errors import InputError
     from webhook.diagnose.bundle import make_bundle
 

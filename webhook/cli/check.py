@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -24,6 +23,8 @@ from webhook.cli.options import (
 from webhook.core.printable import printable
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from webhook.diagnose.check import Subject
     from webhook.diagnose.finding import Finding
     from webhook.kube.connection import Connection

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -11,6 +10,7 @@ import click
 from webhook.cli.completion import complete_profile
 from webhook.cli.options import (
     Failure,
+    FileType,
     cluster_options,
     connect_to_cluster,
     objects_option,
@@ -21,12 +21,14 @@ from webhook.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from webhook.core.model import Object
     from webhook.core.profiles import Profiles
     from webhook.dry_run import DryRun
     from webhook.world.permitted import PermittedWorld
 
-_FILE = click.Path(path_type=Path, allow_dash=True)
+_FILE = FileType(allow_dash=True)
 _FORMS = ("json", "diff", "patch", "pod")
 """The keys of RENDERERS, which help does not import."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -23,19 +24,33 @@ from webhook.world.profiles_read import ProfilesRead, of_file_objects, read_file
 LOOKUP_SECONDS = 10.0
 
 
+def note(text: str) -> None:
+    """Print a line beside the answer."""
+    click.echo(printable(text, limit=None), err=True)
+
+
 def choose_profiles(
-    path: Path | None, found: list[Object], connection: Connection | None, system_namespace: str
+    path: Path | None,
+    found: list[Object],
+    connection: Connection | None,
+    system_namespace: str,
+    *,
+    tell: Callable[[str], None] = note,
+    elsewhere: str = "give --profiles FILE, or --server to ask the cluster",
 ) -> Profiles:
-    """Return the profiles of the file, else of the *found* objects, else of the cluster, else samples."""
+    """Return the profiles of the file, else of the *found* objects, else of the cluster, else samples.
+
+    *tell* gets what is left out, or taken to have its defaults. *elsewhere*: what to do where the cluster's cannot be used.
+    """
     if path:
         read = read_file(shown(path), read_text(path))
         if connection:
             read = beside_installed_settings(Reader(connection, LOOKUP_SECONDS), system_namespace, read)
         else:
             read = _beside_settings_of(found, read)
-        return _told(read)
+        return _told(read, tell)
     if connection:
-        return _installed(connection, system_namespace)
+        return _told(_installed(connection, system_namespace, elsewhere), tell)
     if among := of_file_objects("--objects", found):
         return among.known()
     click.echo("no --profiles: the sample profiles are used, see fabric-injector demo", err=True)
@@ -54,9 +69,8 @@ def _beside_settings_of(found: list[Object], read: ProfilesRead) -> ProfilesRead
     return replace(read, profiles=replace(read.known(), multus=settings.multus, allowed=settings.allowed))
 
 
-def _installed(connection: Connection, system_namespace: str) -> Profiles:
-    """Read those that the webhook uses; what is left out, or taken to have its defaults, is said."""
-    elsewhere = "give --profiles FILE, or --server to ask the cluster"
+def _installed(connection: Connection, system_namespace: str, elsewhere: str) -> ProfilesRead:
+    """Read those that the webhook uses."""
     try:
         read = installed_profiles(Reader(connection, LOOKUP_SECONDS), system_namespace)
         read.known()
@@ -67,17 +81,17 @@ def _installed(connection: Connection, system_namespace: str) -> Profiles:
         raise InputError(f"the profiles cannot be read: {error}; {elsewhere}{may}") from None
     except InputError as error:
         raise InputError(f"{error}; {elsewhere}") from None
-    return _told(read)
+    return read
 
 
-def _told(read: ProfilesRead) -> Profiles:
+def _told(read: ProfilesRead, tell: Callable[[str], None]) -> Profiles:
     """Return the profiles; say what is left out, and what is taken to have its defaults."""
     profiles = read.known()
     for fault in read.faults:
         left_out = fault.where.removeprefix(f"{PROFILE_KIND} ") in read.unusable
-        note(f"{fault.where}: {fault.message}{'; it is left out here' if left_out else ''}")
+        tell(f"{fault.where}: {fault.message}{'; it is left out here' if left_out else ''}")
     if read.unread:
-        note(read.unread)
+        tell(read.unread)
     return profiles
 
 
@@ -86,8 +100,3 @@ def check_profile(name: str | None, known: Profiles) -> None:
     if name is not None and name != names.PROFILE_NONE and name not in known.profiles:
         choice = ", ".join([*sorted(known.profiles), names.PROFILE_NONE])
         raise InputError(f"--profile {name}: no profile is named so; use one of: {choice}")
-
-
-def note(text: str) -> None:
-    """Print a line beside the answer."""
-    click.echo(printable(text, limit=None), err=True)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -26,6 +24,8 @@ from webhook.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from webhook.diagnose.collect.job import Target
     from webhook.diagnose.explain.explanation import Explanation, Row
     from webhook.diagnose.explain.reading import Reading
@@ -163,6 +163,8 @@ def _show(explanation: Explanation, output: str) -> NoReturn:
 
 def _without_logs(explanation: Explanation) -> Explanation:
     """Say that a bundle holds neither logs nor counters, after all that is worse or as bad."""
+    from dataclasses import replace
+
     from webhook.diagnose.codes import Code
     from webhook.diagnose.finding import Finding
 
@@ -216,11 +218,11 @@ def _read_target(target: str | None, selector: str | None) -> Target:
 
 def print_explanation(explanation: Explanation) -> None:
     """Print the findings, then a table of the members."""
-    print_findings(_unread_at_once(explanation.findings))
+    print_findings(unread_at_once(explanation.findings))
     _print_members(explanation)
 
 
-def _unread_at_once(findings: Sequence[Finding]) -> Iterator[Finding]:
+def unread_at_once(findings: Sequence[Finding]) -> Iterator[Finding]:
     """Yield the findings, with all that the caller may not read in one, in place of the first: the API server's words are long."""
     from webhook.diagnose.codes import Code
     from webhook.diagnose.finding import Finding

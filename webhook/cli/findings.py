@@ -6,7 +6,6 @@ Shared by ``check``, ``explain`` and ``survey``.
 from __future__ import annotations
 
 import codecs
-import json
 import os
 import shutil
 import sys
@@ -57,6 +56,8 @@ def print_json(findings: Iterable[Finding], **more: Any) -> None:
 
 def print_document(document: Mapping[str, Any]) -> None:
     """Print one JSON document; in ASCII where the output takes no other characters, or some would be for the terminal to obey."""
+    import json  # a sixth of what help costs, which imports this file
+
     text = json.dumps(document, indent=2, ensure_ascii=False)
     if not (codecs.lookup(_encoding()).name.startswith("utf") and text.replace("\n", "").isprintable()):
         text = json.dumps(document, indent=2)

@@ -5,8 +5,8 @@ Help and completion import this, and the command's own module: what only the com
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -20,8 +20,20 @@ if TYPE_CHECKING:
     from webhook.kube.connection import Connection
 
 F = TypeVar("F", bound=Callable[..., Any])
-FILE = click.Path(path_type=Path)
 _KUBECONFIG, _CONTEXT, _CLUSTER = f"{__name__}.kubeconfig", f"{__name__}.context", f"{__name__}.cluster"
+
+
+class FileType(click.Path):
+    """Read the path of a file as a Path: pathlib is imported where one is given, and not for help."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path."""
+        from pathlib import Path
+
+        return Path(os.fsdecode(super().convert(value, param, ctx)))
+
+
+FILE = FileType()
 
 
 class AddressType(click.ParamType["ListenAddress"]):

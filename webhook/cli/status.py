@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import gc
-import logging
 import shutil
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -26,6 +24,8 @@ from webhook.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from webhook.diagnose.status.status import JobStatus
     from webhook.kube.connection import Connection
     from webhook.world.profiles_read import ProfilesRead
@@ -119,6 +119,8 @@ def _look(
 def _watch(
     connection: Connection, space: str, given: ProfilesRead | None, system_namespace: str, output: str
 ) -> list[JobStatus]:
+    import logging
+
     from webhook.cli.status_text import print_changes, print_status
     from webhook.core.errors import Unavailable
     from webhook.diagnose.collect.status import StatusWatch

@@ -6,7 +6,6 @@ import gc
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
 
@@ -26,6 +25,8 @@ from webhook.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from webhook.world.profiles_read import ProfilesRead
 
 _SUFFIXES = (".yaml", ".yml", ".json")
@@ -131,6 +132,8 @@ def _given(profile: str | None, profiles: Path | None) -> tuple[ProfilesRead | N
         raise InputError(
             "--profile FILE and --profiles FILE are two files: name a profile of the second by --profile NAME"
         )
+    from pathlib import Path
+
     path = Path(profile)
     read = _read(path)
     known = sorted(read.known().profiles)

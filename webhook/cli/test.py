@@ -19,7 +19,6 @@ from webhook.cli.options import (
     system_namespace_option,
     workload_namespace_option,
 )
-from webhook.core.errors import InputError, WebhookError
 from webhook.core.printable import printable
 
 if TYPE_CHECKING:
@@ -80,6 +79,7 @@ def command(
 
     Exit status: 0 nothing failed, 1 something failed, 2 the command or its input is wrong.
     """  # noqa: D301  # \\b is click's own mark
+    from webhook.core.errors import InputError, WebhookError
     from webhook.diagnose.collect.fabric_test import FabricTest, describe_barriers, installed_image, schedulable_nodes
     from webhook.diagnose.fabric_test.job import JobSettings
     from webhook.diagnose.fabric_test.rounds import pair_rounds

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 _WARNING_LENGTH = 400
 
 
@@ -18,5 +16,7 @@ def printable(text: str, limit: int | None = _WARNING_LENGTH) -> str:
 
 def quoted(text: str) -> str:
     """Show *text* in a message: in quotes, on one line, at most 60 characters of it."""
+    import json  # a sixth of what the help of a command costs, which imports this for `printable`
+
     shown = text if len(text) <= 60 else text[:57] + "..."
     return json.dumps(shown, ensure_ascii=not shown.isprintable())

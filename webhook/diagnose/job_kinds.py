@@ -34,11 +34,15 @@ class JobKind:
 
     def owns(self, pod: Object, name: str) -> bool:
         """Tell a pod of the object of this *name*."""
-        owner = podspec.controller(pod)
+        return name in self.owners(pod)
+
+    def owners(self, pod: Object) -> tuple[str, ...]:
+        """Return the names of the objects of this kind that the pod belongs to: none or one, unless its labels name another."""
+        owner, labels = podspec.controller(pod), podspec.labels(pod)
         kind = str(owner.get("kind") or "")
-        if owner.get("name") == name and kind == self.kind and self._is_of_group(owner):
-            return True
-        return any(podspec.labels(pod).get(label) == name for label in self.labels) and kind in (self.makers or (kind,))
+        own = owner.get("name") if kind == self.kind and self._is_of_group(owner) else None
+        told = (labels.get(label) for label in self.labels if kind in (self.makers or (kind,)))
+        return tuple(str(name) for name in (own, *told) if name)
 
     def is_other(self, subject: Object, name: str) -> bool:
         """Tell the subject of an Event that has this *name*, and is a job of another kind."""
@@ -86,3 +90,13 @@ def find_kind(written: str) -> JobKind | None:
         if name in each.names() and (not group or group in each.groups):
             return each
     return None
+
+
+def kinds_that_begin(typed: str) -> Mapping[str, JobKind]:
+    """Return the kinds of which some name begins so, by that name, the first one that does; not by ``job``, which is any kind."""
+    found: dict[str, JobKind] = {}
+    for each in KINDS:
+        name = next((name for name in each.names() if name.startswith(typed.lower())), None)
+        if name and name not in ("job", "jobs"):
+            found.setdefault(name, each)
+    return found

@@ -217,7 +217,7 @@ class PageProcess:
         connections, handed_over = socket.socketpair()
         with asking, handed_over:
             try:
-                process = start_child("webhook", "page", inherited=(handed_over.fileno(), asking.fileno()))
+                process = start_child("webhook", "page-process", inherited=(handed_over.fileno(), asking.fileno()))
             except BaseException:
                 asked.close()
                 connections.close()

@@ -1,6 +1,7 @@
 // Ask the server. Every failure becomes a Problem that a person can act on.
 
 import { megabytes } from "./dom.js";
+import { keyHeaders } from "./key.js";
 
 const GONE = "The server does not answer. Is kubectl port-forward, or fabric-injector, still running?";
 const CUT = "The server's answer ended early. Is kubectl port-forward, or fabric-injector, still running? Ask again.";
@@ -15,7 +16,8 @@ export class Problem extends Error {
   }
 }
 
-export const askState = async () => read(await ask("state"), "json");
+export const get = async (path) => read(await ask(path), "json");
+export const askState = () => get("state");
 export const askSample = async (path) => read(await ask(`page/${path}`), "text");
 
 /** Judge a manifest; an empty namespace or profile is left to the server. */
@@ -30,7 +32,7 @@ export async function judge(text, namespace, profile, signal) {
 async function ask(url, options = {}) {
   let response;
   try {
-    response = await fetch(url, { ...options, credentials: "omit", cache: "no-store", redirect: "error" });
+    response = await fetch(url, { ...options, headers: { ...options.headers, ...keyHeaders }, credentials: "omit", cache: "no-store", redirect: "error" });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Problem(GONE);

@@ -4,6 +4,7 @@ import { Problem, askSample, askState, judge } from "./api.js";
 import { $, count, h, say } from "./dom.js";
 import { Editor } from "./editor.js";
 import { labelledFirst, point, showKnown } from "./known.js";
+import { addLocalViews } from "./local.js";
 import { headline, showResults } from "./results.js";
 
 const VIEWS = ["dry-run", "profiles", "networks", "namespaces", "jobs"];
@@ -29,8 +30,11 @@ async function refresh() {
     server("live", "live");
     const text = JSON.stringify(next);
     if (text === told) return;
+    const added = next.local && !state.local ? addLocalViews(next.local) : [];
     [state, told] = [next, text];
     draw();
+    VIEWS.push(...added);
+    if (added.length) showView(false);
   } catch (error) {
     server(error instanceof Problem && error.status ? error.message : "server gone", "gone");
   } finally {

@@ -1,0 +1,135 @@
+"""Start the real ``fabric-injector page`` beside a small API server that holds a job, and ask it as its own page does."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+import yaml
+
+from tests.diagnose.scenes import NOW, PROFILES, SPACE, Scene
+from tests.fake_apiserver import EVENTS, NAMESPACES, NETWORKS, NODES, PODS, FakeApiServer
+from tests.sockets.server import ROOT, Reply
+from tests.waiting import wait_until
+from webhook.core.model import Object
+
+CONFIG = json.dumps({"cniVersion": "0.3.1", "type": "macvlan", "ipam": {"type": "whereabouts"}})
+LEASES = "/apis/coordination.k8s.io/v1/leases"
+
+
+def hold(server: FakeApiServer, *scenes: Scene) -> None:
+    """Put jobs into the cluster, with what they need there."""
+    server.clock = lambda: NOW
+    for scene in scenes:
+        server.put(NAMESPACES, SPACE, labels=scene.labels)
+        for node in scene.nodes:
+            server.put(NODES, node["metadata"]["name"], labels=node["metadata"]["labels"], status=node["status"])
+        if scene.lease:
+            server.put(LEASES, "fabric-injector", "fabric-injector", spec=scene.lease["spec"])
+        server.put(NETWORKS, "rdma-net", "default", spec={"config": CONFIG})
+        for pod in scene.pods.values():
+            put_pod(server, pod)
+        for number, event in enumerate(scene.events):
+            kept = server.put(EVENTS, f"event-{number}", SPACE)
+            kept |= {key: value for key, value in event.items() if key != "metadata"}
+
+
+def put_pod(server: FakeApiServer, pod: Object) -> None:
+    metadata = {key: value for key, value in pod["metadata"].items() if key not in ("name", "namespace")}
+    server.put(PODS, pod["metadata"]["name"], SPACE, spec=pod["spec"], status=pod["status"], **metadata)
+
+
+class LocalPage:
+    """Run ``fabric-injector page`` for the cluster at *url*, from entering the ``with`` block until it is left."""
+
+    def __init__(self, folder: Path, url: str, *options: str, profiles: str | None = PROFILES) -> None:
+        config = {
+            "current-context": "here",
+            "contexts": [{"name": "here", "context": {"cluster": "c", "user": "u", "namespace": SPACE}}],
+            "clusters": [{"name": "c", "cluster": {"server": url}}],
+            "users": [{"name": "u", "user": {"token": "secret-token"}}],
+        }
+        self.kubeconfig = folder / "kubeconfig"
+        self.kubeconfig.write_text(yaml.safe_dump(config))
+        self.output = folder / "output"
+        given = ["--kubeconfig", str(self.kubeconfig), *options]
+        if profiles is not None:
+            self.profiles = folder / "profiles.yaml"
+            self.profiles.write_text(profiles)
+            given += ["--profiles", str(self.profiles)]
+        self._command = [sys.executable, "-m", "webhook", "page", *given]
+        self.process: subprocess.Popen[bytes] = None  # type: ignore[assignment]  # set on entry
+        self.key = ""
+
+    def __enter__(self) -> Self:
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("FABRIC_INJECTOR_")}
+        with self.output.open("wb") as output:
+            self.process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                cwd=ROOT,
+                env=environment,
+                start_new_session=True,
+            )
+        try:
+            wait_until(lambda: self.process.poll() is not None or bool(self.addresses), "the page's address")
+            assert self.process.poll() is None, self.output.read_text()
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.process.send_signal(signal.SIGINT)
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+    @property
+    def addresses(self) -> list[str]:
+        """The addresses that were printed so far, with their keys."""
+        return re.findall(r"http://\S+#key=\S+(?=\n)", self.output.read_text())
+
+    @property
+    def url(self) -> str:
+        return self.addresses[0].partition("/#")[0]
+
+    def ask(self, path: str, body: bytes | None = None, /, *, method: str = "", key: str = "", **headers: str) -> Reply:
+        """Send one request without what the page sends by itself."""
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        if key:
+            sent["Authorization"] = f"Bearer {key}"
+        address = urlsplit(self.url)
+        with closing(http.client.HTTPConnection(str(address.hostname), address.port, timeout=60)) as connection:
+            connection.request(method or ("GET" if body is None else "POST"), path, body, sent)
+            response = connection.getresponse()
+            return Reply(response.status, {key.lower(): value for key, value in response.getheaders()}, response.read())
+
+    def open(self) -> str:
+        """Exchange the address that was printed last for a key, as the page does."""
+        reply = self.ask("/session", b"", key=self.addresses[-1].partition("#key=")[2])
+        assert reply.status == 200, reply.body
+        self.key = str(reply.json()["key"])
+        return self.key
+
+    def get(self, path: str) -> Any:
+        """Ask as the page does once it is open."""
+        reply = self.ask(path, key=self.key)
+        assert reply.status == 200, reply.body
+        return reply.json()

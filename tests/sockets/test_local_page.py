@@ -1,0 +1,283 @@
+"""``fabric-injector page`` over HTTP: who is answered, by whose rights, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.diagnose.scenes import PROFILES, SPACE, Scene, ago
+from tests.fake_apiserver import FABRIC_PROFILES, NAMESPACES, NETWORKS, NODES, PODS, FakeApiServer, hang, status
+from tests.sockets.local_page import LocalPage, hold
+from tests.sockets.server import ROOT
+from tests.waiting import wait_until
+from webhook.core.model import Object
+from webhook.serve.page.guard import HEADERS
+
+pytestmark = pytest.mark.sockets
+
+POD = b"{apiVersion: v1, kind: Pod, metadata: {name: p, labels: {fabric-injector.io/profile: shared}}, spec: {containers: [{name: c}]}}"
+QUESTIONS = ["/state", "/status", "/explain?job=bert", "/check"]
+FORBIDDEN = status(403, "is forbidden: User u cannot do that", reason="Forbidden")
+
+
+@pytest.fixture
+def server() -> Iterator[FakeApiServer]:
+    with FakeApiServer() as running:
+        scene = Scene()
+        for worker in scene.workers[:2]:
+            scene.wait(worker, ago(minutes=3))
+        hold(running, scene)
+        yield running
+
+
+@pytest.fixture
+def page(tmp_path: Path, server: FakeApiServer) -> Iterator[LocalPage]:
+    with LocalPage(tmp_path, server.url) as running:
+        yield running
+
+
+def writes(server: FakeApiServer) -> list[tuple[str, str, str]]:
+    """Return each request that may change something, and is neither a dry run nor a question about rights."""
+    return [
+        (each.method, each.path, each.query.get("dryRun", ""))
+        for each in server.requests
+        if each.method != "GET" and "/authorization.k8s.io/" not in each.path and each.query.get("dryRun") != "All"
+    ]
+
+
+class TestStrangers:
+    """Other users of the machine, and web sites in the browser."""
+
+    def test_shows_them_files_alone(self, page: LocalPage, server: FakeApiServer) -> None:
+        assert page.ask("/", accept="text/html").status == 200
+        assert page.ask("/page/main.js").status == 200
+        for path in QUESTIONS:
+            for key in ("", "x", "\u00e9", page.addresses[0].partition("#key=")[2]):
+                reply = page.ask(path, key=key)
+                assert (reply.status, "open the address that it printed" in reply.json()["message"]) == (403, True)
+        assert page.ask("/dry-run", POD).status == 403
+        assert server.requests == [], "nobody's question has reached the cluster"
+
+    def test_takes_a_printed_key_once(self, page: LocalPage) -> None:
+        first = page.addresses[0].partition("#key=")[2]
+        assert page.ask("/session", b"", key="guess").status == 403
+        own = page.open()
+        assert page.ask("/session", b"", key=first).status == 403
+        assert page.ask("/session", b"", key=own).status == 403
+        assert page.ask("/status", key=own).status == 200
+        wait_until(lambda: len(page.addresses) == 2, "the next address")
+        assert page.open() != own
+        assert page.ask("/status", key=own).status == 200, "the first page goes on"
+
+    def test_gives_one_page_alone_the_key_that_many_ask_for(self, page: LocalPage) -> None:
+        first = page.addresses[0].partition("#key=")[2]
+        with ThreadPoolExecutor(8) as pool:
+            replies = list(pool.map(lambda _: page.ask("/session", b"", key=first).status, range(8)))
+        assert sorted(replies) == [200, *[403] * 7]
+
+    @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "10.0.0.1", "127.0.0.1.evil.example", ""])
+    def test_answers_under_no_other_name(self, page: LocalPage, host: str) -> None:
+        page.open()
+        for path in ("/", *QUESTIONS):
+            assert page.ask(path, key=page.key, Host=host).status in (400, 421)
+
+    @pytest.mark.parametrize(
+        "headers",
+        [
+            {"Origin": "http://evil.example"},
+            {"Origin": "http://127.0.0.1:1"},
+            {"Origin": "null"},
+            {"Sec_Fetch_Site": "cross-site"},
+            {"Sec_Fetch_Site": "same-site"},
+        ],
+        ids=str,
+    )
+    def test_answers_no_other_page(self, page: LocalPage, server: FakeApiServer, headers: dict[str, str]) -> None:
+        page.open()
+        for path in QUESTIONS:
+            assert page.ask(path, key=page.key, **headers).status == 403
+        assert page.ask("/dry-run", POD, key=page.key, **headers).status == 403
+        first = page.addresses[-1].partition("#key=")[2]
+        assert page.ask("/session", b"", key=first, **headers).status == 403
+        assert server.requests == []
+
+    def test_binds_browsers_in_every_answer(self, page: LocalPage) -> None:
+        page.open()
+        for path in ("/", "/session", "/nowhere", *QUESTIONS):
+            reply = page.ask(path, key=page.key)
+            assert {name: reply.headers.get(name.lower()) for name in HEADERS} == HEADERS
+            assert "set-cookie" not in reply.headers
+
+    def test_listens_on_loopback_alone(self, page: LocalPage) -> None:
+        assert page.url.startswith("http://127.0.0.1:")
+        with socket.socket() as other, pytest.raises(OSError):  # noqa: PT011  # refused
+            other.connect(("127.0.0.2", int(page.url.rpartition(":")[2])))
+
+
+class TestAnswers:
+    """What status, explain, check and dry-run find."""
+
+    def test_answers_what_the_commands_answer(self, page: LocalPage, server: FakeApiServer) -> None:
+        page.open()
+        found = page.get("/status")
+        assert (found["namespace"], found["total"], found["failing"]) == (SPACE, 1, 1)
+        given = ("--kubeconfig", str(page.kubeconfig), "--profiles", str(page.profiles), "-o", "json")
+        told = told_by("status", *given)["jobs"][0]
+        for key in ("namespace", "name", "phase", "first"):
+            assert found["jobs"][0][key] == told[key]
+        explained, told = page.get("/explain?job=bert"), told_by("explain", "job/bert", *given)
+        assert explained["findings"] == told["findings"]
+        assert explained["members"] == told["members"]
+        checked, told = page.get("/check"), told_by("check", *given)
+        assert checked["summary"] == told["summary"]
+        assert {each["code"] for each in checked["findings"]} == {each["code"] for each in told["findings"]}
+        assert writes(server) == []
+
+    def test_judges_a_dry_run_by_the_clusters_profiles(self, tmp_path: Path, server: FakeApiServer) -> None:
+        spec = {"networks": [{"network": "default/rdma-net", "resource": "rdma/hca"}]}
+        server.put(FABRIC_PROFILES, "shared", uid="u", generation=1, spec=spec)
+        with LocalPage(tmp_path, server.url, profiles=None) as page:
+            page.open()
+            reply = page.ask("/dry-run", POD, key=page.key)
+            assert reply.status == 200, reply.body
+            [pod] = reply.json()["pods"]
+            assert (pod["namespace"], pod["profile"], pod["allowed"]) == (SPACE, "shared", True)
+            told = told_by("dry-run", "-f", "-", "--kubeconfig", str(page.kubeconfig), "-o", "json", text=POD)
+            assert pod == told["pods"][0]
+            state = page.get("/state")
+            assert [each["name"] for each in state["profiles"]] == ["shared"]
+            assert state["local"]["namespace"] == SPACE
+        assert writes(server) == []
+
+    def test_names_what_the_caller_may_not_read(self, page: LocalPage, server: FakeApiServer) -> None:
+        page.open()
+        for path in (NAMESPACES, PODS, NETWORKS, NODES):
+            server.misbehave("list", path, *[FORBIDDEN] * 3)
+        state = page.get("/state")
+        assert [each["name"] for each in state["namespaces"]] == [SPACE], "its own"
+        assert [each["namespace"] for each in state["jobs"]] == [SPACE]
+        assert any("you may not list those of all namespaces" in each for each in state["problems"])
+        assert [each["what"] for each in page.get("/status")["unread"]] == ["nodes"]
+        reply = page.ask("/status?namespace=", key=page.key)
+        assert reply.status == 400
+        assert "name a namespace" in reply.json()["message"]
+
+    def test_answers_though_everything_is_forbidden(self, page: LocalPage, server: FakeApiServer) -> None:
+        page.open()
+        server.refusal = FORBIDDEN
+        state = page.get("/state")
+        assert (state["namespaces"], state["jobs"], state["networks"]) == ([], [], [])
+        assert len(state["problems"]) >= 3
+        for path in ("/status", "/explain?job=bert"):
+            reply = page.ask(path, key=page.key)
+            assert (reply.status, "answered 403" in reply.json()["message"]) == (400, True)
+        assert page.get("/check")["summary"]["warn"] > 3
+        assert page.ask("/dry-run", POD, key=page.key).status in (400, 503)
+
+    def test_says_that_nothing_listens(self, tmp_path: Path) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            url = f"http://127.0.0.1:{free.getsockname()[1]}"
+        with LocalPage(tmp_path, url) as page:
+            page.open()
+            assert page.get("/state")["problems"]
+            for path in ("/status", "/explain?job=bert"):
+                reply = page.ask(path, key=page.key)
+                assert reply.status == 503
+                assert f"this is server {url}" in reply.json()["message"]
+                assert "see whether it runs" in reply.json()["message"]
+            assert page.ask("/dry-run", POD, key=page.key).status == 503
+            assert page.ask("/check", key=page.key).status in (200, 503)
+
+    @pytest.mark.parametrize(
+        "path",
+        [
+            "/explain",
+            "/explain?job=",
+            "/explain?job=..%2F..",
+            "/explain?job=%00&namespace=%ff",
+            f"/explain?job={'x' * 5000}",
+            "/explain?job=a,b%3Dc&namespace=..%2f",
+            "/status?namespace=..%2F..%2Fapi",
+            "/status?namespace=%00",
+            f"/status?namespace={'n' * 5000}",
+        ],
+    )
+    def test_refuses_odd_questions_and_fails_at_none(self, page: LocalPage, path: str) -> None:
+        page.open()
+        reply = page.ask(path, key=page.key)
+        assert reply.status == 400, reply.body
+        assert reply.json()["message"]
+
+    def test_lists_for_one_question_at_a_time(self, page: LocalPage, server: FakeApiServer) -> None:
+        page.open()
+        nodes = (hang, hang)
+        server.misbehave("list", NODES, *nodes)
+        with ThreadPoolExecutor(3) as pool:
+            looks = [pool.submit(page.ask, "/status", key=page.key) for _ in range(3)]
+            wait_until(lambda: server.asked("list", NODES), "the first look")
+            reply = page.ask("/dry-run", POD, key=page.key)
+            assert reply.status == 200, "a dry run needs not wait"
+            assert len(server.asked("list", NODES)) == 1
+            assert not any(look.done() for look in looks)
+            page.process.send_signal(signal.SIGINT)
+            page.process.wait(20)
+            assert all(look.exception() for look in looks)
+
+
+class TestCommand:
+    """How it begins and ends."""
+
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+    def test_ends_while_the_cluster_is_silent(
+        self, page: LocalPage, server: FakeApiServer, number: signal.Signals
+    ) -> None:
+        page.open()
+        server.refusal = hang
+        with ThreadPoolExecutor(1) as pool:
+            asked = pool.submit(page.ask, "/status", key=page.key)
+            wait_until(lambda: len(server.requests) > 2, "the look")
+            page.process.send_signal(number)
+            assert page.process.wait(20) == 0
+            assert asked.exception()
+        assert "Traceback" not in page.output.read_text()
+        assert page.output.read_text().endswith("\nended\n")
+
+    def test_takes_the_port_that_is_asked_for_and_says_that_it_is_taken(
+        self, tmp_path: Path, server: FakeApiServer
+    ) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+            folder = tmp_path / "taken"
+            folder.mkdir()
+            with pytest.raises(AssertionError, match=f"cannot listen on 127.0.0.1:{port}"):
+                LocalPage(folder, server.url, "--port", str(port)).__enter__()
+        with LocalPage(tmp_path, server.url, "--port", str(port)) as page:
+            assert page.url == f"http://127.0.0.1:{port}"
+
+    def test_tells_what_is_wrong_with_the_profiles_before_it_serves(
+        self, tmp_path: Path, server: FakeApiServer
+    ) -> None:
+        with pytest.raises(AssertionError, match="the profiles cannot be used"):
+            LocalPage(tmp_path, server.url, profiles="profiles: {x: {networks: 5}}").__enter__()
+
+    def test_reads_profiles_anew(self, page: LocalPage) -> None:
+        page.open()
+        page.profiles.write_text(PROFILES.replace("  shared:", "  other:"))
+        assert [each["name"] for each in page.get("/state")["profiles"]] == ["other"]
+
+
+def told_by(*words: str, text: bytes = b"") -> Object:
+    """Return what another command prints as JSON."""
+    command = [sys.executable, "-m", "webhook", *words]
+    done = subprocess.run(command, input=text, cwd=ROOT, capture_output=True, check=False)
+    found: Object = json.loads(done.stdout)
+    return found
