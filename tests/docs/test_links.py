@@ -16,6 +16,8 @@ from tests import ROOT
 
 _FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(<?([^()<>\s]+)>?(?: \"[^\"]*\")?\)")
+SCHEMES = ("only-light", "only-dark")
+"""Behind a picture: the colour scheme in which Material for MkDocs shows it."""
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 
@@ -57,7 +59,7 @@ def broken(path: Path, root: Path = ROOT) -> Iterator[str]:
         target = (path.parent / name).resolve() if name else path
         if not target.is_relative_to(root) or not target.exists():
             yield f"{link}: no such file"
-        elif anchor and (target.suffix != ".md" or anchor not in anchors(target)):
+        elif anchor and anchor not in SCHEMES and (target.suffix != ".md" or anchor not in anchors(target)):
             yield f"{link}: no such heading"
 
 
