@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 
+from tests import ROOT
 from tests.diagnose.explain.explanations import findings, first, one
 from tests.diagnose.scenes import NOW, Scene, event
 from webhook.core.model import Object
@@ -86,9 +87,47 @@ def test_refusals_that_volcano_prints_as_go_structs_are_one_finding() -> None:
     [found] = findings(scene, "admission")
     assert found.code is Code.POD_DENIED
     assert found.message == (
-        'a pod of it was refused: profile "gpu" does not exist; choose "a\\b" or none '
+        'a pod of it was refused: profile "gpu" does not exist '
         f"(11 times, last at {scene.events[0]['lastTimestamp'][:19]})"
     )
+    assert found.action == 'choose "a\\b" or none; the owner then tries again, or restart the job'
+
+
+def test_the_action_of_a_denial_is_what_the_webhook_says_to_do() -> None:
+    denied = 'Error creating: admission webhook "pods.fabric-injector.io" denied the request: pod bert-worker-0: '
+    scene = Scene(1)
+    scene.events = [
+        event("PyTorchJob", "bert", "FailedCreatePod", f"{denied}no profile is named 'gup'; use one of: gpu")
+    ]
+    found = first(scene)
+    assert found.message == "a pod of it was refused: no profile is named 'gup'"
+    assert found.action == "use one of: gpu; the owner then tries again, or restart the job"
+
+
+def test_a_denial_for_several_faults_is_told_whole() -> None:
+    denied = 'admission webhook "pods.fabric-injector.io" denied the request: '
+    scene = Scene(1)
+    scene.events = [
+        event("PyTorchJob", "bert", "FailedCreatePod", f"{denied}a is missing; add a. Also: b is wrong; use c")
+    ]
+    found = first(scene)
+    assert found.message == "a pod of it was refused: a is missing; add a. Also: b is wrong; use c"
+    assert found.action == "correct that; the owner then tries again, or restart the job"
+
+
+RECORDED = json.loads((ROOT / "tests/cases/volcano_refusals.json").read_text())
+"""Events that Volcano 1.15.1 wrote of a Job of two pods on Kubernetes 1.36, each with the code of what it tells."""
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_what_a_running_volcano_writes_is_read(name: str) -> None:
+    recorded = RECORDED[name]
+    scene = Scene(1)
+    scene.events = [event("Job", "bert", recorded["reason"], recorded["message"])]
+    [found] = [each for each in findings(scene, "admission", "reachability") if each.level == "fail"]
+    assert str(found.code) == recorded["code"]
+    assert "StatusError" not in found.message
+    assert "Message" not in found.message
     assert found.action
 
 

@@ -37,6 +37,8 @@ _REFUSED: tuple[tuple[re.Pattern[str], Code, str | None], ...] = (
 _POD_NAME = re.compile(r'\bpods? "?[a-z0-9][a-z0-9.-]*[0-9*-]"?')
 
 _CUT = "…"
+_ALSO = ". Also: "
+"""Between the faults of one denial; see webhook.core.review."""
 _Refused = tuple[str, Code, str, str | None]
 """The owner, and what is told of it: code, message, action."""
 
@@ -76,8 +78,18 @@ def observe_refusals(reading: Reading, parts: Iterable[Part]) -> Iterator[Observ
             last, times = found.get(key, ("", 0))
             found[key] = (max(last, event_time(event)), times + int(event.get("count") or 1))
     for (owner, code, message, action), (last, times) in _joined(found).items():
+        if code is Code.POD_DENIED:
+            message, action = _split_advice(message)
         often = f" ({times} times, last at {last[:19]})" if times > 1 else ""
         yield Observation(Stage.ADMISSION, "fail", code, f"a pod of it {message}{often}", action, subject=owner)
+
+
+def _split_advice(message: str) -> tuple[str, str | None]:
+    """Return what our webhook found and what it says to do, which ends its message; several faults stay as they are told."""
+    found, _, advice = message.rpartition("; ")
+    if not found or _ALSO in message or message.endswith(_CUT):
+        return message, None
+    return found, f"{advice}; the owner then tries again, or restart the job"
 
 
 def _joined(found: Mapping[_Refused, tuple[str, int]]) -> Mapping[_Refused, tuple[str, int]]:
