@@ -9,7 +9,7 @@ import pytest
 
 from tests import ROOT
 from tests.diagnose.explain.explanations import findings, first, one
-from tests.diagnose.scenes import NOW, Scene, event
+from tests.diagnose.scenes import NOW, Scene, ago, event
 from webhook.core.model import Object
 from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.events import concerns
@@ -190,6 +190,24 @@ def test_a_refusal_is_answered_by_what_would_lift_it(refusal: str, action: str) 
     scene = Scene(1)
     scene.events = [event("PyTorchJob", "bert", "FailedCreatePod", f'pods "bert-worker-1" is forbidden: {refusal}')]
     assert first(scene).action == action
+
+
+@pytest.mark.parametrize("minutes", [(40, 1), (1, 40)])
+def test_what_refuses_pods_now_comes_before_what_did(minutes: tuple[int, int]) -> None:
+    """The webhook was down and is back; Events stay for an hour."""
+    refusals = [
+        'Internal error occurred: failed calling webhook "pods.fabric-injector.io": Post "https://x": refused',
+        'pods "bert-worker-0" is forbidden: exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2',
+    ]
+    scene = Scene(1)
+    scene.pods.clear()
+    scene.events = [
+        event("PyTorchJob", "bert", "FailedCreatePod", text, at=ago(minutes=age))
+        for text, age in zip(refusals, minutes, strict=True)
+    ]
+    codes = [Code.WEBHOOK_UNREACHABLE, Code.QUOTA_REFUSED]
+    found = [each.code for each in findings(scene, "admission", "reachability")]
+    assert found == (codes if minutes[0] < minutes[1] else codes[::-1])
 
 
 def test_refusals_before_the_newest_pod_are_over() -> None:

@@ -77,7 +77,8 @@ def observe_refusals(reading: Reading, parts: Iterable[Part]) -> Iterator[Observ
             key = (f"{subject.get('kind')} {subject.get('name')}", *one)
             last, times = found.get(key, ("", 0))
             found[key] = (max(last, event_time(event)), times + int(event.get("count") or 1))
-    for (owner, code, message, action), (last, times) in _joined(found).items():
+    newest_first = sorted(_joined(found).items(), key=lambda item: item[1][0], reverse=True)  # Events stay for an hour
+    for (owner, code, message, action), (last, times) in newest_first:
         if code is Code.POD_DENIED:
             message, action = _split_advice(message)
         often = f" ({times} times, last at {last[:19]})" if times > 1 else ""
