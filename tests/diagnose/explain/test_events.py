@@ -182,9 +182,25 @@ def test_equal_errors_that_differ_in_a_pointer_are_one_finding() -> None:
             "failed quota: q: must specify limits.memory for: fabric-injector-wait,pytorch",
             "give the job's containers what is named, or the namespace a LimitRange with defaults",
         ),
+        (
+            "[maximum memory usage per Container is 1Gi, but limit is 8Gi, maximum rdma/hca usage per Container is 1, but limit is 8]",
+            "change the namespace's LimitRange, or what the job's containers ask for, injected devices included",
+        ),
+        (
+            "cpu max limit to request ratio per Pod is 2, but provided ratio is 8.000000",
+            "change the namespace's LimitRange, or what the job's containers ask for, injected devices included",
+        ),
         ("no PriorityClass with name high was found", "correct that; the owner then tries again, or restart the job"),
     ],
-    ids=["IPC_LOCK alone", "and more", "quota exceeded", "quota wants requests", "other"],
+    ids=[
+        "IPC_LOCK alone",
+        "and more",
+        "quota exceeded",
+        "quota wants requests",
+        "LimitRange",
+        "LimitRange's ratio",
+        "other",
+    ],
 )
 def test_a_refusal_is_answered_by_what_would_lift_it(refusal: str, action: str) -> None:
     scene = Scene(1)

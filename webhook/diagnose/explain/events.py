@@ -31,6 +31,11 @@ _REFUSED: tuple[tuple[re.Pattern[str], Code, str | None], ...] = (
         "give the job's containers what is named, or the namespace a LimitRange with defaults",
     ),
     (re.compile(r"(exceeded quota: .*)", re.DOTALL), Code.QUOTA_REFUSED, None),
+    (
+        re.compile(r"forbidden: (\[?(?:m(?:ax|in)imum \S+ usage|\S+ max limit to request ratio) per .*)", re.DOTALL),
+        Code.POD_REFUSED,
+        "change the namespace's LimitRange, or what the job's containers ask for, injected devices included",
+    ),
     (re.compile(r'admission (webhook "[^"]*" denied the request: .*)', re.DOTALL), Code.POD_REFUSED, None),
     (re.compile(r"(?:forbidden|denied|invalid): (.*)", re.DOTALL | re.IGNORECASE), Code.POD_REFUSED, None),
 )
