@@ -19,6 +19,7 @@ from tests.node.pods import Pod
 from tests.waiting import wait_until
 from webhook.core.model import Object
 from webhook.core.names import PROFILE
+from webhook.diagnose.lease import GRACE_SECONDS
 
 SECONDS = 120
 USERS_ROLE = "edit"
@@ -100,18 +101,24 @@ class Site:
         """Give the container runtime of the pod's node."""
         return self._containerds[pod.get()["spec"]["nodeName"]]
 
-    def stop_controller(self, *, silent: bool = False) -> None:
-        """Stop the controller until the situation is left; *silent*: return once its Lease has run out."""
-        self.undo.callback(self.controller.wait_until_leading)
-        self.undo.callback(self.controller.start)
-        self.controller.stop(force=silent)
-        if silent:
-            wait_until(self._is_lease_over, "the controller's Lease to run out", 60, interval=0.5)
+    def kill_controller(self) -> None:
+        """Kill the controller, which keeps the Lease, until the situation is left."""
+        self.undo.callback(self._start_controller)
+        self.controller.stop(force=True)
+
+    def wait_for_stale_lease(self) -> None:
+        """Wait until the Lease is judged to be held by nobody that runs."""
+        wait_until(self._is_lease_stale, "the controller's Lease to run out", 90, interval=0.5)
 
     def stop_webhook(self) -> None:
-        """Stop the webhook until the situation is left."""
-        self.undo.callback(self.webhook.start)
+        """Stop the webhook until it is started again, or the situation is left."""
+        self.undo.callback(self.start_webhook)
         self.webhook.stop()
+
+    def start_webhook(self) -> None:
+        """Start the webhook unless it runs."""
+        if self.webhook.status("/readyz") is None:
+            self.webhook.start()
 
     def explain(self, target: str) -> dict[str, Any]:
         """Give the document of `fabric-injector explain`, as the user runs it."""
@@ -137,11 +144,15 @@ class Site:
         environment = {**os.environ, "KUBECONFIG": str(self._kubeconfig)}
         return subprocess.run([*command, *words], capture_output=True, text=True, timeout=120, env=environment)
 
-    def _is_lease_over(self) -> bool:
+    def _start_controller(self) -> None:
+        self.controller.start()
+        self.controller.wait_until_leading()
+
+    def _is_lease_stale(self) -> bool:
         path = "/apis/coordination.k8s.io/v1/namespaces/fabric-injector/leases/fabric-injector"
         spec = self.api.expect("GET", path)["spec"]
         age = datetime.now(UTC) - datetime.fromisoformat(spec["renewTime"])
-        return age.total_seconds() > int(spec["leaseDurationSeconds"]) + 1
+        return age.total_seconds() > int(spec["leaseDurationSeconds"]) + GRACE_SECONDS + 1
 
     def _remove(self) -> None:
         self.api.request("DELETE", f"/api/v1/namespaces/{self.name}")

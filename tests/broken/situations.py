@@ -6,6 +6,7 @@ and a line of SITUATIONS.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 
 from tests.node import jobs
 from tests.node.cni import copy_network
@@ -21,6 +22,8 @@ from .site import SECONDS, Site
 
 JOB = "job/ddp"
 PYTORCHJOB = "job/bert"
+YOUNG = timedelta(seconds=31)
+"""For so long pods may lack others, or what the controller tells, because they are just being made."""
 DEVICE = "rdma/rdma_shared_device_a"
 PROFILES = f"""\
 profiles:
@@ -76,11 +79,25 @@ def job_is_refused(site: Site, situation: Situation) -> str:
 
 def quota_is_used_up(site: Site, situation: Situation) -> str:
     """One pod of two gets its device: the gang can never be whole."""
-    hard = {f"requests.{DEVICE}": "1"}
+    _quota(site, 1)
+    return situation.submit(site)
+
+
+def quota_refuses_after_the_webhook_came_back(site: Site, situation: Situation) -> str:
+    """The Events of the outage are still there."""
+    _quota(site, 0)
+    site.stop_webhook()
+    situation.submit(site)
+    site.start_webhook()
+    site.wait_for_event("Job", "exceeded quota")
+    return JOB
+
+
+def _quota(site: Site, devices: int) -> None:
+    hard = {f"requests.{DEVICE}": str(devices)}
     site.give({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "devices"}, "spec": {"hard": hard}})
     path = f"/api/v1/namespaces/{site.name}/resourcequotas/devices"
     wait_until(lambda: "used" in site.api.expect("GET", path).get("status", {}), "the quota to be counted", SECONDS)
-    return situation.submit(site)
 
 
 def network_is_gone(site: Site, situation: Situation) -> str:
@@ -146,9 +163,17 @@ def rank_zero_has_moved(site: Site, situation: Situation) -> str:
 
 
 def rank_zero_is_missing(site: Site, situation: Situation) -> str:
-    """It is deleted while the job trains, and nobody makes another."""
-    master, _worker = _trained(site)
+    """It is deleted while the job trains, and nobody makes another for half a minute."""
+    master, worker = _trained(site)
     master.delete()
+    _grow_old(worker)
+    return PYTORCHJOB
+
+
+def rank_zero_never_came(site: Site, situation: Situation) -> str:
+    """The worker alone is made: half a minute later it goes on with rank 0's name."""
+    [worker] = jobs.start_pods(site.api, [manifests.pytorchjob()[1]], site.name)
+    worker.wait_until_running("pytorch")
     return PYTORCHJOB
 
 
@@ -176,10 +201,12 @@ def wait_is_over(site: Site, situation: Situation) -> str:
 
 
 def controller_is_dead(site: Site, situation: Situation) -> str:
-    site.stop_controller(silent=True)
+    site.kill_controller()
     pods = jobs.start_pods(site.api, [*manifests.pytorchjob()], site.name)
     for pod in pods:
         pod.wait_until_running(names.WAIT_CONTAINER)
+    site.wait_for_stale_lease()
+    _grow_old(pods[0])
     return PYTORCHJOB
 
 
@@ -196,10 +223,8 @@ def limit_range_lowers_memory(site: Site, situation: Situation) -> str:
 
 
 def limit_range_refuses(site: Site, situation: Situation) -> str:
-    """It wants more of each container than the wait step asks for."""
-    _limit_range(
-        site, {"min": {"memory": "256Mi"}, "default": {"memory": "1Gi"}, "defaultRequest": {"memory": "512Mi"}}
-    )
+    """It allows a container fewer devices than the profile gives."""
+    _limit_range(site, {"max": {DEVICE: "8"}})
     return situation.submit(site)
 
 
@@ -209,6 +234,11 @@ def _trained(site: Site, **changes: object) -> list[Pod]:
     for pod in pods:
         pod.wait_until_trained()
     return pods
+
+
+def _grow_old(pod: Pod) -> None:
+    begun = datetime.fromisoformat(pod.created["metadata"]["creationTimestamp"])
+    wait_until(lambda: datetime.now(UTC) - begun > YOUNG, f"{pod.name} to be older than {YOUNG}", 60)
 
 
 def _gated(site: Site) -> list[Pod]:
@@ -292,6 +322,12 @@ SITUATIONS: Mapping[str, Situation] = {
         for name, one in _REFUSED.items()
         for system in ("Job", "Volcano")
     },
+    "quota, after the webhook was down": Situation(
+        quota_refuses_after_the_webhook_came_back,
+        Code.QUOTA_REFUSED,
+        ("Job ddp", "exceeded quota: devices"),
+        ("raise the ResourceQuota",),
+    ),
     "network gone": Situation(network_is_gone, Code.NETWORK_MISSING, ("own-net",), ("create",), profile="own"),
     "no address left": Situation(
         no_address_is_left, Code.ADDRESSES_EXHAUSTED, ("own-net", "no"), ("enlarge the range",), profile="own"
@@ -303,6 +339,7 @@ SITUATIONS: Mapping[str, Situation] = {
     "sandbox rebuilt": Situation(rank_zeros_sandbox_is_rebuilt, Code.ADDRESS_FORMER, ("bert-worker-0",), ("restart",)),
     "rank 0 moved": Situation(rank_zero_has_moved, Code.ADDRESS_FORMER, ("bert-worker-0",), ("restart",)),
     "rank 0 missing": Situation(rank_zero_is_missing, Code.RANK_ZERO_MISSING, ("no rank-0 pod",), ("Events",)),
+    "rank 0 never came": Situation(rank_zero_never_came, Code.RANK_ZERO_MISSING, ("no rank-0 pod",), ("Events",)),
     "rank 0 before the label": Situation(
         rank_zero_came_before_the_label, Code.WEBHOOK_MISSED, ("bert-master-0",), ("restart the job",), profile=None
     ),
@@ -310,11 +347,17 @@ SITUATIONS: Mapping[str, Situation] = {
         wait_is_over, Code.WAIT_GAVE_UP, ("bert-worker-0", "gave up"), ("no pod bert-master-0",), profile="impatient"
     ),
     "controller dead": Situation(
-        controller_is_dead, Code.LEASE_STALE, ("Lease", "renewed last"), ("is the controller running?",)
+        controller_is_dead, Code.LEASE_STALE, ("Lease", "was renewed last"), ("is the controller running?",)
     ),
     "non-root": Situation(user_is_not_root, Code.IPC_LOCK_INERT, ("IPC_LOCK",), ("run as root",)),
     "LimitRange lowers memory": Situation(
         limit_range_lowers_memory, Code.SHARED_MEMORY_BEYOND_LIMIT, ("128Mi",), ("memory limit",)
     ),
-    "LimitRange refuses": Situation(limit_range_refuses, Code.POD_REFUSED, ("Job ddp", "LimitRange"), ("LimitRange",)),
+    "LimitRange refuses": Situation(
+        limit_range_refuses,
+        Code.POD_REFUSED,
+        ("Job ddp", f"maximum {DEVICE} usage per Container is 8, but"),
+        ("LimitRange", "injected devices"),
+        profile="many",
+    ),
 }
