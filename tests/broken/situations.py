@@ -171,9 +171,10 @@ def rank_zero_is_missing(site: Site, situation: Situation) -> str:
 
 
 def rank_zero_never_came(site: Site, situation: Situation) -> str:
-    """The worker alone is made: half a minute later it goes on with rank 0's name."""
+    """The worker alone is made, and waits."""
     [worker] = jobs.start_pods(site.api, [manifests.pytorchjob()[1]], site.name)
-    worker.wait_until_running("pytorch")
+    worker.wait_until_running(names.WAIT_CONTAINER)
+    _grow_old(worker)
     return PYTORCHJOB
 
 
