@@ -44,6 +44,7 @@ class Site:
         self.node, self.api = running.node, running.node.api
         self.webhook, self.controller = running.webhook, running.controller
         self._containerds = running.containerds
+        self._start_controller()
         self.undo = ExitStack()
         own = {} if profile is None else {PROFILE: profile}
         plane = self.node.control_plane
@@ -145,7 +146,9 @@ class Site:
         return subprocess.run([*command, *words], capture_output=True, text=True, timeout=120, env=environment)
 
     def _start_controller(self) -> None:
-        self.controller.start()
+        """Start the controller unless it runs: it ends by itself where the machine has stood still for longer than its Lease."""
+        if not self.controller.is_running():
+            self.controller.start()
         self.controller.wait_until_leading()
 
     def _is_lease_stale(self) -> bool:
