@@ -9,7 +9,7 @@ ENGINE ?= $(shell for tool in docker podman buildah; do $$tool info >/dev/null 2
 VERSION = $(shell $(BIN)/python -c "import webhook; print(webhook.__version__)")
 COMPILED := build/compiled
 # Folders of tests that need more than the core does: not collected for it, which every worker would do anew.
-TIERS := apiserver bench dra image node operators page peer sockets
+TIERS := apiserver bench broken dra image node operators page peer sockets
 TESTS := check sockets test-page apiserver test-image test-node
 
 .PHONY: setup $(shell sed -n 's/^\([a-z-]*\):.*## .*/\1/p' $(MAKEFILE_LIST))
@@ -52,6 +52,8 @@ test-node: $(STAMP) ## tests with pods that run: a real kubelet, containerd, Mul
 	@$(BIN)/pytest -q -m node
 operators: $(STAMP) ## jobs that TorchX and Volcano, Kubeflow, JobSet and LWS themselves run, with torch (as test-node; built once, about 40 minutes)
 	@$(BIN)/pytest -q -m operators
+broken: $(STAMP) ## broken situations on two nodes, by Jobs and by Volcano, each named first by explain and status (as operators, without torch)
+	@$(BIN)/pytest -q -m broken
 dra: $(STAMP) ## jobs whose cards are claims: DRANET, Kubernetes' DRA test driver, containerd 2, torch (as test-node; built once, about 7 minutes)
 	@$(BIN)/pytest -q -m dra
 

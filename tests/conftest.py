@@ -15,7 +15,7 @@ settings.load_profile("any-machine")
 # ignored where a shell runs this in the background, and then by all that tests start
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-TIERS = ("sockets", "page", "apiserver", "image", "node", "operators", "dra")
+TIERS = ("sockets", "page", "apiserver", "image", "node", "operators", "broken", "dra")
 """Markers of the tests that need more than Python."""
 
 

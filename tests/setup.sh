@@ -11,7 +11,7 @@ set -eu
 case $0 in */*) cd "${0%/*}/.." ;; *) cd .. ;; esac
 
 core="core check coverage mutation compiled"
-node="test-node node operators dra"
+node="test-node node operators dra broken"
 image="test-image test-node node release-dry-run"
 compiled="compiled bench bench-hostile bench-beside-large bench-broken"
 go="apiserver peer bench bench-beside-large bench-scale bench-nodes bench-starve chaos soak manifests release-dry-run $node"
@@ -36,13 +36,13 @@ requirements() {
   need buildah buildah "$image" 'build the image'
   need mmdebstrap mmdebstrap "$image" 'make what the image is built on'
   need runc runc "test-image $node" 'run containers'
-  need containerd containerd "test-node node operators" 'run pods'
+  need containerd containerd "test-node node operators broken" 'run pods'
   need containernetworking-plugins '/usr/lib/cni/macvlan|/opt/cni/bin/macvlan|/usr/libexec/cni/macvlan' "$node" 'give pods networks'
   need iproute2 ip "$node" "make the node's networks"
   need mount mount "$node" "make the node's file systems"
   need util-linux unshare "$node" "make the node's namespaces"
   need libc-bin ldd "$node" 'make images of the programs that are here'
-  need git git "$compiled operators image release-dry-run" 'copy the tracked files, name the commit'
+  need git git "$compiled operators broken image release-dry-run" 'copy the tracked files, name the commit'
   need etcd-server etcd operators "run torch's etcd rendezvous, whose API newer servers lack"
   need shellcheck shellcheck apiserver "judge the project's own scripts and those of its workflows"
   need gcc gcc "$compiled operators dra" 'compile the admission path, or stand-ins for CUDA'

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -53,16 +54,21 @@ def configure(
     return configuration
 
 
-def copy_network(api: Client, copy: str, resource: str = "", mode: str = "bridge") -> None:
+def copy_network(api: Client, copy: str, resource: str = "", mode: str = "bridge", *, addresses: int = 0) -> None:
     """Make *copy*, ``namespace/name``, of rdma-net; *resource*: the device that it takes, as network operators write it there.
 
-    *mode*: of macvlan; ``private`` lets nobody reach anybody.
+    *mode*: of macvlan; ``private`` lets nobody reach anybody. *addresses*: how many it gives, 0: as many as rdma-net.
     """
     path = "/apis/k8s.cni.cncf.io/v1/namespaces/default/network-attachment-definitions/rdma-net"
     namespace, _, name = copy.partition("/")
-    config = json.dumps({**json.loads(api.expect("GET", path)["spec"]["config"]), "mode": mode})
+    config = {**json.loads(api.expect("GET", path)["spec"]["config"]), "mode": mode}
+    if addresses:
+        config["name"] = f"{namespace}-{name}"  # what is in use is kept by name
+        [[range_]] = config["ipam"]["ranges"]
+        range_["rangeStart"] = str(first := ip_network(range_["subnet"])[2])
+        range_["rangeEnd"] = str(first + addresses - 1)
     annotations = {RESOURCE_NAME: resource} if resource else {}
-    api.ensure(_definition(namespace, name, config, annotations))
+    api.ensure(_definition(namespace, name, json.dumps(config), annotations))
 
 
 def _multus(

@@ -7,8 +7,9 @@ from datetime import timedelta
 
 import pytest
 
+from tests import ROOT
 from tests.diagnose.explain.explanations import findings, first, one
-from tests.diagnose.scenes import NOW, Scene, event
+from tests.diagnose.scenes import NOW, Scene, ago, event
 from webhook.core.model import Object
 from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.events import concerns
@@ -86,9 +87,47 @@ def test_refusals_that_volcano_prints_as_go_structs_are_one_finding() -> None:
     [found] = findings(scene, "admission")
     assert found.code is Code.POD_DENIED
     assert found.message == (
-        'a pod of it was refused: profile "gpu" does not exist; choose "a\\b" or none '
+        'a pod of it was refused: profile "gpu" does not exist '
         f"(11 times, last at {scene.events[0]['lastTimestamp'][:19]})"
     )
+    assert found.action == 'choose "a\\b" or none; the owner then tries again, or restart the job'
+
+
+def test_the_action_of_a_denial_is_what_the_webhook_says_to_do() -> None:
+    denied = 'Error creating: admission webhook "pods.fabric-injector.io" denied the request: pod bert-worker-0: '
+    scene = Scene(1)
+    scene.events = [
+        event("PyTorchJob", "bert", "FailedCreatePod", f"{denied}no profile is named 'gup'; use one of: gpu")
+    ]
+    found = first(scene)
+    assert found.message == "a pod of it was refused: no profile is named 'gup'"
+    assert found.action == "use one of: gpu; the owner then tries again, or restart the job"
+
+
+def test_a_denial_for_several_faults_is_told_whole() -> None:
+    denied = 'admission webhook "pods.fabric-injector.io" denied the request: '
+    scene = Scene(1)
+    scene.events = [
+        event("PyTorchJob", "bert", "FailedCreatePod", f"{denied}a is missing; add a. Also: b is wrong; use c")
+    ]
+    found = first(scene)
+    assert found.message == "a pod of it was refused: a is missing; add a. Also: b is wrong; use c"
+    assert found.action == "correct that; the owner then tries again, or restart the job"
+
+
+RECORDED = json.loads((ROOT / "tests/cases/volcano_refusals.json").read_text())
+"""Events that Volcano 1.15.1 wrote of a Job of two pods on Kubernetes 1.36, each with the code of what it tells."""
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_what_a_running_volcano_writes_is_read(name: str) -> None:
+    recorded = RECORDED[name]
+    scene = Scene(1)
+    scene.events = [event("Job", "bert", recorded["reason"], recorded["message"])]
+    [found] = [each for each in findings(scene, "admission", "reachability") if each.level == "fail"]
+    assert str(found.code) == recorded["code"]
+    assert "StatusError" not in found.message
+    assert "Message" not in found.message
     assert found.action
 
 
@@ -143,14 +182,48 @@ def test_equal_errors_that_differ_in_a_pointer_are_one_finding() -> None:
             "failed quota: q: must specify limits.memory for: fabric-injector-wait,pytorch",
             "give the job's containers what is named, or the namespace a LimitRange with defaults",
         ),
+        (
+            "[maximum memory usage per Container is 1Gi, but limit is 8Gi, maximum rdma/hca usage per Container is 1, but limit is 8]",
+            "change the namespace's LimitRange, or what the job's containers ask for, injected devices included",
+        ),
+        (
+            "cpu max limit to request ratio per Pod is 2, but provided ratio is 8.000000",
+            "change the namespace's LimitRange, or what the job's containers ask for, injected devices included",
+        ),
         ("no PriorityClass with name high was found", "correct that; the owner then tries again, or restart the job"),
     ],
-    ids=["IPC_LOCK alone", "and more", "quota exceeded", "quota wants requests", "other"],
+    ids=[
+        "IPC_LOCK alone",
+        "and more",
+        "quota exceeded",
+        "quota wants requests",
+        "LimitRange",
+        "LimitRange's ratio",
+        "other",
+    ],
 )
 def test_a_refusal_is_answered_by_what_would_lift_it(refusal: str, action: str) -> None:
     scene = Scene(1)
     scene.events = [event("PyTorchJob", "bert", "FailedCreatePod", f'pods "bert-worker-1" is forbidden: {refusal}')]
     assert first(scene).action == action
+
+
+@pytest.mark.parametrize("minutes", [(40, 1), (1, 40)])
+def test_what_refuses_pods_now_comes_before_what_did(minutes: tuple[int, int]) -> None:
+    """The webhook was down and is back; Events stay for an hour."""
+    refusals = [
+        'Internal error occurred: failed calling webhook "pods.fabric-injector.io": Post "https://x": refused',
+        'pods "bert-worker-0" is forbidden: exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2',
+    ]
+    scene = Scene(1)
+    scene.pods.clear()
+    scene.events = [
+        event("PyTorchJob", "bert", "FailedCreatePod", text, at=ago(minutes=age))
+        for text, age in zip(refusals, minutes, strict=True)
+    ]
+    codes = [Code.WEBHOOK_UNREACHABLE, Code.QUOTA_REFUSED]
+    found = [each.code for each in findings(scene, "admission", "reachability")]
+    assert found == (codes if minutes[0] < minutes[1] else codes[::-1])
 
 
 def test_refusals_before_the_newest_pod_are_over() -> None:

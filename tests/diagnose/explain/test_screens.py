@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 from collections.abc import Callable
 
 import pytest
@@ -27,6 +28,8 @@ from webhook.diagnose.finding import exit_status
 from webhook.diagnose.listing import Unread
 
 FOLDER = ROOT / "tests/cases" / "explain"
+VOLCANOS = json.loads((ROOT / "tests/cases/volcano_refusals.json").read_text())
+DEVICE = "rdma/rdma_shared_device_a"
 DENIED = 'Error creating: admission webhook "pods.fabric-injector.io" denied the request: '
 SANDBOX = (
     "Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox "
@@ -226,6 +229,86 @@ def gke_without_addresses() -> Scene:
     return scene
 
 
+def volcanos(name: str) -> Scene:
+    """Give a Job of Volcano none of whose pods is created, and what a running Volcano wrote of it."""
+    scene = Scene()
+    scene.pods.clear()
+    recorded = VOLCANOS[name]
+    scene.events = [event("Job", "bert", recorded["reason"], recorded["message"], count=9)]
+    return scene
+
+
+def webhook_down_by_volcano() -> Scene:
+    return volcanos("webhook down")
+
+
+def wrong_profile_by_volcano() -> Scene:
+    return volcanos("wrong profile")
+
+
+def quota_by_volcano() -> Scene:
+    return volcanos("quota")
+
+
+def pod_security_by_volcano() -> Scene:
+    return volcanos("PodSecurity")
+
+
+def quota_after_an_outage() -> Scene:
+    scene = volcanos("quota")
+    outage = VOLCANOS["webhook down"]
+    scene.events.append(event("Job", "bert", outage["reason"], outage["message"], at=ago(minutes=30)))
+    return scene
+
+
+def limit_range() -> Scene:
+    scene = Scene()
+    scene.pods.clear()
+    refusal = f"maximum {DEVICE} usage per Container is 8, but limit is 60"
+    scene.events = [
+        event("Job", "bert", "FailedCreate", f'Error creating: pods "bert-0-x7k2p" is forbidden: {refusal}')
+    ]
+    return scene
+
+
+def rank_zero_missing() -> Scene:
+    scene = Scene()
+    del scene.pods["bert-master-0"]
+    return scene
+
+
+def sandbox_rebuilt() -> Scene:
+    scene, at = Scene(), ago(minutes=5)
+    for pod in scene.workers:
+        pod["status"]["initContainerStatuses"][0]["state"]["terminated"]["message"] = "192.168.0.1\n"
+    scene.attach(scene.master, "192.168.0.99")
+    for pod in scene.pods.values():
+        scene.tell(pod, "192.168.0.99")
+    scene.start(scene.master, at)
+    condition = {"type": "PodReadyToStartContainers", "status": "True", "lastTransitionTime": at}
+    scene.master["status"]["conditions"].append(condition)
+    return scene
+
+
+def wait_over() -> Scene:
+    """The worker's wait has ended; rank 0 was never made."""
+    scene = Scene(1)
+    del scene.pods["bert-master-0"]
+    [worker] = scene.pods.values()
+    scene.wait(worker, ago(minutes=30))
+    key = worker["metadata"]["labels"][names.JOB]
+    words = (
+        f"fabric-injector: master-addr of job {key} was not published after 1800 s. Look at the Events of its rank-0 pod "
+        "bert-master-0, at network-status of that pod, and at the log of fabric-injector's controller"
+    )
+    ended = {"exitCode": 75, "reason": "Error", "message": words}
+    worker["status"] |= {
+        "phase": "Failed",
+        "initContainerStatuses": [{"name": names.WAIT_CONTAINER, "state": {"terminated": ended}}],
+    }
+    return scene
+
+
 SCENES: dict[str, Callable[[], Scene]] = {
     make.__name__.replace("_", "-"): make
     for make in (
@@ -248,6 +331,15 @@ SCENES: dict[str, Callable[[], Scene]] = {
         one_pod_left_out,
         reader_of_pods_alone,
         gke_without_addresses,
+        webhook_down_by_volcano,
+        wrong_profile_by_volcano,
+        quota_by_volcano,
+        pod_security_by_volcano,
+        quota_after_an_outage,
+        limit_range,
+        rank_zero_missing,
+        sandbox_rebuilt,
+        wait_over,
     )
 }
 

@@ -31,12 +31,19 @@ _REFUSED: tuple[tuple[re.Pattern[str], Code, str | None], ...] = (
         "give the job's containers what is named, or the namespace a LimitRange with defaults",
     ),
     (re.compile(r"(exceeded quota: .*)", re.DOTALL), Code.QUOTA_REFUSED, None),
+    (
+        re.compile(r"forbidden: (\[?(?:m(?:ax|in)imum \S+ usage|\S+ max limit to request ratio) per .*)", re.DOTALL),
+        Code.POD_REFUSED,
+        "change the namespace's LimitRange, or what the job's containers ask for, injected devices included",
+    ),
     (re.compile(r'admission (webhook "[^"]*" denied the request: .*)', re.DOTALL), Code.POD_REFUSED, None),
     (re.compile(r"(?:forbidden|denied|invalid): (.*)", re.DOTALL | re.IGNORECASE), Code.POD_REFUSED, None),
 )
 _POD_NAME = re.compile(r'\bpods? "?[a-z0-9][a-z0-9.-]*[0-9*-]"?')
 
 _CUT = "…"
+_ALSO = ". Also: "
+"""Between the faults of one denial; see webhook.core.review."""
 _Refused = tuple[str, Code, str, str | None]
 """The owner, and what is told of it: code, message, action."""
 
@@ -75,9 +82,20 @@ def observe_refusals(reading: Reading, parts: Iterable[Part]) -> Iterator[Observ
             key = (f"{subject.get('kind')} {subject.get('name')}", *one)
             last, times = found.get(key, ("", 0))
             found[key] = (max(last, event_time(event)), times + int(event.get("count") or 1))
-    for (owner, code, message, action), (last, times) in _joined(found).items():
+    newest_first = sorted(_joined(found).items(), key=lambda item: item[1][0], reverse=True)  # Events stay for an hour
+    for (owner, code, message, action), (last, times) in newest_first:
+        if code is Code.POD_DENIED:
+            message, action = _split_advice(message)
         often = f" ({times} times, last at {last[:19]})" if times > 1 else ""
         yield Observation(Stage.ADMISSION, "fail", code, f"a pod of it {message}{often}", action, subject=owner)
+
+
+def _split_advice(message: str) -> tuple[str, str | None]:
+    """Return what our webhook found and what it says to do, which ends its message; several faults stay as they are told."""
+    found, _, advice = message.rpartition("; ")
+    if not found or _ALSO in message or message.endswith(_CUT):
+        return message, None
+    return found, f"{advice}; the owner then tries again, or restart the job"
 
 
 def _joined(found: Mapping[_Refused, tuple[str, int]]) -> Mapping[_Refused, tuple[str, int]]:

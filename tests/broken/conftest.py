@@ -1,0 +1,85 @@
+"""Fixtures of the broken situations: two nodes, webhook and controller with profiles as objects, and Volcano where it is asked for."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.apiserver.assets import AssetsUnavailable
+from tests.apiserver.controller import ACCOUNT, Controller
+from tests.apiserver.installation import MANIFESTS
+from tests.apiserver.webhook import Webhook, installed_command
+from tests.node.conftest import start_node, unavailable
+from tests.node.kubelet import NAME
+from tests.node.node import Node
+from tests.operators.builds import built
+from tests.operators.install import Installer
+from tests.operators.programs import VOLCANO
+from tests.waiting import wait_until
+from webhook.core.profiles.convert import to_objects
+from webhook.core.profiles.custom_resource import custom_resource_definition
+
+from .site import Running
+from .situations import PROFILES
+
+FOLDER = Path(__file__).parent
+SECOND = "node2"
+OBJECTS = "/apis/fabric-injector.io/v1alpha1/fabricprofiles"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of this folder, and let only their own time count: the first fixtures may build for minutes."""
+    for item in items:
+        if item.path.is_relative_to(FOLDER):
+            item.add_marker(pytest.mark.broken)
+            item.add_marker(pytest.mark.timeout(600, func_only=True))
+
+
+@pytest.fixture(scope="session")
+def node(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
+    """Run a cluster; skip where this machine cannot, with the reason."""
+    with start_node(pytestconfig, tmp_path_factory, "broken") as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def running(node: Node, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """Run the second node, webhook and controller, with all that is shipped for users' rights."""
+    command = installed_command()
+    if command is None:
+        unavailable("fabric-injector is not installed in this Python environment")
+    plane, folder = node.control_plane, tmp_path_factory.mktemp("broken")
+    node.api.ensure(custom_resource_definition())
+    wait_until(lambda: node.api.answers(OBJECTS), "the CRD to be served", 30)
+    for profile in to_objects(PROFILES):
+        node.api.ensure(profile)
+    plane.ensure_shipped("namespace", "rbac-users")
+    viewer = (MANIFESTS / "components/profile-viewer/profile-viewer.yaml").read_text()
+    plane.kubectl("apply", "--filename=-", input=viewer)
+    with ExitStack() as stack:
+        second = stack.enter_context(node.another(SECOND))
+        webhook = stack.enter_context(Webhook(plane, folder / "webhook", None, command))
+        controller = stack.enter_context(Controller(plane, folder / "controller", command, ACCOUNT[0]))
+        controller.wait_until_leading()
+        installer = Installer(node, folder)
+        stack.callback(installer.close)
+        yield Running(
+            node,
+            {NAME: node.containerd, SECOND: second},
+            webhook,
+            controller,
+            lambda: _install_volcano(node, installer),
+        )
+
+
+def _install_volcano(node: Node, installer: Installer) -> None:
+    """Install Volcano unless it is there; skip where it cannot be had."""
+    try:
+        built(VOLCANO)
+    except AssetsUnavailable as problem:
+        unavailable(str(problem))
+    plane = node.control_plane
+    plane.kubectl("cordon", SECOND)  # its images are on the first node alone
+    installer.install(VOLCANO)
+    plane.kubectl("uncordon", SECOND)

@@ -1,0 +1,364 @@
+"""The broken situations: how each is made, what `explain` must say of it first, and what to do.
+
+To add one, write a function that breaks something at a Site, waits until the cluster shows it, and returns what `explain` is asked for;
+and a line of SITUATIONS.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+
+from tests.node import jobs
+from tests.node.cni import copy_network
+from tests.node.images import NO_SHELL
+from tests.node.pods import Pod, container_state
+from tests.waiting import wait_until
+from webhook.core import names
+from webhook.core.model import Object
+from webhook.diagnose.codes import Code
+
+from . import manifests
+from .site import SECONDS, Site
+
+JOB = "job/ddp"
+PYTORCHJOB = "job/bert"
+YOUNG = timedelta(seconds=31)
+"""For so long pods may lack others, or what the controller tells, because they are just being made."""
+DEVICE = "rdma/rdma_shared_device_a"
+PROFILES = f"""\
+profiles:
+  shared:
+    networks: [{{network: default/rdma-net, resource: {DEVICE}}}]
+    sharedMemory: {{sizeLimit: 192Mi}}
+  own:
+    networks: [{{network: own-net, resource: {DEVICE}}}]
+  many:
+    networks: [{{network: default/rdma-net, resource: {DEVICE}, count: 60}}]
+  unprivileged:
+    networks: [{{network: default/rdma-net, resource: {DEVICE}}}]
+    podSecurity: skip
+  impatient:
+    networks: [{{network: default/rdma-net, resource: {DEVICE}}}]
+    rendezvous: {{timeout: 5s}}
+"""
+"""The profiles of all situations; ``own`` attaches a network of the situation's own namespace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """One situation. *make* breaks it and returns the target of `explain`.
+
+    The first finding has this *code*, its subject and message contain what it *says*, its action what to *do*. *profile* and *labels*
+    are of the namespace; *system*: whose controller makes the job of `submit`, ``Job`` or ``Volcano``.
+    """
+
+    make: Callable[[Site, "Situation"], str]
+    code: Code
+    says: tuple[str, ...]
+    do: tuple[str, ...]
+    profile: str | None = "shared"
+    labels: Mapping[str, str] = field(default_factory=dict)
+    system: str = "Job"
+
+    def submit(self, site: Site, size: int = 2) -> str:
+        """Create the job ddp, and return once its controller was refused a pod."""
+        make = manifests.volcano_job if self.system == "Volcano" else manifests.batch_job
+        site.give(make(size))
+        site.wait_for_event("Job", "rror creating")
+        return JOB
+
+
+def webhook_is_down(site: Site, situation: Situation) -> str:
+    site.stop_webhook()
+    return situation.submit(site)
+
+
+def job_is_refused(site: Site, situation: Situation) -> str:
+    return situation.submit(site)
+
+
+def quota_is_used_up(site: Site, situation: Situation) -> str:
+    """One pod of two gets its device: the gang can never be whole."""
+    _quota(site, 1)
+    return situation.submit(site)
+
+
+def quota_refuses_after_the_webhook_came_back(site: Site, situation: Situation) -> str:
+    """The Events of the outage are still there."""
+    _quota(site, 0)
+    site.stop_webhook()
+    situation.submit(site)
+    site.start_webhook()
+    site.wait_for_event("Job", "exceeded quota")
+    return JOB
+
+
+def _quota(site: Site, devices: int) -> None:
+    hard = {f"requests.{DEVICE}": str(devices)}
+    site.give({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "devices"}, "spec": {"hard": hard}})
+    path = f"/api/v1/namespaces/{site.name}/resourcequotas/devices"
+    wait_until(lambda: "used" in site.api.expect("GET", path).get("status", {}), "the quota to be counted", SECONDS)
+
+
+def network_is_gone(site: Site, situation: Situation) -> str:
+    """It is deleted between admission and the node: the pods are held back meanwhile."""
+    copy_network(site.api, f"{site.name}/own-net")
+    pods = _gated(site)
+    path = f"/apis/k8s.cni.cncf.io/v1/namespaces/{site.name}/network-attachment-definitions/own-net"
+    site.api.expect("DELETE", path)
+    _ungate(site, pods)
+    site.wait_for_event("Pod", "own-net")
+    return PYTORCHJOB
+
+
+def no_address_is_left(site: Site, situation: Situation) -> str:
+    """The network has one address, and the job two pods."""
+    copy_network(site.api, f"{site.name}/own-net", addresses=1)
+    pods = jobs.start_pods(site.api, [*manifests.pytorchjob()], site.name)
+    site.wait_for_event("Pod", "no IP addresses available")
+    wait_until(lambda: any(pod.fabric_address() for pod in pods), "the pod that has the address", SECONDS)
+    return PYTORCHJOB
+
+
+def devices_are_taken(site: Site, situation: Situation) -> str:
+    """Each pod takes 60 of the 100 devices of a node, and there are three pods on two nodes."""
+    site.give(manifests.batch_job(3))
+    pods = site.wait_for_pods(3)
+    wait_until(lambda: any(_unschedulable(pod) for pod in pods), "the scheduler to find no node", SECONDS)
+    wait_until(lambda: sum(bool(pod.fabric_address()) for pod in pods) == 2, "two pods that have theirs", SECONDS)
+    return JOB
+
+
+def image_has_no_shell(site: Site, situation: Situation) -> str:
+    pods = jobs.start_pods(site.api, [*manifests.pytorchjob(image=NO_SHELL, command=["python", "train.py"])], site.name)
+    for pod in pods:
+        pod.wait(_wait_cannot_start, "its wait step to be refused by the runtime")
+    return PYTORCHJOB
+
+
+def rank_zeros_sandbox_is_rebuilt(site: Site, situation: Situation) -> str:
+    """As by a reboot of its node: rank 0 has another address, and the worker's process runs on with the former one."""
+    master, worker = _trained(site)
+    before = master.fabric_address()
+    site.containerd(master).kill_sandbox(master.uid)
+    master.wait(lambda _: master.fabric_address() not in ("", before), "another address of its new sandbox")
+    worker.wait_for_annotation(names.MASTER_ADDR, master.fabric_address())
+    master.wait(lambda pod: _restarted(pod, "pytorch"), "its training container in the new sandbox")
+    return PYTORCHJOB
+
+
+def rank_zero_has_moved(site: Site, situation: Situation) -> str:
+    """It is made anew, on the other node, and the worker's process runs on."""
+    master, worker = _trained(site)
+    manifest, _ = manifests.pytorchjob()
+    before, there = master.fabric_address(), master.get()["spec"]["nodeName"]
+    manifest["spec"]["affinity"] = _not_on(there)
+    master.delete()
+    [moved] = jobs.start_pods(site.api, [manifest], site.name)
+    moved.wait_until_running("pytorch")
+    assert moved.get()["spec"]["nodeName"] != there
+    assert moved.fabric_address() not in ("", before)
+    worker.wait_for_annotation(names.MASTER_ADDR, moved.fabric_address())
+    return PYTORCHJOB
+
+
+def rank_zero_is_missing(site: Site, situation: Situation) -> str:
+    """It is deleted while the job trains, and nobody makes another for half a minute."""
+    master, worker = _trained(site)
+    master.delete()
+    _grow_old(worker)
+    return PYTORCHJOB
+
+
+def rank_zero_never_came(site: Site, situation: Situation) -> str:
+    """The worker alone is made, and waits."""
+    [worker] = jobs.start_pods(site.api, [manifests.pytorchjob()[1]], site.name)
+    worker.wait_until_running(names.WAIT_CONTAINER)
+    _grow_old(worker)
+    return PYTORCHJOB
+
+
+def rank_zero_came_before_the_label(site: Site, situation: Situation) -> str:
+    master, worker = manifests.pytorchjob()
+    [first] = jobs.start_pods(site.api, [master], site.name)
+    first.wait_until_running("pytorch")
+    site.label("shared")
+    wait_until(
+        lambda: names.JOB in site.api.create(worker, site.name, dry_run=True).json["metadata"]["labels"],
+        "the webhook to know the label",
+    )
+    [late] = jobs.start_pods(site.api, [worker], site.name)
+    late.wait_for_annotation(names.WAIT_ENDS)
+    return PYTORCHJOB
+
+
+def wait_is_over(site: Site, situation: Situation) -> str:
+    """The worker alone is made; its time is up, and it is not started again."""
+    _, worker = manifests.pytorchjob()
+    worker["spec"]["restartPolicy"] = "Never"
+    [pod] = jobs.start_pods(site.api, [worker], site.name)
+    pod.wait(lambda found: found["status"]["phase"] == "Failed", "the end of its wait")
+    return PYTORCHJOB
+
+
+def controller_is_dead(site: Site, situation: Situation) -> str:
+    site.kill_controller()
+    pods = jobs.start_pods(site.api, [*manifests.pytorchjob()], site.name)
+    for pod in pods:
+        pod.wait_until_running(names.WAIT_CONTAINER)
+    site.wait_for_stale_lease()
+    _grow_old(pods[0])
+    return PYTORCHJOB
+
+
+def user_is_not_root(site: Site, situation: Situation) -> str:
+    _trained(site, securityContext={"runAsUser": 1000, "runAsNonRoot": True})
+    return PYTORCHJOB
+
+
+def limit_range_lowers_memory(site: Site, situation: Situation) -> str:
+    """Its default limit of memory is less than the /dev/shm that the profile gives."""
+    _limit_range(site, {"default": {"memory": "128Mi"}, "defaultRequest": {"memory": "64Mi"}})
+    _trained(site)
+    return PYTORCHJOB
+
+
+def limit_range_refuses(site: Site, situation: Situation) -> str:
+    """It allows a container fewer devices than the profile gives."""
+    _limit_range(site, {"max": {DEVICE: "8"}})
+    return situation.submit(site)
+
+
+def _trained(site: Site, **changes: object) -> list[Pod]:
+    """Start a PyTorchJob, and return once both processes have met; rank 0 first."""
+    pods = jobs.start_pods(site.api, [*manifests.pytorchjob(**changes)], site.name)
+    for pod in pods:
+        pod.wait_until_trained()
+    return pods
+
+
+def _grow_old(pod: Pod) -> None:
+    begun = datetime.fromisoformat(pod.created["metadata"]["creationTimestamp"])
+    wait_until(lambda: datetime.now(UTC) - begun > YOUNG, f"{pod.name} to be older than {YOUNG}", 60)
+
+
+def _gated(site: Site) -> list[Pod]:
+    made = [*manifests.pytorchjob()]
+    for manifest in made:
+        manifest["spec"]["schedulingGates"] = [{"name": "fabric-injector.test/gate"}]
+    return jobs.start_pods(site.api, made, site.name)
+
+
+def _ungate(site: Site, pods: list[Pod]) -> None:
+    for pod in pods:
+        site.api.expect("PATCH", pod.path, {"spec": {"schedulingGates": []}})
+
+
+def _unschedulable(pod: Pod) -> bool:
+    conditions = pod.get()["status"].get("conditions", [])
+    return any(one["type"] == "PodScheduled" and one.get("reason") == "Unschedulable" for one in conditions)
+
+
+def _wait_cannot_start(pod: Object) -> bool:
+    state = container_state(pod, names.WAIT_CONTAINER)
+    return "terminated" in state or state.get("waiting", {}).get("reason") in ("CrashLoopBackOff", "RunContainerError")
+
+
+def _restarted(pod: Object, container: str) -> bool:
+    statuses = pod["status"].get("containerStatuses", [])
+    return any(one["name"] == container and one["restartCount"] and "running" in one["state"] for one in statuses)
+
+
+def _not_on(node: str) -> Object:
+    term = {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "NotIn", "values": [node]}]}
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
+
+
+def _limit_range(site: Site, limits: Object) -> None:
+    spec = {"limits": [{"type": "Container", **limits}]}
+    site.give({"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "limits"}, "spec": spec})
+
+
+_REFUSED = {
+    "webhook down": Situation(
+        webhook_is_down,
+        Code.WEBHOOK_UNREACHABLE,
+        ("Job ddp", "webhook does not answer", "connection refused"),
+        ("fabric-injector check",),
+    ),
+    "wrong profile": Situation(
+        job_is_refused,
+        Code.POD_DENIED,
+        ("Job ddp", "label fabric-injector.io/profile", "no profile is named 'shraed'"),
+        ("use one of", "shared"),
+        profile="shraed",
+    ),
+    "quota": Situation(
+        quota_is_used_up,
+        Code.QUOTA_REFUSED,
+        ("Job ddp", "exceeded quota: devices", DEVICE, "limited"),
+        ("raise the ResourceQuota",),
+    ),
+    "PodSecurity": Situation(
+        job_is_refused,
+        Code.POD_DENIED,
+        ("Job ddp", "IPC_LOCK", "pod-security.kubernetes.io/enforce: baseline", "refuses"),
+        ("label the namespace privileged", "podSecurity: skip"),
+        labels={"pod-security.kubernetes.io/enforce": "baseline"},
+    ),
+    "PodSecurity, for the job's own pods": Situation(
+        job_is_refused,
+        Code.POD_SECURITY_REFUSED,
+        ("Job ddp", 'violates PodSecurity "restricted:latest"', "runAsNonRoot"),
+        ("label the namespace privileged", "correct what is named"),
+        profile="unprivileged",
+        labels={"pod-security.kubernetes.io/enforce": "restricted"},
+    ),
+}
+"""What keeps a controller from creating pods: each by kube-controller-manager's Job, and by Volcano, which tells it in another way."""
+
+SITUATIONS: Mapping[str, Situation] = {
+    **{
+        f"{name}, by {system}": replace(one, system=system)
+        for name, one in _REFUSED.items()
+        for system in ("Job", "Volcano")
+    },
+    "quota, after the webhook was down": Situation(
+        quota_refuses_after_the_webhook_came_back,
+        Code.QUOTA_REFUSED,
+        ("Job ddp", "exceeded quota: devices"),
+        ("raise the ResourceQuota",),
+    ),
+    "network gone": Situation(network_is_gone, Code.NETWORK_MISSING, ("own-net",), ("create",), profile="own"),
+    "no address left": Situation(
+        no_address_is_left, Code.ADDRESSES_EXHAUSTED, ("own-net", "no"), ("enlarge the range",), profile="own"
+    ),
+    "devices taken": Situation(
+        devices_are_taken, Code.RESOURCE_TAKEN, (f"Insufficient {DEVICE}",), ("free", DEVICE), profile="many"
+    ),
+    "no shell": Situation(image_has_no_shell, Code.CONTAINER_NOT_STARTING, ("wait step",), ("no sh", "waitImage")),
+    "sandbox rebuilt": Situation(rank_zeros_sandbox_is_rebuilt, Code.ADDRESS_FORMER, ("bert-worker-0",), ("restart",)),
+    "rank 0 moved": Situation(rank_zero_has_moved, Code.ADDRESS_FORMER, ("bert-worker-0",), ("restart",)),
+    "rank 0 missing": Situation(rank_zero_is_missing, Code.RANK_ZERO_MISSING, ("no rank-0 pod",), ("Events",)),
+    "rank 0 never came": Situation(rank_zero_never_came, Code.RANK_ZERO_MISSING, ("no rank-0 pod",), ("Events",)),
+    "rank 0 before the label": Situation(
+        rank_zero_came_before_the_label, Code.WEBHOOK_MISSED, ("bert-master-0",), ("restart the job",), profile=None
+    ),
+    "wait over": Situation(
+        wait_is_over, Code.WAIT_GAVE_UP, ("bert-worker-0", "gave up"), ("no pod bert-master-0",), profile="impatient"
+    ),
+    "controller dead": Situation(
+        controller_is_dead, Code.LEASE_STALE, ("Lease", "was renewed last"), ("is the controller running?",)
+    ),
+    "non-root": Situation(user_is_not_root, Code.IPC_LOCK_INERT, ("IPC_LOCK",), ("run as root",)),
+    "LimitRange lowers memory": Situation(
+        limit_range_lowers_memory, Code.SHARED_MEMORY_BEYOND_LIMIT, ("128Mi",), ("memory limit",)
+    ),
+    "LimitRange refuses": Situation(
+        limit_range_refuses,
+        Code.POD_REFUSED,
+        ("Job ddp", f"maximum {DEVICE} usage per Container is 8, but"),
+        ("LimitRange", "injected devices"),
+        profile="many",
+    ),
+}
