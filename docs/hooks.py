@@ -12,6 +12,7 @@ PAGES = {
     "README.md": "readme.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
+    "SECURITY.md": "report-a-vulnerability.md",
 }
 """Files of the repository that are pages of the site, and as which."""
 _NOT_RUN = re.compile(r"^<!-- not-run: (.+) -->$", re.MULTILINE)
