@@ -15,6 +15,7 @@ from tests.docs.recipes import changed, follow
 
 CODES, PIN = "tests/diagnose/test_codes.py", "test_codes_and_topics_stay_as_they_are"
 """The other tests of that file run all that tell findings."""
+MANUAL = "tests/diagnose/test_manual.py"
 PAGES = ("add-a-training-system.md", "add-a-step.md", "add-a-finding.md")
 
 
@@ -28,6 +29,13 @@ def test_all_three_work_in_a_copy(tmp_path: Path) -> None:
     tests = [name for page in PAGES for name in follow((ROOT / "docs" / page).read_text(), tmp_path)]
     assert len(tests) > len(PAGES)
     tests = [f"{name}::{PIN}" if name == CODES else name for name in tests]
+    manual = subprocess.run(
+        [sys.executable, "-m", "webhook.diagnose.manual"], cwd=tmp_path, capture_output=True, check=True
+    )
+    assert "\nmake reference\n" in (ROOT / "docs/add-a-finding.md").read_text()
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/findings.md").write_bytes(manual.stdout)  # as `make reference` does
+    tests.append(MANUAL)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
     unmeasured = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
     done = subprocess.run(command, cwd=tmp_path, env=unmeasured, capture_output=True, text=True, check=False)
