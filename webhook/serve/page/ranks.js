@@ -56,7 +56,7 @@ function tally(rows) {
 /** Draw the line from a pod to rank 0: whole where it was told its address, broken where it waits for it. */
 function edge(x, y, toX, toY, row) {
   const waiting = waitsForRankZero(row);
-  if (!waiting && row.told === "-") return document.createDocumentFragment();
+  if (!waiting && !row.told) return document.createDocumentFragment();
   const middle = (x + toX) / 2;
   const group = s("g", { class: waiting ? "edge waiting" : "edge told" });
   group.append(
@@ -71,7 +71,7 @@ function rankBox(row, x, y, width) {
   const group = s("g", { class: `rank ${state}` });
   const role = row.role === "rank 0" ? "rank 0 · " : "";
   group.append(
-    titled(`${row.role === "-" ? "" : `${row.role}: `}${row.pod}, ${told(row)}`),
+    titled(`${row.role ? `${row.role}: ` : ""}${row.pod}, ${told(row)}`),
     s("rect", { x, y, width, height: BOX, rx: 6 }),
     text(role + row.pod, x + 8, y + 16, width - 16, "strong"),
     text(told(row, lettersIn(width - 16)), x + 8, y + 30, width - 16),
@@ -86,7 +86,7 @@ function told(row, most = Infinity) {
     const since = /\d/.test(row.wait) ? `, ${row.wait}` : "";
     return waiting.length + since.length > most ? waiting : waiting + since;
   }
-  const address = row.address === "-" ? "no address" : row.address;
+  const address = row.address ?? "no address";
   return row.phase === "Running" ? address : `${address}, ${row.phase}`;
 }
 
@@ -103,8 +103,8 @@ function legend() {
 /** Say the whole picture in a sentence, for those who do not see it. */
 function described(zero, others) {
   const waiting = others.filter(waitsForRankZero).length;
-  const informed = others.filter((row) => row.told !== "-").length;
-  const first = zero ? `Rank 0 is ${zero.pod}, ${zero.address === "-" ? "without an address" : `at ${zero.address}`}.` : "There is no rank 0.";
+  const informed = others.filter((row) => row.told).length;
+  const first = zero ? `Rank 0 is ${zero.pod}, ${zero.address ? `at ${zero.address}` : "without an address"}.` : "There is no rank 0.";
   return `${first} ${count(others.length, "other pod")}: ${informed.toLocaleString("en")} told of it, ${waiting.toLocaleString("en")} waiting for it.`;
 }
 

@@ -93,7 +93,7 @@ export function statusView(local) {
       row.job = now;
       button.textContent = withNamespace ? `${now.namespace}/${now.name}` : now.name;
       const cells = [now.phase, now.members, now.waits, now.address, first(now.first)];
-      for (const [index, cell] of cells.entries()) line.children[index + 1].replaceChildren(cell);
+      for (const [index, cell] of cells.entries()) line.children[index + 1].replaceChildren(cell ?? "-");
     }
   }
 
@@ -161,7 +161,7 @@ function memberTable({ members, total }) {
       h(
         "tbody",
         {},
-        members.slice(0, FIRST).map((row) => h("tr", {}, h("th", { scope: "row" }, h("code", {}, row.pod)), cells(row).map((cell, index) => h("td", { "data-title": MEMBER[index + 1] }, cell)))),
+        members.slice(0, FIRST).map((row) => h("tr", {}, h("th", { scope: "row" }, h("code", {}, row.pod)), cells(row).map((cell, index) => h("td", { "data-title": MEMBER[index + 1] }, cell ?? "-")))),
       ),
     ),
     total > FIRST ? h("p", { class: "hint" }, `The first ${FIRST} are shown; fabric-injector explain -o json lists all.`) : "",
