@@ -16,7 +16,7 @@ from webhook.diagnose.codes import Code
 from webhook.diagnose.collect import fabric_test
 from webhook.diagnose.fabric_test.job import JobSettings
 from webhook.diagnose.fabric_test.verdict import GroupResult
-from webhook.diagnose.finding import Finding
+from webhook.diagnose.finding import Finding, Level
 from webhook.kube.connection import Connection
 from webhook.kube.credentials import Credentials
 
@@ -65,6 +65,19 @@ def test_a_table_node_by_node() -> None:
     ]
     assert "does not reach rank 0" in done.stdout
     assert "round 3 of 3" in done.stderr
+
+
+@pytest.mark.parametrize(("level", "status", "cell"), [("fail", 1, "fail"), ("warn", 0, "9.50")])
+def test_a_pair_whose_rdma_does_not_run_is_not_told_ok(
+    level: Level, status: int, cell: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rdma = Finding(level, Code.TEST_RDMA_UNMEASURED, "a and b", "RDMA over mlx5_2: ib_write_bw: x")
+    monkeypatch.setattr(Cluster, "run", lambda *_: [GroupResult(("a", "b"), (rdma,), "10.9.0.1", 9.5, 30.0)])
+    done = run("--pairwise", "--nodes", "a,b")
+    assert done.exit_code == status, done.output
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert next(line[-1] for line in lines if line[:2] == ["a", "b"]) == level
+    assert lines[-2:] == [["a", "-", cell], ["b", cell, "-"]]
 
 
 def test_one_job_of_all_nodes() -> None:

@@ -173,6 +173,23 @@ def test_what_fails_is_told_in_the_words_of_the_tool(tmp_path: Path, monkeypatch
     assert found["problem"] == "ib_write_bw: Failed to create MR; at rank 0: Failed to create MR"
 
 
+@pytest.mark.parametrize(
+    ("output", "failed"),
+    [
+        ("Failed to modify QP 1 to RTR", True),
+        (" Completion with error at client\n Failed status 12: wr_id 0 syndrom 0x81", True),
+        (NO_MEMORY, False),
+        ("Couldn't get context for the device", False),
+        ("libibverbs: open: Permission denied", False),
+    ],
+)
+def test_what_ran_and_failed_is_told_from_what_lacked_access(
+    output: str, failed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in(tmp_path, BANDWIDTH, output, 1)
+    assert meet(monkeypatch, tmp_path)["failed"] is failed
+
+
 def test_a_tool_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(test_rdma, "_SECONDS", 2)
     file = tmp_path / BANDWIDTH

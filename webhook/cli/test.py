@@ -133,7 +133,8 @@ def _print_speeds(results: Sequence[GroupResult]) -> None:
         figures = [each.fabric_gbits, each.fabric_micros, each.pod_network_gbits, each.pod_network_micros]
         figures += [each.rdma_gbits, each.rdma_micros] if with_rdma else []
         cells = [_NOTHING if figure is None else f"{figure:.2f}" for figure in figures]
-        verdict = "fail" if each.is_failing else "ok"
+        warned = any(finding.level == "warn" for finding in each.findings)
+        verdict = "fail" if each.is_failing else "warn" if warned else "ok"
         rows.append((" ".join(each.nodes) or _NOTHING, each.address or _NOTHING, *cells, verdict))
     echo("")
     print_table(rows)

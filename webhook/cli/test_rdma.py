@@ -35,6 +35,12 @@ _MOST_TEXT = 240
 _LONGEST_LINE = 256
 _PAUSE_SECONDS = 0.3
 _MOST_GIDS = 256
+_WITHOUT_ACCESS = re.compile(
+    r"permission denied|operation not permitted|cannot allocate memory|couldn't get context|(?:allocate|create) MR|not on PATH|"
+    r"no RDMA device that can be opened",
+    re.IGNORECASE,
+)
+"""What is said where the pod lacks a right, a device or memory that it may lock: of the fabric it says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +163,7 @@ def run_tool(
 ) -> dict[str, Any]:
     """Be perftest's client over a connection that asked rank 0 for it; return the figure, or the problem in the tool's own words.
 
+    *failed* tells that it ran and failed, and not for want of rights or of access to a device.
     Waits so many *seconds* for its turn, since rank 0 runs it with one worker at a time.
     """
     with connection, connection.makefile("rwb", buffering=0) as stream:
@@ -181,7 +188,8 @@ def run_tool(
     if figure is not None:
         return {"figure": round(figure, 3)}
     said = last_line(output) or f"ended with {process.returncode} and said nothing"
-    return {"problem": f"{tool}: {said}; at rank 0: {theirs}"[:_MOST_TEXT]}
+    failed = process.returncode != 0 and not _WITHOUT_ACCESS.search(f"{output}\n{theirs}")
+    return {"problem": f"{tool}: {said}; at rank 0: {theirs}"[:_MOST_TEXT], "failed": failed}
 
 
 def measure_rdma(rank_zero: str, own: str, deadline: float, ask: Callable[[bytes], socket.socket]) -> dict[str, Any]:

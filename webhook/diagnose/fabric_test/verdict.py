@@ -12,7 +12,7 @@ from webhook.core import names, podspec
 from webhook.core.model import Object
 from webhook.diagnose.codes import Code
 from webhook.diagnose.fabric_test.job import CONTAINER
-from webhook.diagnose.finding import Finding
+from webhook.diagnose.finding import Finding, Level
 from webhook.diagnose.injected import is_injected
 from webhook.diagnose.wording import listed
 
@@ -179,12 +179,13 @@ def _meeting(worker: RankReport, expected: set[str], where: str) -> Iterator[Fin
 
 
 def _rdma(worker: RankReport, where: str) -> Iterator[Finding]:
-    """Tell what perftest said; nothing where the image does not have it."""
+    """Tell what perftest said; nothing where the image does not have it. That it could not run is no fault of the fabric."""
     device, problem = worker.text("rdma", "device"), worker.text("rdma", "problem")
     gbits, micros = worker.number("rdma", "gbits"), worker.number("rdma", "micros")
     if problem:
         before = "" if gbits is None else f"{gbits:.2f} Gbit/s, and then "
-        yield Finding("warn", Code.TEST_RDMA_UNMEASURED, where, f"RDMA over {device}: {before}{problem}")
+        level: Level = "fail" if _at(worker.told, ("rdma", "failed")) is True else "warn"
+        yield Finding(level, Code.TEST_RDMA_UNMEASURED, where, f"RDMA over {device}: {before}{problem}")
     elif gbits is not None:
         late = "" if micros is None else f" and {micros:.2f} µs for a read (ib_read_lat)"
         yield Finding(
