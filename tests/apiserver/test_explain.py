@@ -190,7 +190,7 @@ def test_the_document_names_members_and_findings(explain: Explain, research: str
         "phase": "Init",
         "node": "node-1",
         "address": "192.168.0.1",
-        "told": "-",
+        "told": None,
         "wait": found["members"][0]["wait"],
         "profile": "rdma-shared",
         "version": __version__,
