@@ -28,7 +28,7 @@ deployments: deployment-ready deployment-missing deployment-down deployment-degr
   replicas-together images-differ
 devices: resource-offered resource-nowhere resource-too-small resource-unlabelled resource-uncounted driver-silent
   pool-incomplete nodes-unusable devices-lost
-scheduling: resource-taken queue-waiting node-gone node-not-ready scheduling-gated unschedulable scheduler-silent
+scheduling: resource-taken queue-waiting node-gone node-not-ready scheduling-gated unschedulable taint-untolerated scheduler-silent
 networks: network-exists network-unused network-missing network-isolated network-unusable network-without-device
   network-without-addresses network-pending network-failed addresses-exhausted network-not-attached
   network-status-missing network-status-unreadable address-unusable address-missing ranks-meet

@@ -352,6 +352,8 @@ class Code(Enum):
         "whoever set the gate must remove it; Kueue removes its own once it admits the pod's Workload")
     UNSCHEDULABLE = ("scheduling", "The scheduler finds no node for the pod.",
         "change the pod or the nodes by what the scheduler says")
+    TAINT_UNTOLERATED = ("scheduling", "The nodes that the pod could take have a taint that it does not tolerate.",
+        "give the job a toleration of the taint, or its profile, under tolerations, for all pods of the namespace")
     SCHEDULER_SILENT = ("scheduling", "The pod is on no node, and no scheduler says why.",
         "is the scheduler that the pod names running?")
 

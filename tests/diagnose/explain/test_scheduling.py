@@ -8,6 +8,7 @@ import pytest
 
 from tests.diagnose.explain.explanations import findings, first, one
 from tests.diagnose.scenes import Scene, event, plugin_gone
+from webhook.diagnose.codes import Code
 
 
 def test_devices_that_are_all_taken() -> None:
@@ -49,18 +50,65 @@ def test_a_scheduler_that_says_nothing() -> None:
             "create what is named, or correct the pod's volume",
         ),
         (
-            "0/9 nodes are available: 9 node(s) had untolerated taint(s)",
-            "is on no node yet: 0/9 nodes are available: 9 node(s) had untolerated taint(s)",
-            "give the job a toleration of the nodes' taints, which kubectl describe node shows",
+            "0/9 nodes are available: 9 node(s) were unschedulable. preemption: 0/9 nodes are available: 9 Preemption is not helpful.",
+            "is on no node yet: 0/9 nodes are available: 9 node(s) were unschedulable",
+            "nodes are cordoned: kubectl uncordon NODE lets pods on them again",
         ),
     ],
-    ids=["processors", "volume claim", "taint"],
+    ids=["processors", "volume claim", "cordoned"],
 )
 def test_what_the_scheduler_says_without_that_nothing_can_be_preempted(said: str, told: str, action: str) -> None:
     scene = Scene(1)
     for pod in scene.pods.values():
         scene.unschedule(pod, said)
     assert (first(scene).message, first(scene).action) == (told, action)
+
+
+TAINTED = (
+    "0/2 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, 1 node(s) had untolerated taint(s)."
+)
+
+
+def test_a_taint_is_a_finding_of_its_own_which_names_node_and_taint() -> None:
+    scene = Scene(0)
+    scene.unschedule(scene.master, TAINTED)
+    scene.nodes[1]["spec"] = {"taints": [{"key": "team", "value": "vision", "effect": "NoSchedule"}]}
+    [found] = findings(scene, "scheduling")
+    assert (found.level, found.code) == ("fail", Code.TAINT_UNTOLERATED)
+    assert found.message.endswith("; node node-2 has the taint team=vision:NoSchedule")
+    assert found.action == Code.TAINT_UNTOLERATED.action
+
+
+@pytest.mark.parametrize("toleration", [{"operator": "Exists"}, {"key": "team", "value": "vision"}])
+def test_a_taint_that_the_pod_tolerates_is_not_the_cause(toleration: dict[str, str]) -> None:
+    scene = Scene(0)
+    scene.unschedule(scene.master, TAINTED)
+    scene.master["spec"]["tolerations"] = [toleration]
+    scene.nodes[1]["spec"] = {"taints": [{"key": "team", "value": "vision", "effect": "NoSchedule"}]}
+    assert [found.code for found in findings(scene, "scheduling")] == [Code.UNSCHEDULABLE]
+
+
+def test_the_taint_of_a_control_plane_is_not_the_cause() -> None:
+    """Each cluster has it, and what the scheduler says of the other nodes is why the pod waits."""
+    scene = Scene(0)
+    scene.unschedule(scene.master, TAINTED)
+    scene.nodes[1]["spec"] = {"taints": [{"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}]}
+    assert [found.code for found in findings(scene, "scheduling")] == [Code.UNSCHEDULABLE]
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        (TAINTED, Code.UNSCHEDULABLE),
+        ("0/9 nodes are available: 9 node(s) had untolerated taint(s).", Code.TAINT_UNTOLERATED),
+        ("0/9 nodes are available: 9 node(s) had untolerated taint {team: vision}.", Code.TAINT_UNTOLERATED),
+    ],
+)
+def test_without_the_right_to_read_nodes_a_taint_is_told_where_it_is_the_only_reason(said: str, code: Code) -> None:
+    scene = Scene(0)
+    scene.unschedule(scene.master, said)
+    scene.changes = {"nodes": None}
+    assert [found.code for found in findings(scene, "scheduling")] == [code]
 
 
 def test_a_queue_that_says_it_before_the_scheduler() -> None:

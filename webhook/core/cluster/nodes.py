@@ -157,11 +157,11 @@ class Place:
 
     def admits(self, node: NodeOffer) -> bool:
         """Tell whether the node is usable, and its labels and taints let the pod in."""
-        return (
-            node.usable
-            and self.selector <= node.labels.items()
-            and all(self._tolerates(taint) for taint in node.taints if taint.get("effect") in _REPELS)
-        )
+        return node.usable and self.selector <= node.labels.items() and not self.untolerated(node)
+
+    def untolerated(self, node: NodeOffer) -> list[Mapping[str, str]]:
+        """Return the taints of the node that keep the pod off it."""
+        return [taint for taint in node.taints if taint.get("effect") in _REPELS and not self._tolerates(taint)]
 
     def _tolerates(self, taint: Mapping[str, str]) -> bool:
         """Source: kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration."""

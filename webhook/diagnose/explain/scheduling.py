@@ -9,6 +9,7 @@ from dataclasses import replace
 from webhook.core.cluster.nodes import NodeOffer, devices, judge_supply, place_of
 from webhook.core.model import Object
 from webhook.core.quantity import format_quantity
+from webhook.core.wording import listed
 from webhook.diagnose.codes import SHORTAGES, Code
 from webhook.diagnose.explain.holders import Holders
 from webhook.diagnose.explain.observation import Observation, Stage, common_form
@@ -23,8 +24,11 @@ _PREEMPTION = re.compile(r"(?:\. no new claims to deallocate,|\.)? preemption: .
 _QUOTA = re.compile(r"quota|ClusterQueue|flavor|queue", re.IGNORECASE)
 _REMEDIES = {  # of several the first counts
     "persistentvolumeclaim": "create what is named, or correct the pod's volume",
-    "taint": "give the job a toleration of the nodes' taints, which kubectl describe node shows",
+    "were unschedulable": "nodes are cordoned: kubectl uncordon NODE lets pods on them again",
 }
+_TAINTED = "untolerated taint"
+_ROLES = "node-role.kubernetes.io/"
+"""Begins the taints of control planes, which no training pod is to tolerate: another reason keeps it off the other nodes."""
 _SOON_SECONDS = 30.0
 _GATE = "kueue.x-k8s.io/"
 _ON_NO_NODE = "is on no node yet"
@@ -140,6 +144,9 @@ def _pending(reading: Reading, part: Part, holders: Holders, queue: str, told: s
         code = Code.RESOURCE_TAKEN if resources else Code.UNSCHEDULABLE
         if resources:
             action = _free(reading, part, holders, dict.fromkeys(resources))
+        elif taints := _taints(reading, part, text):
+            code, action = Code.TAINT_UNTOLERATED, Code.TAINT_UNTOLERATED.action
+            text = f"{text}; {taints}" if reading.nodes else text
         else:
             action = next((remedy for sign, remedy in _REMEDIES.items() if sign in text), "")
         if _QUOTA.search(text):
@@ -152,6 +159,29 @@ def _pending(reading: Reading, part: Part, holders: Holders, queue: str, told: s
         message = f"{_ON_NO_NODE}, and no scheduler says why"
         action = f"is scheduler {(part.pod.get('spec') or {}).get('schedulerName') or 'default-scheduler'} running?"
         yield Observation(Stage.SCHEDULING, "warn", Code.SCHEDULER_SILENT, message, action, pods)
+
+
+def _taints(reading: Reading, part: Part, text: str) -> str:
+    """Name the taints that keep the pod off nodes; empty where it is not certain that a taint does."""
+    if _TAINTED not in text:
+        return ""
+    if not reading.nodes:
+        return text if text.count("node(s)") == text.count(_TAINTED) else ""
+    place = place_of(part.pod)
+    repelling = [
+        f"node {node.name} has the taint {shown}"
+        for node in reading.nodes
+        if node.usable and place.selector <= node.labels.items()
+        for shown in map(_shown_taint, place.untolerated(node))
+        if not shown.startswith(_ROLES)
+    ]
+    return listed(repelling)
+
+
+def _shown_taint(taint: Mapping[str, str]) -> str:
+    """Write a taint as kubectl does: ``key=value:NoSchedule``."""
+    value = f"={taint['value']}" if taint.get("value") else ""
+    return f"{taint.get('key')}{value}:{taint.get('effect')}"
 
 
 def _free(reading: Reading, part: Part, holders: Holders, resources: Iterable[str]) -> str:
