@@ -12,12 +12,14 @@ import pytest
 
 from tests.apiserver.client import Client
 from tests.apiserver.webhook import installed_command
+from webhook.core.model import Object
 
 from .cni import copy_network
 from .conftest import NamespaceFactory
-from .images import TESTER
+from .images import PAUSE, TESTER
 from .kubelet import NAME
 from .node import Node
+from .pods import create
 
 pytestmark = pytest.mark.usefixtures("webhook", "controller")
 SECOND = "fabric-test-2"
@@ -53,7 +55,7 @@ def test_two_nodes_meet_on_the_fabric(node: Node, api: Client, namespace: Namesp
     status, document, progress = run(node, tmp_path, space, "--nodes", f"{NAME},{SECOND}", "--timeout", "120")
     left = api.expect("GET", f"/apis/batch/v1/namespaces/{space}/jobs")["items"]
     node.end_pods(space)
-    assert status == 0, (document, progress)
+    assert status == 0, json.dumps(document, indent=1) + progress
     [group] = document["groups"]
     assert sorted(group["nodes"]) == sorted((NAME, SECOND))
     assert ip_address(group["address"]) in ip_network(node.links.fabric)
@@ -74,7 +76,7 @@ def test_two_nodes_that_cannot_reach_each_other_are_found(
     space = namespace("apart")
     status, document, progress = run(node, tmp_path, space, "--pairwise", "--timeout", "60")
     node.end_pods(space)
-    assert status == 1, (document, progress)
+    assert status == 1, json.dumps(document, indent=1) + progress
     [group] = document["groups"]
     assert group["failed"]
     assert group["fabricGbits"] is None
@@ -82,3 +84,60 @@ def test_two_nodes_that_cannot_reach_each_other_are_found(
     assert failures[0]["code"] == "test-ranks-apart", document
     assert NAME in failures[0]["subject"]
     assert SECOND in failures[0]["subject"]
+
+
+DEVICE = "rdma/rdma_shared_device_a"
+TAINT = {"key": "team", "value": "vision", "effect": "NoSchedule"}
+
+
+@pytest.fixture
+def tainted(node: Node, second: None) -> Iterator[None]:
+    """The second node lets pods of a team alone in."""
+    path = f"/api/v1/nodes/{SECOND}"
+    node.api.expect("PATCH", path, {"spec": {"taints": [TAINT]}})
+    yield
+    node.api.expect("PATCH", path, {"spec": {"taints": None}})
+
+
+@pytest.mark.usefixtures("tainted")
+def test_a_node_whose_taint_keeps_the_test_out_is_told_first(
+    node: Node, namespace: NamespaceFactory, tmp_path: Path
+) -> None:
+    space = namespace("rdma-shared")
+    status, document, progress = run(node, tmp_path, space, "--nodes", f"{NAME},{SECOND}", "--timeout", "40")
+    node.end_pods(space)
+    first = document["findings"][0]
+    assert (status, first["level"], first["code"]) == (1, "fail", "taint-untolerated"), (
+        json.dumps(document, indent=1) + progress
+    )
+    assert f"node {SECOND} has the taint team=vision:NoSchedule" in first["message"]
+
+
+@pytest.mark.usefixtures("second")
+def test_devices_that_others_hold_are_told_first_with_who_holds_them(
+    node: Node, api: Client, namespace: NamespaceFactory, tmp_path: Path
+) -> None:
+    greedy = namespace(None)
+    hog = create(api, taking_all_devices(), greedy)
+    hog.wait(lambda pod: pod["status"]["phase"] == "Running", "all devices of the second node to be taken")
+    space = namespace("rdma-shared")
+    status, document, progress = run(node, tmp_path, space, "--nodes", f"{NAME},{SECOND}", "--timeout", "40")
+    node.end_pods(space)
+    first = document["findings"][0]
+    assert (status, first["level"], first["code"]) == (1, "fail", "resource-taken"), (
+        json.dumps(document, indent=1) + progress
+    )
+    assert f"Insufficient {DEVICE}" in first["message"]
+    assert f"{greedy}/{hog.name}" in first["action"]
+
+
+def taking_all_devices() -> Object:
+    """Give a pod that holds each device of the second node."""
+    devices = {DEVICE: "100"}
+    container = {"name": "hog", "image": PAUSE, "resources": {"requests": devices, "limits": devices}}
+    spec = {
+        "nodeSelector": {"kubernetes.io/hostname": SECOND},
+        "containers": [container],
+        "terminationGracePeriodSeconds": 0,
+    }
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "hog"}, "spec": spec}

@@ -26,7 +26,7 @@ _WEBHOOK = "fabric-injector-webhook"
 _HOSTNAME = "kubernetes.io/hostname"
 _PAUSE_SECONDS = 1.0
 _LOOK_SECONDS = 15.0
-"""How soon explain is asked why pods are not created."""
+"""How often explain is asked why pods are not created, or are on no node; more often where a test is to be short."""
 _MOST_PAGES = 40
 
 
@@ -38,6 +38,8 @@ class _Group:
     name: str
     pods: tuple[Object, ...] = ()
     told: str = ""
+    causes: tuple[Finding, ...] = ()
+    """What explain said last while a pod was on no node: once the other rank has given up, its node takes this one too."""
     is_asked: bool = False
     result: GroupResult | None = None
 
@@ -67,11 +69,12 @@ class FabricTest:
         try:
             for group in running:
                 self._create(group, ranks)
+            often = min(_LOOK_SECONDS, self._settings.seconds / 4)  # ranks give up after the half
             began = looked = time.monotonic()
             while left := [group for group in running if group.result is None]:
                 now = time.monotonic()
                 is_late = now - began > self._settings.seconds
-                look, looked = (True, now) if now - looked > _LOOK_SECONDS else (False, looked)
+                look, looked = (True, now) if now - looked > often else (False, looked)
                 for group in left:
                     self._follow(group, ranks, is_late=is_late, look=look)
                 time.sleep(_PAUSE_SECONDS)
@@ -107,14 +110,19 @@ class FabricTest:
         if told != group.told:
             self._tell(f"{_title(group)}: {told}")
             group.told = told
-        if is_over(group.pods, ranks):
+        placed = {_node_of(pod) for pod in group.pods} - {""}
+        is_waiting = len(group.pods) < ranks or not all(map(_node_of, group.pods))
+        if is_late or is_over(group.pods, ranks):
             result = judge(group.pods, ranks, group.nodes)
-            causes = self._causes(group) if result.is_failing else ()
-            group.result = judge(group.pods, ranks, group.nodes, causes)
-        elif is_late or (look and len(group.pods) < ranks):
-            causes = self._causes(group)
-            if is_late or any(cause.level == "fail" for cause in causes):
-                group.result = judge(group.pods, ranks, group.nodes, causes)
+            if result.is_failing:
+                is_known = bool(group.causes) and not is_waiting and len(placed) < ranks
+                causes = group.causes if is_known else self._causes(group)
+                result = judge(group.pods, ranks, group.nodes, causes)
+            group.result = result
+        elif look and is_waiting:
+            group.causes = self._causes(group)
+            if len(group.pods) < ranks and any(cause.level == "fail" for cause in group.causes):
+                group.result = judge(group.pods, ranks, group.nodes, group.causes)
 
     def _causes(self, group: _Group) -> tuple[Finding, ...]:
         """Return what explain says is wrong with the Job; what it cannot read is a warning."""
@@ -138,6 +146,10 @@ class FabricTest:
             self._tell(f"{_title(group)}: Job {group.name} could not be deleted: {problem}; {left}")
         elif group.result is None:
             self._tell(f"{_title(group)}: Job {group.name} deleted before its end")
+
+
+def _node_of(pod: Object) -> str:
+    return str((pod.get("spec") or {}).get("nodeName") or "")
 
 
 def installed_image(connection: Connection, system_namespace: str) -> str:
