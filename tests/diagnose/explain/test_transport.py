@@ -249,3 +249,60 @@ def test_failures_of_rdma() -> None:
     scene = logged({"bert-master-0": "memlock", "bert-worker-0": "unconnected"})
     codes = {str(each.code): each.level for each in findings(scene, "transport")}
     assert codes == {"rdma-memory-refused": "fail", "rdma-unconnected": "fail"}
+
+
+_HEAD = "bert-master-0:12:40 [0] NCCL INFO "
+_SOCKET = ("NET/IB : No device found.", "NET/Socket : Using [0]eth0:10.0.0.1<0>", "Using network Socket")
+_IB = ("NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB eth0:10.0.0.1<0>", "Using network IB")
+_TWO_NODES = "comm 0x5 rank 0 nRanks 16 nNodes 2 localRanks 8 localRank 0 MNNVL 0"
+_INSIDE = "Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM"
+
+
+def printed(*messages: str, end: str = "\n") -> Scene:
+    scene = Scene(1)
+    text = "\n".join(f"{_HEAD}{each}" for each in messages) + end
+    scene.changes["logs"] = {pod: PodLog("pytorch", read_log([text.encode()])) for pod in scene.pods}
+    return scene
+
+
+@pytest.mark.parametrize("nodes", [(_TWO_NODES,), (_TWO_NODES.replace("nNodes 2", "nNodes 1"), _TWO_NODES), ()])
+def test_channels_within_a_pod_do_not_hide_tcp_between_pods(nodes: tuple[str, ...]) -> None:
+    [found] = told(printed(*_SOCKET, *nodes, _INSIDE))
+    assert (found.level, str(found.code)) == ("warn", "transport-tcp")
+    assert found.message.startswith("has chosen TCP on eth0, and made no channel between nodes yet")
+
+
+def test_an_nvlink_domain_of_more_nodes_needs_no_network() -> None:
+    [found] = told(printed(*_IB, _TWO_NODES.replace("MNNVL 0", "MNNVL 1"), "Channel 00/0 : 0[0] -> 1[1] via P2P/MNNVL"))
+    assert str(found.code) == "transport-local"
+
+
+def test_sockets_chosen_beside_channels_by_rdma_are_told() -> None:
+    channel = "Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA"
+    [found] = told(printed(*_IB, _TWO_NODES, channel, *_SOCKET))
+    assert str(found.code) == "transport-tcp"
+    assert found.message.startswith("trains over RDMA on mlx5_0 and TCP on eth0")
+
+
+@pytest.mark.parametrize(
+    "last", ["Using network Sock", "Using network Socketepoch 1\n", "Using network IB is what we want\n"]
+)
+def test_a_choice_that_is_cut_or_mixed_with_other_text_is_none(last: str) -> None:
+    [found] = told(printed(*_SOCKET[:2], last, end=""))
+    assert str(found.code) == "transport-untold"
+
+
+def test_a_channel_that_is_cut_is_not_local() -> None:
+    [found] = told(printed("Channel 00/0 : 0[0] -> 8[0] [send] via NET"))
+    assert str(found.code) == "transport-untold"
+
+
+@pytest.mark.parametrize("provider", ["udp;ofi_rxd", "net", "tcp;ofi_rxm", "sockets"])
+def test_libfabric_over_the_kernels_network_is_not_the_fabric(provider: str) -> None:
+    [found] = told(printed(f"NET/OFI Selected provider is {provider}, fabric is x", "Using network AWS Libfabric"))
+    assert str(found.code) == "transport-tcp"
+
+
+def test_libfabric_that_names_no_provider_is_not_taken_for_efa() -> None:
+    [found] = told(printed("Using network AWS Libfabric"))
+    assert "EFA" not in found.message

@@ -21,15 +21,16 @@ _ESCAPE = re.compile(r"\x1b\[[0-9;?]{0,16}[@-~]")
 _HEAD = re.compile(r"NCCL (INFO|WARN) ")
 _CHANNEL = re.compile(
     r"(?:Channel|Ring) \d+(?:/\d+)? ?: .{0,80}?"
-    r" via (?:NET/([\w .+-]{1,40})/(\d{1,4})(?:\(\d{1,9}\))?((?:/\w{1,16}(?:\(PCI\))?){0,4})|(\w{1,16}))"
+    r" via (?:NET/([\w .+-]{1,40})/(\d{1,4})(?:\(\d{1,9}\))?((?:/\w{1,16}(?:\(PCI\))?){0,4})|(?!NET\b)(\w{1,16}))"
 )
-_CHOSEN = re.compile(r"Using network ([\w.+-]{1,40}(?: Libfabric)?)(?![\w:.+-])")
+_CHOSEN = re.compile(r"Using network ([\w.+-]{1,40}(?: Libfabric)?)(?![\w:.+-]|\s+\w)")
 _DEVICE = re.compile(r"\[\d{1,4}\] ?([\w.-]{1,64}):\d{1,3}/\w{1,16}")
 _NUMBERED = re.compile(r"\[(\d{1,4})\](?:=\{([^}]{1,400})\}|([\w.-]{1,64}):\d{1,3}/)")
 _INTERFACE = re.compile(r"\[(\d{1,4})\]([\w.@-]{1,32}):")
 _BOOTSTRAP = re.compile(r"Bootstrap ?: Using (?:\[0\])?([\w.@-]{1,32}):")
 _SETTING = re.compile(r"\b[NR](CCL_\w{1,60}) set (?:by environment )?to ([\x21-\x7e]{1,120})")
 _NODES = re.compile(r"\bnRanks \d{1,7} nNodes (\d{1,7})\b")
+_DOMAIN = re.compile(r" MNNVL 1\b|via P2P/MNNVL\b")
 _PROVIDER = re.compile(r"NET/OFI Selected [Pp]rovider is ([\w;]{1,40})")
 _GLOO = re.compile(r"\[Gloo\] Rank \d{1,7} is connected to (\d{1,7}) peer ranks")
 _BESIDE_HOST = re.compile(r"[^\w.-]")
@@ -59,7 +60,8 @@ class NcclLog:
     *messages*: how many of NCCL's INFO there are. *chosen*: the networks of ``Using network``. *channels*: of each network by which
     channels go to other nodes, its devices or interfaces as far as they are named. *is_direct*: all of them by GPUDirect RDMA.
     *local*: the ways of other channels, ``P2P``. *devices*, *interfaces*: what NET/IB and NET/Socket found. *bootstrap*: interfaces on
-    which the ranks meet, which is not what they train over. *nodes*: the most nodes of a communicator. *provider*: libfabric's.
+    which the ranks meet, which is not what they train over. *nodes*: the most nodes of a communicator. *is_domain*: NVLink connects
+    nodes (MNNVL). *provider*: libfabric's.
     *gloo_peers*: the most that Gloo has connected. *begins*: the time of its first line.
     """
 
@@ -74,6 +76,7 @@ class NcclLog:
     settings: dict[str, str] = field(default_factory=dict)
     signs: dict[Sign, None] = field(default_factory=dict)
     nodes: int = 0
+    is_domain: bool = False
     provider: str = ""
     gloo_peers: int = 0
     begins: str = ""
@@ -99,7 +102,9 @@ def read_log(texts: Iterable[bytes]) -> NcclLog:
     for text in texts:
         if not reader.log.begins and (time := _TIME.match(text)):
             reader.log.begins = (time[1] + time[2]).decode()
-        for raw in text.splitlines():
+        for raw in text.splitlines(keepends=True):
+            if not raw.endswith((b"\n", b"\r")):
+                continue  # NCCL ends each message with a newline: a word that is cut would be another network's name
             if b"NCCL" in raw or b"Gloo" in raw or b"provider efa" in raw:
                 reader.read_line(_ESCAPE.sub("", raw[:_LONGEST_LINE].decode(errors="replace")))
     reader.name_channels()
@@ -128,6 +133,7 @@ class _LogReader:
 
     def _read_message(self, process: str, message: str) -> None:
         log = self.log
+        log.is_domain |= _DOMAIN.search(message) is not None
         if channel := _CHANNEL.search(message):
             self._read_channel(process, *channel.groups())
             return

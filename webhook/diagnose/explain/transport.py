@@ -30,6 +30,8 @@ _LATE_SECONDS = 60.0
 """How long after its container a log may begin: NCCL's lines of init are not older than the container."""
 _TCP, _LOCAL = "TCP", "no network"
 _EFA = "efa"
+_KERNEL_PROVIDERS = frozenset({"tcp", "sockets", "udp", "net"})
+"""Of libfabric, those that send by the kernel's sockets."""
 ASK = (
     "set NCCL_DEBUG=INFO in the environment of container {container} and start the job again; explain --logs then tells"
 )
@@ -66,7 +68,7 @@ def observe(reading: Reading, parts: Sequence[Part]) -> Iterator[Observation]:
 
 def _job(subject: str, members: Sequence[tuple[Part, PodLog]], size: int) -> Iterator[Observation]:
     """Tell once what is true of all members, and name those that differ."""
-    uses = {part.name: _use(part, found.log) for part, found in members}
+    uses = {part.name: _use(part, found.log, is_alone=size == 1) for part, found in members}
     by_ways: dict[tuple[str, ...], list[str]] = {}
     for name, use in uses.items():
         by_ways.setdefault(use.ways, []).append(name)
@@ -107,19 +109,27 @@ def _told(part: Part, found: PodLog, use: _Use, text: str, whom: dict[str, Any])
         yield Observation(Stage.SPEED, "warn", Code.TRANSPORT_TCP, f"{message}: {why}", action, **whom)
 
 
-def _use(part: Part, log: NcclLog) -> _Use:
-    if not log.channels and (log.nodes == 1 or (log.local and not log.nodes)):
+def _use(part: Part, log: NcclLog, *, is_alone: bool) -> _Use:
+    if not log.channels and _needs_no_network(log, is_alone):
         return _Use((_LOCAL,), f"by {listed(log.local, _MOST_NAMED) or 'memory'}", is_seen=True)
-    if not log.channels and log.local and log.nodes > 1:  # channels are printed, and none of them by a network card
-        return _Use((_LOCAL,), f"by {listed(log.local, _MOST_NAMED)}", is_seen=True)
     ways: dict[str, dict[str, None]] = {}
-    for network in log.channels or log.chosen:
+    unseen = [network for network in log.chosen if not log.channels or _way(network, log) == _TCP]
+    for network in dict.fromkeys((*log.channels, *unseen)):
         way = _way(network, log)
         known = log.interfaces if way == _TCP else log.devices
         ways.setdefault(way, {}).update(log.channels.get(network) or known)
     direct = ", with GPUDirect RDMA" if log.channels and log.is_direct and _TCP not in ways else ""
     text = " and ".join(f"{way}{_on(part, where)}" for way, where in sorted(ways.items()))
     return _Use(tuple(sorted(ways)), f"{text}{direct}", is_seen=bool(log.channels))
+
+
+def _needs_no_network(log: NcclLog, is_alone: bool) -> bool:
+    """Tell whether all communicators are within a node or NVLink domain; channels within a pod are made before those between pods."""
+    if log.nodes == 1:
+        return True
+    if not log.local:
+        return False
+    return log.is_domain or not log.chosen or (is_alone and not log.nodes)
 
 
 def _way(network: str, log: NcclLog) -> str:
@@ -129,8 +139,9 @@ def _way(network: str, log: NcclLog) -> str:
     if network == "gIB" or network.startswith("IB"):  # IBext, IBext_v8: of NVIDIA's plugin
         return "RDMA"
     if network.endswith("Libfabric") or network == "OFI":
-        provider = log.provider
-        return _TCP if provider.startswith(("tcp", "sockets")) else f"libfabric ({provider or 'EFA'})"
+        if log.provider.partition(";")[0] in _KERNEL_PROVIDERS:
+            return _TCP
+        return f"libfabric ({log.provider or 'provider not told'})"
     return f"NCCL's plugin {network}"
 
 
