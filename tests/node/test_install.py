@@ -126,6 +126,7 @@ def test_a_preset_as_it_is_printed_and_applied_makes_a_job_meet_on_a_macvlan_net
     plane.kubectl("apply", "--filename=-", input=printed)
     plane.kubectl("label", "namespace", name, f"{names.PROFILE}={preset}")
     plane.kubectl("wait", "--for=condition=Ready", f"fabricprofile/{preset}", "--timeout=30s")
+    wait_until(lambda: is_known_to_all(installed, name), "both replicas of the webhook to have read the profile", 60)
     pods = jobs.start(installed, "pytorchjob", name)
     resources = {network["resource"]: "1" for network in yaml.safe_load(printed)["spec"]["networks"]}
     for rank, report in enumerate([pod.report() for pod in pods]):
@@ -136,6 +137,12 @@ def test_a_preset_as_it_is_printed_and_applied_makes_a_job_meet_on_a_macvlan_net
         assert allocated == {"nvidia.com/gpu": "8", **resources}
         for variable, value in yaml.safe_load(printed)["spec"].get("env", {}).items():
             assert report.environment[variable] == value
+
+
+def is_known_to_all(api: Client, namespace: str) -> bool:
+    """Ask for a pod several times: the API server takes one of both replicas each time, and either reads a new profile by itself."""
+    manifest = jobs.pytorchjob()[0]
+    return all(api.create(manifest, namespace, dry_run=True).status == 201 for _ in range(12))
 
 
 def test_pods_of_other_namespaces_stay_as_they_are(installed: Client, cluster: Node) -> None:
