@@ -25,7 +25,7 @@ from webhook.diagnose.collect.collector import Collector
 from webhook.diagnose.collect.inventory import take_inventory
 from webhook.diagnose.collect.job import Target, read_job, read_profiles
 from webhook.diagnose.collect.status import read_status
-from webhook.diagnose.collect.system_namespace import find_system_namespace
+from webhook.diagnose.collect.system_namespace import DEFAULT, find_system_namespace
 from webhook.diagnose.explain.explanation import explain
 from webhook.diagnose.finding import Finding, count, grouped, worst_first
 from webhook.diagnose.listing import Unread
@@ -43,7 +43,6 @@ from webhook.world.profiles_read import ProfilesRead, read_file
 
 T = TypeVar("T")
 
-SYSTEM_NAMESPACE = "fabric-injector"
 MOST_PAGES = 40
 MOST_ROWS = 1_000
 """Jobs, or pods of one job, that an answer holds: nobody reads more. Those in trouble come first."""
@@ -70,7 +69,7 @@ class PageAnswers:
         self.namespace = namespace or connection.namespace or "default"
         self._connection, self._profiles = connection, profiles
         self._given_namespace = system_namespace
-        self._system_namespace = system_namespace or SYSTEM_NAMESPACE
+        self._system_namespace = system_namespace or DEFAULT
         self._one_look = threading.Lock()
 
     def judge(self, text: str, namespace: str | None, profile: str | None) -> DryRun:
@@ -156,7 +155,7 @@ class PageAnswers:
         return fit(
             {
                 **told,
-                "findings": [_finding(each) for each in unread_at_once(found.findings)],
+                "findings": [each.as_json() for each in unread_at_once(found.findings)],
                 "members": told["members"][:MOST_ROWS],
                 "total": len(told["members"]),
                 "at": _now(),
@@ -177,7 +176,7 @@ class PageAnswers:
         return fit(
             {
                 "systemNamespace": space,
-                "findings": [{**_finding(each), "means": each.code.means} for each in grouped(found)],
+                "findings": [{**each.as_json(), "means": each.code.means} for each in grouped(found)],
                 "summary": count(found),
                 "at": _now(),
             }
@@ -249,12 +248,7 @@ def _fit(value: Any) -> Any:
 def _job(job: JobStatus) -> Object:
     namespace, name, phase, members, waits, address = job.cells()
     told = {"namespace": namespace, "name": name, "phase": phase, "members": members, "waits": waits}
-    return {**told, "address": address, "first": job.first and _finding(job.first)}
-
-
-def _finding(finding: Finding) -> Object:
-    keys = ("level", "code", "topic", "subject", "message", "action")
-    return {key: str(getattr(finding, key)) for key in keys}
+    return {**told, "address": address, "first": job.first and job.first.as_json()}
 
 
 def _unread(unread: Iterable[Unread]) -> Iterable[Finding]:

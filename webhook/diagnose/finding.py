@@ -37,6 +37,11 @@ class Finding:
         """Return the topic, a fixed word that programs may filter by."""
         return self.code.topic
 
+    def as_json(self) -> dict[str, str]:
+        """Return it as programs get it, by the names of what it tells."""
+        told = ("level", "code", "topic", "subject", "message", "action")
+        return {key: str(getattr(self, key)) for key in told}
+
 
 def worst_first(findings: Iterable[Finding]) -> list[Finding]:
     """Order by level, failures first; within a level the order stays."""
@@ -68,8 +73,4 @@ def count(findings: Iterable[Finding]) -> dict[Level, int]:
 def as_document(findings: Iterable[Finding]) -> dict[str, object]:
     """Give what ``-o json`` prints: the findings in order, and how many there are of each level."""
     every = list(findings)
-    told = ("level", "code", "topic", "subject", "message", "action")
-    return {
-        "findings": [{key: str(getattr(finding, key)) for key in told} for finding in every],
-        "summary": count(every),
-    }
+    return {"findings": [finding.as_json() for finding in every], "summary": count(every)}

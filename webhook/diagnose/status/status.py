@@ -107,8 +107,7 @@ class JobStatus(NamedTuple):
             key: told[key] if told[key] not in (NOTHING, "", 0) else None for key in ("phase", "expected", "address")
         }
         if self.first is not None:
-            keys = ("level", "code", "topic", "subject", "message", "action")
-            told["first"] = {key: str(getattr(self.first, key)) for key in keys}
+            told["first"] = self.first.as_json()
         return told
 
 
