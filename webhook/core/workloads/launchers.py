@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from webhook.core import podspec
 from webhook.core.model import Object
-from webhook.core.workloads.shell import Words, is_short, read_commands
+from webhook.core.workloads.shell import MOST_CHARACTERS, Words, characters_of, read_commands
 
 _TORCH: Final = re.compile(r"(?:.*/)?(?:torchrun|accelerate|deepspeed)\Z", re.DOTALL)
 _MODULE: Final = re.compile(
@@ -331,10 +331,11 @@ def given_addresses(container: Object) -> list[str]:
 def _script(container: Object) -> Script | None:
     """Return what a container runs; None for what is not understood, or too long to be read."""
     argv = podspec.argv(container)
-    if not is_short(argv):
+    characters = characters_of(argv)
+    if characters > MOST_CHARACTERS:
         return None
     words = tuple(argv)
-    return _read(words) if sum(map(len, words)) <= _REMEMBERED else _read_long(words)
+    return _read(words) if characters - len(words) <= _REMEMBERED else _read_long(words)
 
 
 def _parse(argv: Words) -> Script | None:

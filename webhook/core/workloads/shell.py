@@ -39,13 +39,18 @@ def read_commands(argv: Words) -> tuple[Words, ...] | None:
 
 
 def is_short(argv: Sequence[str]) -> bool:
-    """Tell whether a command is short enough to be read; the rest of one that is not is not looked at."""
+    """Tell whether a command is short enough to be read."""
+    return characters_of(argv) <= MOST_CHARACTERS
+
+
+def characters_of(argv: Sequence[str]) -> int:
+    """Count the characters of a command and its words; beyond MOST_CHARACTERS, too long to be read, the rest is not looked at."""
     characters = len(argv)
     for word in argv:
         characters += len(word)
         if characters > MOST_CHARACTERS:
-            return False
-    return characters <= MOST_CHARACTERS
+            break
+    return characters
 
 
 def _within(words: Words, depth: int) -> tuple[Words, ...] | None:
