@@ -167,6 +167,12 @@ def attached_elsewhere(part: Part) -> Iterator[Object]:
         yield {"interface": interface, "network": network, "addresses": [member.secondary.address]}
 
 
+def further_interfaces(part: Part) -> set[str]:
+    """Return the names of the pod's interfaces on second networks, as far as they are told."""
+    attached = (*(attached_networks(part.pod) or ()), *attached_elsewhere(part))
+    return {str(entry.get("interface")) for entry in attached if entry.get("interface")}
+
+
 def failures_of_pods(events: Iterable[Object], reasons: Collection[str]) -> Mapping[str, str]:
     """Return what was last said of each pod for one of the reasons, by pod name, without ids."""
     found = {}

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.counters import Traffic
-from webhook.diagnose.explain.networks import attached_elsewhere, attached_networks
+from webhook.diagnose.explain.networks import further_interfaces
 from webhook.diagnose.explain.observation import Observation, Stage
 from webhook.diagnose.explain.part import Part
 from webhook.diagnose.explain.reading import Reading
@@ -34,8 +34,7 @@ def _measured(part: Part, traffic: Traffic) -> Observation:
     message = f"in {traffic.seconds:.0f} s {told}"
     if of_devices:
         message += "; what goes by RDMA is counted at its device, for all pods that share it"
-    attached = (*(attached_networks(part.pod) or ()), *attached_elsewhere(part))
-    further = {str(entry.get("interface")) for entry in attached if entry.get("interface")}
+    further = further_interfaces(part)
     on_pod_network = sum(sum(rates[name]) for name in rates if name not in further)
     elsewhere = sum(sum(rates[name]) for name in rates if name in further) + sum(map(sum, of_devices.values()))
     if further and on_pod_network > max(_BUSY, elsewhere):

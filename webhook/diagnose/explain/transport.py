@@ -19,7 +19,7 @@ from webhook.core.networks.rdma_devices import rdma_devices
 from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.interfaces import value_that_counts
 from webhook.diagnose.explain.nccl_log import NcclLog, PodLog, Sign
-from webhook.diagnose.explain.networks import attached_elsewhere, attached_networks
+from webhook.diagnose.explain.networks import attached_networks, further_interfaces
 from webhook.diagnose.explain.observation import Observation, Stage, named
 from webhook.diagnose.explain.part import Part
 from webhook.diagnose.explain.reading import Reading, seconds_since
@@ -165,8 +165,7 @@ def _cause(part: Part, found: PodLog) -> tuple[str, str] | None:
         value = log.settings.get(variable) or value
         if value and disables_rdma(variable, value):
             return f"{variable}={value}", f"remove the variable from {where}, then restart the job"
-    attached = (*(attached_networks(part.pod) or ()), *attached_elsewhere(part))
-    further = {str(entry.get("interface")) for entry in attached if entry.get("interface")}
+    further = further_interfaces(part)
     if not has_devices and log.interfaces and further.issuperset(_used(log)):
         return None
     if Sign.NO_VERBS in log.signs:
