@@ -173,6 +173,12 @@ class Place:
         return False
 
 
+def shown_taint(taint: Mapping[str, str]) -> str:
+    """Write a taint as kubectl does: ``key=value:NoSchedule``."""
+    value = f"={taint['value']}" if taint.get("value") else ""
+    return f"{taint.get('key')}{value}:{taint.get('effect')}"
+
+
 def place_of(pod: Object) -> Place:
     """Read where a pod may go."""
     spec = pod.get("spec") or {}

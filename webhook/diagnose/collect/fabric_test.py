@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from webhook.core.cluster.nodes import place_of, read_node, shown_taint
 from webhook.core.errors import InputError, Unavailable
 from webhook.core.model import Object
 from webhook.diagnose.codes import Code
@@ -198,16 +199,14 @@ def _barriers(connection: Connection) -> list[tuple[str, str]]:
 
 def _barrier(node: Object) -> tuple[str, str]:
     """Return the host name of a node, and what keeps pods from it; empty where nothing does."""
-    metadata, spec, status = node["metadata"], node.get("spec") or {}, node.get("status") or {}
-    name = str((metadata.get("labels") or {}).get(_HOSTNAME) or metadata["name"])
-    ready = any(each.get("type") == "Ready" and each.get("status") == "True" for each in status.get("conditions") or ())
-    taints = [each for each in spec.get("taints") or () if each.get("effect") in ("NoSchedule", "NoExecute")]
-    if spec.get("unschedulable"):
-        return name, f"is cordoned; kubectl uncordon {metadata['name']} ends that"
-    if not ready:
+    offer = read_node(node)
+    name = offer.labels.get(_HOSTNAME) or offer.name
+    if offer.cordoned:
+        return name, f"is cordoned; kubectl uncordon {offer.name} ends that"
+    if offer.not_ready:
         return name, "is not Ready"
-    if taints:
-        listed = ", ".join(f"{each.get('key')}:{each['effect']}" for each in taints)
+    if taints := place_of({}).untolerated(offer):
+        listed = ", ".join(map(shown_taint, taints))
         return name, f"has the taint {listed}, which the pods of a test do not tolerate"
     return name, ""
 

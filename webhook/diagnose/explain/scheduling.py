@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from webhook.core.cluster.nodes import NodeOffer, devices, judge_supply, place_of
+from webhook.core.cluster.nodes import NodeOffer, devices, judge_supply, place_of, shown_taint
 from webhook.core.model import Object
 from webhook.core.quantity import format_quantity
 from webhook.core.wording import listed
@@ -172,16 +172,10 @@ def _taints(reading: Reading, part: Part, text: str) -> str:
         f"node {node.name} has the taint {shown}"
         for node in reading.nodes
         if node.usable and place.selector <= node.labels.items()
-        for shown in map(_shown_taint, place.untolerated(node))
+        for shown in map(shown_taint, place.untolerated(node))
         if not shown.startswith(_ROLES)
     ]
     return listed(repelling)
-
-
-def _shown_taint(taint: Mapping[str, str]) -> str:
-    """Write a taint as kubectl does: ``key=value:NoSchedule``."""
-    value = f"={taint['value']}" if taint.get("value") else ""
-    return f"{taint.get('key')}{value}:{taint.get('effect')}"
 
 
 def _free(reading: Reading, part: Part, holders: Holders, resources: Iterable[str]) -> str:
