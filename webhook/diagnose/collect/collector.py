@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 from typing import Self, TypeVar
 
 from webhook.core.errors import Unavailable
 from webhook.core.model import Object
+from webhook.diagnose.explain.observation import named
 from webhook.diagnose.listing import Found, Listing, Unread
 from webhook.kube.connection import Connection
 from webhook.kube.reader import Reader
@@ -121,10 +122,18 @@ class Collector:
             self.note(what, error)
             return None
 
-    def note(self, what: str, error: Unavailable) -> str:
+    def note(self, what: str, error: Unavailable | str) -> str:
         """Note that this part cannot be read; return why."""
-        self.unread.append(Unread(what, f"cannot be read, so that part is unknown: {error}"))
+        self._note(what, "cannot be read", str(error))
         return str(error)
+
+    def note_pods(self, what: str, failed: Mapping[str, Sequence[str]]) -> None:
+        """Note of which pods this part cannot be read; *failed*: their names by why."""
+        for problem, pods in failed.items():
+            self._note(what, f"of {named(pods)} cannot be read", problem)
+
+    def _note(self, what: str, found: str, why: str) -> None:
+        self.unread.append(Unread(what, f"{found}, so that part is unknown: {why}"))
 
     def notes(self) -> tuple[Unread, ...]:
         """Return each note once, in an order that does not depend on which thread was first."""

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
-from concurrent.futures import Future
+from functools import partial
 
 from webhook.core.errors import Unavailable
 from webhook.core.model import Object
 from webhook.diagnose.collect.collector import Collector
 from webhook.diagnose.collect.logs import choose_pods
 from webhook.diagnose.explain.counters import COMMANDS, Counters, Traffic, read_counters
-from webhook.diagnose.explain.observation import common_form, named
+from webhook.diagnose.explain.observation import common_form
 from webhook.diagnose.explain.part import Part, read_part
-from webhook.diagnose.listing import Unread
 from webhook.kube.answer import RequestFailed
 from webhook.kube.pod_exec import run_in_container
 
@@ -36,9 +35,7 @@ def read_traffic(collector: Collector, pods: Iterable[Object]) -> Mapping[str, T
     if firsts:
         time.sleep(SECONDS_BETWEEN)
     seconds = _read_all(collector, [part for part in chosen if part.name in firsts], failed)
-    for problem, pods_of in failed.items():
-        told = f"of {named(pods_of)} cannot be read, so that part is unknown: {problem}"
-        collector.unread.append(Unread("counters", told))
+    collector.note_pods("counters", failed)
     return {name: Traffic(at - firsts[name][0], firsts[name][1], counters) for name, (at, counters) in seconds.items()}
 
 
@@ -49,7 +46,7 @@ def _runs(part: Part) -> bool:
 def _read_all(
     collector: Collector, parts: Iterable[Part], failed: dict[str, list[str]]
 ) -> dict[str, tuple[float, Counters]]:
-    begun = [(part, _begin(collector, part)) for part in parts]
+    begun = [(part, collector.begin(partial(_read, collector, part))) for part in parts]
     found = {}
     for part, future in begun:
         try:
@@ -60,10 +57,6 @@ def _read_all(
         except (Unavailable, _Unmeasured) as error:
             failed.setdefault(common_form(str(error), part.name), []).append(part.name)
     return found
-
-
-def _begin(collector: Collector, part: Part) -> Future[tuple[float, Counters]]:
-    return collector.begin(lambda: _read(collector, part))
 
 
 def _read(collector: Collector, part: Part) -> tuple[float, Counters]:

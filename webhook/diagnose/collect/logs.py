@@ -6,16 +6,15 @@ The kubelet keeps of a container's log the part since it was last rotated (conta
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Future
+from functools import partial
 
 from webhook.core import podspec
 from webhook.core.errors import Unavailable
 from webhook.core.model import Object
 from webhook.diagnose.collect.collector import Collector
 from webhook.diagnose.explain.nccl_log import PodLog, read_log
-from webhook.diagnose.explain.observation import common_form, named, natural
+from webhook.diagnose.explain.observation import common_form, natural
 from webhook.diagnose.explain.part import Part, read_part
-from webhook.diagnose.listing import Unread
 from webhook.kube.answer import RequestFailed
 from webhook.kube.catalogue import PODS
 
@@ -48,21 +47,16 @@ def read_logs(collector: Collector, pods: Iterable[Object]) -> Mapping[str, PodL
     except Unavailable as error:
         failed.setdefault(common_form(str(error), first.name), []).append(first.name)
         if isinstance(error, RequestFailed) and error.status == _FORBIDDEN:
-            collector.unread.append(Unread("logs", f"cannot be read, so that part is unknown: {error}; {_RIGHT}"))
+            collector.note("logs", f"{error}; {_RIGHT}")
             return found
-    begun = [(part, _begin(collector, part, most)) for part in chosen[1:]]
+    begun = [(part, collector.begin(partial(_read_pod, collector, part, most))) for part in chosen[1:]]
     for part, future in begun:
         try:
             found[part.name] = future.result()
         except Unavailable as error:
             failed.setdefault(common_form(str(error), part.name), []).append(part.name)
-    for problem, names in failed.items():
-        collector.unread.append(Unread("logs", f"of {named(names)} cannot be read, so that part is unknown: {problem}"))
+    collector.note_pods("logs", failed)
     return found
-
-
-def _begin(collector: Collector, part: Part, most: int) -> Future[PodLog]:
-    return collector.begin(lambda: _read_pod(collector, part, most))
 
 
 def choose_pods(parts: Sequence[Part], most: int) -> list[Part]:
