@@ -17,6 +17,7 @@ from uuid import uuid4
 
 import pytest
 
+from tests.tiers import mark_tier
 from tests.waiting import wait_until
 
 from .assets import AssetsUnavailable, assets
@@ -45,11 +46,8 @@ profiles:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of this folder, and let only their own time count: the first fixture may build for minutes."""
-    for item in items:
-        if item.path.is_relative_to(FOLDER):
-            item.add_marker(pytest.mark.apiserver)
-            item.add_marker(pytest.mark.timeout(func_only=True))
+    """Mark the tests of this folder."""
+    mark_tier(items, FOLDER, "apiserver")
 
 
 class NamespaceFactory(Protocol):

@@ -16,6 +16,7 @@ from tests.node.node import Node
 from tests.operators.builds import built
 from tests.operators.install import Installer
 from tests.operators.programs import VOLCANO
+from tests.tiers import mark_tier
 from tests.waiting import wait_until
 from webhook.core.profiles.convert import to_objects
 from webhook.core.profiles.custom_resource import custom_resource_definition
@@ -29,11 +30,8 @@ OBJECTS = "/apis/fabric-injector.io/v1alpha1/fabricprofiles"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of this folder, and let only their own time count: the first fixtures may build for minutes."""
-    for item in items:
-        if item.path.is_relative_to(FOLDER):
-            item.add_marker(pytest.mark.broken)
-            item.add_marker(pytest.mark.timeout(600, func_only=True))
+    """Mark the tests of this folder."""
+    mark_tier(items, FOLDER, "broken", 600)
 
 
 @pytest.fixture(scope="session")

@@ -25,6 +25,7 @@ from tests.node.conftest import (  # noqa: F401 these fixtures use this folder's
 from tests.node.node import Node
 from tests.operators.cluster import NEWEST
 from tests.operators.torch_image import NoWheel, torch_archive, torch_installed
+from tests.tiers import mark_tier
 from webhook.core.profiles.custom_resource import custom_resource_definition
 
 from . import drivers
@@ -50,11 +51,8 @@ TEST_DEVICES = 4
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of this folder, and let only their own time count: the first fixtures may build for minutes."""
-    for item in items:
-        if item.path.is_relative_to(FOLDER):
-            item.add_marker(pytest.mark.dra)
-            item.add_marker(pytest.mark.timeout(600, func_only=True))
+    """Mark the tests of this folder."""
+    mark_tier(items, FOLDER, "dra", 600)
 
 
 @pytest.fixture(scope="session")

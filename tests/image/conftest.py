@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.installed import not_installed
+from tests.tiers import mark_tier
 
 from .builder import Builder, Image, not_possible
 from .container import Container
@@ -20,11 +21,8 @@ FIGURES = pytest.StashKey[list[str]]()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of this folder, and let only their own time count: the first fixture builds."""
-    for item in items:
-        if item.path.is_relative_to(FOLDER):
-            item.add_marker(pytest.mark.image)
-            item.add_marker(pytest.mark.timeout(func_only=True))
+    """Mark the tests of this folder."""
+    mark_tier(items, FOLDER, "image")
 
 
 @pytest.fixture(scope="session")

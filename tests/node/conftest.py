@@ -20,6 +20,7 @@ from tests.apiserver.client import Client
 from tests.apiserver.controller import ACCOUNT, Controller
 from tests.apiserver.webhook import Webhook, installed_command
 from tests.installed import not_installed
+from tests.tiers import mark_tier
 from webhook.core.names import PROFILE
 
 from .node import Node
@@ -107,11 +108,8 @@ FIGURES = pytest.StashKey[Figures]()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of this folder, and let only their own time count: the first fixture may build for minutes."""
-    for item in items:
-        if item.path.is_relative_to(FOLDER):
-            item.add_marker(pytest.mark.node)
-            item.add_marker(pytest.mark.timeout(func_only=True))
+    """Mark the tests of this folder."""
+    mark_tier(items, FOLDER, "node")
 
 
 @pytest.fixture(scope="session")

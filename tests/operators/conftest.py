@@ -22,6 +22,7 @@ from tests.node.conftest import (  # noqa: F401 these fixtures use this folder's
     unavailable,
 )
 from tests.node.node import Node
+from tests.tiers import mark_tier
 from webhook.core.names import PROFILE
 
 from .cluster import Cluster
@@ -33,11 +34,8 @@ FIGURES = pytest.StashKey[Figures]()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of this folder, and let only their own time count: the first fixtures may build for minutes."""
-    for item in items:
-        if item.path.is_relative_to(FOLDER):
-            item.add_marker(pytest.mark.operators)
-            item.add_marker(pytest.mark.timeout(1200, func_only=True))
+    """Mark the tests of this folder."""
+    mark_tier(items, FOLDER, "operators", 1200)
 
 
 @pytest.fixture(scope="session")
