@@ -12,13 +12,12 @@ from pathlib import Path
 import click
 
 from tests.apiserver.assets import AssetsUnavailable, assets, binary, node_assets
-from tests.apiserver.installation import INSTALL, apply_profiles, shipped
-from tests.image import builder as images
 from tests.waiting import wait_until
 from webhook.core.names import PROFILE
 
 from . import jobs
 from .node import Node
+from .product import install, save_image
 from .requirements import not_possible
 
 NAMESPACE = "research"
@@ -41,35 +40,20 @@ def main(once: bool) -> None:
         say("building what is not built yet: kube-apiserver, etcd, kubelet, Multus (once, about 15 minutes) ...")
         assets()
         node_assets()
-        archive = build_image(folder)
+        say("building the image: about 2 minutes ...")
+        archive = save_image(folder)
         say("starting the node ...")
         with Node(folder / "cluster") as node:
             node.containerd.import_images(archive.read_bytes())
             archive.unlink()
-            install(node)
+            say("installing fabric-injector ...")
+            install(node.control_plane, PROFILES)
+            available = ("wait", "--for=condition=Available", "deployments", "--all", "--timeout=110s")
+            node.control_plane.kubectl("--namespace=fabric-injector", *available)
             meet(node)
             if not once:
                 stay(node)
         say("ended; nothing is left of it")
-
-
-def build_image(folder: Path) -> Path:
-    """Build the image under the name that install.yaml gives it, and write it to a file."""
-    say("building the image: about 2 minutes ...")
-    (deployment,) = shipped("Deployment", "fabric-injector-webhook")
-    (container,) = deployment["spec"]["template"]["spec"]["containers"]
-    with images.Builder(folder) as builder:
-        return builder.save(builder.build(), folder / "image.tar", f"docker.io/library/{container['image']}")
-
-
-def install(node: Node) -> None:
-    """Install install.yaml and a profile; return once all replicas are available."""
-    say("installing fabric-injector ...")
-    plane = node.control_plane
-    plane.kubectl("apply", "--server-side", f"--filename={INSTALL}")
-    apply_profiles(plane, PROFILES)
-    available = ("wait", "--for=condition=Available", "deployments", "--all", "--timeout=110s")
-    plane.kubectl("--namespace=fabric-injector", *available)
 
 
 def meet(node: Node) -> None:

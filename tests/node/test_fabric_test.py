@@ -103,13 +103,7 @@ def tainted(node: Node, second: None) -> Iterator[None]:
 def test_a_node_whose_taint_keeps_the_test_out_is_told_first(
     node: Node, namespace: NamespaceFactory, tmp_path: Path
 ) -> None:
-    space = namespace("rdma-shared")
-    status, document, progress = run(node, tmp_path, space, "--nodes", f"{NAME},{SECOND}", "--timeout", "40")
-    node.end_pods(space)
-    first = document["findings"][0]
-    assert (status, first["level"], first["code"]) == (1, "fail", "taint-untolerated"), (
-        json.dumps(document, indent=1) + progress
-    )
+    first = first_failure(node, tmp_path, namespace("rdma-shared"), "taint-untolerated")
     assert f"node {SECOND} has the taint team=vision:NoSchedule" in first["message"]
 
 
@@ -120,15 +114,19 @@ def test_devices_that_others_hold_are_told_first_with_who_holds_them(
     greedy = namespace(None)
     hog = create(api, taking_all_devices(), greedy)
     hog.wait(lambda pod: pod["status"]["phase"] == "Running", "all devices of the second node to be taken")
-    space = namespace("rdma-shared")
-    status, document, progress = run(node, tmp_path, space, "--nodes", f"{NAME},{SECOND}", "--timeout", "40")
-    node.end_pods(space)
-    first = document["findings"][0]
-    assert (status, first["level"], first["code"]) == (1, "fail", "resource-taken"), (
-        json.dumps(document, indent=1) + progress
-    )
+    first = first_failure(node, tmp_path, namespace("rdma-shared"), "resource-taken")
     assert f"Insufficient {DEVICE}" in first["message"]
     assert f"{greedy}/{hog.name}" in first["action"]
+
+
+def first_failure(node: Node, folder: Path, space: str, code: str) -> dict[str, Any]:
+    """Test both nodes, hold the first finding to be a failure of this code, and give it."""
+    status, document, progress = run(node, folder, space, "--nodes", f"{NAME},{SECOND}", "--timeout", "40")
+    node.end_pods(space)
+    first: dict[str, Any] = document["findings"][0]
+    found = status, first["level"], first["code"]
+    assert found == (1, "fail", code), json.dumps(document, indent=1) + progress
+    return first
 
 
 def taking_all_devices() -> Object:

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from tests.apiserver.client import Client
-from tests.apiserver.installation import INSTALL, NAMESPACE, apply_profiles, shipped
+from tests.apiserver.installation import NAMESPACE
 from tests.apiserver.webhook import installed_command
 from tests.image import builder as images
 from tests.installed import not_installed
@@ -21,6 +21,7 @@ from .conftest import PROFILES, SHARED_MEMORY_BYTES, start_node, unavailable
 from .images import NO_SHELL
 from .node import Node
 from .pods import Pod
+from .product import install, save_image
 from .test_jobs import assert_on_the_fabric
 
 DEPLOYMENTS = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments"
@@ -33,11 +34,7 @@ def cluster(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactor
         pytest.skip(reason)
     if reason := not_installed("test-node"):
         unavailable(reason)
-    (deployment,) = shipped("Deployment", "fabric-injector-webhook")
-    (container,) = deployment["spec"]["template"]["spec"]["containers"]
-    folder = tmp_path_factory.mktemp("image")
-    with images.Builder(folder) as builder:
-        archive = builder.save(builder.build(), folder / "image.tar", f"docker.io/library/{container['image']}")
+    archive = save_image(tmp_path_factory.mktemp("image"))
     with start_node(pytestconfig, tmp_path_factory) as node:
         node.containerd.import_images(archive.read_bytes())
         archive.unlink()
@@ -47,9 +44,7 @@ def cluster(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactor
 @pytest.fixture(scope="module")
 def installed(cluster: Node) -> Client:
     """Install install.yaml, then the profiles, then wait for the two Deployments."""
-    plane = cluster.control_plane
-    plane.kubectl("apply", "--server-side", "--validate=strict", f"--filename={INSTALL}")
-    apply_profiles(plane, PROFILES)
+    install(cluster.control_plane, PROFILES)
     try:
         wait_until(lambda: is_available(cluster.api), "all replicas to be available", 180)
     except NotReady as problem:
