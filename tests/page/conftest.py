@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -89,21 +90,29 @@ def context(browser: Browser, context_options: dict[str, Any]) -> Iterator[Brows
 @pytest.fixture
 def page(context: BrowserContext, url: str) -> Iterator[Page]:
     """Open the page, and wait until it knows what the server knows."""
+    with watched(context, f"{url}/", url) as opened:
+        yield opened
+        assert opened.evaluate("sessionStorage.length") == 0
+        assert opened.evaluate("indexedDB.databases()") == []
+
+
+@contextmanager
+def watched(context: BrowserContext, address: str, origin: str) -> Iterator[Page]:
+    """Open the address; afterwards hold that no script failed, nothing was asked of another *origin*, and nothing is kept."""
     opened = context.new_page()
     faults: list[str] = []
     requested: list[str] = []
     opened.on("pageerror", lambda error: faults.append(f"error: {error}"))
     opened.on("request", lambda request: requested.append(request.url))
     opened.on("console", lambda message: faults.append(message.text) if is_fault(message.type, message.text) else None)
-    opened.goto(f"{url}/")
+    opened.goto(address)
     opened.locator("#server.live").wait_for()
     yield opened
     faults += opened.evaluate("window.breaches")
     assert faults == []
-    assert [asked for asked in requested if not asked.startswith(f"{url}/")] == []
+    assert [asked for asked in requested if not asked.startswith(f"{origin}/")] == []
     assert context.cookies() == []
-    assert opened.evaluate("localStorage.length + sessionStorage.length") == 0
-    assert opened.evaluate("indexedDB.databases()") == []
+    assert opened.evaluate("localStorage.length") == 0
 
 
 def is_fault(kind: str, text: str) -> bool:

@@ -18,7 +18,7 @@ from webhook.core import names
 from webhook.diagnose.owners import JOB_NAMES
 
 from .actions import judge
-from .conftest import is_fault
+from .conftest import watched
 from .test_access import look
 from .test_hostile import MARKUP, SCRIPT
 
@@ -53,20 +53,8 @@ def local(tmp_path: Path, server: FakeApiServer, scene: Scene) -> Iterator[Local
 @pytest.fixture
 def page(context: BrowserContext, local: LocalPage) -> Iterator[Page]:
     """Open the printed address, as the other tests of this folder open theirs."""
-    opened = context.new_page()
-    faults: list[str] = []
-    requested: list[str] = []
-    opened.on("pageerror", lambda error: faults.append(f"error: {error}"))
-    opened.on("request", lambda request: requested.append(request.url))
-    opened.on("console", lambda message: faults.append(message.text) if is_fault(message.type, message.text) else None)
-    opened.goto(local.addresses[0])
-    opened.locator("#server.live").wait_for()
-    yield opened
-    faults += opened.evaluate("window.breaches")
-    assert faults == []
-    assert [asked for asked in requested if not asked.startswith(f"{local.url}/")] == []
-    assert context.cookies() == []
-    assert opened.evaluate("localStorage.length") == 0
+    with watched(context, local.addresses[0], local.url) as opened:
+        yield opened
 
 
 def open_view(page: Page, name: str) -> None:
