@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import re
-import signal
-import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
 
@@ -19,8 +15,7 @@ import yaml
 
 from tests.diagnose.scenes import NOW, PROFILES, SPACE, Scene
 from tests.fake_apiserver import EVENTS, NAMESPACES, NETWORKS, NODES, PODS, FakeApiServer
-from tests.sockets.server import ROOT, Reply
-from tests.waiting import wait_until
+from tests.sockets.server import Program, Reply
 from webhook.core.model import Object
 
 CONFIG = json.dumps({"cniVersion": "0.3.1", "type": "macvlan", "ipam": {"type": "whereabouts"}})
@@ -49,8 +44,10 @@ def put_pod(server: FakeApiServer, pod: Object) -> None:
     server.put(PODS, pod["metadata"]["name"], SPACE, spec=pod["spec"], status=pod["status"], **metadata)
 
 
-class LocalPage:
+class LocalPage(Program):
     """Run ``fabric-injector page`` for the cluster at *url*, from entering the ``with`` block until it is left."""
+
+    seconds_to_end = 20.0
 
     def __init__(self, folder: Path, url: str, *options: str, profiles: str | None = PROFILES) -> None:
         config = {
@@ -61,50 +58,22 @@ class LocalPage:
         }
         self.kubeconfig = folder / "kubeconfig"
         self.kubeconfig.write_text(yaml.safe_dump(config))
-        self.output = folder / "output"
         given = ["--kubeconfig", str(self.kubeconfig), *options]
         if profiles is not None:
             self.profiles = folder / "profiles.yaml"
             self.profiles.write_text(profiles)
             given += ["--profiles", str(self.profiles)]
-        self._command = [sys.executable, "-m", "webhook", "page", *given]
-        self.process: subprocess.Popen[bytes] = None  # type: ignore[assignment]  # set on entry
+        super().__init__(folder / "output", [sys.executable, "-m", "webhook", "page", *given])
         self.key = ""
 
     def __enter__(self) -> Self:
-        environment = {key: value for key, value in os.environ.items() if not key.startswith("FABRIC_INJECTOR_")}
-        with self.output.open("wb") as output:
-            self.process = subprocess.Popen(
-                self._command,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                cwd=ROOT,
-                env=environment,
-                start_new_session=True,
-            )
-        try:
-            wait_until(lambda: self.process.poll() is not None or bool(self.addresses), "the page's address")
-            assert self.process.poll() is None, self.output.read_text()
-        except BaseException:
-            self.__exit__(None, None, None)
-            raise
+        self.start(lambda: bool(self.addresses), "the page's address", stdout=True)
         return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.process.send_signal(signal.SIGINT)
-        try:
-            self.process.wait(20)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
 
     @property
     def addresses(self) -> list[str]:
         """The addresses that were printed so far, with their keys."""
-        return re.findall(r"http://\S+#key=\S+(?=\n)", self.output.read_text())
+        return re.findall(r"http://\S+#key=\S+(?=\n)", self.log.read_text())
 
     @property
     def url(self) -> str:

@@ -11,7 +11,7 @@ import ssl
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -38,48 +38,62 @@ class Reply(NamedTuple):
         return json.loads(self.body)
 
 
-class Server:
-    """Run ``serve`` on free ports, or another *command*, from entering the ``with`` block until it is left."""
+class Program:
+    """Run a *command* of ours that writes to the *log* what it has to say, from entering the ``with`` block until it is left."""
 
-    def __init__(self, log: Path, *options: str | Path, command: Sequence[str] = SERVE_ANYWHERE) -> None:
+    seconds_to_end = 10.0
+
+    def __init__(self, log: Path, command: Sequence[str]) -> None:
         self.log = log
-        self._command = [*command, *map(str, options)]
+        self._command = command
         self.process: subprocess.Popen[bytes] = None  # type: ignore[assignment]  # set on entry
-        self.addresses: dict[str, str] = {}
 
-    def __enter__(self) -> Self:
+    def start(self, is_ready: Callable[[], bool], what: str, *, stdout: bool = False) -> None:
+        """Start it, and wait until it is ready; *stdout*: that goes to the log too."""
         environment = {key: value for key, value in os.environ.items() if not key.startswith("FABRIC_INJECTOR_")}
         with self.log.open("wb") as output:
             self.process = subprocess.Popen(
                 self._command,
                 stdin=subprocess.DEVNULL,
+                stdout=output if stdout else None,
                 stderr=output,
                 cwd=ROOT,
                 env=environment,
                 start_new_session=True,
             )
         try:
-            wait_until(lambda: self.ended() or bool(self.lines("serving")), "the server to serve")
+            wait_until(lambda: self.ended() or is_ready(), what)
             if self.ended():
                 raise AssertionError(f"the server ended with {self.process.returncode}:\n{self.log.read_text()}")
         except BaseException:
             self.__exit__(None, None, None)
             raise
-        self.addresses = self.lines("serving")[0]
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.process.send_signal(signal.SIGINT)
         try:
-            self.process.wait(10)
+            self.process.wait(self.seconds_to_end)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
 
     def ended(self) -> bool:
         return self.process.poll() is not None
+
+
+class Server(Program):
+    """Run ``serve`` on free ports, or another *command*, from entering the ``with`` block until it is left."""
+
+    def __init__(self, log: Path, *options: str | Path, command: Sequence[str] = SERVE_ANYWHERE) -> None:
+        super().__init__(log, [*command, *map(str, options)])
+        self.addresses: dict[str, str] = {}
+
+    def __enter__(self) -> Self:
+        self.start(lambda: bool(self.lines("serving")), "the server to serve")
+        self.addresses = self.lines("serving")[0]
+        return self
 
     def lines(self, message: str = "") -> list[dict[str, Any]]:
         """Return the log's lines whose message begins with *message*."""

@@ -248,8 +248,8 @@ class TestCommand:
             page.process.send_signal(number)
             assert page.process.wait(20) == 0
             assert asked.exception()
-        assert "Traceback" not in page.output.read_text()
-        assert page.output.read_text().endswith("\nended\n")
+        assert "Traceback" not in page.log.read_text()
+        assert page.log.read_text().endswith("\nended\n")
 
     def test_takes_the_port_that_is_asked_for_and_says_that_it_is_taken(
         self, tmp_path: Path, server: FakeApiServer
