@@ -14,6 +14,13 @@ export function h(tag, properties = {}, ...children) {
 /** What does not show, or reorders what does, but for line ends. */
 export const UNSEEN = /[\p{Cf}\p{Zl}\p{Zp}]|(?!\n)\p{Cc}/gu;
 
+/** Group a value under a key of a Map of lists. */
+export function gather(map, key, value) {
+  const held = map.get(key);
+  if (held) held.push(value);
+  else map.set(key, [value]);
+}
+
 export const $ = (id) => document.getElementById(id);
 
 /** Write a number with its noun: `1 pod`, `2,000 pods`. */

@@ -1,6 +1,6 @@
 // Show what the server knows: profiles, networks, namespaces and jobs.
 
-import { $, UNSEEN, appendLazily, count, h } from "./dom.js";
+import { $, UNSEEN, appendLazily, count, gather, h } from "./dom.js";
 
 const FIRST = 100; // rows shown at once
 
@@ -21,15 +21,14 @@ export function showKnown(state) {
 /** Find what belongs together: names by name, each a Map. */
 function linked(state) {
   const links = { profilesOf: new Map(), namespacesOf: new Map(), jobsOf: new Map(), profileOf: new Map(), known: new Map() };
-  const put = (map, key, name) => map.set(key, [...(map.get(key) ?? []), name]);
   for (const network of state.networks) links.known.set(`${network.namespace}/${network.name}`, network);
-  for (const profile of state.profiles) for (const name of new Set(profile.networks.map(({ network }) => network.split("@")[0]))) put(links.profilesOf, name, profile.name);
+  for (const profile of state.profiles) for (const name of new Set(profile.networks.map(({ network }) => network.split("@")[0]))) gather(links.profilesOf, name, profile.name);
   for (const { name, profile } of state.namespaces) {
     if (!profile) continue;
-    put(links.namespacesOf, profile, name);
+    gather(links.namespacesOf, profile, name);
     links.profileOf.set(name, profile);
   }
-  for (const { namespace, job } of state.jobs) put(links.jobsOf, namespace, job);
+  for (const { namespace, job } of state.jobs) gather(links.jobsOf, namespace, job);
   return links;
 }
 

@@ -1,6 +1,6 @@
 // A small picture of a job: rank 0, the others, their addresses, and who waits for whom. Made by DOM calls, texts are text nodes.
 
-import { count, h } from "./dom.js";
+import { count, gather, h } from "./dom.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const [ROW, BOX, GAP, PAD] = [46, 38, 8, 1]; // pixels
@@ -13,7 +13,7 @@ const lacksOwn = (row) => row.lacks.some((need) => need.endsWith(":own"));
 /** Draw the ranks of one or several jobs, each by itself, anew when the width changes. */
 export function ranksPicture(members) {
   const jobs = new Map();
-  for (const row of members) jobs.set(row.job, [...(jobs.get(row.job) ?? []), row]);
+  for (const row of members) gather(jobs, row.job, row);
   const box = h("div", { class: "ranks" });
   let drawn = 0;
   new ResizeObserver(() => {
