@@ -126,10 +126,11 @@ def test_what_has_not_been_listed_or_read_is_not_known(
 ) -> None:
     told.may_read.clear()
     put(server, "a")
-    server.misbehave("list", FABRIC_PROFILES, status(403, "forbidden"))
+    server.refusal = status(403, "forbidden")
     objects = follow()
     wait_until(lambda: "403" in objects.checks()["profiles"], "the refusal")
     assert objects.checks()["profiles"].startswith("not listed yet (")
+    server.refusal = None
     wait_until(lambda: objects.checks()["profiles"] == "not read yet", "the list")
     told.may_read.set()
     wait_until(lambda: is_known(objects), "the content")
