@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import urllib3
 
+from tests.waiting import wait_until
+
 
 class Response(NamedTuple):
     """Status code, headers, and the decoded body (text where it is not JSON)."""
@@ -90,17 +92,25 @@ class Client:
             raise RequestFailed("POST", self.path(manifest, namespace), response)
 
     def path(self, manifest: Mapping[str, Any], namespace: str | None = None) -> str:
-        """Give the path of the collection that an object with this apiVersion and kind belongs to."""
+        """Give the path of the collection that an object with this apiVersion and kind belongs to.
+
+        A kind that was just defined answers requests before discovery names it: it is waited for, 30 s at most.
+        """
         version, kind = manifest["apiVersion"], manifest["kind"]
         root = f"/apis/{version}" if "/" in version else f"/api/{version}"
-        if kind not in self._resources.get(root, {}):
-            found = self.expect("GET", root)["resources"]
-            self._resources[root] = {resource["kind"]: resource for resource in found if "/" not in resource["name"]}
+        wait_until(lambda: self._is_named(root, kind), f"discovery to name {kind} at {root}", 30)
         resource = self._resources[root][kind]
         if not resource["namespaced"]:
             return f"{root}/{resource['name']}"
         namespace = namespace or manifest["metadata"].get("namespace", "default")
         return f"{root}/namespaces/{namespace}/{resource['name']}"
+
+    def _is_named(self, root: str, kind: str) -> bool:
+        if kind not in self._resources.get(root, {}):
+            answer = self.request("GET", root)
+            found = answer.json["resources"] if answer.status == 200 else []
+            self._resources[root] = {resource["kind"]: resource for resource in found if "/" not in resource["name"]}
+        return kind in self._resources[root]
 
 
 def _content_type(method: str) -> str:
