@@ -77,7 +77,7 @@ def test_before_the_certificates_only_labelled_namespaces_wait(applied: Client, 
         "PATCH", f"/api/v1/namespaces/{NAMESPACE}", {"metadata": {"labels": {"fabric-injector.io/profile": "x"}}}
     )
     applied.ensure({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}, "kube-system")
-    wait_until(lambda: refused(applied), "the API server to know the configuration", 15)
+    wait_until(lambda: refused(applied), "the API server to know the configuration", 60)
     answer = admit(applied, LABELLED)
     assert (answer.status, "failed calling webhook" in answer.message) == (500, True), answer.message
     assert admit(applied, "unlabelled").status == admit(applied, "kube-system").status == 201
@@ -91,11 +91,11 @@ def test_before_the_certificates_only_labelled_namespaces_wait(applied: Client, 
 
 def test_comes_up_by_itself_in_any_order(installation: Installation, applied: Client) -> None:
     """The namespace was labelled first, the configuration came next, the certificates after it, the webhook last."""
-    wait_until(lambda: refused(applied), "the API server to know the configuration", 15)
+    wait_until(lambda: refused(applied), "the API server to know the configuration", 60)
     installation.start_controller()
     assert admit(applied, LABELLED).status == 500
     installation.start_webhook()
-    wait_until(lambda: injected(applied), "a pod to be injected by way of the Service", 30)
+    wait_until(lambda: injected(applied), "a pod to be injected by way of the Service", 60)
 
 
 def test_applied_again_it_keeps_the_certificates(
@@ -104,7 +104,7 @@ def test_applied_again_it_keeps_the_certificates(
     """By server-side apply, and by the older way too: nothing is changed, and no pod is refused."""
     installation.start_controller()
     installation.start_webhook()
-    wait_until(lambda: injected(applied), "a pod to be injected", 30)
+    wait_until(lambda: injected(applied), "a pod to be injected", 60)
     before, secret = installation.configuration(), applied.expect("GET", SECRET)
     assert cluster.kubectl(*APPLY).stderr == ""
     assert injected(applied)
@@ -143,7 +143,7 @@ def test_tells_mistakes_by_the_other_configuration(installation: Installation, a
     assert applied.create(misspelt, dry_run=True).status == 201
     installation.start_controller()
     installation.start_webhook()
-    wait_until(lambda: bool(applied.create(misspelt, dry_run=True).warnings), "the warning", 30)
+    wait_until(lambda: bool(applied.create(misspelt, dry_run=True).warnings), "the warning", 60)
     assert "did you mean rdma-shared?" in applied.create(misspelt, dry_run=True).warnings[0]
 
 
@@ -153,9 +153,9 @@ def test_uninstalled_configuration_first_it_holds_nobody_up(
     """Pods are created from the first step on, and the configuration's end is no fault to those that still run."""
     installation.start_controller()
     installation.start_webhook()
-    wait_until(lambda: injected(applied), "a pod to be injected", 30)
+    wait_until(lambda: injected(applied), "a pod to be injected", 60)
     cluster.kubectl("delete", "mutatingwebhookconfiguration", "zz-fabric-injector")
-    wait_until(lambda: not injected(applied), "the webhook to be forgotten", 15)
+    wait_until(lambda: not injected(applied), "the webhook to be forgotten", 60)
     assert admit(applied, LABELLED).status == 201
     assert installation.status("webhook", "/readyz") == installation.status("controller", "/readyz") == 200
     assert installation.stop("webhook") == installation.stop("controller") == 0

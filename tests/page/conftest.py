@@ -81,7 +81,7 @@ def context_options() -> dict[str, Any]:
 def context(browser: Browser, context_options: dict[str, Any]) -> Iterator[BrowserContext]:
     """Give a browser without cookies, cache or history."""
     made = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **context_options})
-    made.set_default_timeout(20_000)
+    made.set_default_timeout(60_000)
     made.add_init_script(WATCH_POLICY)
     yield made
     made.close()

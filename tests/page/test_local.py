@@ -116,7 +116,7 @@ class TestStatus:
             scene.start(worker, ago(minutes=1))
             put_pod(server, worker)
         row = page.locator("#status .jobs tbody tr").first
-        expect(row.locator(".chip")).to_have_text("ok", timeout=30_000)  # by itself
+        expect(row.locator(".chip")).to_have_text("ok", timeout=60_000)  # by itself
         assert box.locator(".edge.told").count() == 3
         expect(page.locator("#status .below")).to_be_visible()
 
@@ -378,6 +378,6 @@ def test_keeps_the_focus_when_a_look_changes_the_table(page: Page, server: FakeA
     button = page.locator("#status .jobs .name")
     button.focus()
     server.delete(PODS, "bert-worker-2", SPACE)
-    expect(page.locator("#status .jobs tbody tr").first).to_contain_text("3/4", timeout=30_000)
+    expect(page.locator("#status .jobs tbody tr").first).to_contain_text("3/4", timeout=60_000)
     expect(button).to_be_focused()
     assert server.asked("list", EVENTS) or server.asked("get", f"/api/v1/namespaces/{SPACE}/events")
