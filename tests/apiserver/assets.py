@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from .programs import (
+    ALERT_PROGRAMS,
     CHART_PROGRAMS,
     CLAIM_PROGRAMS,
     NODE_PROGRAMS,
@@ -30,7 +31,15 @@ from .programs import (
 TOOLS = Path(__file__).parent / "tools"
 NEEDED = ("etcd", "kube-apiserver")
 SECONDS_BETWEEN_REPORTS = 30
-ALL = {**PROGRAMS, **NODE_PROGRAMS, **CLAIM_PROGRAMS, **CHART_PROGRAMS, **SCHEMA_PROGRAMS, **WORKFLOW_PROGRAMS}
+ALL = {
+    **PROGRAMS,
+    **NODE_PROGRAMS,
+    **CLAIM_PROGRAMS,
+    **CHART_PROGRAMS,
+    **SCHEMA_PROGRAMS,
+    **WORKFLOW_PROGRAMS,
+    **ALERT_PROGRAMS,
+}
 
 
 class AssetsUnavailable(Exception):

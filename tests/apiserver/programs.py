@@ -78,6 +78,13 @@ WORKFLOW_PROGRAMS: Mapping[str, Program] = {
 }
 """What judges the workflows of .github, and what `make kind` gives to kind."""
 
+ALERT_PROGRAMS: Mapping[str, Program] = {
+    "promtool": Program(
+        "promtool", "github.com/prometheus/prometheus/cmd/promtool", "about 2 minutes on 2 cores", "remove_all_sd"
+    ),
+}
+"""What judges the alerts, without the clouds' service discovery."""
+
 CHART_PROGRAMS: Mapping[str, Program] = {
     "helm": Program("helm", "helm.sh/helm/v4/cmd/helm", "about 3 minutes on 2 cores"),
 }

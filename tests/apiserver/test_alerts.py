@@ -1,0 +1,82 @@
+"""The alerts, judged by Prometheus' own promtool: each fires by series that call for it, and is silent by others that look alike.
+
+The cases are in manifests/alerts.yaml. They lie in this tier for the Go that promtool is built with.
+"""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests import ROOT
+
+from .assets import AssetsUnavailable, binary
+from .conftest import unavailable
+
+RULES = yaml.safe_load((ROOT / "manifests/components/prometheus-rules/prometheus-rule.yaml").read_text())["spec"]
+ALERTS = {rule["alert"]: rule for group in RULES["groups"] for rule in group["rules"]}
+CASES = yaml.safe_load((Path(__file__).parent / "manifests/alerts.yaml").read_text())
+
+
+@pytest.fixture(scope="module")
+def promtool() -> Path:
+    """Give the program's path."""
+    try:
+        return binary("promtool")
+    except AssetsUnavailable as problem:
+        unavailable(str(problem))
+
+
+@pytest.fixture(scope="module")
+def rules(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write the rules as Prometheus reads them."""
+    path = tmp_path_factory.mktemp("alerts") / "rules.yaml"
+    path.write_text(yaml.safe_dump(RULES))
+    return path
+
+
+def test_each_alert_has_a_case() -> None:
+    assert [case["alert"] for case in CASES] == list(ALERTS)
+
+
+def test_the_rules_are_sound(promtool: Path, rules: Path) -> None:
+    done = subprocess.run(
+        [promtool, "check", "rules", "--lint=all", "--lint-fatal", rules], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"{len(ALERTS)} rules found" in done.stdout
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["alert"] for case in CASES])
+@pytest.mark.parametrize("outcome", ["fires", "silent"])
+def test_an_alert_fires_where_it_shall_and_nowhere_else(
+    promtool: Path, rules: Path, case: dict[str, Any], outcome: str
+) -> None:
+    rule, wanted = ALERTS[case["alert"]], case[outcome]
+    labels = wanted.get("labels", {})
+    annotations = {name: with_labels(text, labels) for name, text in rule["annotations"].items()}
+    fired = {"exp_labels": labels | rule["labels"], "exp_annotations": annotations | wanted.get("told", {})}
+    test = {
+        "interval": "1m",
+        "input_series": [{"series": name, "values": str(values)} for name, values in wanted["series"].items()],
+        "alert_rule_test": [
+            {
+                "eval_time": wanted.get("at", "10m"),
+                "alertname": case["alert"],
+                "exp_alerts": [fired] if outcome == "fires" else [],
+            }
+        ],
+    }
+    path = rules.with_name("test.yaml")
+    path.write_text(json.dumps({"rule_files": [rules.name], "evaluation_interval": "1m", "tests": [test]}))
+    done = subprocess.run([promtool, "test", "rules", path], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def with_labels(text: str, labels: dict[str, str]) -> str:
+    """Write the labels into an annotation; what it says of its value stands in the case."""
+    return re.sub(r"{{ \$labels\.(\w+) }}", lambda found: labels.get(found[1], ""), text)
