@@ -19,6 +19,7 @@ from pathlib import Path
 
 from .programs import (
     ALERT_PROGRAMS,
+    CERTIFICATE_PROGRAMS,
     CHART_PROGRAMS,
     CLAIM_PROGRAMS,
     NODE_PROGRAMS,
@@ -39,6 +40,7 @@ ALL = {
     **SCHEMA_PROGRAMS,
     **WORKFLOW_PROGRAMS,
     **ALERT_PROGRAMS,
+    **CERTIFICATE_PROGRAMS,
 }
 
 

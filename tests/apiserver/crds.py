@@ -1,4 +1,4 @@
-"""Custom resources of others that our manifests use, from the Go modules of the projects that define them."""
+"""Custom resources of others that our manifests use and their programs ask for, from the Go modules that define them."""
 
 import json
 import subprocess
@@ -10,7 +10,9 @@ from .assets import AssetsUnavailable, go_environment
 
 FILES = {
     "github.com/cert-manager/cert-manager@v1.21.2": (
+        "deploy/crds/cert-manager.io_certificaterequests.yaml",
         "deploy/crds/cert-manager.io_certificates.yaml",
+        "deploy/crds/cert-manager.io_clusterissuers.yaml",
         "deploy/crds/cert-manager.io_issuers.yaml",
     ),
     # The last version that is a Go module as a whole; the two kinds are v1 and have only grown since.

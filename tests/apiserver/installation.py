@@ -126,6 +126,17 @@ class Installation:
 
     def launch_webhook(self) -> int:
         """Mount what the Deployment mounts, and start its container; give the port, at which nobody calls it yet."""
+        self.mount_secret()
+        (deployment,) = shipped("Deployment", "fabric-injector-webhook", self._install)
+        self._mount_config_maps(deployment)
+        options = [f"--superseded-profiles={self.folder}/mounted/superseded/profiles.yaml"]
+        port = free_port()
+        listen = (f"--listen=0.0.0.0:{port}", f"--dry-run-listen=127.0.0.1:{free_port()}")
+        self._start("webhook", *listen, *(options if self._install == INSTALL else []))
+        return port
+
+    def mount_secret(self) -> None:
+        """Write the files of the Secret as it now is, as a kubelet does in its time."""
         (deployment,) = shipped("Deployment", "fabric-injector-webhook", self._install)
         (secret,) = (each["secret"] for each in deployment["spec"]["template"]["spec"]["volumes"] if "secret" in each)
         assert SECRET.endswith(f"/{secret['secretName']}")
@@ -133,12 +144,6 @@ class Installation:
         (self.folder / "mounted" / "tls").mkdir(parents=True, exist_ok=True)
         for item in secret["items"]:
             (self.folder / "mounted" / "tls" / item["path"]).write_bytes(base64.b64decode(data[item["key"]]))
-        self._mount_config_maps(deployment)
-        options = [f"--superseded-profiles={self.folder}/mounted/superseded/profiles.yaml"]
-        port = free_port()
-        listen = (f"--listen=0.0.0.0:{port}", f"--dry-run-listen=127.0.0.1:{free_port()}")
-        self._start("webhook", *listen, *(options if self._install == INSTALL else []))
-        return port
 
     def serve_webhook(self, port: int) -> None:
         """Wait until it is ready, and make it the Service's endpoint."""

@@ -85,6 +85,13 @@ ALERT_PROGRAMS: Mapping[str, Program] = {
 }
 """What judges the alerts, without the clouds' service discovery."""
 
+CERTIFICATE_PROGRAMS: Mapping[str, Program] = {
+    "certmanager": Program(
+        "certmanager", "fabric-injector/tests/apiserver/tools/certmanager", "about 3 minutes on 2 cores"
+    ),
+}
+"""What keeps certificates where that is left to cert-manager."""
+
 CHART_PROGRAMS: Mapping[str, Program] = {
     "helm": Program("helm", "helm.sh/helm/v4/cmd/helm", "about 3 minutes on 2 cores"),
 }

@@ -1,0 +1,144 @@
+"""cert-manager's own controllers and CA injector keep the certificates of overlay cert-manager: made, trusted, renewed.
+
+They run from a small main around its packages (tools/certmanager), without its validating webhook.
+"""
+
+import base64
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from cryptography import x509
+
+from tests.waiting import wait_until
+
+from .assets import AssetsUnavailable, binary
+from .conftest import PROFILES, unavailable
+from .controlplane import ControlPlane
+from .crds import crd_files
+from .installation import MANIFESTS, NAMESPACE, SECRET, Installation, injected, remove
+from .kustomize import render
+from .processes import Server
+
+CERTIFICATES = f"/apis/cert-manager.io/v1/namespaces/{NAMESPACE}/certificates"
+CONFIGURATIONS = (
+    "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/zz-fabric-injector",
+    "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/fabric-injector",
+)
+
+
+@pytest.fixture(scope="module")
+def cert_manager(cluster: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Run cert-manager, with its kinds defined."""
+    try:
+        files, program = list(crd_files()), binary("certmanager")
+    except AssetsUnavailable as problem:
+        unavailable(str(problem))
+    cluster.kubectl("apply", "--server-side", *(f"--filename={file}" for file in files))
+    cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
+    folder = tmp_path_factory.mktemp("cert-manager")
+    config = cluster.kubeconfig(folder / "kubeconfig")
+    running = Server([str(program), f"--cluster={config}"], folder / "log")
+    try:
+        running.wait_ready(lambda: "Starting workers" in running.output(), 60)
+        yield running
+    finally:
+        running.stop()
+
+
+@pytest.fixture(scope="module")
+def kept(
+    cluster: ControlPlane,
+    cert_manager: Server,
+    webhook_command: list[str],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Installation]:
+    """Install the overlay and run it, once cert-manager has made its certificate trusted; remove it afterwards."""
+    folder = tmp_path_factory.mktemp("kept")
+    install = folder / "install.yaml"
+    install.write_text(render(MANIFESTS / "overlays" / "cert-manager"))
+    cluster.kubectl("apply", "--server-side", "--validate=strict", f"--filename={install}")
+    try:
+        wait_until(lambda: cluster.api.answers(SECRET), "cert-manager to make the certificate", 60)
+        with Installation(cluster, folder, webhook_command, PROFILES, install=install) as running:
+            wait_until(lambda: trusted(running) == [authority(running)] * 2, "its CA injector to make it trusted", 60)
+            running.start_controller()
+            running.start_webhook()
+            wait_until(lambda: injected(running.api), "a pod to be injected by way of the Service", 60)
+            yield running
+    finally:
+        remove(cluster, install.read_text())
+
+
+def secret(installation: Installation) -> dict[str, str]:
+    """Give the decoded files of the Secret that the webhook mounts."""
+    data = installation.api.expect("GET", SECRET)["data"]
+    return {name: base64.b64decode(value).decode() for name, value in data.items()}
+
+
+def authority(installation: Installation) -> str:
+    return secret(installation)["ca.crt"]
+
+
+def trusted(installation: Installation) -> list[str]:
+    """Give what each webhook configuration trusts: empty where it trusts nothing yet, or its entries differ."""
+    found = []
+    for path in CONFIGURATIONS:
+        entries = installation.api.expect("GET", path)["webhooks"]
+        bundles = {entry["clientConfig"].get("caBundle", "") for entry in entries}
+        found.append(base64.b64decode(bundles.pop()).decode() if len(bundles) == 1 else "")
+    return found
+
+
+def renew(installation: Installation, certificate: str) -> None:
+    """Have a certificate renewed, by the condition that `cmctl renew` sets."""
+    path = f"{CERTIFICATES}/{certificate}"
+    found: dict[str, Any] = installation.api.expect("GET", path)
+    issuing = {"type": "Issuing", "status": "True", "reason": "ManuallyTriggered", "message": "test"}
+    others = [each for each in found["status"]["conditions"] if each["type"] != "Issuing"]
+    installation.api.expect("PATCH", f"{path}/status", {"status": {"conditions": [*others, issuing]}})
+    revision = found["status"]["revision"]
+    wait_until(lambda: installation.api.expect("GET", path)["status"]["revision"] > revision, "the renewal", 60)
+
+
+def test_made_and_trusted_by_cert_manager_alone(kept: Installation) -> None:
+    """The controller runs with --certificates=none and without the privileges."""
+    leaf = x509.load_pem_x509_certificate(secret(kept)["tls.crt"].encode())
+    leaf.verify_directly_issued_by(x509.load_pem_x509_certificate(authority(kept).encode()))
+    names = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert names.get_values_for_type(x509.DNSName) == ["fabric-injector.fabric-injector.svc"]
+    assert kept.status("controller", "/readyz") == 200
+
+
+def test_no_pod_is_refused_while_the_serving_certificate_is_renewed(kept: Installation) -> None:
+    before, ca = secret(kept), authority(kept)
+    renew(kept, "fabric-injector-tls")
+    assert secret(kept)["tls.crt"] != before["tls.crt"]
+    assert trusted(kept) == [ca, ca]
+    assert injected(kept.api), "before the kubelet has brought the new files"
+    kept.mount_secret()
+    wait_until(lambda: reloads(kept) == 1, "the webhook to serve the new certificate", 60)
+    assert injected(kept.api)
+
+
+def test_a_renewed_authority_is_trusted_from_the_next_serving_certificate_on(kept: Installation) -> None:
+    """The one before it stays trusted beside it, so that no pod is refused until the kubelets have brought the files."""
+    ca = authority(kept)
+    renew(kept, "fabric-injector-ca")
+    assert (authority(kept), trusted(kept)) == (ca, [ca, ca])
+    assert injected(kept.api)
+    renew(kept, "fabric-injector-tls")
+    wait_until(lambda: set(trusted(kept)) == {ca + authority(kept)}, "both authorities to be trusted", 60)
+    assert authority(kept) != ca
+    assert injected(kept.api), "before the kubelet has brought the new files"
+    before = reloads(kept)
+    kept.mount_secret()
+    wait_until(lambda: reloads(kept) > before, "the webhook to serve the new certificate", 60)
+    assert injected(kept.api)
+
+
+def reloads(installation: Installation) -> float:
+    """Give how often the webhook has taken new certificate files."""
+    said = installation.said("webhook", "/metrics")
+    name = 'fabric_injector_certificate_reloads_total{result="success"} '
+    return sum(float(line.removeprefix(name)) for line in said.splitlines() if line.startswith(name))
