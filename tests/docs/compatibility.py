@@ -104,6 +104,19 @@ def _cluster() -> Iterator[tuple[str, str, str, str]]:
     yield "Kubernetes' DRA test driver", pinned("testdriver", "k8s.io/kubernetes"), claims, "`make dra`"
     yield "Helm", pinned("helm", "helm.sh/helm/v4"), "renders, installs and upgrades the chart", "`make apiserver`"
     yield (
+        "cert-manager",
+        pinned("certmanager", "github.com/cert-manager/cert-manager"),
+        "its controllers and CA injector, from a small main of ours around its packages, keep the certificates of the overlay; "
+        "not its webhook",
+        "`make apiserver`",
+    )
+    yield (
+        "Prometheus",
+        pinned("promtool", "github.com/prometheus/prometheus"),
+        "promtool judges the rules, and each alert by series that call for it and series that do not",
+        "`make apiserver`",
+    )
+    yield (
         "network-resources-injector",
         f"commit {PEER.rpartition('-')[2]}",
         "its own end-to-end suite against fabric-injector",
