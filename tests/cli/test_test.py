@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 from types import SimpleNamespace
 from typing import Any
@@ -78,6 +79,22 @@ def test_a_pair_whose_rdma_does_not_run_is_not_told_ok(
     lines = [line.split() for line in done.stdout.splitlines()]
     assert next(line[-1] for line in lines if line[:2] == ["a", "b"]) == level
     assert lines[-2:] == [["a", "-", cell], ["b", cell, "-"]]
+
+
+@pytest.mark.parametrize(("rounds", "told"), [(1, 2), (0, 0)])
+def test_ctrl_c_tells_what_earlier_rounds_have_found(rounds: int, told: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    tested: list[Any] = []
+
+    def interrupted(_: Any, groups: list[tuple[str, ...]], __: int) -> list[GroupResult]:
+        if len(tested) == rounds:
+            raise KeyboardInterrupt
+        tested.append(groups)
+        return [GroupResult(nodes, (APART,)) for nodes in groups]
+
+    monkeypatch.setattr(Cluster, "run", interrupted)
+    done = run("--pairwise", "--nodes", "a,b,c,d", "-o", "json")
+    assert done.exit_code == 130
+    assert len(json.loads(done.stdout)["groups"] if done.stdout else ()) == told
 
 
 def test_one_job_of_all_nodes() -> None:

@@ -41,6 +41,15 @@ def test_rank_zero_out_of_reach(port: int) -> None:
     assert found == {"met": {"at": "127.0.0.1", "problem": "[Errno 111] Connection refused"}}
 
 
+@pytest.mark.parametrize("rank", ["0", "1"])
+def test_a_rank_that_is_told_no_address_waits_for_nobody(rank: str, tmp_path: Path) -> None:
+    file = tmp_path / "log"
+    environ = {"JOB_COMPLETION_INDEX": rank, "FABRIC_INJECTOR_TERMINATION_LOG": str(file)}
+    words = ["test-rank", "--seconds=3600", "torchrun", "--nnodes=2", "--master_addr=fabric-test-1-0.fabric-test-1"]
+    assert CliRunner().invoke(main, words, env=environ).exit_code == 0
+    assert json.loads(file.read_text())["met"]["problem"] == "no address was told"
+
+
 def test_strangers_do_not_end_the_service(port: int) -> None:
     served: list[int] = []
     deadline = time.monotonic() + 60

@@ -15,8 +15,15 @@ PAUSE = "fabric-injector.test/pause:1"
 DASH = "fabric-injector.test/trainer:dash"
 ASH = "fabric-injector.test/trainer:ash"
 BASH = "fabric-injector.test/trainer:bash"
+TESTERS_USER = "65532:65532"
 TESTER = "fabric-injector.test/tester:1"
 """What runs the pods of `fabric-injector test`: the program itself, without root."""
+UNFIT_TESTERS = {
+    "no-shell": "fabric-injector.test/tester:no-shell",
+    "no-program": "fabric-injector.test/tester:no-program",
+    "no-python": "fabric-injector.test/tester:no-python",
+}
+"""Images that cannot run those pods, for want of what their tag says."""
 NO_SHELL = "fabric-injector.test/trainer:no-shell"
 NCCL_CONF = "NCCL_DEBUG=WARN\nNCCL_SOCKET_IFNAME=eth0"
 """The trainers' own /etc/nccl.conf, whose last line does not end, as people leave it."""
@@ -28,14 +35,17 @@ of the search list."""
 def archive() -> bytes:
     """Write all of them as one archive. Each trainer's `sh` is the shell of its tag; `dash` and `bash` have bash, as Debian has."""
     base, ash = layer(*_trainer()), layer(*_busybox())
+    dash, program = layer(*_shells("dash")), layer(*_program_itself())
+    unfit = {"no-shell": (base, program), "no-program": (base, dash), "no-python": (dash, program)}
     return docker_archive(
         (
             Image(PAUSE, (layer(with_libraries(_program("sleep"))),), (str(_program("sleep")), "infinity")),
-            Image(DASH, (base, layer(*_shells("dash")))),
+            Image(DASH, (base, dash)),
             Image(BASH, (base, layer(*_shells("bash")))),
             Image(ASH, (base, ash)),
             Image(NO_SHELL, (base,)),
-            Image(TESTER, (base, layer(*_shells("dash")), layer(*_program_itself())), user="65532:65532"),
+            Image(TESTER, (base, dash, program), user=TESTERS_USER),
+            *(Image(UNFIT_TESTERS[tag], layers, user=TESTERS_USER) for tag, layers in unfit.items()),
         )
     )
 

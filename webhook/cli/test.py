@@ -10,18 +10,22 @@ from typing import TYPE_CHECKING
 import click
 
 from webhook.cli.findings import echo, print_findings, print_json, print_table
+from webhook.cli.input_files import read_profiles_option
 from webhook.cli.options import (
     Failure,
     cluster_options,
     connect_to_cluster,
     option,
     output_option,
+    profiles_in_place_option,
     system_namespace_option,
     workload_namespace_option,
 )
 from webhook.core.printable import printable
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from webhook.diagnose.fabric_test.verdict import GroupResult
 
 _FEWEST = 2
@@ -49,6 +53,7 @@ _NOTHING = "-"
 @option(
     "--timeout", type=click.IntRange(20, 3600), default=180, help="Seconds that a Job may take, its start included."
 )
+@profiles_in_place_option
 @system_namespace_option
 @output_option("table", "json", default="table", text="Form of the answer. json: one document for programs.")
 @cluster_options
@@ -61,6 +66,7 @@ def command(
     pull_secrets: tuple[str, ...],
     queue: str,
     timeout: int,
+    profiles: Path | None,
     system_namespace: str,
     output: str,
 ) -> None:
@@ -77,7 +83,7 @@ def command(
       fabric-injector test -n research --nodes gpu-1,gpu-2
       fabric-injector test -n research --pairwise -o json
 
-    Exit status: 0 nothing failed, 1 something failed, 2 the command or its input is wrong.
+    Exit status: 0 nothing failed, 1 something failed, 2 the command or its input is wrong, 130 Ctrl-C.
     """  # noqa: D301  # \\b is click's own mark
     from webhook.core.errors import InputError, WebhookError
     from webhook.diagnose.collect.fabric_test import FabricTest, describe_barriers, installed_image, schedulable_nodes
@@ -88,7 +94,10 @@ def command(
     chosen = list(dict.fromkeys(filter(None, (each.strip() for each in (nodes or "").split(",")))))
     if (nodes or "").strip() and len(chosen) < _FEWEST:
         raise click.UsageError(f"--nodes names two nodes or more, found {nodes!r}")
+    results: list[GroupResult] = []
+    is_interrupted = False
     try:
+        known = read_profiles_option(profiles)
         connection = connect_to_cluster()
         space = namespace or connection.namespace or "default"
         settings = JobSettings(image or installed_image(connection, system_namespace), pull_secrets, queue, timeout)
@@ -101,12 +110,15 @@ def command(
             rounds, ranks = pair_rounds(chosen, max_pairs), _FEWEST
             if not rounds:
                 raise InputError(f"--pairwise takes two nodes that are ready and take pods, found {len(chosen)}")
-        test = FabricTest(connection, space, settings, system_namespace=system_namespace, tell=_tell)
-        results: list[GroupResult] = []
+        test = FabricTest(connection, space, settings, system_namespace=system_namespace, profiles=known, tell=_tell)
         for number, groups in enumerate(rounds, 1):
             if len(rounds) > 1:
                 _tell(f"round {number} of {len(rounds)}")
             results += test.run(groups, ranks)
+    except KeyboardInterrupt:
+        if not results:
+            sys.exit(130)
+        is_interrupted = True  # what earlier rounds have found is told
     except WebhookError as error:
         raise Failure("\n".join(printable(line, limit=None) for line in str(error).split("\n"))) from None
     findings = [finding for result in results for finding in result.findings]
@@ -117,7 +129,7 @@ def command(
         _print_speeds(results)
         if pairwise:
             _print_matrix(chosen, results)
-    sys.exit(int(any(result.is_failing for result in results)))
+    sys.exit(130 if is_interrupted else int(any(result.is_failing for result in results)))
 
 
 def _tell(text: str) -> None:
@@ -141,10 +153,10 @@ def _print_speeds(results: Sequence[GroupResult]) -> None:
 
 
 def _print_matrix(nodes: Sequence[str], results: Sequence[GroupResult]) -> None:
-    """Print node by node the Gbit/s at least, ``fail``, or ``-`` for pairs that were not tested."""
+    """Print node by node the Gbit/s at least, ``fail``, ``warn`` where none was measured, or ``-`` for pairs that were not tested."""
     cells: dict[frozenset[str], str] = {}
     for each in results:
-        speed = "ok" if each.fabric_gbits is None else f"{each.fabric_gbits:.2f}"
+        speed = "warn" if each.fabric_gbits is None else f"{each.fabric_gbits:.2f}"
         cells[frozenset(each.nodes)] = "fail" if each.is_failing else speed
     rows = [("", *nodes)]
     rows += [(one, *(cells.get(frozenset((one, other)), _NOTHING) for other in nodes)) for one in nodes]

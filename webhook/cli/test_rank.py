@@ -13,6 +13,7 @@ import socket
 import statistics
 import threading
 import time
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,11 @@ def command(launcher: str, seconds: int, nnodes: int, master: str) -> None:
     rank = int(os.environ.get("JOB_COMPLETION_INDEX") or 0)
     report: dict[str, Any] = {"rank": rank, **look_around()}
     deadline = time.monotonic() + seconds
-    if rank == 0:
+    if not _is_address(
+        master
+    ):  # the name that the Job was written with, behind which nothing is: nobody told an address
+        report["met"] = {"at": master[:_MOST_TEXT], "problem": "no address was told"}
+    elif rank == 0:
         report["served"] = serve(nnodes - 1, deadline, os.environ.get("POD_IP", ""))
     else:
         report |= meet(rank, master, deadline)
@@ -179,6 +184,12 @@ def _connected(address: str, port: int, line: bytes) -> socket.socket:
         connection.close()
         raise
     return connection
+
+
+def _is_address(text: str) -> bool:
+    with contextlib.suppress(ValueError):
+        return bool(ip_address(text))
+    return False
 
 
 def _plain(address: str) -> str:

@@ -432,6 +432,9 @@ class Code(Enum):
         "raise the memory limit, or lower sharedMemory.sizeLimit")
 
     TEST_ATTACHED = "test", "The pod of a test was injected, and has its networks."
+    TEST_INJECTED = "test", "The pod of a test was injected, and Multus has attached no network to it."
+    TEST_IMAGE_UNFIT = ("test", "The image of a test's pods cannot be pulled, or cannot run a rank.",
+        "name an image that holds fabric-injector by --image, or leave --image out, which takes the installed webhook's")
     TEST_NOT_INJECTED = ("test", "A pod of a test came back from admission as it was.",
         "label the namespace fabric-injector.io/profile=PROFILE; see fabric-injector check, which tells whether the webhook is called")
     TEST_UNFINISHED = ("test", "The ranks of a test did not all report in time.",

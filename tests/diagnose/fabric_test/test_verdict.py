@@ -27,6 +27,7 @@ def rank(number: int, **told: Any) -> Object:
     return {
         "metadata": {
             "name": f"t-{number}",
+            "labels": {names.RENDEZVOUS: "worker" if number else "master"},
             "annotations": {
                 "batch.kubernetes.io/job-completion-index": str(number),
                 names.STATUS: "{}",
@@ -96,6 +97,40 @@ def test_a_pod_that_was_not_injected_ends_the_test() -> None:
     del pods[1]["metadata"]["annotations"][names.STATUS]
     assert is_over(pods[1:], 2)
     assert levels(judge(pods, 2))[Code.TEST_NOT_INJECTED] == "fail"
+
+
+def test_ranks_that_are_told_no_address_are_no_failure() -> None:
+    """As of a profile with rendezvous.addressSource: none, or of a network without IPAM."""
+    pods = [rank(0), rank(1, met={"at": "t-0.t", "problem": "no address was told"})]
+    for pod in pods:
+        del pod["metadata"]["labels"]
+        skipped = {"rendezvous": "profile p says rendezvous.addressSource: none"}
+        pod["metadata"]["annotations"][names.STATUS] = json.dumps({"skipped": skipped})
+    result = judge(pods, 2)
+    assert levels(result) == {Code.TEST_ATTACHED: "ok", Code.TEST_UNMEASURED: "warn"}
+    assert result.findings[-1].message.endswith("profile p says rendezvous.addressSource: none")
+    assert (result.address, result.fabric_gbits) == ("", None)
+
+
+@pytest.mark.parametrize("source", ["gke", "claim"])
+@pytest.mark.parametrize(("at", "code"), [("10.7.0.1", Code.TEST_RANKS_MET), (ADDRESS, Code.TEST_MET_ELSEWHERE)])
+def test_the_address_of_another_source_is_the_one_that_was_published(source: str, at: str, code: Code) -> None:
+    """What Multus attached besides, at ADDRESS, is not where such ranks meet."""
+    pods = [rank(0), rank(1, met={"at": at}, fabric=FABRIC)]
+    for pod in pods:
+        pod["metadata"]["annotations"] |= {names.ADDRESS_SOURCE: source, names.MASTER_ADDR: "10.7.0.1"}
+    assert code in levels(judge(pods, 2))
+
+
+def test_pods_without_a_network_of_multus_are_told_to_be_injected() -> None:
+    pods = [rank(0), rank(1)]
+    for pod in pods:
+        told = pod["metadata"]["annotations"]
+        told |= {names.ADDRESS_SOURCE: "gke", names.STATUS: json.dumps({"injected": ["devices", "rendezvous"]})}
+        del told[names.NETWORK_STATUS]
+    first = judge(pods, 2).findings[0]
+    assert (first.level, first.code, first.message) == ("ok", Code.TEST_INJECTED, "is injected: devices, rendezvous")
+    assert "attached" not in describe_progress(pods, 2)
 
 
 def test_causes_come_before_what_follows_from_them() -> None:

@@ -21,6 +21,7 @@ from webhook.kube.catalogue import DEPLOYMENTS, NODES, PODS
 from webhook.kube.connection import Connection
 from webhook.kube.reader import Reader, whole
 from webhook.kube.resource import Resource
+from webhook.world.profiles_read import ProfilesRead
 
 JOBS = Resource("jobs", "/apis/batch/v1", namespaced=True)
 _WEBHOOK = "fabric-injector-webhook"
@@ -55,6 +56,7 @@ class FabricTest:
         settings: JobSettings,
         *,
         system_namespace: str,
+        profiles: ProfilesRead | None = None,
         tell: Callable[[str], None],
     ) -> None:
         self._connection = connection
@@ -62,6 +64,7 @@ class FabricTest:
         self._namespace = namespace
         self._settings = settings
         self._system_namespace = system_namespace
+        self._profiles = profiles
         self._tell = tell
 
     def run(self, groups: Sequence[Sequence[str]], ranks: int) -> list[GroupResult]:
@@ -129,7 +132,13 @@ class FabricTest:
         """Return what explain says is wrong with the Job; what it cannot read is a warning."""
         target = Target("job", group.name)
         try:
-            reading = read_job(self._connection, target, self._namespace, system_namespace=self._system_namespace)
+            reading = read_job(
+                self._connection,
+                target,
+                self._namespace,
+                profiles=self._profiles,
+                system_namespace=self._system_namespace,
+            )
         except (InputError, Unavailable) as problem:
             return (Finding("warn", Code.UNREAD, f"Job {group.name}", str(problem)),)
         return tuple(finding for finding in explain(reading).findings if finding.level != "ok")

@@ -6,21 +6,26 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from webhook.core import names, podspec
+from webhook.core.addresses import multus, source_of
 from webhook.core.model import Object
 from webhook.diagnose.codes import Code
+from webhook.diagnose.fabric_test.image import is_image_unfit, judge_image
 from webhook.diagnose.fabric_test.job import CONTAINER
 from webhook.diagnose.finding import Finding, Level
 from webhook.diagnose.injected import is_injected
 from webhook.diagnose.wording import listed
 
+_T = TypeVar("_T", list[Any], dict[str, Any])
 _MIB = 1 << 20
 _RUNTIMES_SHARED_MEMORY = 64 * _MIB
 _LITTLE_MEMLOCK = 64 * _MIB
 """Most Linux distributions let a process lock 8 MiB or less; RDMA buffers of NCCL alone take more than this."""
 _SLOWER = 0.5
+_OF_CONTAINERS = (Code.CONTAINER_FAILED, Code.CONTAINER_NOT_STARTING)
+_SEE_CAUSES = "see what is said of these pods"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +87,18 @@ def describe_progress(pods: Sequence[Object], ranks: int) -> str:
     attached = [pod for pod in pods if names.NETWORK_STATUS in podspec.annotations(pod)]
     running = [pod for pod in pods if _state(pod)]
     ended = [pod for pod in pods if "terminated" in _state(pod)]
-    steps = (("created", pods), ("injected", injected), ("scheduled", bound), ("attached", attached))
+    steps = [("created", pods), ("injected", injected), ("scheduled", bound)]
+    if attached or not injected or any(names.NETWORKS in podspec.annotations(pod) for pod in pods):
+        steps.append(("attached", attached))
     told = [*steps, ("started", running), ("done", ended)]
     return ", ".join(f"{len(those)}/{ranks} {word}" for word, those in told)
 
 
 def is_over(pods: Sequence[Object], ranks: int) -> bool:
-    """Tell whether all ranks have ended, or one pod has failed or was not injected, so that the others wait in vain."""
+    """Tell whether all ranks have ended, or one pod has failed, was not injected or cannot start, so that the others wait in vain."""
     if any((pod.get("status") or {}).get("phase") == "Failed" or not is_injected(pod) for pod in pods):
+        return True
+    if is_image_unfit(pods):
         return True
     return len(pods) >= ranks and all("terminated" in _state(pod) for pod in pods)
 
@@ -103,7 +112,9 @@ def judge(pods: Sequence[Object], ranks: int, nodes: Sequence[str] = (), causes:
     uninjected = [pod["metadata"]["name"] for pod in pods if not is_injected(pod)]
     complete = len(reports) >= ranks and all(report.told for report in reports) and not uninjected
     if uninjected:
-        findings.append(Finding("fail", Code.TEST_NOT_INJECTED, where, f"{listed(uninjected)}: nothing was injected"))
+        action = _SEE_CAUSES if causes else None
+        message = f"{listed(uninjected)}: nothing was injected"
+        findings.append(Finding("fail", Code.TEST_NOT_INJECTED, where, message, action))
     elif pods:
         findings += _interfaces(pods)
     if not complete:
@@ -112,12 +123,16 @@ def judge(pods: Sequence[Object], ranks: int, nodes: Sequence[str] = (), causes:
             lacking.append(f"{ranks - len(reports)} of {ranks} pods were not created")
         if not uninjected:
             findings.append(Finding("fail", Code.TEST_UNFINISHED, where, listed(lacking) or "no pod was created"))
-        findings[:0] = causes
+        unfit = judge_image(pods)
+        findings[:0] = [*unfit, *(cause for cause in causes if not (unfit and cause.code in _OF_CONTAINERS))]
     workers = [report for report in reports if report.rank > 0 and report.told]
     for report in reports:
         if report.told:
             findings += _hardware(report)
-    expected = _fabric_addresses(pods, 0)
+    if complete and not any(names.RENDEZVOUS in podspec.labels(pod) for pod in pods):
+        findings.append(Finding("warn", Code.TEST_UNMEASURED, where, _why_not_tried(pods), ""))
+        return GroupResult(ran_on, tuple(findings))
+    expected = _fabric_addresses(pods)
     for worker in workers:
         findings += _meeting(worker, expected, where)
     first = min(workers, key=lambda one: one.number("fabric", "gbits") or 0.0, default=None)
@@ -147,6 +162,8 @@ def _interfaces(pods: Sequence[Object]) -> Iterator[Finding]:
         name = f"pod {pod['metadata']['name']}"
         attached = [str(each.get("interface")) for each in _networks(pod) if not each.get("default")]
         if not attached:
+            injected = listed([str(step) for step in _injection(pod, "injected", list)])
+            yield Finding("ok", Code.TEST_INJECTED, name, f"is injected: {injected or 'nothing had to be'}")
             continue
         seconds = _seconds_to_network(pod)
         after = "" if seconds is None else f" {seconds:.0f} s after it was scheduled"
@@ -217,12 +234,34 @@ def _hardware(report: RankReport) -> Iterator[Finding]:
         yield Finding("warn", Code.SHARED_MEMORY_SMALL, pod, f"/dev/shm holds {shared / _MIB:.0f} MiB")
 
 
-def _fabric_addresses(pods: Sequence[Object], rank: int) -> set[str]:
-    """Return the addresses that Multus gave the pod of this rank, but for those of the default network."""
+def _injection(pod: Object, key: str, kind: type[_T]) -> _T:
+    """Return what annotation fabric-injector.io/status says under a key; an empty value where it says nothing of this kind."""
+    try:
+        told = json.loads(podspec.annotations(pod).get(names.STATUS, "{}"))
+    except (ValueError, RecursionError):
+        told = None
+    found = told.get(key) if isinstance(told, dict) else None
+    return found if isinstance(found, kind) else kind()
+
+
+def _why_not_tried(pods: Sequence[Object]) -> str:
+    """Say why ranks that were told no address did not try to meet."""
+    why = next(filter(None, (_injection(pod, "skipped", dict).get("rendezvous") for pod in pods)), "")
+    return f"not measured, for the ranks are told no address to meet at: {why or 'rendezvous was not injected'}"
+
+
+def _fabric_addresses(pods: Sequence[Object]) -> set[str]:
+    """Return rank 0's addresses on the fabric: those that Multus gave its pod, or what the controller published of another source."""
+    if any(source_of(podspec.annotations(pod)) is not multus for pod in pods):
+        return {
+            podspec.annotations(pod)[names.MASTER_ADDR]
+            for pod in pods
+            if podspec.annotations(pod).get(names.MASTER_ADDR)
+        }
     return {
         str(address)
         for pod in pods
-        if read_report(pod).rank == rank
+        if read_report(pod).rank == 0
         for each in _networks(pod)
         if not each.get("default")
         for address in each.get("ips") or ()

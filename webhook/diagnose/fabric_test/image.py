@@ -1,0 +1,93 @@
+"""Judge whether the image of a test's pods can be pulled, and can run the ranks: what is wrong is known before any timeout."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from webhook.core import names, podspec
+from webhook.core.model import Object
+from webhook.diagnose.codes import Code
+from webhook.diagnose.fabric_test.job import CONTAINER
+from webhook.diagnose.finding import Finding
+
+_NOT_PULLED = ("ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull")
+"""ErrImagePull is what the first attempt leaves: the next one may succeed."""
+_ENDED_FROM_OUTSIDE = (137, 143)
+_MOST_TEXT = 300
+_PULL = "correct --image, or name the Secret that pulls it by --image-pull-secret; without --image it is the installed webhook's"
+_PROGRAM = (
+    "name an image that holds fabric-injector of this version by --image; without --image it is the installed webhook's"
+)
+_NO_USER = (
+    "name an image whose USER is a number other than 0 by --image, for the pods of a test run as non-root; "
+    "without --image it is the installed webhook's"
+)
+_SHELL = (
+    "the wait step needs sh: name an image that holds it by --image; without --image it is the installed webhook's; "
+    "where training images have no sh either, set rendezvous.waitImage of the profile to installed"
+)
+
+
+class _Unfit(NamedTuple):
+    """Tell one container that cannot run: its image, the problem, and what to do."""
+
+    image: str
+    problem: str
+    action: str
+
+
+def is_image_unfit(pods: Sequence[Object]) -> bool:
+    """Tell whether a container's image cannot be pulled, or has ended because it cannot run a rank."""
+    return any(_unfit(pod) for pod in pods)
+
+
+def judge_image(pods: Sequence[Object]) -> list[Finding]:
+    """Return a finding for each image that cannot be used, which names it and the pods that asked for it."""
+    found: dict[_Unfit, list[str]] = {}
+    for pod in pods:
+        if unfit := _unfit(pod):
+            found.setdefault(unfit, []).append(str(pod["metadata"]["name"]))
+    return [
+        Finding(
+            "fail", Code.TEST_IMAGE_UNFIT, f"image {each.image}", f"{each.problem} (pod {', '.join(pods)})", each.action
+        )
+        for each, pods in found.items()
+    ]
+
+
+def _unfit(pod: Object) -> _Unfit | None:
+    status = pod.get("status") or {}
+    listed = [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
+    for each in listed:
+        name, state = each.get("name"), each.get("state") or {}
+        if name not in (CONTAINER, names.WAIT_CONTAINER):
+            continue
+        image, waiting = _image_of(pod, name), state.get("waiting") or {}
+        if waiting.get("reason") in _NOT_PULLED:
+            text = _cut(waiting.get("message"))
+            return _Unfit(image, f"cannot be pulled: {text or waiting['reason']}", _PULL)
+        if "runAsNonRoot" in str(waiting.get("message") or ""):
+            return _Unfit(image, _cut(waiting["message"].partition(" (pod:")[0]), _NO_USER)
+        ended = state.get("terminated") or {}
+        text = _cut(ended.get("message")) or f"status {ended.get('exitCode')}"
+        if ended.get("reason") in ("StartError", "ContainerCannotRun"):
+            if name == names.WAIT_CONTAINER:
+                return _Unfit(image, f"has no shell: {text}", _SHELL)
+            return _Unfit(image, f"cannot run fabric-injector: {text}", _PROGRAM)
+        is_told = name == CONTAINER and ended.get("exitCode") and ended.get("reason") == "Error"
+        if is_told and ended["exitCode"] not in _ENDED_FROM_OUTSIDE:  # a rank ends with 0, whatever it found
+            return _Unfit(image, f"fabric-injector test-rank ended with status {ended['exitCode']}: {text}", _PROGRAM)
+    return None
+
+
+def _image_of(pod: Object, name: str) -> str:
+    spec = pod.get("spec") or {}
+    listed = [*(spec.get("initContainers") or ()), *podspec.containers(pod)]
+    return next((str(each.get("image")) for each in listed if each.get("name") == name), "")
+
+
+def _cut(text: object) -> str:
+    """Return the end of a text on one line: a traceback says last what is wrong."""
+    line = " ".join(str(text or "").split())
+    return line if len(line) <= _MOST_TEXT else f"…{line[-_MOST_TEXT:]}"
