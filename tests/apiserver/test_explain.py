@@ -179,6 +179,50 @@ def test_status_and_bundle_tell_the_same(explain: Explain, research: str, tmp_pa
     assert (again[0]["level"], again[0]["code"]) == (first["level"], first["code"])
 
 
+def test_observe_mode_tells_what_would_be_injected_and_counts_it_apart(
+    api: Client, explain: Explain, namespace: NamespaceFactory, webhook: Webhook
+) -> None:
+    changed, would_be = "fabric_injector_injected_total", "fabric_injector_would_inject_total"
+    steps = ["networks", "devices", "ipc-lock", "shared-memory", "rendezvous", "environment"]
+
+    def counted() -> dict[str, list[float]]:
+        labels = {changed: "", f"{would_be} observe": ',cause="observe"', f"{would_be} dry-run": ',cause="dry-run"'}
+        text = dict(line.rsplit(" ", 1) for line in webhook.metrics().splitlines() if not line.startswith("#"))
+        found = {}
+        for name, more in labels.items():
+            lines = [f'{name.partition(" ")[0]}{{step="{step}"{more}}}' for step in steps]
+            found[name] = [float(text.get(line) or text.get(_turned(line)) or 0) for line in lines]
+        return found
+
+    name = namespace({names.PROFILE: "rdma-shared", names.MODE: names.MODE_OBSERVE})
+    before = counted()
+    job = Job(api, name)
+    for number in range(2):
+        job.create(number)
+    after = counted()
+    assert after[changed] == before[changed]
+    assert after[f"{would_be} observe"] == [each + 2 for each in before[f"{would_be} observe"]]
+    document = explain.document("job/bert", "-n", name)
+    assert [member["would_inject"] for member in document["members"]] == [steps, steps]
+    assert [member["injected"] for member in document["members"]] == [None, None]
+    observed = document["findings"][0]
+    assert (observed["level"], observed["code"]) == ("warn", "namespace-observes")
+    assert f"without it profile rdma-shared would inject {', '.join(steps)}" in observed["message"]
+    [told] = json.loads(explain("-n", name, "-o", "json", command="status").stdout)["jobs"]
+    assert (told["first"]["code"], told["first"]["message"]) == ("namespace-observes", observed["message"])
+    pod = {**as_sent(load("pods/kubeflow-pytorchjob-1.yaml")), "apiVersion": "v1", "kind": "Pod"}
+    assert api.create(pod, namespace({names.PROFILE: "rdma-shared"}), dry_run=True).status == 201
+    last = counted()
+    assert last[changed] == before[changed]
+    assert last[f"{would_be} dry-run"] == [each + 1 for each in after[f"{would_be} dry-run"]]
+
+
+def _turned(line: str) -> str:
+    """Write a sample with its two labels in the other order."""
+    head, _, labels = line.removesuffix("}").partition("{")
+    return f"{head}{{{','.join(reversed(labels.split(',')))}}}"
+
+
 def test_the_document_names_members_and_findings(explain: Explain, research: str) -> None:
     found = explain.document("job/bert", "-n", research)
     assert set(found) == {"target", "namespace", "jobs", "members", "findings", "summary"}

@@ -87,6 +87,16 @@ def test_a_namespace_that_only_observes() -> None:
     assert row["would_inject"] == ["networks", "devices", "ipc-lock", "shared-memory", "rendezvous", "environment"]
 
 
+def test_a_namespace_that_only_observes_is_known_without_profiles() -> None:
+    scene = Scene()
+    scene.labels[names.MODE] = "observe"
+    scene.changes = {"profiles": None}
+    scene.pods = {"bert-worker-0": scene.created(1)}
+    assert one(scene, "namespaces") == (
+        "warn pod bert-worker-0: nothing was injected: label fabric-injector.io/mode of namespace research only observes"
+    )
+
+
 def test_says_what_would_be_denied_or_left_alone_where_a_namespace_only_observes() -> None:
     scene = Scene()
     scene.labels[names.MODE] = "observe"

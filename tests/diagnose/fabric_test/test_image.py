@@ -40,8 +40,13 @@ def ended(code: int, reason: str, message: str = "") -> Object:
 @pytest.mark.parametrize(
     ("container", "state", "told", "do"),
     [
-        (names.WAIT_CONTAINER, ended(128, "StartError", NO_SHELL), 'has no shell: … exec: "sh"', "holds it by --image"),
-        ("rank", ended(128, "StartError", NO_PROGRAM), "cannot run fabric-injector: ", "holds fabric-injector"),
+        (names.WAIT_CONTAINER, ended(128, "StartError", NO_SHELL), 'has no shell: exec: "sh"', "holds it by --image"),
+        (
+            "rank",
+            ended(128, "StartError", NO_PROGRAM),
+            "cannot run fabric-injector: exec: ",
+            "holds Python and fabric-injector",
+        ),
         ("rank", ended(127, "Error", "env: python3: No such file"), "ended with status 127: env: ", "of this version"),
         ("rank", ended(2, "Error", "Error: No such command 'test-rank'."), "No such command", "of this version"),
         ("rank", ended(1, "Error", "x" * 5000 + " SyntaxError"), "SyntaxError", "of this version"),
@@ -67,7 +72,7 @@ def test_the_image_is_named_first_with_what_to_do(container: str, state: Object,
     assert is_over(pods, 2)
     first, *others = judge(pods, 2, ("a", "b"), [alike, other]).findings
     assert (first.level, first.code, first.subject) == ("fail", Code.TEST_IMAGE_UNFIT, f"image {IMAGE}")
-    assert all(part in first.message for part in told.split("… ")), first.message
+    assert told in first.message
     assert len(first.message) < 500
     assert do in first.action
     assert [finding.code for finding in others if finding.level != "ok"] == [other.code, Code.TEST_UNFINISHED]

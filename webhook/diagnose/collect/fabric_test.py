@@ -95,9 +95,9 @@ class FabricTest:
         answer = self._connection.request("POST", path, body=job)
         if answer.status != 201:
             group.is_asked = False
-            raise InputError(
-                f"{answer.problem}; a test creates and deletes jobs.batch, and reads pods, in this namespace"
-            )
+            lacks_right = answer.status == 403 and "cannot create resource" in answer.problem  # and no quota or policy
+            needed = "; a test creates and deletes jobs.batch, and reads pods, in this namespace" if lacks_right else ""
+            raise InputError(f"{answer.problem}{needed}")
         self._tell(f"{_title(group)}: Job {group.name} created")
 
     def _follow(self, group: _Group, ranks: int, *, is_late: bool, look: bool) -> None:

@@ -121,6 +121,9 @@ def _not_injected(reading: Reading, part: Part, *, some_injected: bool, first_in
     level: Level = "warn" if some_injected else "fail"
     stage = Stage.SPEED if some_injected else Stage.ADMISSION
     if verdict is None:
+        if (reading.labels or {}).get(names.MODE) == names.MODE_OBSERVE:  # which is known without any profile
+            message = f"nothing was injected: label {names.MODE} of namespace {reading.namespace} only observes"
+            return Observation(Stage.ADMISSION, "warn", Code.NAMESPACE_OBSERVES, message, pods=pods)
         return Observation(
             stage, level, Code.NOT_INJECTED_UNKNOWN, "nothing was injected, and why is unknown", pods=pods
         )

@@ -15,16 +15,16 @@ _NOT_PULLED = ("ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull")
 """ErrImagePull is what the first attempt leaves: the next one may succeed."""
 _ENDED_FROM_OUTSIDE = (137, 143)
 _MOST_TEXT = 300
-_PULL = "correct --image, or name the Secret that pulls it by --image-pull-secret; without --image it is the installed webhook's"
-_PROGRAM = (
-    "name an image that holds fabric-injector of this version by --image; without --image it is the installed webhook's"
-)
+_EXEC = "exec: "
+"""Begins, in a long message of the container runtime, what it could not do."""
+_PULL = "correct --image, or name the Secret that pulls it by --image-pull-secret; without it, it is the installed webhook's"
+_PROGRAM = "name an image that holds Python and fabric-injector of this version by --image; without it, it is the installed webhook's"
 _NO_USER = (
     "name an image whose USER is a number other than 0 by --image, for the pods of a test run as non-root; "
-    "without --image it is the installed webhook's"
+    "without it, it is the installed webhook's"
 )
 _SHELL = (
-    "the wait step needs sh: name an image that holds it by --image; without --image it is the installed webhook's; "
+    "the wait step needs sh: name an image that holds it by --image; without it, it is the installed webhook's; "
     "where training images have no sh either, set rendezvous.waitImage of the profile to installed"
 )
 
@@ -72,6 +72,7 @@ def _unfit(pod: Object) -> _Unfit | None:
         ended = state.get("terminated") or {}
         text = _cut(ended.get("message")) or f"status {ended.get('exitCode')}"
         if ended.get("reason") in ("StartError", "ContainerCannotRun"):
+            text = text[max(text.find(_EXEC), 0) :]
             if name == names.WAIT_CONTAINER:
                 return _Unfit(image, f"has no shell: {text}", _SHELL)
             return _Unfit(image, f"cannot run fabric-injector: {text}", _PROGRAM)
