@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -132,6 +133,27 @@ def test_who_may_not_create_jobs_is_told_so(
     assert "a test creates and deletes jobs.batch" in error
 
 
+def test_a_namespace_that_observes_is_told_so(api: Client, namespace: NamespaceFactory, start: Start) -> None:
+    """It may be known where no profile can be read, as here."""
+    output, _ = (command := start(namespace({**LABELS, names.MODE: names.MODE_OBSERVE}))).communicate(timeout=60)
+    assert command.returncode == 1
+    first, *_, last = json.loads(output)["findings"]
+    assert (first["code"], last["code"]) == ("namespace-observes", "test-not-injected")
+    assert "only observes" in first["message"]
+    assert last["action"] == "see what is said of these pods", "and not to label what is labelled"
+
+
+def test_ctrl_c_deletes_the_job(api: Client, namespace: NamespaceFactory, start: Start) -> None:
+    space = namespace(LABELS)
+    command = start(space)
+    wait_until(lambda: pods_of(api, space), "a pod", 60)
+    command.send_signal(signal.SIGINT)
+    output, progress = command.communicate(timeout=60)
+    assert (command.returncode, output) == (130, "")
+    assert "deleted before its end" in progress
+    wait_until(lambda: not jobs_of(api, space) and not pods_of(api, space), "all of it to be gone", 60)
+
+
 def test_a_namespace_without_label_is_told_at_once(api: Client, namespace: NamespaceFactory, start: Start) -> None:
     space = namespace({})
     output, _ = (command := start(space)).communicate(timeout=60)
@@ -140,11 +162,16 @@ def test_a_namespace_without_label_is_told_at_once(api: Client, namespace: Names
     wait_until(lambda: not jobs_of(api, space), "the Job to be gone", 60)
 
 
-def test_killed_it_leaves_pods_until_its_deadline_alone(api: Client, namespace: NamespaceFactory, start: Start) -> None:
+def test_killed_it_leaves_nothing_after_deadline_and_time_to_live(
+    api: Client, namespace: NamespaceFactory, start: Start
+) -> None:
     space = namespace(LABELS)
     command = start(space, "--timeout=20")
     wait_until(lambda: len(pods_of(api, space)) == 2, "the pods of both ranks", 60)
     command.kill()
-    wait_until(lambda: not pods_of(api, space), "the pods to be gone", 150)
     [job] = jobs_of(api, space)
-    assert job["spec"]["ttlSecondsAfterFinished"] > 0
+    times = {key: job["spec"][key] for key in ("activeDeadlineSeconds", "ttlSecondsAfterFinished")}
+    assert times == {"activeDeadlineSeconds": 80, "ttlSecondsAfterFinished": 60}
+    path = f"/apis/batch/v1/namespaces/{space}/jobs/{job['metadata']['name']}"
+    api.expect("PATCH", path, {"spec": dict.fromkeys(times, 1)})  # seconds, so as not to wait for that long
+    wait_until(lambda: not jobs_of(api, space) and not pods_of(api, space), "all of it to be gone", 60)

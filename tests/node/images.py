@@ -20,7 +20,6 @@ TESTER = "fabric-injector.test/tester:1"
 """What runs the pods of `fabric-injector test`: the program itself, without root."""
 UNFIT_TESTERS = {
     "no-shell": "fabric-injector.test/tester:no-shell",
-    "no-program": "fabric-injector.test/tester:no-program",
     "no-python": "fabric-injector.test/tester:no-python",
 }
 """Images that cannot run those pods, for want of what their tag says."""
@@ -36,7 +35,7 @@ def archive() -> bytes:
     """Write all of them as one archive. Each trainer's `sh` is the shell of its tag; `dash` and `bash` have bash, as Debian has."""
     base, ash = layer(*_trainer()), layer(*_busybox())
     dash, program = layer(*_shells("dash")), layer(*_program_itself())
-    unfit = {"no-shell": (base, program), "no-program": (base, dash), "no-python": (dash, program)}
+    unfit = {"no-shell": (base, program), "no-python": (dash, program)}
     return docker_archive(
         (
             Image(PAUSE, (layer(with_libraries(_program("sleep"))),), (str(_program("sleep")), "infinity")),

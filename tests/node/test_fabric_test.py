@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,13 @@ import pytest
 
 from tests.apiserver.client import Client
 from tests.apiserver.webhook import installed_command
+from tests.waiting import wait_until
+from webhook.core import names
 from webhook.core.model import Object
 
 from .cni import copy_network
 from .conftest import NamespaceFactory
-from .images import PAUSE, TESTER
+from .images import DASH, PAUSE, TESTER, UNFIT_TESTERS
 from .kubelet import NAME
 from .node import Node
 from .pods import create
@@ -84,6 +87,70 @@ def test_two_nodes_that_cannot_reach_each_other_are_found(
     assert failures[0]["code"] == "test-ranks-apart", document
     assert NAME in failures[0]["subject"]
     assert SECOND in failures[0]["subject"]
+
+
+@pytest.mark.usefixtures("second")
+@pytest.mark.parametrize(
+    ("image", "told"),
+    [
+        (UNFIT_TESTERS["no-shell"], 'has no shell: exec: "sh"'),
+        (UNFIT_TESTERS["no-python"], "exec /usr/local/bin/fabric-injector: no such file"),
+        (DASH, "runAsNonRoot and image will run as root"),
+        ("fabric-injector.test/nowhere:1", "cannot be pulled: "),
+    ],
+    ids=["no-shell", "no-python", "root", "nowhere"],
+)
+def test_an_image_that_cannot_run_it_is_told_first_long_before_the_timeout(
+    node: Node, namespace: NamespaceFactory, tmp_path: Path, image: str, told: str
+) -> None:
+    space = namespace("rdma-shared")
+    words = ("--nodes", f"{NAME},{SECOND}", "--timeout", "3600", "--image", image)
+    status, document, progress = run(node, tmp_path, space, *words)
+    first = document["findings"][0]
+    assert (status, first["code"], first["subject"]) == (1, "test-image-unfit", f"image {image}"), (first, progress)
+    assert told in first["message"]
+    assert "--image" in first["action"]
+
+
+@pytest.mark.usefixtures("second")
+def test_a_profile_that_tells_no_address_is_no_failure(node: Node, namespace: NamespaceFactory, tmp_path: Path) -> None:
+    words = ("--nodes", f"{NAME},{SECOND}", "--timeout", "3600")
+    status, document, progress = run(node, tmp_path, namespace("pod-network"), *words)
+    assert status == 0, json.dumps(document, indent=1) + progress
+    assert {each["code"]: each["level"] for each in document["findings"]} == {
+        "test-attached": "ok",
+        "test-unmeasured": "warn",
+    }
+    assert "addressSource: none" in document["findings"][-1]["message"]
+    assert document["groups"][0]["fabricGbits"] is None
+
+
+@pytest.mark.usefixtures("second")
+def test_ranks_meet_at_the_address_that_gke_tells(
+    node: Node, api: Client, namespace: NamespaceFactory, tmp_path: Path
+) -> None:
+    """In GKE's place the test writes the address, here that on the pod network: no other interface is made."""
+    space = namespace("gke-one-card")
+    with ThreadPoolExecutor(1) as pool:
+        words = ("--nodes", f"{NAME},{SECOND}", "--timeout", "120")
+        running = pool.submit(run, node, tmp_path, space, *words)
+        wait_until(lambda: running.done() or len(write_pod_ips(api, space)) == 2, "both pods to have an address", 90)
+        status, document, progress = running.result()
+    assert status == 0, json.dumps(document, indent=1) + progress
+    codes = {finding["code"] for finding in document["findings"]}
+    assert codes == {"test-injected", "test-ranks-met", "test-measured"}
+
+
+def write_pod_ips(api: Client, space: str) -> list[str]:
+    """Write the address of each pod that has one as GKE does, and give these."""
+    found = []
+    for pod in api.expect("GET", f"/api/v1/namespaces/{space}/pods")["items"]:
+        if address := pod["status"].get("podIP"):
+            annotations = {names.GKE_POD_IPS: json.dumps([{"networkName": "rdma-0", "ip": address}])}
+            path = f"/api/v1/namespaces/{space}/pods/{pod['metadata']['name']}"
+            api.expect("PATCH", path, {"metadata": {"annotations": annotations}})
+            found.append(address)
+    return found
 
 
 DEVICE = "rdma/rdma_shared_device_a"
