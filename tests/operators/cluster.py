@@ -84,10 +84,13 @@ class Cluster:
 
     def torchx(self, namespace: str, *arguments: str, options: Sequence[str] = ()) -> str:
         """Do `torchx run` of dist.ddp with these arguments; give what it prints. Skip where TorchX cannot be had."""
-        config = self.node.control_plane.kubeconfig(self._folder / "admin.kubeconfig")
         with self._told(), self._or_skip():
             torchx.torchx()
-        return torchx.run(config, namespace, *arguments, options=options)
+        return torchx.run(self.kubeconfig(), namespace, *arguments, options=options)
+
+    def kubeconfig(self) -> Path:
+        """Give the administrator's kubeconfig."""
+        return self.node.control_plane.kubeconfig(self._folder / "admin.kubeconfig")
 
     def pods(self, namespace: str, count: int) -> list[Pod]:
         """Wait until the namespace has this many pods that do not end, and give them by name."""
@@ -141,13 +144,12 @@ class Cluster:
             "--profiles",
             str(self._webhook.profiles),
         ]
-        config = self.node.control_plane.kubeconfig(self._folder / "admin.kubeconfig")
         done = subprocess.run(
             [*command, *arguments],
             input=json.dumps(manifest),
             capture_output=True,
             text=True,
-            env={"KUBECONFIG": str(config)},
+            env={"KUBECONFIG": str(self.kubeconfig())},
             timeout=60,
         )
         assert done.returncode == 0, done.stdout + done.stderr

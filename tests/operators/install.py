@@ -14,6 +14,7 @@ from tests.apiserver.client import RequestFailed
 from tests.apiserver.pki import Authority
 from tests.apiserver.relay import Relay
 from tests.node.archive import Image, docker_archive, layer
+from tests.node.kubelet import NAME
 from tests.node.node import Node
 from tests.waiting import NotReady, wait_until
 from webhook.core.model import Object
@@ -95,6 +96,7 @@ class Installer:
             return manifest
         manifest["spec"]["replicas"] = 1
         pod = manifest["spec"]["template"]["spec"]
+        pod["nodeSelector"] = {"kubernetes.io/hostname": NAME}  # its image is on no other node
         pod["hostAliases"] = [{"ip": self._node.links.gateway, "hostnames": [API_NAME]}]
         for container in pod["containers"]:
             container |= {"image": _name(manifest["metadata"]["name"]), "imagePullPolicy": "IfNotPresent"}
