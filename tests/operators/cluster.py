@@ -131,9 +131,7 @@ class Cluster:
 
     def predicted(self, manifest: Object, namespace: str) -> list[Object]:
         """Give what `fabric-injector dry-run` says about the manifest."""
-        command = installed_command()
-        assert command is not None
-        arguments = [
+        done = self._run(
             "dry-run",
             "-f",
             "-",
@@ -143,18 +141,26 @@ class Cluster:
             namespace,
             "--profiles",
             str(self._webhook.profiles),
-        ]
-        done = subprocess.run(
-            [*command, *arguments],
-            input=json.dumps(manifest),
-            capture_output=True,
-            text=True,
-            env={"KUBECONFIG": str(self.kubeconfig())},
-            timeout=60,
+            text=json.dumps(manifest),
         )
         assert done.returncode == 0, done.stdout + done.stderr
         pods: list[Object] = json.loads(done.stdout)["pods"]
         return pods
+
+    def explained(self, target: str, namespace: str) -> Object:
+        """Give what `fabric-injector explain` says about the job."""
+        done = self._run("explain", target, "--namespace", namespace, "-o", "json")
+        assert done.returncode in (0, 1), done.stdout + done.stderr
+        found: Object = json.loads(done.stdout)
+        return found
+
+    def _run(self, *arguments: str, text: str | None = None) -> subprocess.CompletedProcess[str]:
+        command = installed_command()
+        assert command is not None
+        environment = {"KUBECONFIG": str(self.kubeconfig())}
+        return subprocess.run(
+            [*command, *arguments], input=text, capture_output=True, text=True, env=environment, timeout=60
+        )
 
     def _living(self, namespace: str) -> list[Pod]:
         pods = self._all(namespace)

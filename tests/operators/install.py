@@ -26,8 +26,8 @@ SECONDS = 180
 API_NAME = "kubernetes.default.svc"
 ADMISSION_OF_VOLCANO = "volcano-admission-service.volcano-system.svc"
 QUEUE = "/apis/scheduling.volcano.sh/v1beta1/queues/default"
-LEFT_OUT = ("Job",)
-"""Volcano's Job that makes a certificate by a script of its image."""
+LEFT_OUT = ("Job", "APIService")
+"""Volcano's Job that makes a certificate by a script of its image; what Kueue would tell of its queues beside the API."""
 
 
 class Installer:
@@ -74,6 +74,9 @@ class Installer:
     def _manifests(self, operator: Operator) -> Iterator[Object]:
         path = source(operator) / operator.manifests
         text = self._node.control_plane.kubectl("kustomize", str(path)).stdout if path.is_dir() else path.read_text()
+        for shipped, edited in operator.edits.items():
+            assert text.count(shipped) == 1, f"{operator.name} {operator.version} has another {shipped!r}"
+            text = text.replace(shipped, edited)
         for manifest in yaml.safe_load_all(text):
             if manifest and manifest["kind"] not in LEFT_OUT:
                 yield manifest
