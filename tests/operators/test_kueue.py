@@ -45,8 +45,11 @@ def _is_jobset_suspended(job: Object) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("make", "is_suspended"),
-    [(_pytorchjob, _is_pytorchjob_suspended), (_jobset, _is_jobset_suspended)],
+    ("make", "is_suspended", "quotas"),
+    [
+        (_pytorchjob, _is_pytorchjob_suspended, {CARD: "3", DEVICE: "1"}),
+        (_jobset, _is_jobset_suspended, {CARD: "3"}),
+    ],
     ids=["PyTorchJob", "JobSet"],
 )
 def test_a_job_waits_for_quota_with_no_pod_and_then_meets(
@@ -55,14 +58,15 @@ def test_a_job_waits_for_quota_with_no_pod_and_then_meets(
     figures: Figures,
     make: Callable[[], Object],
     is_suspended: Callable[[Object], bool],
+    quotas: dict[str, str],
 ) -> None:
     """Cards for one job and a half: the second waits until the first is gone.
 
-    The injected devices are not counted: two are in use where the quota has one.
+    The injected devices are not counted: two are in use where the quota has one, or knows none.
     """
     install(cluster)
     first, second = namespace("rdma-shared"), namespace("rdma-shared")
-    queue = make_queue(cluster, first, {CARD: "3", DEVICE: "1"}, first, second)
+    queue = make_queue(cluster, first, quotas, first, second)
     job = labelled(with_image(make(), cluster.torch(NEWEST)))
 
     asked = create(cluster, job, first)
@@ -74,7 +78,7 @@ def test_a_job_waits_for_quota_with_no_pod_and_then_meets(
         assert (limits[CARD], limits[DEVICE]) == ("1", "1")
     wait_until(lambda: condition(cluster, first, "PodsReady") == "True", "Kueue to see the pods ready", SECONDS)
     assert counted(cluster, first) == {CARD: 2}
-    assert used(cluster, queue) == {CARD: "2", DEVICE: "0"}
+    assert used(cluster, queue) == dict.fromkeys(quotas, "0") | {CARD: "2"}
 
     waiting = create(cluster, job, second)
     assert is_suspended(waiting)

@@ -53,6 +53,8 @@ def test_a_job_meets_across_nodes_and_ends_well(
         after = [cluster.node.control_plane.metric(CALLS, name=each, rejected="false") for each in webhooks]
     figures.append(f"TorchX on two nodes, {configuration}: {assert_met_on_the_fabric(reports)}")
     assert all(now > then for now, then in zip(after, before, strict=True)), dict(zip(webhooks, after, strict=True))
+    (group,) = cluster.api.expect("GET", f"/apis/scheduling.volcano.sh/v1beta1/namespaces/{name}/podgroups")["items"]
+    assert not [each for each in group["spec"].get("minResources", {}) if "rdma" in each], "read from the template"
     pods = [report.pod.get() for report in reports]
     assert {pod["spec"]["nodeName"] for pod in pods} == {NAME, SECOND}
     for pod in pods:
