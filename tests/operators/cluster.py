@@ -154,6 +154,13 @@ class Cluster:
         found: Object = json.loads(done.stdout)
         return found
 
+    def checked(self, namespace: str) -> list[Object]:
+        """Give what `fabric-injector check` finds, looking at the pods of this namespace alone."""
+        done = self._run("check", "--profiles", str(self._webhook.profiles), "--namespace", namespace, "-o", "json")
+        assert done.returncode in (0, 1), done.stdout + done.stderr
+        found: list[Object] = json.loads(done.stdout)["findings"]
+        return found
+
     def _run(self, *arguments: str, text: str | None = None) -> subprocess.CompletedProcess[str]:
         command = installed_command()
         assert command is not None

@@ -131,11 +131,13 @@ def test_a_pod_group_waits_until_its_queue_covers_the_injected_devices(
     finding = cluster.explained("job/ddp", name)["findings"][0]
     assert finding["code"] == str(Code.SCHEDULING_GATED)
     assert f"resource {DEVICE} unavailable in ClusterQueue" in finding["message"]
+    assert checked(cluster, name, queue) == [Code.CLUSTER_QUEUE_LACKS]
 
     groups = resource_groups(queue, {CARD: "2", DEVICE: "2"})
     cluster.api.expect("PATCH", f"/apis/{VERSION}/clusterqueues/{queue}", {"spec": {"resourceGroups": groups}})
     reports = cluster.reports(name, 2)
     figures.append(f"Kueue, pod group: {assert_met_on_the_fabric(reports)}")
+    assert checked(cluster, name, queue) == [Code.CLUSTER_QUEUE_COVERS]
     assert counted(cluster, name) == {CARD: 2, DEVICE: 2}
     assert used(cluster, queue) == {CARD: "2", DEVICE: "2"}
 
@@ -212,6 +214,12 @@ def used(cluster: Cluster, queue: str) -> dict[str, str]:
     """Give how much of each resource the ClusterQueue says to be in use."""
     (flavor,) = cluster.api.expect("GET", f"/apis/{VERSION}/clusterqueues/{queue}")["status"]["flavorsUsage"]
     return {one["name"]: one["total"] for one in flavor["resources"]}
+
+
+def checked(cluster: Cluster, namespace: str, queue: str) -> list[Code]:
+    """Give what `fabric-injector check` finds of the ClusterQueue."""
+    found = [one["code"] for one in cluster.checked(namespace) if one["subject"] == f"ClusterQueue {queue}"]
+    return [code for code in Code if str(code) in found]
 
 
 def _kind(kind: str, name: str, spec: Object) -> Object:
