@@ -50,7 +50,7 @@ test-image: $(STAMP) ## tests of the container image, built and run (needs root,
 	@$(BIN)/pytest -q -m image
 test-node: $(STAMP) ## tests with pods that run: a real kubelet, containerd, Multus (needs root; built once with Go, about 5 minutes)
 	@$(BIN)/pytest -q -m node
-operators: $(STAMP) ## jobs that TorchX and Volcano, Kubeflow, JobSet and LWS themselves run, with torch (as test-node; built once, about 40 minutes)
+operators: $(STAMP) ## jobs that TorchX and Volcano, Kubeflow, JobSet, LWS and Kueue themselves run, with torch (as test-node; built once, about 45 minutes)
 	@$(BIN)/pytest -q -m operators
 broken: $(STAMP) ## broken situations on two nodes, by Jobs and by Volcano, each named first by explain and status (as operators, without torch)
 	@$(BIN)/pytest -q -m broken

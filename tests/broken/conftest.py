@@ -67,17 +67,14 @@ def running(node: Node, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ru
             {NAME: node.containerd, SECOND: second},
             webhook,
             controller,
-            lambda: _install_volcano(node, installer),
+            lambda: _install_volcano(installer),
         )
 
 
-def _install_volcano(node: Node, installer: Installer) -> None:
+def _install_volcano(installer: Installer) -> None:
     """Install Volcano unless it is there; skip where it cannot be had."""
     try:
         built(VOLCANO)
     except AssetsUnavailable as problem:
         unavailable(str(problem))
-    plane = node.control_plane
-    plane.kubectl("cordon", SECOND)  # its images are on the first node alone
     installer.install(VOLCANO)
-    plane.kubectl("uncordon", SECOND)

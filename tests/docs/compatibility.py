@@ -61,6 +61,16 @@ def _lines() -> Iterator[str]:
     yield "and the rows of [rows.py](../tests/operators/rows.py) in which the version matters ran with"
     yield f"{', '.join(rows.EVERY)}; all others with {NEWEST}."
     yield "torch 2.4 and 2.5 tell the ranks another name as `MASTER_ADDR`, and train over the second network all the same.\n"
+    yield f"Volcano {programs.VOLCANO.version[1:]} is its own scheduler, controllers and admission webhooks, from the manifests"
+    yield "that it ships; its certificate is made by the tests, since the Job that makes it runs a script of Volcano's image."
+    yield "`torchx run` itself submits. On two nodes the injected devices part the ranks; Volcano's webhook for pods, which"
+    yield "its chart has and leaves switched off, is called before ours in one run and after ours in another; the job ends,"
+    yield "and `torchx status` says `SUCCEEDED`.\n"
+    yield f"Kueue {programs.KUEUE.version[1:]} is its own controller and webhooks, with `kubeflow.org/pytorchjob` and"
+    yield "`waitForPodsReady` switched on. A job starts suspended; where the quota of cards holds only half of it, it waits"
+    yield "with no pod at all, and is admitted whole once there is room. What is injected into Jobs is [not"
+    yield "counted](limits.md#what-it-cannot-do); what is injected into pods of a pod group is. Kueue's scheduling by"
+    yield "topology, its `APIService` and preemption were not run.\n"
     yield "## Not run\n"
     yield "- **On hardware**: RDMA cards, GPUs, NCCL itself, GPUDirect."
     yield "- **In clouds**: no [preset](presets.md) ran on the fabric that it is for. GKE's addresses were written by a test."
@@ -148,6 +158,12 @@ SYSTEMS = (
         "tests/operators/test_torchx.py",
     ),
     (
+        "the same on two nodes, with Volcano's webhooks",
+        f"{torchx.VERSION}, Volcano {programs.VOLCANO.version[1:]}",
+        "controller",
+        "tests/operators/test_torchx_on_two_nodes.py",
+    ),
+    (
         "PyTorchJob, also elastic",
         programs.TRAINING_OPERATOR.version[1:],
         "controller",
@@ -161,6 +177,19 @@ SYSTEMS = (
         "controller",
         "tests/operators/test_indexed_job.py",
     ),
+    (
+        "PyTorchJob in a queue of Kueue",
+        f"{programs.TRAINING_OPERATOR.version[1:]}, Kueue {programs.KUEUE.version[1:]}",
+        "controller",
+        "tests/operators/test_kueue.py",
+    ),
+    (
+        "JobSet in a queue of Kueue",
+        f"{programs.JOBSET.version[1:]}, Kueue {programs.KUEUE.version[1:]}",
+        "controller",
+        "tests/operators/test_kueue.py",
+    ),
+    ("Kueue pod group", programs.KUEUE.version[1:], "controller", "tests/operators/test_kueue.py"),
     ("Volcano Job without TorchX", programs.VOLCANO.version[1:], "controller", "tests/operators/test_rows.py"),
     ("TrainJob (Trainer v2)", "", "pods", "tests/operators/test_rows.py"),
     ("KubeDL's PyTorchJob", "", "pods", "tests/operators/test_rows.py"),
@@ -171,7 +200,6 @@ SYSTEMS = (
     ("RayCluster, RayJob, RayService", "", "manifests", "tests/dry_run/templates/test_ray.py"),
     ("AIBrix' StormService", "", "manifests", "tests/dry_run/templates/test_stormservice.py"),
     ("Grove's PodCliqueSet", "", "manifests", "tests/dry_run/templates/test_kinds.py"),
-    ("Kueue pod group", "", "manifests", "tests/core/workloads/test_workloads.py"),
     ("Slurm (Slinky)", "", "manifests", "tests/core/workloads/test_workloads.py"),
 )
 """Training systems: name, version, how it was shown, and a file of tests that does so."""

@@ -84,10 +84,13 @@ class Cluster:
 
     def torchx(self, namespace: str, *arguments: str, options: Sequence[str] = ()) -> str:
         """Do `torchx run` of dist.ddp with these arguments; give what it prints. Skip where TorchX cannot be had."""
-        config = self.node.control_plane.kubeconfig(self._folder / "admin.kubeconfig")
         with self._told(), self._or_skip():
             torchx.torchx()
-        return torchx.run(config, namespace, *arguments, options=options)
+        return torchx.run(self.kubeconfig(), namespace, *arguments, options=options)
+
+    def kubeconfig(self) -> Path:
+        """Give the administrator's kubeconfig."""
+        return self.node.control_plane.kubeconfig(self._folder / "admin.kubeconfig")
 
     def pods(self, namespace: str, count: int) -> list[Pod]:
         """Wait until the namespace has this many pods that do not end, and give them by name."""
@@ -128,9 +131,7 @@ class Cluster:
 
     def predicted(self, manifest: Object, namespace: str) -> list[Object]:
         """Give what `fabric-injector dry-run` says about the manifest."""
-        command = installed_command()
-        assert command is not None
-        arguments = [
+        done = self._run(
             "dry-run",
             "-f",
             "-",
@@ -140,19 +141,33 @@ class Cluster:
             namespace,
             "--profiles",
             str(self._webhook.profiles),
-        ]
-        config = self.node.control_plane.kubeconfig(self._folder / "admin.kubeconfig")
-        done = subprocess.run(
-            [*command, *arguments],
-            input=json.dumps(manifest),
-            capture_output=True,
-            text=True,
-            env={"KUBECONFIG": str(config)},
-            timeout=60,
+            text=json.dumps(manifest),
         )
         assert done.returncode == 0, done.stdout + done.stderr
         pods: list[Object] = json.loads(done.stdout)["pods"]
         return pods
+
+    def explained(self, target: str, namespace: str) -> Object:
+        """Give what `fabric-injector explain` says about the job."""
+        done = self._run("explain", target, "--namespace", namespace, "-o", "json")
+        assert done.returncode in (0, 1), done.stdout + done.stderr
+        found: Object = json.loads(done.stdout)
+        return found
+
+    def checked(self, namespace: str) -> list[Object]:
+        """Give what `fabric-injector check` finds, looking at the pods of this namespace alone."""
+        done = self._run("check", "--profiles", str(self._webhook.profiles), "--namespace", namespace, "-o", "json")
+        assert done.returncode in (0, 1), done.stdout + done.stderr
+        found: list[Object] = json.loads(done.stdout)["findings"]
+        return found
+
+    def _run(self, *arguments: str, text: str | None = None) -> subprocess.CompletedProcess[str]:
+        command = installed_command()
+        assert command is not None
+        environment = {"KUBECONFIG": str(self.kubeconfig())}
+        return subprocess.run(
+            [*command, *arguments], input=text, capture_output=True, text=True, env=environment, timeout=60
+        )
 
     def _living(self, namespace: str) -> list[Pod]:
         pods = self._all(namespace)

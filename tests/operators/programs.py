@@ -1,6 +1,7 @@
 """The operators that are run: where the source of each is, what is built of it, and the manifests that it ships."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 
@@ -8,7 +9,8 @@ class Operator(NamedTuple):
     """One operator.
 
     *source* is a Go module, whose own go.sum pins all else, or a URL to clone with git; *programs* maps each of its Deployments
-    to a Go package; *manifests* is a folder for kustomize or a file; *arguments* are added to those of the Deployments.
+    to a Go package; *manifests* is a folder for kustomize or a file; *arguments* are added to those of the Deployments;
+    *edits* maps texts of the manifests to what administrators make of them.
     """
 
     name: str
@@ -18,6 +20,7 @@ class Operator(NamedTuple):
     manifests: str
     namespace: str
     arguments: tuple[str, ...] = ()
+    edits: Mapping[str, str] = MappingProxyType({})
 
 
 VOLCANO = Operator(
@@ -57,4 +60,16 @@ LWS = Operator(
     {"lws-controller-manager": "./cmd"},
     "config/default",
     "lws-system",
+)
+KUEUE = Operator(
+    "kueue",
+    "sigs.k8s.io/kueue",
+    "v0.19.2",
+    {"kueue-controller-manager": "./cmd/kueue"},
+    "config/default",
+    "kueue-system",
+    edits={
+        '# - "kubeflow.org/pytorchjob"': '- "kubeflow.org/pytorchjob"',  # since 0.19 it is not among the defaults
+        "#waitForPodsReady:": "waitForPodsReady: {timeout: 10m}",
+    },
 )

@@ -28,6 +28,11 @@ def run(kubeconfig: Path, namespace: str, *arguments: str, options: Sequence[str
     return _run(str(torchx()), "run", *options, *where, "dist.ddp", *arguments, KUBECONFIG=str(kubeconfig))
 
 
+def status(kubeconfig: Path, handle: str) -> str:
+    """Give what `torchx status` prints of the job."""
+    return _run(str(torchx()), "status", handle, KUBECONFIG=str(kubeconfig))
+
+
 def _run(*command: str, **environment: str) -> str:
     done = subprocess.run(
         command, capture_output=True, text=True, cwd="/", env={**os.environ, **environment}, timeout=300
