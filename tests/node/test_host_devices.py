@@ -1,4 +1,7 @@
-"""Jobs whose pods get whole cards, as by NVIDIA's HostDeviceNetwork: a device plugin counts them, host-device moves them in."""
+"""Jobs whose pods get whole cards, as by NVIDIA's HostDeviceNetwork: a device plugin counts them, host-device moves them in.
+
+The profile is that of the preset: only the network says which device it needs.
+"""
 
 from collections.abc import Iterator
 
@@ -20,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("webhook", "controller", "cards")
 @pytest.fixture(scope="module")
 def cards(node: Node) -> Iterator[None]:
     """A node with cards, and the network of the profile."""
-    with host_devices(node, "default/hostdev-net"):
+    with host_devices(node, "default/example-hostdevice-network"):
         yield
 
 
@@ -29,7 +32,7 @@ def test_a_job_meets_on_cards_that_are_moved_into_its_pods(
     api: Client, node: Node, namespace: NamespaceFactory, system: str
 ) -> None:
     assert len(interfaces_of_the_machine(node)) == offered(node, RESOURCE) == len(ADDRESSES)
-    pods = jobs.start(api, system, namespace("hostdev"))
+    pods = jobs.start(api, system, namespace("nvidia-hostdevice"))
     reports = [pod.report() for pod in pods]
     cards = [report.pod.attached("net1")["device-info"]["pci"]["pci-address"] for report in reports]
     assert len(set(cards) & set(ADDRESSES)) == 2, "each pod has a card of its own"
