@@ -73,7 +73,9 @@ class Installer:
     def _manifests(self, operator: Operator) -> Iterator[Object]:
         path = source(operator) / operator.manifests
         text = self._node.control_plane.kubectl("kustomize", str(path)).stdout if path.is_dir() else path.read_text()
-        for manifest in yaml.safe_load_all(text):
+        folder = source(operator) / operator.definitions
+        texts = [path.read_text() for path in sorted(folder.glob("*.yaml"))] if operator.definitions else []
+        for manifest in (one for each in (*texts, text) for one in yaml.safe_load_all(each)):
             if manifest and manifest["kind"] not in LEFT_OUT:
                 yield manifest
 

@@ -1,7 +1,10 @@
 """The operators that are run: where the source of each is, what is built of it, and the manifests that it ships."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import NamedTuple
+
+DEPLOYMENTS = Path(__file__).parent / "deployments"
 
 
 class Operator(NamedTuple):
@@ -9,6 +12,7 @@ class Operator(NamedTuple):
 
     *source* is a Go module, whose own go.sum pins all else, or a URL to clone with git; *programs* maps each of its Deployments
     to a Go package; *manifests* is a folder for kustomize or a file; *arguments* are added to those of the Deployments.
+    *definitions* is a folder with its CustomResourceDefinitions, where the manifests are ours and lack them.
     """
 
     name: str
@@ -18,6 +22,7 @@ class Operator(NamedTuple):
     manifests: str
     namespace: str
     arguments: tuple[str, ...] = ()
+    definitions: str = ""
 
 
 VOLCANO = Operator(
@@ -57,4 +62,13 @@ LWS = Operator(
     {"lws-controller-manager": "./cmd"},
     "config/default",
     "lws-system",
+)
+MCAD = Operator(
+    "mcad",
+    "https://github.com/project-codeflare/multi-cluster-app-dispatcher",
+    "v1.40.0",
+    {"mcad-controller": "./cmd/kar-controllers"},
+    str(DEPLOYMENTS / "mcad.yaml"),
+    "mcad-system",
+    definitions="deployment/mcad-controller/crds",
 )
