@@ -6,13 +6,11 @@ from contextlib import suppress
 from pathlib import Path
 from socket import create_connection
 from typing import Any
-from urllib.parse import urlsplit
 
 import yaml
 
 from tests.apiserver.client import RequestFailed
 from tests.apiserver.pki import Authority
-from tests.apiserver.relay import Relay
 from tests.node.archive import Image, docker_archive, layer
 from tests.node.node import Node
 from tests.waiting import NotReady, wait_until
@@ -22,7 +20,6 @@ from .builds import built, source
 from .programs import VOLCANO, Operator
 
 SECONDS = 180
-API_NAME = "kubernetes.default.svc"
 ADMISSION_OF_VOLCANO = "volcano-admission-service.volcano-system.svc"
 QUEUE = "/apis/scheduling.volcano.sh/v1beta1/queues/default"
 LEFT_OUT = ("Job",)
@@ -30,19 +27,12 @@ LEFT_OUT = ("Job",)
 
 
 class Installer:
-    """Installs operators on one node; pods of theirs reach the API server by a relay at the address of the pods' bridge."""
+    """Installs operators on one node."""
 
     def __init__(self, node: Node, folder: Path) -> None:
         self._node = node
         self._folder = folder
-        port = urlsplit(node.control_plane.url).port
-        assert port is not None
-        self._relay = Relay(port, (node.links.gateway, 0))
         self._installed: dict[str, Operator] = {}
-
-    def close(self) -> None:
-        """Take the API server from the operators."""
-        self._relay.close()
 
     def install(self, operator: Operator) -> None:
         """Install the operator unless it is there, and return once its pods are ready: its webhooks are then served."""
@@ -92,18 +82,15 @@ class Installer:
         self._node.api.ensure({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data})
 
     def _runnable(self, manifest: Object, operator: Operator) -> Object:
-        """Let a Deployment run the program that was built, once, with the API server where pods of this node find it."""
+        """Let a Deployment run the program that was built, once."""
         if manifest["kind"] != "Deployment":
             return manifest
         manifest["spec"]["replicas"] = 1
         pod = manifest["spec"]["template"]["spec"]
-        pod["hostAliases"] = [{"ip": self._node.links.gateway, "hostnames": [API_NAME]}]
         for container in pod["containers"]:
             container |= {"image": _name(manifest["metadata"]["name"]), "imagePullPolicy": "IfNotPresent"}
             container.pop("resources", None)
             container["args"] = [*container.get("args", []), *operator.arguments]
-            server = {"KUBERNETES_SERVICE_HOST": API_NAME, "KUBERNETES_SERVICE_PORT": str(self._relay.port)}
-            container.setdefault("env", []).extend({"name": name, "value": value} for name, value in server.items())
         return manifest
 
     def _wait_until_ready(self, namespace: str, deployment: str) -> None:
@@ -126,24 +113,15 @@ class Installer:
         return found.status == 200 and found.json.get("status", {}).get("state") == "Open"
 
     def _wait_until_served(self, namespace: str, service: str) -> None:
-        """Wait until a Service's endpoint accepts connections: a pod may be ready before its webhooks have a certificate."""
+        """Wait until a Service accepts connections: a pod may be ready before its webhooks have a certificate."""
         wait_until(lambda: self._is_served(namespace, service), f"webhooks at {service}", SECONDS, interval=1)
 
     def _is_served(self, namespace: str, service: str) -> bool:
-        path = f"/apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices"
-        found = self._node.api.expect("GET", f"{path}?labelSelector=kubernetes.io/service-name={service}")["items"]
+        found = self._node.api.expect("GET", f"/api/v1/namespaces/{namespace}/services/{service}")["spec"]
         self._touch_pods(namespace, service)
-        places = [
-            (address, port["port"])
-            for one in found
-            for endpoint in one["endpoints"] or ()
-            for address in endpoint["addresses"]
-            for port in one["ports"]
-        ]
         with suppress(OSError):
-            for place in places:
-                create_connection(place, timeout=1).close()
-            return bool(places)
+            create_connection((found["clusterIP"], found["ports"][0]["port"]), timeout=1).close()
+            return True
         return False
 
     def _touch_pods(self, namespace: str, value: str) -> None:
