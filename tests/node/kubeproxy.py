@@ -78,7 +78,7 @@ class KubeProxy:
             "apiVersion": "kubeproxy.config.k8s.io/v1alpha1",
             "kind": "KubeProxyConfiguration",
             "mode": "nftables",
-            "nftables": {"masqueradeAll": True},
+            "nftables": {"masqueradeAll": True, "minSyncPeriod": "10ms"},
             "conntrack": {"maxPerCore": 0},  # a setting of the whole machine
             "hostnameOverride": NAME,
             "healthzBindAddress": f"{self._links.proxy}:{HEALTH_PORT}",
