@@ -39,6 +39,7 @@ requirements() {
   need containerd containerd "test-node node operators broken" 'run pods'
   need containernetworking-plugins '/usr/lib/cni/macvlan|/opt/cni/bin/macvlan|/usr/libexec/cni/macvlan' "$node" 'give pods networks'
   need iproute2 ip "$node" "make the node's networks"
+  need nftables nft "$node" "route the node's Services"
   need mount mount "$node" "make the node's file systems"
   need util-linux unshare "$node" "make the node's namespaces"
   need libc-bin ldd "$node" 'make images of the programs that are here'

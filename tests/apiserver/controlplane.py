@@ -138,12 +138,17 @@ class ControlPlane:
         """Give a client for the bearer of the token; without a token, an anonymous one."""
         return Client(self.url, self.ca, token)
 
-    def kubeconfig(self, path: Path, token: str | None = None) -> Path:
-        """Write a kubeconfig for the bearer of the token, or for the administrator; give its path back."""
+    def kubeconfig(self, path: Path, token: str | None = None, *, server: str = "") -> Path:
+        """Write a kubeconfig for the bearer of the token, or for the administrator; give its path back.
+
+        *server*: the URL of the API server where it is not to be that on this machine.
+        """
         config = {
             "apiVersion": "v1",
             "kind": "Config",
-            "clusters": [{"name": "test", "cluster": {"server": self.url, "certificate-authority": str(self.ca)}}],
+            "clusters": [
+                {"name": "test", "cluster": {"server": server or self.url, "certificate-authority": str(self.ca)}}
+            ],
             "users": [{"name": "test", "user": {"token": token or self.token}}],
             "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}],
             "current-context": "test",

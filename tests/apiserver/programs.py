@@ -40,6 +40,7 @@ PROGRAMS: Mapping[str, Program] = {
 NODE_PROGRAMS: Mapping[str, Program] = {
     "kube-scheduler": Program("kubernetes", "k8s.io/kubernetes/cmd/kube-scheduler", "about 1 minute on 2 cores"),
     "kubelet": Program("kubelet", "k8s.io/kubernetes/cmd/kubelet", "about 2 minutes on 2 cores"),
+    "kube-proxy": Program("kubeproxy", "k8s.io/kubernetes/cmd/kube-proxy", "about 2 minutes on 2 cores"),
     "multus": Program("multus", "gopkg.in/k8snetworkplumbingwg/multus-cni.v4/cmd/multus", "about 3 minutes on 2 cores"),
     "deviceplugin": Program(
         "deviceplugin", "fabric-injector/tests/apiserver/tools/deviceplugin", "about 2 minutes on 2 cores"

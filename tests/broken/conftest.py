@@ -61,7 +61,6 @@ def running(node: Node, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ru
         controller = stack.enter_context(Controller(plane, folder / "controller", command, ACCOUNT[0]))
         controller.wait_until_leading()
         installer = Installer(node, folder)
-        stack.callback(installer.close)
         yield Running(
             node,
             {NAME: node.containerd, SECOND: second},

@@ -71,10 +71,15 @@ def _lines() -> Iterator[str]:
     yield "with no pod at all, and is admitted whole once there is room. What is injected into Jobs is [not"
     yield "counted](limits.md#what-it-cannot-do); what is injected into pods of a pod group is. Kueue's scheduling by"
     yield "topology, its `APIService` and preemption were not run.\n"
+    yield "MCAD's controller is built from its repository and runs with its CustomResourceDefinitions, in a"
+    yield "[Deployment of the tests' own](../tests/operators/deployments/mcad.yaml), without quotas and without a second scheduler.\n"
     yield "## Not run\n"
     yield "- **On hardware**: RDMA cards, GPUs, NCCL itself, GPUDirect."
     yield "- **In clouds**: no [preset](presets.md) ran on the fabric that it is for. GKE's addresses were written by a test."
-    yield "- **By their own controllers**: those of the table that say *pods* or *manifests*."
+    yield "- **By their own controllers**: those of the table that say *pods* or *manifests*. That of torch-on-k8s (commit"
+    yield "  `7bfba7c915e4`; it has no releases) builds and was started, and ends at its first TorchJob: it reads the model version"
+    yield "  of a job that has none, and for one that has, the storage that it does not name. What makes the pods' labels"
+    yield "  after that writes to a map that nobody makes."
     yield "- **With other DRA drivers** than DRANET and Kubernetes' own test driver."
 
 
@@ -101,6 +106,18 @@ def _cluster() -> Iterator[tuple[str, str, str, str]]:
         "Multus",
         pinned("multus", "gopkg.in/k8snetworkplumbingwg/multus-cni.v4"),
         "as a CNI plugin, with macvlan and host-local of the distribution",
+        "`make test-node`",
+    )
+    yield (
+        "Kubernetes: kube-proxy",
+        pinned("kubeproxy", "k8s.io/kubernetes"),
+        "routes Services by nftables: pods, the API server and its webhooks are called at theirs",
+        "`make test-node`",
+    )
+    yield (
+        "host-device",
+        "the distribution's",
+        "moves cards into pods, which a device plugin of the tests' own counts as `nvidia.com/hostdev`; veth pairs stand for cards",
         "`make test-node`",
     )
     yield "containerd and runc", "the distribution's", "tests with pods that run", "`make test-node`"
@@ -164,6 +181,12 @@ SYSTEMS = (
         "tests/operators/test_torchx_on_two_nodes.py",
     ),
     (
+        "TorchX `dist.ddp` in MCAD's AppWrapper, also with TorchX' network option",
+        f"{torchx.VERSION}, MCAD {programs.MCAD.version[1:]}",
+        "controller",
+        "tests/operators/test_appwrapper.py",
+    ),
+    (
         "PyTorchJob, also elastic",
         programs.TRAINING_OPERATOR.version[1:],
         "controller",
@@ -195,7 +218,12 @@ SYSTEMS = (
     ("KubeDL's PyTorchJob", "", "pods", "tests/operators/test_rows.py"),
     ("torch-on-k8s' TorchJob", "", "pods", "tests/operators/test_rows.py"),
     ("StatefulSet", "", "manifests", "tests/dry_run/templates/test_builtin.py"),
-    ("MCAD's AppWrapper", "", "manifests", "tests/dry_run/templates/test_appwrapper.py"),
+    (
+        "AppWrapper v1beta2, and other objects in AppWrappers",
+        "",
+        "manifests",
+        "tests/dry_run/templates/test_appwrapper.py",
+    ),
     ("MPIJob", "", "manifests", "tests/dry_run/templates/test_mpijob.py"),
     ("RayCluster, RayJob, RayService", "", "manifests", "tests/dry_run/templates/test_ray.py"),
     ("AIBrix' StormService", "", "manifests", "tests/dry_run/templates/test_stormservice.py"),

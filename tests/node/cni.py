@@ -1,7 +1,6 @@
 """Multus as the node's only CNI configuration, which delegates eth0 to a bridge, and the networks that pods ask it for."""
 
 import json
-from collections.abc import Mapping
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -67,8 +66,21 @@ def copy_network(api: Client, copy: str, resource: str = "", mode: str = "bridge
         [[range_]] = config["ipam"]["ranges"]
         range_["rangeStart"] = str(first := ip_network(range_["subnet"])[2])
         range_["rangeEnd"] = str(first + addresses - 1)
-    annotations = {RESOURCE_NAME: resource} if resource else {}
-    api.ensure(_definition(namespace, name, json.dumps(config), annotations))
+    api.ensure(define(namespace, name, json.dumps(config), resource))
+
+
+def define(namespace: str, name: str, config: str, resource: str = "") -> dict[str, Any]:
+    """Give the network of this CNI configuration; *resource*: the device that it takes, as network operators write it there."""
+    return {
+        "apiVersion": "k8s.cni.cncf.io/v1",
+        "kind": "NetworkAttachmentDefinition",
+        "metadata": {
+            "name": name,
+            "namespace": namespace,
+            "annotations": {RESOURCE_NAME: resource} if resource else {},
+        },
+        "spec": {"config": config},
+    }
 
 
 def _multus(
@@ -110,13 +122,4 @@ def _network(name: str, subnet: str, parent: str, addresses: Path) -> dict[str, 
         "mode": "bridge",
         "ipam": {"type": "host-local", "dataDir": str(addresses), "ranges": [[{"subnet": subnet}]]},
     }
-    return _definition("default", name, json.dumps(config), {})
-
-
-def _definition(namespace: str, name: str, config: str, annotations: Mapping[str, str]) -> dict[str, Any]:
-    return {
-        "apiVersion": "k8s.cni.cncf.io/v1",
-        "kind": "NetworkAttachmentDefinition",
-        "metadata": {"name": name, "namespace": namespace, "annotations": annotations},
-        "spec": {"config": config},
-    }
+    return define("default", name, json.dumps(config))

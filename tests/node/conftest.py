@@ -49,6 +49,8 @@ profiles:
     networks: [{network: default/rdma-net, resource: rdma/rdma_shared_device_a, count: 101}]
   apart:
     networks: [{network: default/apart-net}]
+  nvidia-hostdevice:
+    networks: [{network: default/example-hostdevice-network}]
   impatient:
     networks: [{network: default/rdma-net}]
     rendezvous: {timeout: 5s}

@@ -4,7 +4,7 @@ No card is behind them: the plugin is ours (tests/apiserver/tools/deviceplugin),
 sriov-network-device-plugin writes for a virtual function, by the same function of the same library.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from tests.apiserver.assets import binary
@@ -19,17 +19,18 @@ RDMA_DEVICES = {f"0000:82:{number // 8:02x}.{number % 8}": f"mlx5_{number}" for 
 
 
 @contextmanager
-def device_plugin(node: Node) -> Iterator[None]:
+def device_plugin(node: Node, resource: str = RESOURCE, devices: Mapping[str, str] = RDMA_DEVICES) -> Iterator[None]:
     """Run the plugin; the node offers all of its devices on entry."""
-    described = [f"{address}={rdma}" for address, rdma in RDMA_DEVICES.items()]
-    server = node.start([str(binary("deviceplugin")), RESOURCE, *described], "deviceplugin.log")
+    described = [f"{address}={rdma}" for address, rdma in devices.items()]
+    log = f"deviceplugin-{resource.partition('/')[2]}.log"
+    server = node.start([str(binary("deviceplugin")), resource, *described], log)
     try:
-        server.wait_ready(lambda: offered(node) == len(RDMA_DEVICES), 30)
+        server.wait_ready(lambda: offered(node, resource) == len(devices), 30)
         yield
     finally:
         server.kill()
 
 
-def offered(node: Node) -> int:
+def offered(node: Node, resource: str = RESOURCE) -> int:
     """Give how many of the devices pods may ask the node for."""
-    return int(node.api.expect("GET", f"/api/v1/nodes/{NAME}")["status"]["allocatable"].get(RESOURCE, 0))
+    return int(node.api.expect("GET", f"/api/v1/nodes/{NAME}")["status"]["allocatable"].get(resource, 0))

@@ -9,7 +9,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-_NAME = re.compile(r"^\d+: (fi(\d+)-\d+[bvw])[@:]", re.MULTILINE)
+# Of a veth pair the end that stays here: the other is removed with it.
+_NAME = re.compile(r"^\d+: (fi(\d+)-\d+(?:[bdpv]|o\d+))[@:]", re.MULTILINE)
 _numbers = itertools.count()
 
 
@@ -17,14 +18,16 @@ class Links:
     """The links, from entering the `with` block until it is left; their names carry this process's id.
 
     The subnets are of 198.18.0.0/15, which is kept for tests (RFC 2544), and differ between processes. `api_service`, the first
-    address of the Services, is an address of this machine, for pods to reach the API server by.
+    address of the Services, is the API server's; `proxy` is the address of what routes them all.
     """
 
     def __init__(self) -> None:
         number = next(_numbers)
-        name, octet = f"fi{os.getpid()}-{number}", (os.getpid() + number) % 250
-        self.bridge, self.macvlan_parent, self._peer = f"{name}b", f"{name}v", f"{name}w"
+        self._name, octet = f"fi{os.getpid()}-{number}", (os.getpid() + number) % 250
+        self.bridge, self.macvlan_parent, self._peer = (self.interface(letter) for letter in "bvw")
+        self._proxy_outer, self.proxy_inner = (self.interface(letter) for letter in "pq")
         self.gateway = f"198.18.{octet}.1"
+        self.proxy = f"198.18.{octet}.2"
         self.pods = f"198.18.{octet}.0/24"
         self.first_pod, self.last_pod = f"198.18.{octet}.10", f"198.18.{octet}.239"
         self.services = f"198.18.{octet}.240/28"
@@ -37,8 +40,7 @@ class Links:
         _remove_orphans()
         try:
             _ip("link", "add", self.bridge, "type", "bridge")
-            for address in (self.gateway, self.api_service):
-                _ip("addr", "add", f"{address}/24", "dev", self.bridge)
+            _ip("addr", "add", f"{self.gateway}/24", "dev", self.bridge)
             _ip("link", "add", self.macvlan_parent, "type", "veth", "peer", "name", self._peer)
             for name in (self.bridge, self.macvlan_parent, self._peer):
                 _ip("link", "set", name, "up")
@@ -53,8 +55,20 @@ class Links:
         """Remove the links, and with the last of them whatever still hangs on them."""
         self._remove()
 
+    def interface(self, suffix: str) -> str:
+        """Give the name of an interface of this process: a letter, after which a number may come."""
+        return f"{self._name}{suffix}"
+
+    def connect_proxy(self, pid: int) -> None:
+        """Give the process, which has a network namespace of its own, one end of a link to the pods' bridge."""
+        outer, inner = self._proxy_outer, self.proxy_inner
+        _ip("link", "add", outer, "type", "veth", "peer", "name", inner)
+        _ip("link", "set", outer, "master", self.bridge)
+        _ip("link", "set", outer, "up")
+        _ip("link", "set", inner, "netns", str(pid))
+
     def _remove(self) -> None:
-        for name in (self.bridge, self.macvlan_parent):
+        for name in (self.bridge, self._proxy_outer, self.macvlan_parent):
             with suppress(subprocess.CalledProcessError):
                 _ip("link", "del", name)
         there = {name for name, _ in _NAME.findall(_ip("-o", "link", "show"))}
@@ -64,7 +78,7 @@ class Links:
 
 def _remove_orphans() -> None:
     for name, owner in _NAME.findall(_ip("-o", "link", "show")):
-        if name[-1] != "w" and not Path(f"/proc/{owner}").exists():
+        if not Path(f"/proc/{owner}").exists():
             _ip("link", "del", name)
 
 

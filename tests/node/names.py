@@ -1,4 +1,4 @@
-"""The cluster's DNS, as far as rank 0's name goes: a pod's name or hostname as first label gives its address on the pod network."""
+"""The cluster's DNS, as far as tests go: a Service's name gives its address, a pod's name or hostname its own on the pod network."""
 
 import socket
 import struct
@@ -15,7 +15,7 @@ class Names:
     """Answers on UDP port 53 of one address, from entering the `with` block until it is left."""
 
     def __init__(self, api: Client, address: str) -> None:
-        """Prepare answers from the API server's pods."""
+        """Prepare answers from the API server's Services and pods."""
         self._api = api
         self._address = address
 
@@ -56,9 +56,13 @@ class Names:
         return header + query[12 : end + 4] + answer
 
     def _find(self, labels: list[str]) -> str:
-        """Find the pod of HOST[.SUBDOMAIN].NAMESPACE.svc.cluster.local."""
+        """Find the Service of NAME.NAMESPACE.svc.cluster.local, or the pod of HOST[.SUBDOMAIN].NAMESPACE.svc.cluster.local."""
         if labels[-3:] != ["svc", "cluster", "local"] or len(labels) < 5:
             return ""
+        if len(labels) == 5:
+            found = self._api.request("GET", f"/api/v1/namespaces/{labels[-4]}/services/{labels[0]}")
+            if found.status == 200 and (address := found.json["spec"].get("clusterIP", "None")) != "None":
+                return str(address)
         pods = self._api.expect("GET", f"/api/v1/namespaces/{labels[-4]}/pods")["items"]
         for pod in pods:
             if labels[0] in (pod["metadata"]["name"], pod["spec"].get("hostname")):

@@ -16,6 +16,7 @@ from .cni import configure
 from .containerd import Containerd
 from .images import archive
 from .kubelet import NAME, Kubelet
+from .kubeproxy import KubeProxy
 from .links import Links
 from .names import Names
 from .namespaces import Namespaces
@@ -26,8 +27,8 @@ SECONDS_TO_END_PODS = 40
 class Node:
     """A running cluster, from entering the `with` block until it is left. `api` is the administrator's client.
 
-    There is no kube-proxy: the API server calls webhooks at their Service's endpoints, and pods reach the API server by a relay
-    at its Service's address. No other Service can be called.
+    Services route by kube-proxy, for pods and for the API server, which calls webhooks at their Service's address as in life. It
+    listens on loopback alone, so its Service leads to a relay on the pods' bridge.
     """
 
     def __init__(self, folder: Path, *, runs_operators: bool = False, containerd: Path | None = None) -> None:
@@ -44,8 +45,8 @@ class Node:
             folder / "control-plane",
             "--kubelet-preferred-address-types=InternalIP",
             f"--service-cluster-ip-range={self.links.services}",
-            "--enable-aggregator-routing=true",  # webhooks are called at their Service's endpoints
-            addresses=[self.links.api_service],
+            f"--advertise-address={self.links.gateway}",
+            addresses=[self.links.api_service, self.links.gateway],
         )
         self.namespaces = Namespaces(folder / "private")
         self._stack = ExitStack()
@@ -59,8 +60,10 @@ class Node:
             self.control_plane.start_scheduler()
             stack.enter_context(self.links)
             stack.enter_context(Names(self.api, self.links.gateway))
-            stack.callback(Relay(self.control_plane.port, (self.links.api_service, 443)).close)
+            port = self.control_plane.port
+            stack.callback(Relay(port, (self.links.gateway, port)).close)
             self.containerd = self._start_worker(stack, self.namespaces, self.folder, NAME)
+            stack.enter_context(KubeProxy(self.control_plane, self.links, self.folder / "kube-proxy"))
             stack.callback(self._end_all)
             self._stack = stack.pop_all()
         return self

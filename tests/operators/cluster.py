@@ -50,10 +50,6 @@ class Cluster:
         self._installer = Installer(node, folder)
         self._images: set[str] = set()
 
-    def close(self) -> None:
-        """Take the API server from the operators."""
-        self._installer.close()
-
     def install(self, operator: Operator) -> None:
         """Build and install the operator unless it is there; skip where it cannot be had."""
         with self._told(), self._or_skip():

@@ -65,9 +65,7 @@ def cluster(
     """Give the cluster with our webhook and a recorder before it."""
     capture = pytestconfig.pluginmanager.getplugin("capturemanager")
     with recorder(node.api, tmp_path_factory.mktemp("recorder")) as reviews:
-        running = Cluster(node, reviews, tmp_path_factory.mktemp("operators"), webhook, capture, unavailable)
-        yield running
-        running.close()
+        yield Cluster(node, reviews, tmp_path_factory.mktemp("operators"), webhook, capture, unavailable)
 
 
 @pytest.fixture

@@ -6,13 +6,11 @@ from contextlib import suppress
 from pathlib import Path
 from socket import create_connection
 from typing import Any
-from urllib.parse import urlsplit
 
 import yaml
 
 from tests.apiserver.client import RequestFailed
 from tests.apiserver.pki import Authority
-from tests.apiserver.relay import Relay
 from tests.node.archive import Image, docker_archive, layer
 from tests.node.kubelet import NAME
 from tests.node.node import Node
@@ -23,7 +21,6 @@ from .builds import built, source
 from .programs import VOLCANO, Operator
 
 SECONDS = 180
-API_NAME = "kubernetes.default.svc"
 ADMISSION_OF_VOLCANO = "volcano-admission-service.volcano-system.svc"
 QUEUE = "/apis/scheduling.volcano.sh/v1beta1/queues/default"
 LEFT_OUT = ("Job", "APIService")
@@ -31,19 +28,12 @@ LEFT_OUT = ("Job", "APIService")
 
 
 class Installer:
-    """Installs operators on one node; pods of theirs reach the API server by a relay at the address of the pods' bridge."""
+    """Installs operators on one node."""
 
     def __init__(self, node: Node, folder: Path) -> None:
         self._node = node
         self._folder = folder
-        port = urlsplit(node.control_plane.url).port
-        assert port is not None
-        self._relay = Relay(port, (node.links.gateway, 0))
         self._installed: dict[str, Operator] = {}
-
-    def close(self) -> None:
-        """Take the API server from the operators."""
-        self._relay.close()
 
     def install(self, operator: Operator) -> None:
         """Install the operator unless it is there, and return once its pods are ready: its webhooks are then served."""
@@ -77,7 +67,9 @@ class Installer:
         for shipped, edited in operator.edits.items():
             assert text.count(shipped) == 1, f"{operator.name} {operator.version} has another {shipped!r}"
             text = text.replace(shipped, edited)
-        for manifest in yaml.safe_load_all(text):
+        folder = source(operator) / operator.definitions
+        texts = [path.read_text() for path in sorted(folder.glob("*.yaml"))] if operator.definitions else []
+        for manifest in (one for each in (*texts, text) for one in yaml.safe_load_all(each)):
             if manifest and manifest["kind"] not in LEFT_OUT:
                 yield manifest
 
@@ -94,19 +86,16 @@ class Installer:
         self._node.api.ensure({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data})
 
     def _runnable(self, manifest: Object, operator: Operator) -> Object:
-        """Let a Deployment run the program that was built, once, with the API server where pods of this node find it."""
+        """Let a Deployment run the program that was built, once."""
         if manifest["kind"] != "Deployment":
             return manifest
         manifest["spec"]["replicas"] = 1
         pod = manifest["spec"]["template"]["spec"]
         pod["nodeSelector"] = {"kubernetes.io/hostname": NAME}  # its image is on no other node
-        pod["hostAliases"] = [{"ip": self._node.links.gateway, "hostnames": [API_NAME]}]
         for container in pod["containers"]:
             container |= {"image": _name(manifest["metadata"]["name"]), "imagePullPolicy": "IfNotPresent"}
             container.pop("resources", None)
             container["args"] = [*container.get("args", []), *operator.arguments]
-            server = {"KUBERNETES_SERVICE_HOST": API_NAME, "KUBERNETES_SERVICE_PORT": str(self._relay.port)}
-            container.setdefault("env", []).extend({"name": name, "value": value} for name, value in server.items())
         return manifest
 
     def _wait_until_ready(self, namespace: str, deployment: str) -> None:
@@ -129,24 +118,15 @@ class Installer:
         return found.status == 200 and found.json.get("status", {}).get("state") == "Open"
 
     def _wait_until_served(self, namespace: str, service: str) -> None:
-        """Wait until a Service's endpoint accepts connections: a pod may be ready before its webhooks have a certificate."""
+        """Wait until a Service accepts connections: a pod may be ready before its webhooks have a certificate."""
         wait_until(lambda: self._is_served(namespace, service), f"webhooks at {service}", SECONDS, interval=1)
 
     def _is_served(self, namespace: str, service: str) -> bool:
-        path = f"/apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices"
-        found = self._node.api.expect("GET", f"{path}?labelSelector=kubernetes.io/service-name={service}")["items"]
+        found = self._node.api.expect("GET", f"/api/v1/namespaces/{namespace}/services/{service}")["spec"]
         self._touch_pods(namespace, service)
-        places = [
-            (address, port["port"])
-            for one in found
-            for endpoint in one["endpoints"] or ()
-            for address in endpoint["addresses"]
-            for port in one["ports"]
-        ]
         with suppress(OSError):
-            for place in places:
-                create_connection(place, timeout=1).close()
-            return bool(places)
+            create_connection((found["clusterIP"], found["ports"][0]["port"]), timeout=1).close()
+            return True
         return False
 
     def _touch_pods(self, namespace: str, value: str) -> None:

@@ -1,8 +1,11 @@
 """The operators that are run: where the source of each is, what is built of it, and the manifests that it ships."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
+
+DEPLOYMENTS = Path(__file__).parent / "deployments"
 
 
 class Operator(NamedTuple):
@@ -10,7 +13,8 @@ class Operator(NamedTuple):
 
     *source* is a Go module, whose own go.sum pins all else, or a URL to clone with git; *programs* maps each of its Deployments
     to a Go package; *manifests* is a folder for kustomize or a file; *arguments* are added to those of the Deployments;
-    *edits* maps texts of the manifests to what administrators make of them.
+    *edits* maps texts of the manifests to what administrators make of them. *definitions* is a folder with its
+    CustomResourceDefinitions, where the manifests are ours and lack them.
     """
 
     name: str
@@ -21,6 +25,7 @@ class Operator(NamedTuple):
     namespace: str
     arguments: tuple[str, ...] = ()
     edits: Mapping[str, str] = MappingProxyType({})
+    definitions: str = ""
 
 
 VOLCANO = Operator(
@@ -72,4 +77,13 @@ KUEUE = Operator(
         '# - "kubeflow.org/pytorchjob"': '- "kubeflow.org/pytorchjob"',  # since 0.19 it is not among the defaults
         "#waitForPodsReady:": "waitForPodsReady: {timeout: 10m}",
     },
+)
+MCAD = Operator(
+    "mcad",
+    "https://github.com/project-codeflare/multi-cluster-app-dispatcher",
+    "v1.40.0",
+    {"mcad-controller": "./cmd/kar-controllers"},
+    str(DEPLOYMENTS / "mcad.yaml"),
+    "mcad-system",
+    definitions="deployment/mcad-controller/crds",
 )

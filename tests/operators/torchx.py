@@ -22,9 +22,17 @@ def torchx() -> Path:
     return program
 
 
-def run(kubeconfig: Path, namespace: str, *arguments: str, options: Sequence[str] = ()) -> str:
-    """Do `torchx run` of dist.ddp with these arguments on Kubernetes; give what it prints."""
-    where = ("--scheduler", "kubernetes", "--workspace=", "-cfg", f"namespace={namespace},queue=default")
+def run(
+    kubeconfig: Path,
+    namespace: str,
+    *arguments: str,
+    options: Sequence[str] = (),
+    scheduler: str = "kubernetes",
+    settings: Sequence[str] = ("queue=default",),
+) -> str:
+    """Do `torchx run` of dist.ddp with these arguments on Kubernetes; give what it prints. *settings* are the scheduler's."""
+    configuration = ",".join((f"namespace={namespace}", *settings))
+    where = ("--scheduler", scheduler, "--workspace=", "-cfg", configuration)
     return _run(str(torchx()), "run", *options, *where, "dist.ddp", *arguments, KUBECONFIG=str(kubeconfig))
 
 

@@ -20,8 +20,6 @@ import (
 	"k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 )
 
-const socket = "tests.sock"
-
 type plugin struct {
 	v1beta1.UnimplementedDevicePluginServer
 	devices []*v1beta1.Device
@@ -67,6 +65,7 @@ func serve(resource string, described []string) error {
 		}
 		own.devices = append(own.devices, &v1beta1.Device{ID: address, Health: v1beta1.Healthy})
 	}
+	socket := strings.ReplaceAll(resource, "/", "_") + ".sock"
 	listener, err := net.Listen("unix", filepath.Join(v1beta1.DevicePluginPath, socket))
 	if err != nil {
 		return err
@@ -75,13 +74,13 @@ func serve(resource string, described []string) error {
 	v1beta1.RegisterDevicePluginServer(server, own)
 	ended := make(chan error)
 	go func() { ended <- server.Serve(listener) }()
-	if err := register(resource); err != nil {
+	if err := register(resource, socket); err != nil {
 		return err
 	}
 	return <-ended
 }
 
-func register(resource string) error {
+func register(resource, socket string) error {
 	kubelet, err := grpc.NewClient("unix://"+v1beta1.KubeletSocket, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		return err
