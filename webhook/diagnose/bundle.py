@@ -24,7 +24,7 @@ from webhook.core.model import Object
 from webhook.core.printable import printable
 from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.explanation import NOTHING, Explanation, Row
-from webhook.diagnose.explain.networks import attached_networks
+from webhook.diagnose.explain.part import attached_networks
 from webhook.diagnose.explain.reading import Reading
 from webhook.diagnose.finding import WEIGHT, Finding, as_document
 from webhook.diagnose.owners import JOB_NAMES

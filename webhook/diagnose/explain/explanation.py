@@ -183,7 +183,7 @@ def _details(reading: Reading, part: Part) -> Mapping[str, Any]:
         "networks": [
             *(
                 {"interface": entry.get("interface"), "network": entry.get("name"), "addresses": entry.get("ips") or []}
-                for entry in networks.attached_networks(part.pod) or ()
+                for entry in part.attached or ()
             ),
             *networks.attached_elsewhere(part),
         ],
@@ -194,7 +194,7 @@ def _details(reading: Reading, part: Part) -> Mapping[str, Any]:
 def shown_phase(part: Part) -> str:
     """Return the phase; of a pod that does not train the reason that its first waiting container gives."""
     if part.is_live and part.node:
-        for status in part.container_statuses():
+        for status in part.container_statuses:
             reason = ((status.get("state") or {}).get("waiting") or {}).get("reason")
             if reason and reason not in ("PodInitializing", "ContainerCreating"):
                 return str(reason)
@@ -207,7 +207,7 @@ def shown_address(part: Part) -> str:
     """Return the address on the network where the ranks meet, else that on the first further network; empty for none."""
     if part.member is not None and part.member.wanted:
         return part.member.secondary.address
-    for entry in networks.attached_networks(part.pod) or ():
+    for entry in part.attached or ():
         ips = entry.get("ips")
         if isinstance(ips, list) and ips:
             return str(ips[0])

@@ -19,7 +19,7 @@ from webhook.core.networks.rdma_devices import rdma_devices
 from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.interfaces import value_that_counts
 from webhook.diagnose.explain.nccl_log import NcclLog, PodLog, Sign
-from webhook.diagnose.explain.networks import attached_networks, further_interfaces
+from webhook.diagnose.explain.networks import further_interfaces
 from webhook.diagnose.explain.observation import Observation, Stage, named
 from webhook.diagnose.explain.part import Part
 from webhook.diagnose.explain.reading import Reading, seconds_since
@@ -148,7 +148,7 @@ def _way(network: str, log: NcclLog) -> str:
 def _on(part: Part, where: Iterable[str]) -> str:
     """Write `` on mlx5_0 (net1), mlx5_1 (net2)``, as far as the pod's network-status tells the interface of a device."""
     interfaces: dict[str, str] = {}
-    for entry in attached_networks(part.pod) or ():
+    for entry in part.attached or ():
         for device in rdma_devices(json.dumps([entry])):
             interfaces.setdefault(device, str(entry.get("interface") or ""))
     told = [f"{name} ({interfaces[name]})" if interfaces.get(name) else name for name in where]
