@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import orjson
@@ -235,24 +234,26 @@ def in_order(statuses: Iterable[JobStatus]) -> list[JobStatus]:
 def _shared(reading: Reading) -> Callable[[Object], Verdict | None]:
     """Return what decides about a pod, once for all pods of the job that are equal but for their own names and numbers."""
     world = ReadWorld(reading)
-    known: dict[bytes, tuple[str, Verdict | None]] = {}
+    known: dict[
+        bytes, tuple[str, Verdict | None]
+    ] = {}  # with the name that the verdict tells, empty where it tells none
 
     def decide(pod: Object) -> Verdict | None:
         name, key = str(pod["metadata"]["name"]), _likeness(pod)
         if key in known:
             other, verdict = known[key]
-            return None if verdict is None else _renamed(verdict, other, name)
+            return _renamed(verdict, other, name) if verdict is not None and other else verdict
         verdict = judge_today(pod, reading.profiles, world, reading.unusable)
         is_changed = verdict is not None and any(each.outcome is _INJECTED for each in verdict.decisions)
         if not (is_changed and is_injected(pod)):  # of one that gets more today, the pod that results is compared
-            known[key] = name, verdict
+            known[key] = name if verdict is not None and _tells(verdict, name) else "", verdict
         return verdict
 
     return decide
 
 
 def _likeness(pod: Object) -> bytes:
-    """Digest what a decision can depend on: what pods ask for as it is, all else without their names and without digits."""
+    """Write what a decision can depend on: what pods ask for as it is, all else without their names and without digits."""
     metadata, spec = pod["metadata"], pod["spec"]
     annotations = {key: value for key, value in podspec.annotations(pod).items() if key not in _TOLD_OF_ONE}
     every = (*podspec.init_containers(pod), *podspec.containers(pod))
@@ -268,7 +269,11 @@ def _likeness(pod: Object) -> bytes:
     )
     loose = orjson.dumps((podspec.labels(pod), annotations, {**spec, "nodeName": None, "hostname": None}))
     name = str(metadata["name"]).encode(errors="surrogatepass")
-    return blake2b(exact + loose.replace(name, b"*").translate(None, _DIGITS), digest_size=16).digest()
+    return exact + loose.replace(name, b"*").translate(None, _DIGITS)
+
+
+def _tells(verdict: Verdict, name: str) -> bool:
+    return name in verdict.message or any(name in each.message for each in verdict.decisions)
 
 
 def _renamed(verdict: Verdict, other: str, name: str) -> Verdict:
