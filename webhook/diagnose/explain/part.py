@@ -166,14 +166,19 @@ def _read_status(text: str) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def read_part(pod: Object, verdict: Verdict | None = None, claims: Iterable[Object] = ()) -> Part:
-    """Read a pod as the API server gives it; *claims*: the ResourceClaims of its namespace."""
+def read_part(
+    pod: Object,
+    verdict: Verdict | None = None,
+    claims: Iterable[Object] = (),
+    found: TrainingPod | NotTraining | None = None,
+) -> Part:
+    """Read a pod as the API server gives it; *claims*: the ResourceClaims of its namespace, *found*: what it was recognised as."""
     live = (pod.get("status") or {}).get("phase") not in _FINISHED
     member = read_member(pod) if live else None
     if member is not None and member.has_claims:
         user = member.name, member.uid
         member = beside_claims(member, tell(claim for claim in map(read_claim, claims) if user in claim.users))
-    found = recognise(pod)
+    found = found or recognise(pod)
     return Part(pod, found, member, verdict, _training_container(pod, found))
 
 
