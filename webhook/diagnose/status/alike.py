@@ -182,17 +182,26 @@ class _Likeness:
         return value
 
     def _container(self, container: Object) -> Object:
-        changed = {"env": [self._variable(entry) for entry in podspec.env(container)]}
+        if container.get("name") == names.WAIT_CONTAINER:
+            return container  # ours, in which no number is a pod's own
+        changed = {
+            "env": [
+                entry
+                if not (value := entry.get("value")) or not value.isdigit()
+                else self._variable(entry["name"], value)
+                for entry in podspec.env(container)
+            ]
+        }
         for key in ("command", "args"):
-            if words := container.get(key):
+            words = container.get(key)
+            if words and any("rank" in word for word in words):
                 changed[key] = list(self._words(words))
         return {**container, **changed}
 
-    def _variable(self, entry: Object) -> Any:
-        name, value = entry["name"], entry.get("value")
-        if value and value.isdigit() and _is_numbered(name) and not name.startswith(_FABRIC_VARIABLES):
-            return (name, self._number(value))
-        return entry
+    def _variable(self, name: str, value: str) -> tuple[str, str]:
+        if _is_numbered(name) and not name.startswith(_FABRIC_VARIABLES):
+            value = self._number(value)
+        return name, value
 
     def _words(self, words: Iterable[str]) -> Iterator[str]:
         before = ""
