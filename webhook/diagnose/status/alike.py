@@ -184,7 +184,7 @@ class _Likeness:
     def _container(self, container: Object) -> Object:
         if container.get("name") == names.WAIT_CONTAINER:
             return container  # ours, in which no number is a pod's own
-        changed = {
+        changed: Object = {
             "env": [
                 entry
                 if not (value := entry.get("value")) or not value.isdigit()
