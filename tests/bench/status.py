@@ -1,8 +1,8 @@
 """Measure what `fabric-injector status -A` costs on a large cluster: ``python -m tests.bench.status``.
 
 An API server, a process of its own, serves the pods of PyTorchJobs that were injected and run, with all that a real cluster writes on
-each; one job in ten waits for an address. The command runs beside it, and its processor time and memory are printed. Nothing is asserted
-but that it finds all jobs.
+each; one job in ten waits for an address. The command runs beside it, and its processor time and memory are printed. Nothing is
+asserted but that it finds all jobs.
 """
 
 from __future__ import annotations
