@@ -180,7 +180,7 @@ def told_of(scene: Scene) -> str:
         ('{"bundle": 1, "explanation": []}', "explanation is a list, and must be an object: the bundle was changed"),
         (
             '{"bundle": 1, "explanation": {"target": "jo',
-            "is no JSON .* at line 1, column 40.: the file was cut or changed; make it anew",
+            "is no JSON from line 1, column 41 on: the file was cut or changed; make it anew",
         ),
     ],
 )

@@ -142,7 +142,7 @@ def read_bundle(source: str, text: str) -> Explanation:
         if not text.lstrip().startswith("{"):
             raise _no_bundle(source) from None
         at = f"line {error.lineno}, column {error.colno}"
-        raise InputError(f"{source}: is no JSON ({error.msg} at {at}): the file was cut or changed; {_AGAIN}") from None
+        raise InputError(f"{source}: is no JSON from {at} on: the file was cut or changed; {_AGAIN}") from None
     except (ValueError, RecursionError):
         raise _no_bundle(source) from None
     if not isinstance(document, dict) or "bundle" not in document:
