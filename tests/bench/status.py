@@ -1,7 +1,8 @@
 """Measure what `fabric-injector status -A` costs on a large cluster: ``python -m tests.bench.status``.
 
-An API server, a process of its own, serves the pods of PyTorchJobs that were injected and run; one job in ten waits for an address. The
-command runs beside it, and its processor time and memory are printed. Nothing is asserted but that it finds all jobs.
+An API server, a process of its own, serves the pods of PyTorchJobs that were injected and run, with all that a real cluster writes on
+each; one job in ten waits for an address. The command runs beside it, and its processor time and memory are printed. Nothing is
+asserted but that it finds all jobs.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Iterator
 from tests.bench.survey import managed, run, serve_apart
 from tests.diagnose.scenes import NOW, PROFILES, SPACE, Scene, ago
 from tests.fake_apiserver import NAMESPACES, NETWORKS, NODES, PODS, FakeApiServer
+from tests.served import as_served
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.core.workloads import TrainingPod, recognise
@@ -67,7 +69,8 @@ def fill(server: FakeApiServer, members: int, jobs: int) -> int:
     assert scene.lease is not None
     server.put(lease, "fabric-injector", "fabric-injector", spec=scene.lease["spec"])
     weight = 0
-    for pod in cluster(scene, jobs):
+    for place, each in enumerate(cluster(scene, jobs)):
+        pod = as_served(each, place)
         metadata = {key: value for key, value in pod["metadata"].items() if key not in ("name", "namespace")}
         own = pod["metadata"]
         metadata["managedFields"] = [managed(pod)]

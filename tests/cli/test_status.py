@@ -269,6 +269,16 @@ def test_says_that_there_is_no_job(profiles: Path) -> None:
     assert "no job in any namespace is injected, or trains where a profile is asked for" in result.stdout
 
 
+def test_says_that_the_only_job_has_ended(profiles: Path) -> None:
+    scene = Scene()
+    for pod in scene.pods.values():
+        pod["status"]["phase"] = "Succeeded"
+    connection = cluster(scene)
+    result = invoke(connection, "-A", "--profiles", str(profiles))
+    assert result.exit_code == 0
+    assert f"no job in any namespace has a live pod; 1 injected job has ended there: {SPACE}/bert" in result.stdout
+
+
 def test_fits_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     scene = Scene()
     loses_rank_zero(scene)

@@ -72,7 +72,8 @@ def test_a_table_node_by_node() -> None:
 def test_a_pair_whose_rdma_does_not_run_is_not_told_ok(
     level: Level, status: int, cell: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rdma = Finding(level, Code.TEST_RDMA_UNMEASURED, "a and b", "RDMA over mlx5_2: ib_write_bw: x")
+    code = Code.TEST_RDMA_FAILED if level == "fail" else Code.TEST_RDMA_UNMEASURED
+    rdma = Finding(level, code, "a and b", "RDMA over mlx5_2: ib_write_bw: x")
     monkeypatch.setattr(Cluster, "run", lambda *_: [GroupResult(("a", "b"), (rdma,), "10.9.0.1", 9.5, 30.0)])
     done = run("--pairwise", "--nodes", "a,b")
     assert done.exit_code == status, done.output

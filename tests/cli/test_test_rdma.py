@@ -190,6 +190,25 @@ def test_what_ran_and_failed_is_told_from_what_lacked_access(
     assert meet(monkeypatch, tmp_path)["failed"] is failed
 
 
+ENDS_AT_ONCE = "print('ib_write_bw: error while loading shared libraries: libibverbs.so.1')\nsys.exit(127)"
+WAITS = "import time\nprint('* Waiting for client to connect... *', flush=True)\ntime.sleep(600)"
+
+
+@pytest.mark.parametrize(
+    ("server", "failed", "told"), [(ENDS_AT_ONCE, False, "libibverbs.so.1"), (WAITS, True, "not done after")]
+)
+def test_a_pair_that_cannot_connect_is_told_from_a_tool_that_did_not_start(
+    server: str, failed: bool, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(test_rdma, "_SECONDS", 1)
+    client = "if words[-1].count('.') == 3:\n    print(\"Couldn't connect to 10.9.0.1:29401\")\n    sys.exit(1)"
+    file = tmp_path / BANDWIDTH
+    file.write_text(f"#!{sys.executable}\nimport sys\nwords = sys.argv\n{client}\n{server}\n")
+    file.chmod(0o755)
+    found = meet(monkeypatch, tmp_path)
+    assert (found["failed"], told in str(found["problem"])) == (failed, True), found
+
+
 def test_a_tool_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(test_rdma, "_SECONDS", 2)
     file = tmp_path / BANDWIDTH

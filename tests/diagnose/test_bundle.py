@@ -175,13 +175,69 @@ def told_of(scene: Scene) -> str:
         ("[]", "is no file of fabric-injector bundle"),
         ("[" * 100_000, "is no file of fabric-injector bundle"),
         ('{"bundle": 2, "explanation": {}}', "is a bundle of format 2; this version reads 1"),
-        ('{"bundle": 1, "explanation": {}}', "is a bundle that was changed"),
-        ('{"bundle": 1, "explanation": []}', "is a bundle that was changed"),
+        ('{"bundle": 1}', "explanation is missing: the bundle was changed"),
+        ('{"bundle": 1, "explanation": {}}', "explanation.findings is missing: the bundle was changed"),
+        ('{"bundle": 1, "explanation": []}', "explanation is a list, and must be an object: the bundle was changed"),
+        (
+            '{"bundle": 1, "explanation": {"target": "jo',
+            "is no JSON from line 1, column 41 on: the file was cut or changed; make it anew",
+        ),
     ],
 )
 def test_refuses_what_is_no_bundle(text: str, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         read_bundle("b.json", text)
+
+
+@pytest.mark.parametrize(
+    ("at", "value", "problem"),
+    [
+        (("findings", 0, "level"), "bad", 'explanation.findings[0].level is "bad", and must be one of fail, warn, ok'),
+        (("findings", 0, "level"), ["fail"], "explanation.findings[0].level is a list, and must be a string"),
+        (
+            ("findings", 0, "code"),
+            "new-code",
+            'explanation.findings[0].code is "new-code", which this version does not know',
+        ),
+        (("findings", 0), None, "explanation.findings[0] is nothing, and must be an object"),
+        (("findings",), {}, "explanation.findings is an object, and must be a list"),
+        (("members", 1), [], "explanation.members[1] is a list, and must be an object"),
+        (("members", 1, "phase"), 7, "explanation.members[1].phase is a number, and must be a string"),
+        (("members", 1, "pod"), None, "explanation.members[1] names no pod"),
+        (("jobs", 0), 5, "explanation.jobs[0] is a number, and must be a string"),
+        (("target",), None, "explanation.target is nothing, and must be a string"),
+    ],
+)
+def test_names_the_field_that_was_changed(at: Place, value: Any, problem: str) -> None:
+    document = json.loads(told_of(Scene(1)))
+    text = json.dumps({**document, "explanation": broken(document["explanation"], at, value)})
+    with pytest.raises(InputError) as raised:
+        read_bundle("b.json", text)
+    assert str(raised.value).startswith(f"b.json: {problem}")
+    assert str(raised.value).endswith("make it anew by fabric-injector bundle -o FILE")
+
+
+def test_an_emptied_bundle_says_what_is_missing() -> None:
+    document = json.loads(told_of(Scene(1)))
+    document["explanation"] |= {"findings": [], "members": []}
+    with pytest.raises(
+        InputError, match=r'is of "job/bert" in namespace "research" and lacks both findings and members'
+    ):
+        read_bundle("b.json", json.dumps(document))
+
+
+def test_what_a_terminal_obeys_is_not_printed(tmp_path: Path) -> None:
+    document = json.loads(told_of(Scene(3)))
+    told = document["explanation"]
+    text = "x\x1b[2J\r\u202e\x07\x9b31m"
+    told["members"] = [{**told["members"][number % 4], "phase": f"{text}{number}"} for number in range(100)]
+    told["findings"] = [{**each, "subject": text, "message": text, "action": text} for each in told["findings"]]
+    told["target"] = told["namespace"] = text
+    path = tmp_path / "b.json"
+    path.write_text(json.dumps(document))
+    for arguments in ((), ("-o", "json")):
+        printed = CliRunner().invoke(main, ["explain", "--from", str(path), *arguments]).output
+        assert printed.replace("\n", "").isprintable(), arguments
 
 
 def test_refuses_what_could_not_be_printed_again() -> None:

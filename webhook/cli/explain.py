@@ -250,11 +250,13 @@ def _print_members(explanation: Explanation) -> None:
     click.echo()
     print_table(lines)
     if len(shown) < len(rows):
+        from webhook.core.printable import printable
+
         rest: dict[str, int] = {}
         for row in rows:
             rest[row.phase] = rest.get(row.phase, 0) + 1
         phases = ", ".join(f"{number:,} {phase}" for phase, number in rest.items())
-        echo(f"… {len(rows):,} pods in all: {phases}; -o json lists them")
+        echo(printable(f"… {len(rows):,} pods in all: {phases}; -o json lists them", limit=None))
 
 
 def _chosen(rows: Sequence[Row]) -> Sequence[Row]:

@@ -98,6 +98,7 @@ def _look(
 ) -> list[JobStatus]:
     from webhook.cli.status_text import print_status
     from webhook.diagnose.collect.status import read_status
+    from webhook.diagnose.status.jobs import ended_jobs
     from webhook.diagnose.status.status import look_at_all
 
     gc.disable()  # nothing that is read is garbage before the command ends
@@ -112,7 +113,7 @@ def _look(
         jobs = [job.as_json() for job in found]
         print_document({"namespace": space or None, "jobs": jobs, "summary": summary, "unread": unread})
     else:
-        print_status(found, reading.unread, space)
+        print_status(found, reading.unread, space, ended=ended_jobs(reading.pods))
     return found
 
 
@@ -142,7 +143,8 @@ def _watch(
                     unread, problem = (), str(error)
                 if output == "table" and sys.stdout.isatty():
                     click.clear()
-                    print_status(found, unread, space, most=shutil.get_terminal_size().lines, problem=problem)
+                    lines = shutil.get_terminal_size().lines
+                    print_status(found, unread, space, ended=watch.ended(), most=lines, problem=problem)
                 else:
                     shown = print_changes(found, shown, output)
                 watch.wait(_MOST_SECONDS)

@@ -14,7 +14,7 @@ import click
 
 from webhook.cli.findings import echo
 from webhook.core.printable import printable
-from webhook.diagnose.wording import counted
+from webhook.diagnose.wording import counted, listed
 
 if TYPE_CHECKING:
     from webhook.diagnose.listing import Unread
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _HEADINGS = ("NAMESPACE", "JOB", "PHASE", "MEMBERS", "WAITS", "ADDRESS")
 _FINDING = "FIRST FINDING"
 _COLOUR = {"fail": "red", "warn": "yellow"}
+_MOST_ENDED = 4
 _LEAST_FINDING = 40
 """Characters that a finding gets in the line of its job; where a terminal has fewer, it has a line of its own."""
 
@@ -58,9 +59,15 @@ def _unchanging(job: JobStatus) -> tuple[str, ...]:
 
 
 def print_status(
-    found: Sequence[JobStatus], unread: Sequence[Unread], space: str, *, most: int | None = None, problem: str = ""
+    found: Sequence[JobStatus],
+    unread: Sequence[Unread],
+    space: str,
+    *,
+    ended: Sequence[tuple[str, str]] = (),
+    most: int | None = None,
+    problem: str = "",
 ) -> None:
-    """Print the table, as much of it as fits into *most* lines; then what could not be read."""
+    """Print the table, as much of it as fits into *most* lines; where there is none, which jobs have *ended*; then what is unread."""
     if problem:
         echo(_styled(printable(f"not up to date: {problem}", limit=None), "yellow"))
     if found:
@@ -73,7 +80,12 @@ def print_status(
             echo(line)
     else:
         where = f"namespace {space}" if space else "any namespace"
-        echo(f"no job in {where} is injected, or trains where a profile is asked for")
+        if ended:
+            named = listed([name if space else f"{of}/{name}" for of, name in ended], _MOST_ENDED)
+            who = f"{counted(len(ended), 'injected job')} {'has' if len(ended) == 1 else 'have'} ended there: {named}"
+            echo(printable(f"no job in {where} has a live pod; {who}", limit=None))
+        else:
+            echo(f"no job in {where} is injected, or trains where a profile is asked for")
     for each in unread:
         echo(_styled("warn", "yellow") + printable(f"  {each.what}: {each.problem}", limit=None))
 

@@ -35,6 +35,8 @@ _MOST_TEXT = 240
 _LONGEST_LINE = 256
 _PAUSE_SECONDS = 0.3
 _MOST_GIDS = 256
+_UNCONNECTED = "Couldn't connect"
+_STAYED = "not done after"
 _WITHOUT_ACCESS = re.compile(
     r"permission denied|operation not permitted|cannot allocate memory|couldn't get context|(?:allocate|create) MR|not on PATH|"
     r"no RDMA device that can be opened",
@@ -163,7 +165,8 @@ def run_tool(
 ) -> dict[str, Any]:
     """Be perftest's client over a connection that asked rank 0 for it; return the figure, or the problem in the tool's own words.
 
-    *failed* tells that it ran and failed, and not for want of rights or of access to a device.
+    *failed* tells that it ran and failed, and not for want of rights or of access to a device. A client that cannot connect has failed
+    where rank 0's side waited for it to the end; where that had ended by itself, or nothing is known of it, there was nobody to reach.
     Waits so many *seconds* for its turn, since rank 0 runs it with one worker at a time.
     """
     with connection, connection.makefile("rwb", buffering=0) as stream:
@@ -177,7 +180,7 @@ def run_tool(
         while True:
             with _started(command) as process:
                 output = _ended(process, max(deadline - time.monotonic(), 0))
-            if "Couldn't connect" not in output or time.monotonic() > deadline - _SECONDS / 2:
+            if _UNCONNECTED not in output or time.monotonic() > deadline - _SECONDS / 2:
                 break
             time.sleep(_PAUSE_SECONDS)  # the server has started, and may not listen yet
         theirs = "nothing is known"
@@ -188,7 +191,8 @@ def run_tool(
     if figure is not None:
         return {"figure": round(figure, 3)}
     said = last_line(output) or f"ended with {process.returncode} and said nothing"
-    failed = process.returncode != 0 and not _WITHOUT_ACCESS.search(f"{output}\n{theirs}")
+    had_server = _UNCONNECTED not in output or theirs.startswith(_STAYED)
+    failed = process.returncode != 0 and had_server and not _WITHOUT_ACCESS.search(f"{output}\n{theirs}")
     return {"problem": f"{tool}: {said}; at rank 0: {theirs}"[:_MOST_TEXT], "failed": failed}
 
 
@@ -243,7 +247,7 @@ def _ended(process: subprocess.Popen[str], seconds: float) -> str:
         return process.communicate(timeout=seconds)[0]
     except subprocess.TimeoutExpired:
         process.kill()
-        return process.communicate()[0] + f"\nnot done after {seconds:.0f} s"
+        return process.communicate()[0] + f"\n{_STAYED} {seconds:.0f} s"
 
 
 def _line(raw: bytes) -> str:

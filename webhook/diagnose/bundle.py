@@ -21,10 +21,11 @@ from webhook import __version__
 from webhook.core import names, podspec
 from webhook.core.errors import InputError
 from webhook.core.model import Object
-from webhook.core.printable import printable
+from webhook.core.printable import printable, quoted
+from webhook.core.value_types import type_name
 from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.explanation import NOTHING, Explanation, Row
-from webhook.diagnose.explain.networks import attached_networks
+from webhook.diagnose.explain.part import attached_networks
 from webhook.diagnose.explain.reading import Reading
 from webhook.diagnose.finding import WEIGHT, Finding, as_document
 from webhook.diagnose.owners import JOB_NAMES
@@ -134,43 +135,98 @@ def make_bundle(reading: Reading, explanation: Explanation) -> Object:
 
 
 def read_bundle(source: str, text: str) -> Explanation:
-    """Read what `make_bundle` has written. Raises InputError for another file, or one of another format."""
+    """Read what `make_bundle` has written. Raises InputError for another file, one of another format, or one that was changed."""
     try:
         document = json.loads(text)
-        number, told = document["bundle"], document["explanation"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise InputError(f"{source}: is no file of fabric-injector bundle; make one by bundle -o FILE") from None
-    if number != FORMAT:
+    except json.JSONDecodeError as error:
+        if not text.lstrip().startswith("{"):
+            raise _no_bundle(source) from None
+        at = f"line {error.lineno}, column {error.colno}"
+        raise InputError(f"{source}: is no JSON from {at} on: the file was cut or changed; {_AGAIN}") from None
+    except (ValueError, RecursionError):
+        raise _no_bundle(source) from None
+    if not isinstance(document, dict) or "bundle" not in document:
+        raise _no_bundle(source)
+    if (number := document["bundle"]) != FORMAT:
         raise InputError(
             f"{source}: is a bundle of format {printable(str(number), 60)}; this version reads {FORMAT}: take that which made it"
         )
-    codes = {str(code): code for code in Code}
-    try:
-        findings = tuple(
-            Finding(each["level"], codes[each["code"]], str(each["subject"]), str(each["message"]), str(each["action"]))
-            for each in told["findings"]
-            if WEIGHT[each["level"]] is not None
+    told = _Field(source, "", document).inner("explanation", dict)
+    findings = tuple(_read_finding(each) for each in told.items("findings", dict))
+    rows = tuple(_read_row(each) for each in told.items("members", dict))
+    jobs = tuple(str(each.value) for each in told.items("jobs", str))
+    target, namespace = told.inner("target", str), told.inner("namespace", str)
+    if not findings and not rows:
+        raise told.wrong(
+            f"is of {quoted(target.value)} in namespace {quoted(namespace.value)} and lacks both findings and members, one of which "
+            "every bundle has"
         )
-        rows = tuple(
-            Row(
-                **{key: _read_cell(key, each[key]) for key in _ROW},
-                details={key: value for key, value in each.items() if key not in _ROW},
-            )
-            for each in told["members"]
-        )
-        if _is_deep([row.details for row in rows]):
-            raise TypeError("members are nested too deeply")
-        jobs = tuple(map(str, told["jobs"]))
-        return Explanation(str(told["target"]), str(told["namespace"]), jobs, findings, rows)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise InputError(
-            f"{source}: is a bundle that was changed, or of a newer version: {printable(str(error))}"
-        ) from None
+    return Explanation(target.value, namespace.value, jobs, findings, rows)
 
 
-def _read_cell(key: str, value: object) -> str:
-    """Read a cell of a row, null for none; earlier versions wrote ``-``."""
-    return ("" if key == "job" else NOTHING) if value is None else str(value)
+_AGAIN = "make it anew by fabric-injector bundle -o FILE"
+
+
+def _no_bundle(source: str) -> InputError:
+    return InputError(f"{source}: is no file of fabric-injector bundle; make one by bundle -o FILE")
+
+
+class _Field:
+    """Hold a value of the file and its path, so that what is wrong is told with both."""
+
+    def __init__(self, source: str, path: str, value: Any) -> None:
+        self._source, self.path, self.value = source, path, value
+
+    def inner(self, key: str, kind: type) -> _Field:
+        """Return the field of this name. Raises InputError where it is missing, or of another type."""
+        found = _Field(self._source, f"{self.path}.{key}".lstrip("."), self.value.get(key))
+        if key not in self.value:
+            raise found.wrong("is missing")
+        return found.checked(kind)
+
+    def items(self, key: str, kind: type) -> Iterator[_Field]:
+        """Yield the entries of the list of this name."""
+        every = self.inner(key, list)
+        for number, each in enumerate(every.value):
+            yield _Field(self._source, f"{every.path}[{number}]", each).checked(kind)
+
+    def checked(self, kind: type) -> _Field:
+        """Return it, where it is of this type."""
+        if type(self.value) is not kind:
+            raise self.wrong(f"is {type_name(self.value)}, and must be {type_name(kind())}")
+        return self
+
+    def wrong(self, problem: str) -> InputError:
+        """Return what is to be said of it."""
+        return InputError(
+            f"{self._source}: {self.path} {problem}: the bundle was changed, or is of a newer version; {_AGAIN}"
+        )
+
+
+_CODES: Mapping[str, Code] = {str(code): code for code in Code}
+
+
+def _read_finding(field: _Field) -> Finding:
+    level, code = field.inner("level", str), field.inner("code", str)
+    if level.value not in WEIGHT:
+        raise level.wrong(f"is {quoted(level.value)}, and must be one of {', '.join(WEIGHT)}")
+    if code.value not in _CODES:
+        raise code.wrong(f"is {quoted(code.value)}, which this version does not know")
+    subject, message, action = (field.inner(key, str).value for key in ("subject", "message", "action"))
+    return Finding(level.value, _CODES[code.value], subject, message, action)
+
+
+def _read_row(field: _Field) -> Row:
+    cells = {}
+    for key in _ROW:
+        value = field.value.get(key)  # null for none; earlier versions wrote ``-``
+        cells[key] = ("" if key == "job" else NOTHING) if value is None else field.inner(key, str).value
+    if "pod" not in field.value or field.value["pod"] is None:
+        raise field.wrong("names no pod")
+    details = {key: value for key, value in field.value.items() if key not in _ROW}
+    if _is_deep(details):
+        raise field.wrong("is nested too deeply")
+    return Row(**cells, details=details)
 
 
 def _is_deep(value: Any) -> bool:

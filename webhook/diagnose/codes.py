@@ -455,8 +455,10 @@ class Code(Enum):
     TEST_FABRIC_SLOWER = ("test", "The fabric carries less than half of what the pod network does, by sockets.",
         "look at the speed and the MTU of the interfaces on both nodes; sockets alone say little of RDMA")
     TEST_RDMA_MEASURED = "test", "RDMA was measured between the pods of a test by perftest, which its image has."
-    TEST_RDMA_UNMEASURED = ("test", "Perftest, which the image of a test has, did not get through between its pods over RDMA.",
+    TEST_RDMA_FAILED = ("test", "Perftest ran on both sides of a test and failed: its pods do not reach each other over RDMA.",
         "see the tool's last line; look at the link, at NCCL_IB_HCA, and at the GID index (show_gids) on both nodes")
+    TEST_RDMA_UNMEASURED = ("test", "Perftest, which the image of a test has, could not run on both sides: of RDMA nothing is known.",
+        "see the tool's last line: is the tool in the image on both sides, may it open the device, and lock memory?")
 
     EVENT = "events", "The controller wrote an Event about the pod.", "do what the Event says"
 

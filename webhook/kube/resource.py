@@ -137,8 +137,9 @@ def _misfit(value: Any, shape: Shape) -> tuple[str, str] | None:
     if not isinstance(value, dict):
         return "", OBJECT
     if "*" in shape:
+        inner = shape["*"]
         for key, found in value.items():
-            if problem := _misfit(found, shape["*"]):
+            if type(found) is not inner and (problem := _misfit(found, inner)):
                 return f".{key}{problem[0]}", problem[1]
         return None
     for key, inner in shape.items():

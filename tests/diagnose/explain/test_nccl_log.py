@@ -60,7 +60,7 @@ def test_settings_and_signs() -> None:
     assert set(read("efa-missing").signs) == {Sign.NO_DEVICE, Sign.NO_PROVIDER}
     assert set(read("memlock").signs) == {Sign.LOCKED_MEMORY}
     assert set(read("unconnected").signs) == {Sign.UNCONNECTED}
-    assert read("efa").provider == "efa"
+    assert list(read("efa").providers) == ["efa"]
     assert read("gloo").gloo_peers == 3
     assert (read("2.21-roce").nodes, read("one-node").nodes) == (2, 1)
 
@@ -138,3 +138,27 @@ def test_hostile_content_is_bounded(hostile: bytes) -> None:
     assert Sign.NO_DEVICE in log.signs
     assert max(len(log.chosen), len(log.channels), len(log.devices), len(log.settings)) <= 64
     assert all(name.isprintable() for name in (*log.chosen, *log.channels, *log.devices))
+
+
+OWN = b"bert-worker-1:31:48 [0] NCCL INFO Using network IB\n"
+FOREIGN = b"other-7:9:9 [0] NCCL INFO Using network Socket\n"
+MEMBER = b"bert-worker-2:9:9 [0] NCCL INFO Using network Socket\n"
+QUOTED = b"config: NCCL INFO Using network Socket # NET/Socket\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "chosen", "foreign"),
+    [
+        (OWN + FOREIGN, ["IB"], ["other-7"]),
+        (FOREIGN, [], ["other-7"]),
+        (OWN + MEMBER, ["IB"], []),
+        (MEMBER, ["Socket"], []),
+        (OWN + QUOTED, ["IB"], []),
+        (QUOTED, [], []),
+        (b"[default0]:" + OWN, ["IB"], []),
+        (b"[1,3]<stdout>:" + OWN, ["IB"], []),
+    ],
+)
+def test_only_what_processes_of_the_job_wrote_counts(text: bytes, chosen: list[str], foreign: list[str]) -> None:
+    log = read_log([text], {"bert-worker-1"}, {"bert-worker-1", "bert-worker-2"})
+    assert (list(log.chosen), list(log.foreign)) == (chosen, foreign)

@@ -157,7 +157,7 @@ def test_efa() -> None:
 def test_libfabric_over_tcp_is_tcp() -> None:
     scene = all_say("efa")
     for found in scene.changes["logs"].values():
-        found.log.provider = "tcp;ofi_rxm"
+        found.log.providers = {"tcp;ofi_rxm": None}
     assert "trains over TCP" in one(scene, "transport")
 
 
@@ -306,3 +306,22 @@ def test_libfabric_over_the_kernels_network_is_not_the_fabric(provider: str) -> 
 def test_libfabric_that_names_no_provider_is_not_taken_for_efa() -> None:
     [found] = told(printed("Using network AWS Libfabric"))
     assert "EFA" not in found.message
+
+
+def test_libfabric_that_may_be_either_is_not_told_as_one() -> None:
+    for providers in (("efa", "tcp"), ("tcp", "efa")):
+        scene = all_say("efa")
+        for found in scene.changes["logs"].values():
+            found.log.providers = dict.fromkeys(providers)
+        [one_told] = told(scene)
+        assert (one_told.level, str(one_told.code)) == ("warn", "transport-untold")
+        assert f"names libfabric's providers {' and '.join(providers)}" in one_told.message
+
+
+def test_a_log_with_lines_of_another_job_is_not_told_as_this_one() -> None:
+    scene = Scene(1)
+    lines = b"other-7:9:9 [0] NCCL INFO Using network Socket\n"
+    scene.changes["logs"] = {pod: PodLog("pytorch", read_log([lines], {pod}, scene.pods)) for pod in scene.pods}
+    found = told(scene)
+    assert {str(each.code) for each in found} == {"transport-untold"}
+    assert all("are of other-7, which is no pod of this job" in each.message for each in found)

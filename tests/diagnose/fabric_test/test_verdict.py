@@ -81,7 +81,7 @@ def test_two_ranks_that_meet() -> None:
         ({"devices": {"/dev/infiniband/uverbs0": ""}, "memlock": 8 << 20}, Code.TEST_MEMLOCK_LOW, "warn"),
         ({"rdma": {"device": "mlx5_2", "gbits": 92.62, "micros": 1.8}}, Code.TEST_RDMA_MEASURED, "ok"),
         ({"rdma": {"device": "mlx5_2", "problem": "ib_write_bw: x"}}, Code.TEST_RDMA_UNMEASURED, "warn"),
-        ({"rdma": {"device": "mlx5_2", "problem": "x", "failed": True}}, Code.TEST_RDMA_UNMEASURED, "fail"),
+        ({"rdma": {"device": "mlx5_2", "problem": "x", "failed": True}}, Code.TEST_RDMA_FAILED, "fail"),
         ({"rdma": {"device": "mlx5_2", "problem": "x", "failed": 1}}, Code.TEST_RDMA_UNMEASURED, "warn"),
         ({"sharedMemory": 64 << 20}, Code.SHARED_MEMORY_SMALL, "warn"),
     ],

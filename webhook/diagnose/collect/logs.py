@@ -5,7 +5,7 @@ The kubelet keeps of a container's log the part since it was last rotated (conta
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 
 from webhook.core import podspec
@@ -25,6 +25,8 @@ _MOST_BYTES, _TAIL_BYTES = 4 << 20, 1 << 18
 _TAIL_LINES = 2000
 _MOST_CONTAINERS = 4
 _SECONDS = 30.0
+_LONGEST_HOST = 63
+"""Characters of a pod's host name. Source: kubernetes pkg/kubelet/util truncatePodHostnameIfNeeded."""
 _FORBIDDEN = 403
 _RIGHT = "ask for get of pods/log, or let an administrator run this"
 
@@ -34,7 +36,9 @@ def read_logs(collector: Collector, pods: Iterable[Object]) -> Mapping[str, PodL
 
     What cannot be read is noted; where the caller may not read rank 0's, no other is asked for.
     """
-    parts = [part for part in map(read_part, pods) if _begun(part)]
+    every = [*map(read_part, pods)]
+    members = frozenset(name for part in every for name in _hosts(part))
+    parts = [part for part in every if _begun(part)]
     chosen = choose_pods(parts, MOST_PODS)
     if not chosen:
         return {}
@@ -43,13 +47,13 @@ def read_logs(collector: Collector, pods: Iterable[Object]) -> Mapping[str, PodL
     failed: dict[str, list[str]] = {}
     first = chosen[0]
     try:
-        found[first.name] = _read_pod(collector, first, most)
+        found[first.name] = _read_pod(collector, first, most, members)
     except Unavailable as error:
         failed.setdefault(common_form(str(error), first.name), []).append(first.name)
         if isinstance(error, RequestFailed) and error.status == _FORBIDDEN:
             collector.note("logs", f"{error}; {_RIGHT}")
             return found
-    begun = [(part, collector.begin(partial(_read_pod, collector, part, most))) for part in chosen[1:]]
+    begun = [(part, collector.begin(partial(_read_pod, collector, part, most, members))) for part in chosen[1:]]
     for part, future in begun:
         try:
             found[part.name] = future.result()
@@ -77,7 +81,7 @@ def _begun(part: Part) -> bool:
     return False
 
 
-def _read_pod(collector: Collector, part: Part, most: int) -> PodLog:
+def _read_pod(collector: Collector, part: Part, most: int, members: Collection[str]) -> PodLog:
     """Read the training container's log; of the run before where this one tells nothing; of the others where neither does."""
     training = str(part.training.get("name") or "")
     others = [str(each.get("name")) for each in podspec.containers(part.pod) if each.get("name") != training]
@@ -90,7 +94,7 @@ def _read_pod(collector: Collector, part: Part, most: int) -> PodLog:
     for container in [training, *others][:_MOST_CONTAINERS]:
         for is_previous in (False, True) if container in restarted else (False,):
             try:
-                found = _read_container(collector, part, container, most, is_previous=is_previous)
+                found = _read_container(collector, part, container, most, members, is_previous=is_previous)
             except RequestFailed as error:
                 if first is None and error.status != 400:  # 400: it has not run, or its former run is removed
                     raise
@@ -101,14 +105,27 @@ def _read_pod(collector: Collector, part: Part, most: int) -> PodLog:
     return first or PodLog(training, read_log(()))
 
 
-def _read_container(collector: Collector, part: Part, container: str, most: int, *, is_previous: bool) -> PodLog:
+def _read_container(
+    collector: Collector, part: Part, container: str, most: int, members: Collection[str], *, is_previous: bool
+) -> PodLog:
     query = {"container": container, "timestamps": "true", **({"previous": "true"} if is_previous else {})}
     head = _ask(collector, part, {**query, "limitBytes": str(most)}, most)
-    log = read_log([head])
+    hosts = _hosts(part)
+    log = read_log([head], hosts, members)
     if not log.tells and len(head) >= most:
         tail = {**query, "tailLines": str(_TAIL_LINES), "limitBytes": str(_TAIL_BYTES)}
-        log = read_log([head, _ask(collector, part, tail, _TAIL_BYTES)])
+        log = read_log([head, _ask(collector, part, tail, _TAIL_BYTES)], hosts, members)
     return PodLog(container, log, is_previous)
+
+
+def _hosts(part: Part) -> frozenset[str]:
+    """Return the names by which NCCL may know the pod's host: it writes them up to the first dot."""
+    spec = part.pod.get("spec") or {}
+    named = [spec.get("hostname") or part.name, spec.get("hostnameOverride")]
+    if podspec.is_host_network(part.pod):
+        named.append(part.node)
+    cut = [str(each)[:_LONGEST_HOST].rstrip("-.") for each in named if each]
+    return frozenset(each.partition(".")[0] for each in cut)
 
 
 def _ask(collector: Collector, part: Part, query: Mapping[str, str], most: int) -> bytes:

@@ -20,7 +20,7 @@ from webhook.diagnose.explain.judgement import networks_to_read
 from webhook.diagnose.explain.reading import label_time
 from webhook.diagnose.lease import judge_lease
 from webhook.diagnose.listing import Listing, Unread
-from webhook.diagnose.status.jobs import KeptPod, StatusJob, find_jobs, keep_pod
+from webhook.diagnose.status.jobs import KeptPod, StatusJob, ended_jobs, find_jobs, keep_pod
 from webhook.diagnose.status.status import JobStatus, Judge, StatusReading, in_order
 from webhook.kube.catalogue import EVENTS, LEASES, NAMESPACES, NODES, PODS
 from webhook.kube.connection import Connection, RequestFailed
@@ -174,6 +174,10 @@ class StatusWatch:
     def doubt(self) -> str:
         """Say why what is shown may be old; empty where it is not."""
         return self._pods.doubt(STALE_SECONDS)
+
+    def ended(self) -> list[tuple[str, str]]:
+        """Return namespace and name of the injected jobs that have ended."""
+        return ended_jobs(tuple(self._pods.items.copy().values()))
 
     def first_lists(self) -> None:
         """Wait until all was listed, or may not be. Raises InputError or Unavailable where pods cannot be listed."""

@@ -148,7 +148,7 @@ def _sandbox_made(part: Part) -> str:
 
 def _is_made_again(part: Part) -> bool:
     """Tell whether its wait step has ended well more than once, which only another sandbox makes it do."""
-    for status in part.container_statuses():
+    for status in part.container_statuses:
         if status.get("name") == names.WAIT_CONTAINER:
             ended = (status.get("state") or {}).get("terminated") or {}
             before = (status.get("lastState") or {}).get("terminated") or {}

@@ -53,7 +53,7 @@ def observe(parts: Iterable[Part]) -> Iterator[Observation]:
         followed = not part.is_live and newest.get(part.job, "") > part.created
         found = [
             *_pod(part),
-            *(each for status in part.container_statuses() for each in _container(part, status, existing)),
+            *(each for status in part.container_statuses for each in _container(part, status, existing)),
         ]
         for one in found:
             yield replace(one, level="warn") if followed and one.level == "fail" else one

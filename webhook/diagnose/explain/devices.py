@@ -11,7 +11,6 @@ from webhook.core.model import Object
 from webhook.core.networks.rdma_devices import nccl_ib_hca, rdma_devices, ucx_net_devices
 from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.interfaces import value_that_counts
-from webhook.diagnose.explain.networks import attached_networks
 from webhook.diagnose.explain.observation import Observation, Stage, common_form
 from webhook.diagnose.explain.part import Part
 
@@ -24,7 +23,7 @@ def observe(parts: Iterable[Part]) -> Iterator[Observation]:
     for part in parts:
         if not part.is_live or not part.is_injected:
             continue
-        attached = attached_networks(part.pod)
+        attached = part.attached
         if attached is not None:
             yield from _excluded(part, attached)
         if part.member is not None and part.member.devices:
@@ -45,7 +44,7 @@ def _told(part: Part) -> Iterator[Observation]:
         yield Observation(Stage.SUMMARY, "ok", Code.RDMA_DEVICES_TOLD, message, pods=pods, detail=detail)
         return
     why = "no device-info there names one, as a device plugin for single cards would write it"
-    if any(_named(entry) for entry in attached_networks(part.pod) or ()):
+    if any(_named(entry) for entry in part.attached or ()):
         why = "what stands there for one cannot be a device's name, or it names too many"
     message = f"annotation {names.NETWORK_STATUS} has no names of RDMA devices: {why}; NCCL and UCX choose among all"
     yield Observation(Stage.SUMMARY, "ok", Code.RDMA_DEVICES_UNNAMED, message, pods=pods)

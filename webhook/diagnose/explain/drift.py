@@ -80,7 +80,6 @@ def _steps(part: Part, verdict: Verdict, profile: Profile) -> Iterator[str]:
     injected = told if isinstance(told, list) else []
     meets, _ = _place(part.pod), verdict.pod
     now = _place(verdict.pod)
-    kept = {decision.step for decision in verdict.decisions if decision.outcome is Outcome.KEPT}
     if meets and now and meets != now:
         yield f"the ranks would meet on {now} in place of {meets}"
     for decision in verdict.decisions:
@@ -96,7 +95,7 @@ def _steps(part: Part, verdict: Verdict, profile: Profile) -> Iterator[str]:
             decision.outcome is Outcome.SKIPPED
             and decision.reason is Reason.DISABLED
             and decision.step in injected
-            and decision.step not in kept  # which does a part of what it may do, as it did
+            and not _keeps(verdict, decision.step)  # which does a part of what it may do, as it did
         ):
             yield f"without {decision.step}, which was injected: {decision.message}"
     if "shared-memory" in injected and profile.shared_memory.enabled:
@@ -106,9 +105,13 @@ def _steps(part: Part, verdict: Verdict, profile: Profile) -> Iterator[str]:
             yield f"{names.SHM_MOUNT_PATH} of {profile.shared_memory.size_limit or 'no size'} in place of {had or 'no size'}"
     if "environment" in injected:
         for name, value in profile.env.items():
-            had = podspec.env_value(part.training, name)
+            had = part.literals.get(name)
             if had is not None and had != value:
                 yield f"{name}={value} in place of {had}"
+
+
+def _keeps(verdict: Verdict, step: str) -> bool:
+    return any(each.outcome is Outcome.KEPT and each.step == step for each in verdict.decisions)
 
 
 def _place(pod: Object) -> str:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.core.review import Verdict
+from webhook.core.workloads import NotTraining, TrainingPod, recognise
 from webhook.diagnose.codes import Code
 from webhook.diagnose.explain import (
     addresses,
@@ -91,17 +92,20 @@ class Judged(NamedTuple):
     masters: Collection[str]
 
 
-def judge(reading: Reading, judge_pod: Callable[[Object], Verdict | None] | None = None) -> Judged:
-    """Say what is found of the job. *judge_pod*: what admission would decide about a pod today; None: decide about each anew."""
+def judge(
+    reading: Reading, judge_pod: Callable[[Object, TrainingPod | NotTraining], Verdict | None] | None = None
+) -> Judged:
+    """Say what is found of the job.
+
+    *judge_pod*: what admission would decide today about a pod and what it was recognised as; None: decide about each anew.
+    """
     world = ReadWorld(reading)
-    parts = [
-        read_part(
-            pod,
-            judge_pod(pod) if judge_pod else judge_today(pod, reading.profiles, world, reading.unusable),
-            (reading.claims or {}).values(),
-        )
-        for pod in sorted(reading.pods, key=lambda pod: natural(str(pod["metadata"].get("name"))))
-    ]
+    claims_read = (reading.claims or {}).values()
+    parts = []
+    for pod in sorted(reading.pods, key=lambda pod: natural(str(pod["metadata"].get("name")))):
+        found = recognise(pod)
+        verdict = judge_pod(pod, found) if judge_pod else judge_today(pod, reading.profiles, world, reading.unusable)
+        parts.append(read_part(pod, verdict, claims_read, found))
     observed = [*_causes(reading, parts)]
     is_explained = any(one.level == "fail" and one.stage < Stage.WAIT for one in observed)
     observed += waiting.observe(reading, parts, is_explained=is_explained)
@@ -183,7 +187,7 @@ def _details(reading: Reading, part: Part) -> Mapping[str, Any]:
         "networks": [
             *(
                 {"interface": entry.get("interface"), "network": entry.get("name"), "addresses": entry.get("ips") or []}
-                for entry in networks.attached_networks(part.pod) or ()
+                for entry in part.attached or ()
             ),
             *networks.attached_elsewhere(part),
         ],
@@ -194,7 +198,7 @@ def _details(reading: Reading, part: Part) -> Mapping[str, Any]:
 def shown_phase(part: Part) -> str:
     """Return the phase; of a pod that does not train the reason that its first waiting container gives."""
     if part.is_live and part.node:
-        for status in part.container_statuses():
+        for status in part.container_statuses:
             reason = ((status.get("state") or {}).get("waiting") or {}).get("reason")
             if reason and reason not in ("PodInitializing", "ContainerCreating"):
                 return str(reason)
@@ -207,7 +211,7 @@ def shown_address(part: Part) -> str:
     """Return the address on the network where the ranks meet, else that on the first further network; empty for none."""
     if part.member is not None and part.member.wanted:
         return part.member.secondary.address
-    for entry in networks.attached_networks(part.pod) or ():
+    for entry in part.attached or ():
         ips = entry.get("ips")
         if isinstance(ips, list) and ips:
             return str(ips[0])

@@ -31,6 +31,8 @@ _LOOKED_AT_ELSEWHERE = (
 )
 _PARTS = (volumes.STEP, sidecars.STEP, whole.STEP)
 """Steps whose warnings are told here, whatever their reason: elsewhere the training container is looked at."""
+_TOLD = (Outcome.WARNED, Outcome.SKIPPED)
+"""Outcomes of which something may be told."""
 _BY_CHOICE = (Reason.OPTED_OUT, Reason.ROLE)
 
 
@@ -84,7 +86,7 @@ def _injected(part: Part, *, is_missed: bool) -> Iterator[Observation]:
             yield Observation(Stage.SUMMARY, "ok", Code.STEP_SKIPPED, f"not injected: {step}: {why}", "", pods)
         return
     for decision in verdict.decisions:
-        if not (is_missed and decision.step == RENDEZVOUS):
+        if decision.outcome in _TOLD and not (is_missed and decision.step == RENDEZVOUS):
             yield from _decision(part, decision)
 
 
@@ -105,7 +107,7 @@ def _decision(part: Part, decision: Decision) -> Iterator[Observation]:
     step, outcome, reason = decision.step, decision.outcome, decision.reason
     if reason in _LOOKED_AT_ELSEWHERE and not (step in _PARTS and outcome is Outcome.WARNED):
         return
-    if outcome is not Outcome.WARNED and (outcome is not Outcome.SKIPPED or reason in _NOTHING_ASKED):
+    if outcome is Outcome.SKIPPED and reason in _NOTHING_ASKED:
         return
     message = common_form(decision.message.removeprefix(f"pod {part.name}: "), part.name)
     if outcome is Outcome.WARNED:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from webhook.core import names, podspec
+from webhook.core import names
 from webhook.core.accelerators import is_accelerator
 from webhook.core.cluster.nodes import devices
 from webhook.core.injection.environment import RDMA_SWITCHES, disables_rdma, gloo_may_use, nccl_may_use
@@ -21,7 +21,6 @@ from webhook.core.injection.fixed_settings import (
 from webhook.core.injection.ipc_lock import may_lock
 from webhook.core.profiles import Profiles
 from webhook.diagnose.codes import Code
-from webhook.diagnose.explain.networks import attached_networks
 from webhook.diagnose.explain.observation import Observation, Stage, named
 from webhook.diagnose.explain.part import Part
 from webhook.diagnose.explain.reading import Reading
@@ -46,7 +45,7 @@ def _without_devices(reading: Reading, part: Part) -> Iterator[Observation]:
         value, where = value_that_counts(part, variable)
         if not value or not disables_rdma(variable, value):
             continue
-        fabric = [resource for resource in devices(part.pod) if not is_accelerator(resource)]
+        fabric = _fabric(part)
         is_rdma = may_lock(
             part.training.get("securityContext") or {}
         )  # of another fabric, sockets are the way to use it
@@ -65,11 +64,10 @@ def _fixed(part: Part) -> Iterator[Observation]:
         message, action = f"NCCL_IB_GID_INDEX={value} is fixed: {GID_INDEX}", _removed(where)
         yield Observation(Stage.SPEED, "warn", Code.GID_INDEX_FIXED, message, action, pods)
     value, where = value_that_counts(part, names.ENV_UCX_TLS)
-    fabric = [resource for resource in devices(part.pod) if not is_accelerator(resource)]
-    if value and fabric and rules_out_rdma(value):
+    if value and rules_out_rdma(value) and (fabric := _fabric(part)):
         message = f"UCX_TLS={value} keeps UCX from {', '.join(fabric)}: it uses sockets"
         yield Observation(Stage.SPEED, "warn", Code.RDMA_DISABLED, message, _removed(where), pods)
-    attached = attached_networks(part.pod)
+    attached = part.attached
     if not attached or may_have_more(part.pod):
         return
     if part.member and part.member.secondary.interface:  # the one that is absent is told to be elsewhere
@@ -89,6 +87,10 @@ def _fixed(part: Part) -> Iterator[Observation]:
             yield Observation(Stage.SPEED, "warn", Code.INTERFACE_ABSENT, message, _removed(where), pods)
 
 
+def _fabric(part: Part) -> list[str]:
+    return [resource for resource in devices(part.pod) if not is_accelerator(resource)]
+
+
 def _removed(where: str) -> str:
     return f"remove the variable from {where}, then restart the job"
 
@@ -97,7 +99,7 @@ def value_that_counts(part: Part, variable: str) -> tuple[str | None, str]:
     """Return the value that counts, and where it is from."""
     if exported := _exported(part, variable):
         return exported, "its command"
-    return podspec.env_value(part.training, variable), "the job or the profile"
+    return part.literals.get(variable), "the job or the profile"
 
 
 def _sockets(parts: Iterable[Part]) -> Iterator[Observation]:
@@ -128,8 +130,7 @@ def _sockets(parts: Iterable[Part]) -> Iterator[Observation]:
 
 def _exported(part: Part, variable: str) -> str:
     """Return the last literal value that the command's shell text gives the variable; empty where there is none."""
-    text = " ".join(podspec.argv(part.training))
-    if variable not in text:  # nearly always, and cheaper to know
+    if variable not in part.command:  # nearly always, and cheaper to know
         return ""
-    found = re.findall(rf"\b{variable}=[\"']?([^\s\"';&|$`]+)", text)
+    found = re.findall(rf"\b{variable}=[\"']?([^\s\"';&|$`]+)", part.command)
     return str(found[-1]) if found else ""

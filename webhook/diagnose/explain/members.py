@@ -112,7 +112,7 @@ def _succeeded(reading: Reading, part: Part) -> Observation:
 
 
 def _why_ended(part: Part) -> str:
-    for status in part.container_statuses():
+    for status in part.container_statuses:
         ended = (status.get("state") or {}).get("terminated") or {}
         if ended.get("exitCode"):
             return f" (container {status.get('name')} exited with {ended['exitCode']})"
@@ -134,8 +134,8 @@ def expected_members(part: Part) -> int:
     for key in (leaderworkerset.SIZE, kueue_pod_group.GROUP_SIZE):
         if annotations.get(key, "").isdecimal():
             return int(annotations[key])
-    if "--nnodes" in (text := " ".join(podspec.argv(part.training))):
-        found = _NODES.search(text)
+    if "--nnodes" in part.command:
+        found = _NODES.search(part.command)
         return int(found[1]) if found else 0
-    nodes = podspec.env_value(part.training, "PET_NNODES") or ""
+    nodes = part.literals.get("PET_NNODES") or ""
     return int(nodes) if nodes.isdecimal() else 0

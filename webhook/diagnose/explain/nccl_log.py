@@ -8,7 +8,7 @@ src/debug.cc, src/misc/socket.cc, src/misc/ibvwrap.cc, src/transport/net*.cc, sr
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -61,7 +61,7 @@ class NcclLog:
     channels go to other nodes, its devices or interfaces as far as they are named. *is_direct*: all of them by GPUDirect RDMA.
     *local*: the ways of other channels, ``P2P``. *devices*, *interfaces*: what NET/IB and NET/Socket found. *bootstrap*: interfaces on
     which the ranks meet, which is not what they train over. *nodes*: the most nodes of a communicator. *is_domain*: NVLink connects
-    nodes (MNNVL). *provider*: libfabric's.
+    nodes (MNNVL). *providers*: libfabric's, of all processes. *foreign*: hosts whose lines were passed over, as those of another job.
     *gloo_peers*: the most that Gloo has connected. *begins*: the time of its first line.
     """
 
@@ -77,7 +77,8 @@ class NcclLog:
     signs: dict[Sign, None] = field(default_factory=dict)
     nodes: int = 0
     is_domain: bool = False
-    provider: str = ""
+    providers: dict[str, None] = field(default_factory=dict)
+    foreign: dict[str, None] = field(default_factory=dict)
     gloo_peers: int = 0
     begins: str = ""
 
@@ -96,43 +97,79 @@ class PodLog:
     is_previous: bool = False
 
 
-def read_log(texts: Iterable[bytes]) -> NcclLog:
-    """Read pieces of one log in the order of time, lines of any length and content; costs no more than their size."""
-    reader = _LogReader()
+def read_log(texts: Iterable[bytes], hosts: Collection[str] | None = None, members: Collection[str] = ()) -> NcclLog:
+    """Read pieces of one log in the order of time, lines of any length and content; costs no more than their size.
+
+    *hosts*: the names by which the container knows its host; where they are given, only messages count that a process of it wrote, or,
+    where there is none, of *members*, as a launcher prints those of its workers. What a script quotes of NCCL names no process.
+    """
+    reader = _LogReader(hosts, members)
+    begins = ""
     for text in texts:
-        if not reader.log.begins and (time := _TIME.match(text)):
-            reader.log.begins = (time[1] + time[2]).decode()
+        if not begins and (time := _TIME.match(text)):
+            begins = (time[1] + time[2]).decode()
         for raw in text.splitlines(keepends=True):
             if not raw.endswith((b"\n", b"\r")):
                 continue  # NCCL ends each message with a newline: a word that is cut would be another network's name
             if b"NCCL" in raw or b"Gloo" in raw or b"provider efa" in raw:
                 reader.read_line(_ESCAPE.sub("", raw[:_LONGEST_LINE].decode(errors="replace")))
-    reader.name_channels()
-    return reader.log
+    log = reader.chosen()
+    log.begins = begins
+    return log
 
 
 class _LogReader:
-    """Read lines into `log`. Processes of one container may number their devices differently: numbers are kept by process."""
+    """Read lines, those of the container's own processes and those of other members of its job apart."""
+
+    def __init__(self, hosts: Collection[str] | None, members: Collection[str]) -> None:
+        self._hosts, self._members = hosts, members
+        self._own, self._others = _MessageReader(), _MessageReader()
+        self._foreign: dict[str, None] = {}
+
+    def read_line(self, line: str) -> None:
+        """Read all messages of a line."""
+        own = self._own.log
+        if gloo := _GLOO.search(line):
+            own.gloo_peers = max(own.gloo_peers, int(gloo[1]))
+        heads = list(_HEAD.finditer(line))
+        for number, head in enumerate(heads):
+            end = heads[number + 1].start() if number + 1 < len(heads) else len(line)
+            process = _process(line[max(0, head.start() - 400) : head.start()])
+            if reader := self._reader_of(process):
+                reader.read_message(process, line[head.end() : end], is_info=head[1] == "INFO")
+        if not heads and Sign.NO_PROVIDER.value.search(line):  # libfabric's own line
+            own.signs[Sign.NO_PROVIDER] = None
+
+    def _reader_of(self, process: str) -> _MessageReader | None:
+        host = process.partition(":")[0]
+        if self._hosts is None or host in self._hosts:
+            return self._own
+        if host in self._members:
+            return self._others
+        if host and len(self._foreign) < _MOST:
+            self._foreign[host] = None
+        return None
+
+    def chosen(self) -> NcclLog:
+        """Return what is told of the container, else of other members."""
+        reader = self._own if self._own.log.messages or not self._others.log.messages else self._others
+        reader.name_channels()
+        reader.log.foreign = self._foreign
+        return reader.log
+
+
+class _MessageReader:
+    """Read messages into `log`. Processes of one container may number their devices differently: numbers are kept by process."""
 
     def __init__(self) -> None:
         self.log = NcclLog()
         self._names: dict[tuple[str, bool, int], list[str]] = {}
         self._used: dict[tuple[str, str, int], None] = {}
 
-    def read_line(self, line: str) -> None:
-        """Read all messages of a line."""
-        if gloo := _GLOO.search(line):
-            self.log.gloo_peers = max(self.log.gloo_peers, int(gloo[1]))
-        heads = list(_HEAD.finditer(line))
-        for number, head in enumerate(heads):
-            end = heads[number + 1].start() if number + 1 < len(heads) else len(line)
-            self.log.messages += head[1] == "INFO"
-            self._read_message(_process(line[max(0, head.start() - 400) : head.start()]), line[head.end() : end])
-        if not heads and Sign.NO_PROVIDER.value.search(line):  # libfabric's own line
-            self.log.signs[Sign.NO_PROVIDER] = None
-
-    def _read_message(self, process: str, message: str) -> None:
+    def read_message(self, process: str, message: str, *, is_info: bool) -> None:
+        """Read what one process says."""
         log = self.log
+        log.messages += is_info
         log.is_domain |= _DOMAIN.search(message) is not None
         if channel := _CHANNEL.search(message):
             self._read_channel(process, *channel.groups())
@@ -144,8 +181,7 @@ class _LogReader:
         _note(log.bootstrap, _BOOTSTRAP.search(message))
         if nodes := _NODES.search(message):
             log.nodes = max(log.nodes, int(nodes[1]))
-        if provider := _PROVIDER.search(message):
-            log.provider = provider[1]
+        _note(log.providers, _PROVIDER.search(message))
         if (setting := _SETTING.search(message)) and len(log.settings) < _MOST:
             log.settings[f"N{setting[1]}"] = setting[2].removesuffix(".")
         if "NET/IB" in message and " Using " in message:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from webhook.core import names, podspec
 from webhook.core.addresses import DEFAULT, Words, multus, source_named
 from webhook.core.model import Object
 from webhook.core.networks import parse_networks
-from webhook.core.networks.status import secondary_networks
 from webhook.core.reconcile import Member
 from webhook.core.reconcile.complaint import BOUND_SECONDS
 from webhook.diagnose.codes import Code
@@ -38,17 +37,20 @@ def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
     """Look at pods that are on a node."""
     failures = failures_of_pods(reading.events or (), SANDBOX)
     unmounted = failures_of_pods(reading.events or (), _VOLUME)
+    wanted: dict[str, tuple[tuple[str, str], ...] | None] = {}  # by the annotation, which members of a job share
     for part in parts:
         if not part.is_live or not part.node or podspec.is_host_network(part.pod):
             continue
         asked = podspec.annotations(part.pod).get(names.NETWORKS)
         volume, failure = unmounted.get(part.name, ""), failures.get(part.name, "")
         elsewhere = None if part.member is None or _is_multus(part.member) else part.member
-        if volume and attached_networks(part.pod) is None and not (elsewhere is not None and elsewhere.reported):
+        if volume and part.attached is None and not (elsewhere is not None and elsewhere.reported):
             yield from _unmounted(reading, part, volume)
             continue
         if asked:
-            yield from _attached(reading, part, asked, failure)
+            if asked not in wanted:
+                wanted[asked] = _networks_in(asked, reading.namespace)
+            yield from _attached(reading, part, wanted[asked], failure)
         if elsewhere is not None:
             yield from _elsewhere(reading, part, elsewhere, failure)
 
@@ -59,21 +61,27 @@ def _unmounted(reading: Reading, part: Part, failure: str) -> Iterator[Observati
         yield Observation(Stage.NETWORK, "fail", Code.VOLUME_UNMOUNTED, message, pods=(part.name,), detail=failure)
 
 
-def _attached(reading: Reading, part: Part, asked: str, failure: str) -> Iterator[Observation]:
+def _networks_in(asked: str, namespace: str) -> tuple[tuple[str, str], ...] | None:
+    """Return namespace and name of each network that an annotation asks for; None where it cannot be read."""
+    try:
+        return tuple((each.namespace, each.name) for each in parse_networks(asked, namespace).elements)
+    except ValueError:
+        return None
+
+
+def _attached(
+    reading: Reading, part: Part, asked: Sequence[tuple[str, str]] | None, failure: str
+) -> Iterator[Observation]:
     pods = (part.name,)
-    status = attached_networks(part.pod)
+    status = part.attached
     told = podspec.annotations(part.pod)
     if status is None and multus.told(told):
         message = f"annotation {names.NETWORK_STATUS} is not a list of networks"
         yield Observation(Stage.NETWORK, "fail", Code.NETWORK_STATUS_UNREADABLE, message, pods=pods)
         return
-    try:
-        elements = parse_networks(asked, reading.namespace).elements
-    except ValueError:
+    if asked is None:
         return  # what admission says of it is told
-    absent = [
-        key for key in dict.fromkeys((each.namespace, each.name) for each in elements) if _is_absent(reading, key)
-    ]
+    absent = [key for key in dict.fromkeys(asked) if _is_absent(reading, key)]
     for namespace, name in absent:
         message = f"asks for network {namespace}/{name}, which does not exist"
         action = f"create NetworkAttachmentDefinition {name} in namespace {namespace}, or correct the name and restart the job"
@@ -84,7 +92,7 @@ def _attached(reading: Reading, part: Part, asked: str, failure: str) -> Iterato
             yield from _no_status(reading, part, failure)
         return
     there = Counter(str(entry.get("name")) for entry in status)
-    for key, number in Counter(f"{each.namespace}/{each.name}" for each in elements).items():
+    for key, number in Counter(f"{namespace}/{name}" for namespace, name in asked).items():
         if there[key] + there[key.partition("/")[2]] < number:
             message = f"asks for network {key} {_times(number)}, and annotation {names.NETWORK_STATUS} lists it {_times(there[key])}"
             yield Observation(Stage.NETWORK, "fail", Code.NETWORK_NOT_ATTACHED, message, pods=pods)
@@ -103,7 +111,7 @@ def _elsewhere(reading: Reading, part: Part, member: Member, failure: str) -> It
     elif member.has_claims:
         if failure:  # else the claims say why
             yield from _no_status(reading, part, failure, member.source.WORDS)
-    elif attached_networks(part.pod) is not None or not podspec.annotations(part.pod).get(names.NETWORKS):
+    elif part.attached is not None or not podspec.annotations(part.pod).get(names.NETWORKS):
         # else it is told already that no network is made
         yield from _no_status(reading, part, failure, member.source.WORDS)
 
@@ -152,12 +160,6 @@ def _address(member: Member, pod: str) -> Iterator[Observation]:
         yield Observation(Stage.NETWORK, "fail", Code.INTERFACE_UNEXPECTED, message, pods=pods)
 
 
-def attached_networks(pod: Object) -> list[Object] | None:
-    """Return what the pod's network-status says of each second network; None where it is missing or cannot be read."""
-    told = podspec.annotations(pod)
-    return secondary_networks(multus.told(told))
-
-
 def attached_elsewhere(part: Part) -> Iterator[Object]:
     """Yield the network on which the ranks meet, where another than Multus has made it."""
     member = part.member
@@ -169,7 +171,7 @@ def attached_elsewhere(part: Part) -> Iterator[Object]:
 
 def further_interfaces(part: Part) -> set[str]:
     """Return the names of the pod's interfaces on second networks, as far as they are told."""
-    attached = (*(attached_networks(part.pod) or ()), *attached_elsewhere(part))
+    attached = (*(part.attached or ()), *attached_elsewhere(part))
     return {str(entry.get("interface")) for entry in attached if entry.get("interface")}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import IntEnum
 
 from webhook.diagnose.codes import Code
@@ -60,25 +60,23 @@ def fold(observations: Iterable[Observation], masters: Collection[str], focus: s
     By level; within one by stage, what concerns rank 0 before what does not, and what concerns many before what concerns few.
     *masters*: names of the pods that are rank 0. With *focus*, what concerns neither that pod nor a rank 0 is left out.
     """
-    groups: dict[Observation, dict[str, None]] = {}
-    details: dict[Observation, dict[str, None]] = {}
+    groups: dict[tuple[object, ...], tuple[Observation, dict[str, None], dict[str, None]]] = {}
     for one in observations:
-        key = replace(one, pods=(), detail="")
-        groups.setdefault(key, {}).update(dict.fromkeys(one.pods))
-        details.setdefault(key, {})[one.detail] = None
+        key = (one.stage, one.level, one.code, one.message, one.action, one.subject)
+        _, pods, details = groups.setdefault(key, (one, {}, {}))
+        pods.update(dict.fromkeys(one.pods))
+        details[one.detail] = None
     kept = [
-        (one, pods)
-        for one, pods in groups.items()
+        (one, pods, details)
+        for one, pods, details in groups.values()
         if not focus or not pods or focus in pods or not pods.keys().isdisjoint(masters)
     ]
     kept.sort(
         key=lambda item: (WEIGHT[item[0].level], item[0].stage, item[1].keys().isdisjoint(masters), -len(item[1]))
     )
     return [
-        Finding(
-            one.level, one.code, _subject(one, pods, masters), _message(one, details[one]), _action(one, pods, masters)
-        )
-        for one, pods in kept
+        Finding(one.level, one.code, _subject(one, pods, masters), _message(one, details), _action(one, pods, masters))
+        for one, pods, details in kept
     ]
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from webhook.core import names, podspec
+from webhook.core.addresses import multus
 from webhook.core.addresses.claim import read_claim, tell
 from webhook.core.model import Object
+from webhook.core.networks.status import secondary_networks
 from webhook.core.profiles import Profile
 from webhook.core.reconcile import Member, beside_claims, read_member
 from webhook.core.review import Verdict
@@ -22,13 +24,13 @@ from webhook.diagnose.injected import is_injected
 _FINISHED = ("Succeeded", "Failed")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Part:
     """Hold a pod and what was made of it.
 
     *member* is None for a pod without the job label and for one that is being deleted. *found*: what training system it is of.
     *verdict*: what admission would decide today, None where that cannot be known. *training*: the training container; an empty one
-    where there is none.
+    where there is none. What is derived of these is worked out once: each topic asks for it, of every pod.
     """
 
     pod: Object
@@ -37,7 +39,7 @@ class Part:
     verdict: Verdict | None = None
     training: Object = field(default_factory=dict)
 
-    @property
+    @cached_property
     def name(self) -> str:
         """Return the pod's name."""
         return str(self.pod["metadata"].get("name") or "")
@@ -47,7 +49,7 @@ class Part:
         """Return when it was created, as the API writes times; they sort as text."""
         return str(self.pod["metadata"].get("creationTimestamp") or "")
 
-    @property
+    @cached_property
     def job(self) -> str:
         """Return the key that its label says, else the one that it would get; empty where it meets nobody."""
         label = podspec.labels(self.pod).get(names.JOB)
@@ -56,7 +58,7 @@ class Part:
         meets = self.found.rendezvous if isinstance(self.found, TrainingPod) else None
         return meets.job if meets else ""
 
-    @property
+    @cached_property
     def is_master(self) -> bool:
         """Tell rank 0, by its label, else by its training system."""
         role = podspec.labels(self.pod).get(names.RENDEZVOUS)
@@ -71,32 +73,50 @@ class Part:
         meets = self.found.rendezvous if isinstance(self.found, TrainingPod) else None
         return meets is None or meets.is_certain
 
-    @property
+    @cached_property
     def is_injected(self) -> bool:
         """Tell whether the webhook has seen the pod and injected what its profile says."""
         return is_injected(self.pod)
 
-    @property
+    @cached_property
     def status(self) -> Mapping[str, Any]:
         """Return what annotation fabric-injector.io/status says; empty where it is missing or unreadable."""
         return _read_status(podspec.annotations(self.pod).get(names.STATUS) or "{}")
 
-    @property
+    @cached_property
     def phase(self) -> str:
         """Return the phase, ``Terminating`` for a pod that is being deleted."""
         if self.pod["metadata"].get("deletionTimestamp"):
             return "Terminating"
         return str((self.pod.get("status") or {}).get("phase") or "Pending")
 
-    @property
+    @cached_property
     def is_live(self) -> bool:
         """Tell a pod that is neither finished nor being deleted."""
         return not podspec.is_ending(self.pod)
 
-    @property
+    @cached_property
     def node(self) -> str:
         """Return the node that it is bound to, else an empty text."""
         return str((self.pod.get("spec") or {}).get("nodeName") or "")
+
+    @cached_property
+    def attached(self) -> list[Object] | None:
+        """Return what network-status says of each second network; None where it is missing or cannot be read."""
+        return attached_networks(self.pod)
+
+    @cached_property
+    def command(self) -> str:
+        """Return command and arguments of the training container as one text."""
+        return " ".join(podspec.argv(self.training))
+
+    @cached_property
+    def literals(self) -> Mapping[str | None, str | None]:
+        """Return the variables of the training container by name, as `podspec.env_value` reads each."""
+        return {
+            entry.get("name"): None if entry.get("valueFrom") else entry.get("value") or ""
+            for entry in podspec.env(self.training)
+        }  # of entries of one name the last counts
 
     def condition(self, kind: str) -> Object:
         """Return the condition of this type, else an empty one."""
@@ -105,6 +125,7 @@ class Part:
                 return dict(each)
         return {}
 
+    @cached_property
     def container_statuses(self) -> list[Object]:
         """Return the states of init containers and containers, in the order in which they run."""
         status = self.pod.get("status") or {}
@@ -112,14 +133,12 @@ class Part:
 
     def state_of(self, container: str) -> Object:
         """Return ``state`` of a container, ``{"running": {"startedAt": …}}``, else an empty one."""
-        return next(
-            (each.get("state") or {} for each in self.container_statuses() if each.get("name") == container), {}
-        )
+        return next((each.get("state") or {} for each in self.container_statuses if each.get("name") == container), {})
 
     @property
     def has_begun(self) -> bool:
         """Tell whether a container of it has run, init container or not: its network was made before."""
-        states = [status.get("state") or {} for status in self.container_statuses()]
+        states = [status.get("state") or {} for status in self.container_statuses]
         return any("running" in state or "terminated" in state for state in states)
 
     def seconds_bound(self, reading: Reading) -> float:
@@ -132,6 +151,11 @@ class Part:
 _ANY = Profile(name="")
 
 
+def attached_networks(pod: Object) -> list[Object] | None:
+    """Return what the pod's network-status says of each second network; None where it is missing or cannot be read."""
+    return secondary_networks(multus.told(podspec.annotations(pod)))
+
+
 @lru_cache(maxsize=64)
 def _read_status(text: str) -> Mapping[str, Any]:
     """Read the status once for all pods that have the same: it is asked for by each topic."""
@@ -142,14 +166,19 @@ def _read_status(text: str) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def read_part(pod: Object, verdict: Verdict | None = None, claims: Iterable[Object] = ()) -> Part:
-    """Read a pod as the API server gives it; *claims*: the ResourceClaims of its namespace."""
+def read_part(
+    pod: Object,
+    verdict: Verdict | None = None,
+    claims: Iterable[Object] = (),
+    found: TrainingPod | NotTraining | None = None,
+) -> Part:
+    """Read a pod as the API server gives it; *claims*: the ResourceClaims of its namespace, *found*: what it was recognised as."""
     live = (pod.get("status") or {}).get("phase") not in _FINISHED
     member = read_member(pod) if live else None
     if member is not None and member.has_claims:
         user = member.name, member.uid
         member = beside_claims(member, tell(claim for claim in map(read_claim, claims) if user in claim.users))
-    found = recognise(pod)
+    found = found or recognise(pod)
     return Part(pod, found, member, verdict, _training_container(pod, found))
 
 

@@ -19,7 +19,7 @@ from webhook.core.networks.rdma_devices import rdma_devices
 from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.interfaces import value_that_counts
 from webhook.diagnose.explain.nccl_log import NcclLog, PodLog, Sign
-from webhook.diagnose.explain.networks import attached_networks, further_interfaces
+from webhook.diagnose.explain.networks import further_interfaces
 from webhook.diagnose.explain.observation import Observation, Stage, named
 from webhook.diagnose.explain.part import Part
 from webhook.diagnose.explain.reading import Reading, seconds_since
@@ -97,6 +97,12 @@ def _told(part: Part, found: PodLog, use: _Use, text: str, whom: dict[str, Any])
         message = f"each of NCCL's communicators is within one pod or one NVLink domain, {text}"
         yield Observation(Stage.SPEED, "ok", Code.TRANSPORT_LOCAL, message, **whom)
         return
+    if any(_is_doubtful(network, found.log) for network in (*found.log.channels, *found.log.chosen)):
+        by = " and ".join(found.log.providers)
+        message = f"cannot tell whether it trains over the fabric or over TCP: its log names libfabric's providers {by}"
+        action = "set FI_PROVIDER to the fabric's, so that no process takes the other, then start the job again"
+        yield Observation(Stage.SPEED, "warn", Code.TRANSPORT_UNTOLD, message, action, **whom)
+        return
     message = f"trains over {text}" if use.is_seen else f"has chosen {text}, and made no channel between nodes yet"
     if _TCP not in use.ways:
         yield Observation(Stage.SPEED, "ok", Code.TRANSPORT_FABRIC, message, **whom)
@@ -139,16 +145,26 @@ def _way(network: str, log: NcclLog) -> str:
     if network == "gIB" or network.startswith("IB"):  # IBext, IBext_v8: of NVIDIA's plugin
         return "RDMA"
     if network.endswith("Libfabric") or network == "OFI":
-        if log.provider.partition(";")[0] in _KERNEL_PROVIDERS:
+        if log.providers and all(map(_is_of_kernel, log.providers)):
             return _TCP
-        return f"libfabric ({log.provider or 'provider not told'})"
+        return f"libfabric ({' or '.join(log.providers) or 'provider not told'})"
     return f"NCCL's plugin {network}"
+
+
+def _is_of_kernel(provider: str) -> bool:
+    return provider.partition(";")[0] in _KERNEL_PROVIDERS
+
+
+def _is_doubtful(network: str, log: NcclLog) -> bool:
+    """Tell where libfabric may send by a fabric or by the kernel's sockets: processes have chosen both, and channels name neither."""
+    is_libfabric = network.endswith("Libfabric") or network == "OFI"
+    return is_libfabric and len(set(map(_is_of_kernel, log.providers))) > 1
 
 
 def _on(part: Part, where: Iterable[str]) -> str:
     """Write `` on mlx5_0 (net1), mlx5_1 (net2)``, as far as the pod's network-status tells the interface of a device."""
     interfaces: dict[str, str] = {}
-    for entry in attached_networks(part.pod) or ():
+    for entry in part.attached or ():
         for device in rdma_devices(json.dumps([entry])):
             interfaces.setdefault(device, str(entry.get("interface") or ""))
     told = [f"{name} ({interfaces[name]})" if interfaces.get(name) else name for name in where]
@@ -228,6 +244,9 @@ def _untold(reading: Reading, part: Part, found: PodLog) -> Observation:
         met = listed(log.bootstrap, _MOST_NAMED)
         why = f"NCCL's lines tell only where the ranks meet (Bootstrap on {met}), not what they train over"
         action = "look again in a moment; if it stays so, set NCCL_DEBUG_SUBSYS=INIT,NET,ENV"
+    elif log.foreign and not log.messages:
+        why = f"NCCL's lines there are of {listed(log.foreign, _MOST_NAMED)}, which is no pod of this job"
+        action = "NCCL names the host in front of each line: does something else write into this log?"
     elif log.messages:
         why = "NCCL's lines there name no network yet"
         action = "look again in a moment; if it stays so, set NCCL_DEBUG_SUBSYS=INIT,NET,ENV"

@@ -14,7 +14,7 @@ from webhook.core.model import Object
 from webhook.diagnose.codes import Code
 from webhook.diagnose.fabric_test.image import is_image_unfit, judge_image
 from webhook.diagnose.fabric_test.job import CONTAINER
-from webhook.diagnose.finding import Finding, Level
+from webhook.diagnose.finding import Finding
 from webhook.diagnose.injected import is_injected
 from webhook.diagnose.wording import listed
 
@@ -201,8 +201,11 @@ def _rdma(worker: RankReport, where: str) -> Iterator[Finding]:
     gbits, micros = worker.number("rdma", "gbits"), worker.number("rdma", "micros")
     if problem:
         before = "" if gbits is None else f"{gbits:.2f} Gbit/s, and then "
-        level: Level = "fail" if _at(worker.told, ("rdma", "failed")) is True else "warn"
-        yield Finding(level, Code.TEST_RDMA_UNMEASURED, where, f"RDMA over {device}: {before}{problem}")
+        message = f"RDMA over {device}: {before}{problem}"
+        if _at(worker.told, ("rdma", "failed")) is True:
+            yield Finding("fail", Code.TEST_RDMA_FAILED, where, message)
+        else:
+            yield Finding("warn", Code.TEST_RDMA_UNMEASURED, where, message)
     elif gbits is not None:
         late = "" if micros is None else f" and {micros:.2f} µs for a read (ib_read_lat)"
         yield Finding(

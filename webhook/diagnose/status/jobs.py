@@ -96,6 +96,19 @@ def _key(job: StatusJob) -> str:
     return next((pod.key for pod in job.pods if pod.key), job.name)
 
 
+def ended_jobs(pods: Iterable[KeptPod]) -> list[tuple[str, str]]:
+    """Return namespace and name of the jobs that were injected and have no live pod any more, each once."""
+    ended: dict[tuple[str, str], tuple[str, str]] = {}
+    live: set[tuple[str, str]] = set()
+    for pod in pods:
+        key = pod.namespace, pod.owner
+        if pod.is_live:
+            live.add(key)
+        elif pod.injected:
+            ended[key] = pod.namespace, pod.title
+    return sorted({found for key, found in ended.items() if key not in live})
+
+
 def _split(pods: Sequence[KeptPod]) -> Mapping[str, list[KeptPod]]:
     """Split the pods of one owner by job, where several of its keys have followers."""
     keys: dict[str, list[KeptPod]] = {}

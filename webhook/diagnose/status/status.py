@@ -3,42 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from hashlib import blake2b
 from typing import Any, NamedTuple
-
-import orjson
 
 from webhook.core import names, podspec
 from webhook.core.cluster.device_classes import DeviceOffers
 from webhook.core.cluster.nodes import NodeOffer
-from webhook.core.model import Decision, Object, Outcome
+from webhook.core.model import Object
 from webhook.core.profiles import Profiles
-from webhook.core.review import Verdict
 from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.events import concerns
 from webhook.diagnose.explain.explanation import NOTHING, judge, shown_address, shown_phase
-from webhook.diagnose.explain.judgement import ReadWorld, judge_today
 from webhook.diagnose.explain.members import expected_members
 from webhook.diagnose.explain.part import Part
 from webhook.diagnose.explain.reading import Reading
 from webhook.diagnose.explain.waiting import seconds_waited
 from webhook.diagnose.finding import Finding
-from webhook.diagnose.injected import is_injected
 from webhook.diagnose.listing import Unread
+from webhook.diagnose.status.alike import judge_alike
 from webhook.diagnose.status.jobs import KeptPod, StatusJob, find_jobs
 from webhook.diagnose.wording import duration
 
-_DIGITS = b"0123456789"
 _FEW = 2
-_INJECTED = Outcome.INJECTED
-_FABRIC_VARIABLES = ("NCCL_", "UCX_", "GLOO_", "FI_")
-_TOLD_OF_ONE = frozenset(
-    (*names.FOREIGN_STALE_ANNOTATIONS, names.GKE_POD_IPS, names.LOCAL_ADDR, names.MASTER_ADDR, names.MASTER_HOST)
-)
-"""Annotations that are written on a pod once it runs."""
 _SERVICES = ("ReplicaSet", "DaemonSet", "Deployment", "Node", "Pod")
 
 
@@ -130,7 +117,7 @@ class Judge:
     def of(self, job: StatusJob) -> JobStatus:
         """Look at one job."""
         reading = self._of(job)
-        judged = judge(reading, _shared(reading))
+        judged = judge(reading, judge_alike(reading))
         parts = judged.parts
         phases = Counter(shown_phase(part) for part in parts)
         waits = [seconds for part in parts if part.is_live and (seconds := seconds_waited(reading, part)) is not None]
@@ -230,55 +217,6 @@ def in_order(statuses: Iterable[JobStatus]) -> list[JobStatus]:
     """Sort jobs: failures first, then warnings, then by namespace and name."""
     weight = {"fail": 0, "warn": 1}
     return sorted(statuses, key=lambda each: (weight[each.first.level] if each.first else 2, each.namespace, each.name))
-
-
-def _shared(reading: Reading) -> Callable[[Object], Verdict | None]:
-    """Return what decides about a pod, once for all pods of the job that are equal but for their own names and numbers."""
-    world = ReadWorld(reading)
-    known: dict[bytes, tuple[str, Verdict | None]] = {}
-
-    def decide(pod: Object) -> Verdict | None:
-        name, key = str(pod["metadata"]["name"]), _likeness(pod)
-        if key in known:
-            other, verdict = known[key]
-            return None if verdict is None else _renamed(verdict, other, name)
-        verdict = judge_today(pod, reading.profiles, world, reading.unusable)
-        is_changed = verdict is not None and any(each.outcome is _INJECTED for each in verdict.decisions)
-        if not (is_changed and is_injected(pod)):  # of one that gets more today, the pod that results is compared
-            known[key] = name, verdict
-        return verdict
-
-    return decide
-
-
-def _likeness(pod: Object) -> bytes:
-    """Digest what a decision can depend on: what pods ask for as it is, all else without their names and without digits."""
-    metadata, spec = pod["metadata"], pod["spec"]
-    annotations = {key: value for key, value in podspec.annotations(pod).items() if key not in _TOLD_OF_ONE}
-    every = (*podspec.init_containers(pod), *podspec.containers(pod))
-    exact = orjson.dumps(
-        [
-            (
-                each.get("resources"),
-                each.get("securityContext"),
-                [entry for entry in podspec.env(each) if entry["name"].startswith(_FABRIC_VARIABLES)],
-            )
-            for each in every
-        ]
-    )
-    loose = orjson.dumps((podspec.labels(pod), annotations, {**spec, "nodeName": None, "hostname": None}))
-    name = str(metadata["name"]).encode(errors="surrogatepass")
-    return blake2b(exact + loose.replace(name, b"*").translate(None, _DIGITS), digest_size=16).digest()
-
-
-def _renamed(verdict: Verdict, other: str, name: str) -> Verdict:
-    """Return the verdict about *other* as that about the pod *name*; the pod in it is still the other."""
-    decisions = verdict.decisions
-    if any(other in each.message for each in decisions):
-        decisions = tuple(
-            Decision(each.step, each.outcome, each.reason, each.message.replace(other, name)) for each in decisions
-        )
-    return replace(verdict, decisions=decisions, message=verdict.message.replace(other, name))
 
 
 def _counted_phases(phases: Counter[str]) -> list[str]:
