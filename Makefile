@@ -115,6 +115,8 @@ bench-rate: $(COMPILED)/.built ## measure admissions a second of two replicas be
 	@cd $(COMPILED) && $(CURDIR)/$(BIN)/python -m tests.bench.rate $(ARGUMENTS)
 bench-scale: $(STAMP) ## measure how fast a job of 10,000 pods is told its address, beside bare patches (needs Go; about 6 minutes)
 	@$(BIN)/python -m tests.bench.scale $(ARGUMENTS)
+bench-memory: $(STAMP) ## measure the memory of webhook and controller beside 100,000 pods (needs Go; about 3 minutes)
+	@$(BIN)/python -m tests.bench.memory $(ARGUMENTS)
 bench-starve: $(STAMP) ## measure what hostile pods cost a job of another namespace, and what their list costs webhook and controller (needs Go)
 	@$(BIN)/python -m tests.bench.starve
 bench-survey: $(STAMP) ## measure what survey costs on 10,000 pods: processor time and memory

@@ -14,7 +14,7 @@ core="core check coverage mutation compiled"
 node="test-node node operators dra broken"
 image="test-image test-node node release-dry-run"
 compiled="compiled bench bench-hostile bench-beside-large bench-broken bench-rate"
-go="apiserver peer bench bench-beside-large bench-rate bench-scale bench-nodes bench-starve chaos soak manifests release-dry-run $node"
+go="apiserver peer bench bench-beside-large bench-memory bench-rate bench-scale bench-nodes bench-starve chaos soak manifests release-dry-run $node"
 
 requirements() {
   need_python 3.11

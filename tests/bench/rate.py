@@ -90,7 +90,7 @@ class Bench:
         self.seconds = seconds
         self.plane = stack.enter_context(ControlPlane(folder / "plane"))
         self.rows: dict[str, Row] = {}
-        _prepare(self.plane)
+        prepare(self.plane)
         profiles = folder / "profiles.yaml"
         profiles.write_text((HERE / "profiles.yaml").read_text() + PROBED)
         self.replicas = [stack.enter_context(_replica(self.plane, folder, profiles, name)) for name in REPLICAS]
@@ -243,7 +243,7 @@ def print_model(rows: dict[str, Row]) -> None:
     print(f"  ({direct['rate']:.0f}/s were measured without API server, beside the client on this machine)")
 
 
-def _prepare(plane: ControlPlane) -> None:
+def prepare(plane: ControlPlane) -> None:
     """Make the networks, and namespaces: one for each replica, and one that the webhook is not asked about."""
     plane.create_namespace("rails")
     for network in cluster():
