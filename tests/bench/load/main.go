@@ -104,11 +104,11 @@ func main() {
 				due := time.Now()
 				if *rate > 0 {
 					due = begin.Add(time.Duration(float64(turn) / *rate * float64(time.Second)))
-					time.Sleep(time.Until(due))
 				}
 				if due.After(end) {
 					return
 				}
+				time.Sleep(time.Until(due))
 				if failure := post(turn); failure != "" {
 					one.errors++
 					one.firstFail = failure
