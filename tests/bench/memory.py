@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import base64
 import json
+import signal
 import sys
 import tempfile
 import time
@@ -56,6 +57,7 @@ def main() -> None:
         "--changes", type=int, default=5_000, help="pods that are changed during the watch (default 5000)"
     )
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what was started is stopped then, too
     try:
         assets()
     except AssetsUnavailable as problem:

@@ -17,6 +17,7 @@ import os
 import re
 import resource
 import statistics
+import signal
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -153,6 +154,7 @@ def main() -> None:
         "--rate", type=float, default=0, help="highest rate to take shares of (default: as measured first)"
     )
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what was started is stopped then, too
     try:
         assets()
     except AssetsUnavailable as problem:

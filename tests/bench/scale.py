@@ -85,6 +85,7 @@ def main() -> None:
     parser.add_argument("--members", type=int, default=10_000, help="members of the large job (default 10000)")
     parser.add_argument("--rounds", type=int, default=3, help="rounds, each beside one of the floor (default 3)")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what was started is stopped then, too
     try:
         assets()
         binary("kwok")
