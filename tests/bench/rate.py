@@ -16,8 +16,8 @@ import json
 import os
 import re
 import resource
-import statistics
 import signal
+import statistics
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
