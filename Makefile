@@ -110,8 +110,13 @@ bench-beside-large: $(COMPILED)/.built ## measure admissions beside clients that
 bench-broken: $(COMPILED)/.built ## have 1.6 million broken reviews answered twice, and their pods again, compiled as in the image (needs gcc; about 30 minutes; ARGUMENTS="--count 10000 --sample 1000" for fewer)
 	@cp -r tests $(COMPILED)
 	@cd $(COMPILED) && $(CURDIR)/$(BIN)/python -m tests.bench.broken $(ARGUMENTS)
-bench-scale: $(STAMP) ## measure the controller on 1,024 workers beside bare patches, and its memory (needs Go)
-	@$(BIN)/python -m tests.bench.scale
+bench-rate: $(COMPILED)/.built ## measure admissions a second of two replicas behind a real API server, compiled as in the image, and check a model of more cores (needs Go and gcc; 3 minutes)
+	@cp -r tests $(COMPILED)
+	@cd $(COMPILED) && $(CURDIR)/$(BIN)/python -m tests.bench.rate $(ARGUMENTS)
+bench-scale: $(STAMP) ## measure how fast a job of 10,000 pods is told its address, beside bare patches (needs Go; about 6 minutes)
+	@$(BIN)/python -m tests.bench.scale $(ARGUMENTS)
+bench-memory: $(STAMP) ## measure the memory of webhook and controller beside 100,000 pods (needs Go; about 3 minutes)
+	@$(BIN)/python -m tests.bench.memory $(ARGUMENTS)
 bench-starve: $(STAMP) ## measure what hostile pods cost a job of another namespace, and what their list costs webhook and controller (needs Go)
 	@$(BIN)/python -m tests.bench.starve
 bench-survey: $(STAMP) ## measure what survey costs on 10,000 pods: processor time and memory

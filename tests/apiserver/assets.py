@@ -25,6 +25,7 @@ from .programs import (
     NODE_PROGRAMS,
     PROGRAMS,
     SCHEMA_PROGRAMS,
+    SIMULATION_PROGRAMS,
     WORKFLOW_PROGRAMS,
     Program,
 )
@@ -41,6 +42,7 @@ ALL = {
     **WORKFLOW_PROGRAMS,
     **ALERT_PROGRAMS,
     **CERTIFICATE_PROGRAMS,
+    **SIMULATION_PROGRAMS,
 }
 
 

@@ -45,7 +45,7 @@ class ControlPlane:
         self._names = (*SERVER_NAMES, *addresses)
         self.port = free_port()
         self.url = f"https://127.0.0.1:{self.port}"
-        self._etcd_url = ""
+        self.etcd_url = ""
         self._stack = ExitStack()
         self._apiserver: Server | None = None
         self._controller_manager: Server | None = None
@@ -73,7 +73,7 @@ class ControlPlane:
         """Start kube-apiserver and wait until it is ready; after `stop_apiserver` it has its old port and data."""
         keys = self.folder / "pki"
         flags = {
-            "etcd-servers": self._etcd_url,
+            "etcd-servers": self.etcd_url,
             "bind-address": "127.0.0.1",
             "advertise-address": "127.0.0.1",
             "secure-port": self.port,
@@ -207,11 +207,11 @@ class ControlPlane:
         (keys / "tokens.csv").write_text(f'{self.token},admin,admin,"system:masters"\n')
 
     def _start_etcd(self) -> None:
-        self._etcd_url, peer = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
+        self.etcd_url, peer = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
         flags = {
             "data-dir": self.folder / "etcd",
-            "listen-client-urls": self._etcd_url,
-            "advertise-client-urls": self._etcd_url,
+            "listen-client-urls": self.etcd_url,
+            "advertise-client-urls": self.etcd_url,
             "listen-peer-urls": peer,
             "initial-advertise-peer-urls": peer,
             "initial-cluster": f"default={peer}",
@@ -219,7 +219,7 @@ class ControlPlane:
         }
         server = Server([str(binary("etcd")), *_as_flags(flags), "--unsafe-no-fsync"], self.folder / "etcd.log")
         self._stack.callback(server.stop)
-        client = Client(self._etcd_url, self.ca, None)
+        client = Client(self.etcd_url, self.ca, None)
         server.wait_ready(lambda: client.answers("/health"), 30)
 
     def _install_networks(self) -> None:

@@ -97,3 +97,8 @@ CHART_PROGRAMS: Mapping[str, Program] = {
     "helm": Program("helm", "helm.sh/helm/v4/cmd/helm", "about 3 minutes on 2 cores"),
 }
 """What renders the chart."""
+
+SIMULATION_PROGRAMS: Mapping[str, Program] = {
+    "kwok": Program("kwok", "sigs.k8s.io/kwok/cmd/kwok", "about 2 minutes on 2 cores"),
+}
+"""What plays the nodes of a job that is larger than this machine."""

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -61,24 +61,25 @@ class Measured:
 class Load:
     """Send requests with a Go program that connects as the API server does."""
 
-    def __init__(self, folder: Path, tls_dir: Path) -> None:
+    def __init__(self, folder: Path, authority: Path) -> None:
+        """Build it in the folder; *authority* is the file of the servers' CAs."""
         go = shutil.which("go")
         if go is None:
             sys.exit("the load client is a Go program: install Go and put it on PATH")
         self._binary = folder / "load"
         subprocess.run([go, "build", "-o", self._binary, "."], cwd=HERE / "load", check=True)
-        self._authority = tls_dir / "ca.crt"
+        self._authority = authority
 
     def run(self, server: Server, seconds: float, rate: float = 0, body: Path = REVIEW) -> dict[str, Any]:
-        """Post *body* for some seconds; stop the whole run at the first failed request."""
-        command: list[str | Path] = [
-            self._binary,
-            "-url",
-            server.addresses["admission"] + "/mutate?timeout=5s",
-            "-ca",
-            self._authority,
-        ]
-        command += ["-body", body, "-seconds", str(seconds), "-rate", str(rate)]
+        """Post *body* to the server's admission port for some seconds, as `post` does."""
+        return self.post([server.addresses["admission"] + "/mutate?timeout=5s"], body, seconds, rate)
+
+    def post(
+        self, urls: Sequence[str], body: Path, seconds: float, rate: float = 0, workers: int = 8, *options: str
+    ) -> dict[str, Any]:
+        """Post *body* to the URLs in turn for some seconds; end the whole run where a request failed."""
+        command: list[str | Path] = [self._binary, "-url", ",".join(urls), "-ca", self._authority, "-body", body]
+        command += ["-seconds", str(seconds), "-rate", str(rate), "-workers", str(workers), *options]
         result = subprocess.run(command, check=True, capture_output=True, timeout=seconds + 60)
         figures: dict[str, Any] = json.loads(result.stdout)
         if figures["errors"]:
@@ -99,7 +100,7 @@ def main() -> None:
         make_throwaway(tls_dir, now=datetime.now(UTC))
         objects = folder / "objects.json"
         objects.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": list(cluster())}))
-        load = Load(folder, tls_dir)
+        load = Load(folder, tls_dir / "ca.crt")
         real = Server(
             folder / "real.log", f"--profiles={HERE / 'profiles.yaml'}", f"--objects={objects}", f"--tls-dir={tls_dir}"
         )

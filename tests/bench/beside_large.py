@@ -43,7 +43,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="fabric-injector-beside-") as name:
         folder = Path(name)
         authority = make_throwaway(folder / "tls", now=datetime.now(UTC))
-        load = Load(folder, folder / "tls")
+        load = Load(folder, folder / "tls" / "ca.crt")
         served = (f"--profiles={PROFILES}", f"--objects={OBJECTS}", f"--tls-dir={folder / 'tls'}")
         with Server(folder / "log", *served) as server:
             load.run(server, 1)

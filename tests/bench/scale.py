@@ -1,8 +1,9 @@
 """Measure how fast addresses reach all members of large jobs, behind a real API server: ``python -m tests.bench.scale``.
 
-Each round rank 0 of one job gets another address, and the time until the last member has it is taken; beside it, in turn, a
-minimal client with as many connections writes as many merge patches to the same pods. Nothing is asserted but that every member
-has the right address at the end, and that nothing was written twice.
+KWOK plays the nodes: it lets pods run, and writes the annotation that Multus would. All workers run before rank 0 is created, which
+makes the first delivery. Then in each round rank 0 gets another address, as of a sandbox made anew, and the time until the last
+member has it is taken; beside it, in turn, a minimal client with as many connections writes as many merge patches to the same pods.
+Nothing is asserted but that every member has the right address at the end, and that nothing was written twice.
 """
 
 from __future__ import annotations
@@ -21,15 +22,19 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from tests.apiserver.assets import AssetsUnavailable, assets
+from tests.apiserver.assets import AssetsUnavailable, assets, binary
 from tests.apiserver.controlplane import ControlPlane
 from tests.apiserver.processes import Server, free_port
 from tests.bench.minimal import patch_all
 from tests.bench.witness import Witness
+from tests.waiting import wait_until
 from webhook.control.shares import MOST_AT_ONCE
 from webhook.core import names
 
 LEASE_NAMESPACE = "fabric-injector"
+NODES = 100
+FIRST = "10.9.0.1"
+"""The address that KWOK gives to rank 0 (kwok.yaml)."""
 
 
 class Controller:
@@ -60,11 +65,6 @@ class Controller:
         """Count its successful writes."""
         return self.metric('fabric_injector_addresses_published_total{result="published"}')
 
-    def memory(self, key: str = "VmRSS:") -> float:
-        """Return its resident memory in MB."""
-        lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
-        return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(key))
-
     def cpu_seconds(self) -> float:
         """Return the processor time that it has used."""
         fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
@@ -82,14 +82,13 @@ class Controller:
 def main() -> None:
     """Measure, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--workers", type=int, default=1024, help="workers of the large job (default 1024)")
-    parser.add_argument("--rounds", type=int, default=5, help="rounds, each beside one of the floor (default 5)")
-    parser.add_argument(
-        "--pods", type=int, default=10_000, help="pods watched when memory is read (default 10000; 0: not)"
-    )
+    parser.add_argument("--members", type=int, default=10_000, help="members of the large job (default 10000)")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds, each beside one of the floor (default 3)")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what was started is stopped then, too
     try:
         assets()
+        binary("kwok")
     except AssetsUnavailable as problem:
         sys.exit(str(problem))
     with tempfile.TemporaryDirectory(prefix="fabric-injector-scale-") as name, ExitStack() as stack:
@@ -99,10 +98,19 @@ def main() -> None:
         plane.create_namespace(LEASE_NAMESPACE)
         controller = Controller(plane, folder)
         stack.callback(controller.stop)
-        measure_job(plane, controller, f"one job of {options.workers} workers", [options.workers + 1], options.rounds)
+        stack.callback(start_kwok(plane, folder).stop)
+        measure_job(plane, controller, f"one job of {options.members}", [options.members], options.rounds)
         measure_job(plane, controller, "64 jobs of 16", [16] * 64, options.rounds)
-        if options.pods:
-            measure_memory(plane, controller, options.pods)
+
+
+def start_kwok(plane: ControlPlane, folder: Path) -> Server:
+    """Make the nodes, and start KWOK for them."""
+    for number in range(NODES):
+        node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": f"kwok-{number}"}}
+        plane.api.expect("POST", "/api/v1/nodes", node)
+    command = [str(binary("kwok")), "--manage-all-nodes", f"--config={Path(__file__).with_name('kwok.yaml')}"]
+    command += [f"--kubeconfig={plane.kubeconfig(folder / 'kwok.kubeconfig')}", "--server-address=127.0.0.1:0"]
+    return Server([*command, "--v=WARN"], folder / "kwok.log")
 
 
 def measure_job(plane: ControlPlane, controller: Controller, title: str, sizes: Sequence[int], rounds: int) -> None:
@@ -111,16 +119,20 @@ def measure_job(plane: ControlPlane, controller: Controller, title: str, sizes: 
     jobs = {f"job{number}": size for number, size in enumerate(sizes)}
     pods = [f"{job}-{rank}" for job, size in jobs.items() for rank in range(size)]
     say(f"{title}: creating {len(pods)} pods")
-    in_parallel(lambda pod: plane.api.expect("POST", f"/api/v1/namespaces/{namespace}/pods", manifest(pod)), pods)
-    workers = [pod for pod in pods if not pod.endswith("-0")]
-    in_parallel(lambda pod: report(plane, namespace, pod, "10.9.9.9"), workers)
+    path = f"/api/v1/namespaces/{namespace}/pods"
+    in_parallel(lambda pod: plane.api.expect("POST", path, manifest(pod)), [pod for pod in pods if pod[-2:] != "-0"])
+    pending = f"{path}?fieldSelector=status.phase%3DPending&limit=1"
+    wait_until(lambda: not plane.api.expect("GET", pending)["items"], "KWOK to run the workers", 600, interval=1)
     witness = Witness(plane.url, plane.ca, plane.token, namespace)
     values: dict[str, list[float]] = {"seconds": [], "floor": [], "cpu": []}
-    for turn in range(rounds + 1):  # the first warms up
-        address = f"10.{turn}.0.1"
+    for turn in range(rounds + 1):  # in the first, KWOK gives rank 0 its address
+        address = f"10.{turn}.0.1" if turn else FIRST
         before, cpu, begun = controller.published(), controller.cpu_seconds(), time.monotonic()
         writes = witness.writes
-        in_parallel(lambda job: report(plane, namespace, f"{job}-0", address), list(jobs))  # noqa: B023  # called at once
+        if turn:
+            in_parallel(lambda job: report(plane, namespace, f"{job}-0", address), list(jobs))  # noqa: B023  # called at once
+        else:
+            in_parallel(lambda job: plane.api.expect("POST", path, manifest(f"{job}-0")), list(jobs))
         seconds = witness.wait(address, len(pods), 300) - begun
         cpu = controller.cpu_seconds() - cpu
         controller.freeze(frozen=True)
@@ -132,33 +144,24 @@ def measure_job(plane: ControlPlane, controller: Controller, title: str, sizes: 
         extra = controller.published() - before - len(pods)
         if extra > 0 and turn:  # the first one warms up; one answer may be lost while the process is frozen
             sys.exit(f"{extra:.0f} writes too many, {witness.writes - writes} of them seen")
-        if turn:
-            say(f"round {turn} of {rounds}: {seconds:.2f} s, floor {floor:.2f} s")
+        say(f"round {turn} of {rounds}: {seconds:.2f} s, floor {floor:.2f} s")
+        if not turn:
+            delivered = seconds, floor
+        else:
             for key, value in zip(values, (seconds, floor, cpu), strict=True):
                 values[key].append(value)
     wrong = [pod for pod, found in told(plane, namespace) if found != address]
     if wrong:
         sys.exit(f"{len(wrong)} pods have another address: {wrong[:3]}")
+    first = f"{delivered[0]:.2f} s, floor {delivered[1]:.2f} s"
     median = {key: statistics.median(found) for key, found in values.items()}
     print(f"\n{title}: {len(pods)} pods, {MOST_AT_ONCE} connections, medians of {rounds} rounds")
+    print(f"  rank 0 created to the last member's address   {first}")
     print(f"  rank 0's status to the last member's address  {median['seconds']:.2f} s")
     print(f"  patches a second                              {len(pods) / median['seconds']:.0f}")
     print(f"  floor: bare patches a second                  {len(pods) / median['floor']:.0f}")
     print(f"  share of the floor's rate                     {median['floor'] / median['seconds']:.2f}")
     print(f"  controller's CPU-ms for each patch            {1000 * median['cpu'] / len(pods):.2f}", flush=True)
-
-
-def measure_memory(plane: ControlPlane, controller: Controller, count: int) -> None:
-    """Print the controller's memory with that many pods watched."""
-    namespace = plane.create_namespace("scale-memory", {names.PROFILE: "shared"})
-    present = sum(1 for _ in told(plane, ""))
-    pods = [f"many{number // 64}-{number % 64}" for number in range(count - present)]
-    say(f"memory: creating {len(pods)} pods")
-    in_parallel(lambda pod: plane.api.expect("POST", f"/api/v1/namespaces/{namespace}/pods", manifest(pod)), pods)
-    time.sleep(3)
-    print(
-        f"\ncontroller with {count} pods watched: {controller.memory():.0f} MB resident, {controller.memory('VmHWM:'):.0f} MB at most"
-    )
 
 
 def manifest(name: str) -> dict[str, Any]:
@@ -171,7 +174,7 @@ def manifest(name: str) -> dict[str, Any]:
         names.CONTAINER: "main",
         names.STATUS: json.dumps({"profile": "rdma-shared", "injected": ["networks", "devices", "rendezvous"]}),
     }
-    spec = {"containers": [{"name": "main", "image": "example.com/train:1"}]}
+    spec = {"containers": [{"name": "main", "image": "example.com/train:1"}], "nodeName": f"kwok-{int(rank) % NODES}"}
     return {
         "apiVersion": "v1",
         "kind": "Pod",

@@ -26,7 +26,7 @@ def measure_siege(rounds: int, seconds: float) -> dict[str, str]:
     with tempfile.TemporaryDirectory(prefix="fabric-injector-siege-") as name, ExitStack() as stack:
         folder = Path(name)
         authority = make_throwaway(folder / "tls", now=datetime.now(UTC))
-        load = Load(folder, folder / "tls")
+        load = Load(folder, folder / "tls" / "ca.crt")
         options = (f"--profiles={PROFILES}", f"--objects={OBJECTS}", f"--tls-dir={folder / 'tls'}")
         server = stack.enter_context(Server(folder / "log", *options))
         load.run(server, 1)

@@ -1,5 +1,5 @@
-// Command load sends one AdmissionReview again and again, over connections like those of the Kubernetes API server:
-// HTTP/1.1, at most 25 of them idle, each for 90 s. It prints one line of JSON.
+// Command load sends one AdmissionReview, or one pod, again and again, over connections like those of the Kubernetes API
+// server: HTTP/1.1, at most 25 of them idle (as many as requests at a time, if these are more), each for 90 s. It prints one line of JSON.
 package main
 
 import (
@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"os"
 	"sort"
+	"strings"
 	"sync"
 	"time"
 )
@@ -33,8 +34,11 @@ type worker struct {
 }
 
 func main() {
-	url := flag.String("url", "", "where to post")
-	authority := flag.String("ca", "", "file of the server's CA")
+	url := flag.String("url", "", "where to post; several, separated by commas, get the same share")
+	authority := flag.String("ca", "", "file of the servers' CAs")
+	token := flag.String("token", "", "bearer token to send, if any")
+	status := flag.Int("status", http.StatusOK, "status that every answer must have")
+	holds := flag.String("holds", `"allowed":true`, "text that every answer must hold")
 	body := flag.String("body", "", "file to post")
 	seconds := flag.Float64("seconds", 3, "how long")
 	rate := flag.Float64("rate", 0, "requests a second, sent whether or not answers have come; 0: as fast as answers come")
@@ -52,13 +56,17 @@ func main() {
 		Transport: &http.Transport{
 			TLSClientConfig:     &tls.Config{RootCAs: pool, NextProtos: []string{"http/1.1"}},
 			TLSNextProto:        map[string]func(string, *tls.Conn) http.RoundTripper{},
-			MaxIdleConnsPerHost: 25,
+			MaxIdleConnsPerHost: max(25, *workers),
 			IdleConnTimeout:     90 * time.Second,
 		},
 	}
-	post := func() string {
-		request, err := http.NewRequest(http.MethodPost, *url, bytes.NewReader(review))
+	urls := strings.Split(*url, ",")
+	post := func(turn int) string {
+		request, err := http.NewRequest(http.MethodPost, urls[turn%len(urls)], bytes.NewReader(review))
 		fail(err)
+		if *token != "" {
+			request.Header.Set("Authorization", "Bearer "+*token)
+		}
 		request.Header.Set("Content-Type", "application/json")
 		request.Header.Set("Accept", "application/json, */*")
 		request.Header.Set("User-Agent", "kube-apiserver-admission")
@@ -71,7 +79,7 @@ func main() {
 		if err != nil {
 			return err.Error()
 		}
-		if response.StatusCode != http.StatusOK || !bytes.Contains(answer, []byte(`"allowed":true`)) {
+		if response.StatusCode != *status || !bytes.Contains(answer, []byte(*holds)) {
 			return fmt.Sprintf("%d %.200s", response.StatusCode, answer)
 		}
 		return ""
@@ -79,9 +87,9 @@ func main() {
 
 	all := make([]worker, *workers)
 	var group sync.WaitGroup
-	for range all {
+	for n := range all {
 		group.Add(1)
-		go func() { defer group.Done(); post() }() // handshakes are not measured
+		go func(n int) { defer group.Done(); post(n) }(n) // handshakes are not measured
 	}
 	group.Wait()
 
@@ -96,12 +104,12 @@ func main() {
 				due := time.Now()
 				if *rate > 0 {
 					due = begin.Add(time.Duration(float64(turn) / *rate * float64(time.Second)))
-					time.Sleep(time.Until(due))
 				}
 				if due.After(end) {
 					return
 				}
-				if failure := post(); failure != "" {
+				time.Sleep(time.Until(due))
+				if failure := post(turn); failure != "" {
 					one.errors++
 					one.firstFail = failure
 				}
