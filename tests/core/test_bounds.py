@@ -102,6 +102,16 @@ def _labels(pod: Object, number: int) -> None:
     own |= {f"example.com/l{index}": "a" for index in range(number - len(own))}
 
 
+def _label_characters(pod: Object, number: int) -> None:
+    own = pod["metadata"]["labels"]
+    left = number - sum(len(key) + len(value) for key, value in own.items())
+    while left:
+        length = min(left, bounds.LONGEST_LABEL)
+        key = f"example.com/{len(own)}"
+        own[key] = "a" * (length - len(key))
+        left -= length
+
+
 def _tolerations(pod: Object, number: int) -> None:
     pod["spec"]["tolerations"] = [{"key": f"k{index}", "operator": "Exists"} for index in range(number)]
 
@@ -208,6 +218,7 @@ BOUNDS: list[tuple[Callable[[Object, int], None], int, str]] = [
     (_volumes, bounds.VOLUMES, "spec.volumes holds {} volumes, and at most 500"),
     (_owners, bounds.OWNERS, "metadata.ownerReferences holds {} owners, and at most 100"),
     (_labels, bounds.LABELS, "metadata.labels holds {} labels, and at most 1000"),
+    (_label_characters, bounds.CHARACTERS, "metadata.labels holds {} characters, and at most 262144"),
     (_claims, bounds.QUANTITIES, "spec.resourceClaims holds {} claims, and at most 1000"),
     (_tolerations, bounds.TOLERATIONS, "spec.tolerations holds {} tolerations, and at most 1000"),
     (_node_values, bounds.NODE_VALUES, "spec.affinity.nodeAffinity holds {} expressions and values, and at most 10000"),
