@@ -3,6 +3,8 @@
 Constants of modules, default values and type annotations are not changed; nor are docstrings.
 """
 
+import ast
+import functools
 import hashlib
 import itertools
 import textwrap
@@ -48,7 +50,7 @@ class Mutant:
 
     def source(self) -> str:
         """Give the file's text with the change."""
-        before = (ROOT / self.path).read_text()
+        before = _read(self.path)
         return before[: self.start] + self.text + before[self.end :]
 
 
@@ -60,15 +62,23 @@ def all_mutants() -> list[Mutant]:
 def draw(mutants: list[Mutant], count: int, seed: int) -> list[Mutant]:
     """Draw some by a seed: a function that changes alters its own share of the sample, and no other's."""
     ranked = sorted(mutants, key=lambda mutant: hashlib.sha256(f"{seed} {mutant.key}".encode()).digest())
-    return list(itertools.islice((mutant for mutant in ranked if _compiles(mutant)), count))
+    return list(itertools.islice((mutant for mutant in ranked if _is_written(mutant)), count))
 
 
-def _compiles(mutant: Mutant) -> bool:
+def _is_written(mutant: Mutant) -> bool:
+    """Tell whether the function can be read with the change; an operator may leave what is no Python."""
+    lines = mutant.source().splitlines(keepends=True)
+    last = mutant.body[1] + len(lines) - len(_read(mutant.path).splitlines())
     try:
-        compile(mutant.source(), mutant.path, "exec")
+        ast.parse(textwrap.dedent("".join(lines[mutant.body[0] - 1 : last])))
     except SyntaxError:
         return False
     return True
+
+
+@functools.cache
+def _read(path: str) -> str:
+    return (ROOT / path).read_text()
 
 
 def mutants_of(path: Path) -> list[Mutant]:

@@ -31,6 +31,8 @@ class Reached:
         self._path = path
         self._known: dict[str, Reach] = pickle.loads(path.read_bytes()) if path.exists() else {}
         self._digests: dict[str, str] = {}
+        self._orders: dict[str, list[tuple[float, str, int]]] = {}
+        self._states: dict[tuple[str, tuple[int, int]], str] = {}
 
     def unknown(self, tests: Iterable[str]) -> list[str]:
         """Give the tests that have to be looked at, and forget those that are gone."""
@@ -41,6 +43,8 @@ class Reached:
     def add(self, found: dict[str, Reach]) -> None:
         """Keep what was found."""
         self._known |= found
+        self._orders.clear()
+        self._states.clear()
         partial = self._path.with_suffix(".partial")
         partial.write_bytes(pickle.dumps(self._known))
         partial.replace(self._path)
@@ -50,26 +54,37 @@ class Reached:
 
         Those of the file of tests that mirrors the mutant's come first, then the quickest.
         """
-        mask = sum(1 << line for line in range(lines[0], lines[1] + 1))
-        own = _mirror(mutant.path)
-        found = []
-        for name, reach in self._known.items():
-            _, bits = reach.lines.get(mutant.path, ("", 0))
-            if bits & mask:
-                found.append((not name.startswith(own), reach.seconds, name))
+        mask = (1 << lines[1] + 1) - (1 << lines[0])
         chosen: list[str] = []
         spent = 0.0
-        for _, seconds, name in sorted(found):
-            spent += seconds
-            if spent > patience and chosen:
-                break
-            chosen.append(name)
+        for seconds, name, bits in self._in_order(mutant.path):
+            if bits & mask:
+                spent += seconds
+                if spent > patience and chosen:
+                    break
+                chosen.append(name)
         return chosen
 
     def state(self, mutant: Mutant) -> str:
         """Give a digest of the tests that reach a mutant's function, and of their files."""
-        names = sorted(self.tests(mutant, mutant.body, float("inf")))
-        return hashlib.sha256("\n".join(f"{name} {self._known[name].own}" for name in names).encode()).hexdigest()[:16]
+        function = mutant.path, mutant.body
+        if function not in self._states:
+            names = sorted(self.tests(mutant, mutant.body, float("inf")))
+            text = "\n".join(f"{name} {self._known[name].own}" for name in names)
+            self._states[function] = hashlib.sha256(text.encode()).hexdigest()[:16]
+        return self._states[function]
+
+    def _in_order(self, path: str) -> list[tuple[float, str, int]]:
+        """Give the seconds, names and lines of the tests that reach a file, in the order in which they are run."""
+        if path not in self._orders:
+            own = _mirror(path)
+            found = [
+                (reach.seconds, name, reach.lines[path][1])
+                for name, reach in self._known.items()
+                if path in reach.lines
+            ]
+            self._orders[path] = sorted(found, key=lambda each: (not each[1].startswith(own), each))
+        return self._orders[path]
 
     def seconds(self, tests: Iterable[str]) -> float:
         """Give the processor time of tests."""

@@ -138,3 +138,16 @@ def test_hostile_content_is_bounded(hostile: bytes) -> None:
     assert Sign.NO_DEVICE in log.signs
     assert max(len(log.chosen), len(log.channels), len(log.devices), len(log.settings)) <= 64
     assert all(name.isprintable() for name in (*log.chosen, *log.channels, *log.devices))
+
+
+def test_of_very_many_devices_and_channels_the_first_are_kept() -> None:
+    lines = [
+        b"h:1:9 [0] NCCL INFO NET/IB : Using [%d]mlx5_%d:1/IB [RO]; OOB eth0:10.0.0.1<0>" % (number, number)
+        for number in range(4100)
+    ]
+    lines += [
+        b"h:1:9 [0] NCCL INFO Channel 00/0 : 0[0] -> 4[0] [send] via NET/IB/%d" % number for number in range(4100)
+    ]
+    log = read_log([b"\n".join(lines) + b"\n"])
+    assert list(log.devices) == [f"mlx5_{number}" for number in range(64)]
+    assert list(log.channels["IB"]) == [f"mlx5_{number}" for number in range(4096)]

@@ -193,3 +193,41 @@ def test_a_live_pod_is_taken_back_to_its_creation() -> None:
     assert "nodeName" not in before["spec"]
     assert "status" not in before
     assert pod["spec"]["nodeName"] == "node-1", "the pod itself stays as it is"
+
+
+def test_pods_without_an_accelerator_of_no_job_that_is_known_are_not_kept() -> None:
+    assert PodReader().read(minimal_pod()) is None
+
+
+def test_an_address_that_is_not_certain_splits_no_job() -> None:
+    pods = list(job("JobSet", "ddp", pods=2))
+    for pod in pods:
+        pod["spec"]["containers"][0]["env"] = [{"name": "HEAD_ADDR", "value": "ddp-workers-0-0.ddp"}]
+        pod["spec"]["containers"][0] |= {
+            "command": ["bash", "-c", "torchrun --master_addr $HEAD_ADDR t.py"],
+            "args": [],
+        }
+    assert [(one.name, one.pods) for one in found(pods).training] == [("ddp", 2)]
+
+
+def test_a_pod_of_nobody_is_named_itself() -> None:
+    pod = minimal_pod(minimal_container(resources=GPU, env=[{"name": "NNODES", "value": "4"}]))
+    pod["metadata"] |= {"name": "alone", "ownerReferences": []}
+    assert [(one.kind, one.resource, one.name) for one in found([pod]).others] == [("Pod", "pods", "alone")]
+
+
+def test_a_torchx_app_of_another_scheduler_is_named_by_its_owner() -> None:
+    owner = {"apiVersion": "mcad.ibm.com/v1", "kind": "AppWrapper", "name": "w", "uid": "u", "controller": True}
+    pods = list(job("TorchX app", "train"))
+    for pod in pods:
+        pod["metadata"]["ownerReferences"] = [owner]
+    assert [(one.kind, one.resource) for one in found(pods).training] == [("TorchX app", "AppWrapper.v1.mcad.ibm.com")]
+
+
+def test_a_job_whose_label_is_empty_is_named_by_its_owner() -> None:
+    pods = list(job("JobSet", "ddp"))
+    for pod in pods:
+        pod["metadata"]["labels"]["jobset.sigs.k8s.io/jobset-name"] = ""
+    [owner] = {each["name"] for pod in pods for each in pod["metadata"]["ownerReferences"]}
+    jobs = found(pods)
+    assert [(one.kind, one.workload) for one in jobs.training + jobs.others] == [("Job", owner)]

@@ -323,3 +323,19 @@ def test_the_document_is_an_interface() -> None:
     ]
     assert bert["roles"][0]["changes"][0].keys() == {"step", "reason", "message"}
     assert bert["roles"][0]["barriers"][0].keys() == {"gravity", "reason", "message"}
+
+
+def test_a_group_of_pods_is_no_object_to_look_at() -> None:
+    pods = list(job("Job", "ddp"))
+    for pod in pods:
+        pod["metadata"] |= {"ownerReferences": [], "labels": {"kueue.x-k8s.io/pod-group-name": "ddp"}}
+    found = surveyed(pods)
+    assert [group.kind for group in found.groups] == ["Kueue pod group"]
+    assert found.next_steps() == ("kubectl label namespace research fabric-injector.io/profile=rdma",)
+
+
+def test_only_what_is_left_alone_says_why() -> None:
+    [completed] = surveyed(job("JobSet", "ddp")).groups
+    assert (completed.prospect, completed.left_alone) == (Prospect.COMPLETED, "")
+    [refused] = surveyed(job("JobSet", "ddp"), networks=Listing()).groups
+    assert [barrier.reason for barrier in refused.barriers] == ["network-absent"]
