@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import pytest
 
 from tests.diagnose.survey.clusters import KINDS, job
-from tests.pods import add_env, load, minimal_container, minimal_pod
+from tests.pods import add_env, drop_env, load, minimal_container, minimal_pod
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.diagnose.survey.fabric import Transport
@@ -199,15 +199,10 @@ def test_pods_without_an_accelerator_of_no_job_that_is_known_are_not_kept() -> N
     assert PodReader().read(minimal_pod()) is None
 
 
-def test_an_address_that_is_not_certain_splits_no_job() -> None:
-    pods = list(job("JobSet", "ddp", pods=2))
-    for pod in pods:
-        pod["spec"]["containers"][0]["env"] = [{"name": "HEAD_ADDR", "value": "ddp-workers-0-0.ddp"}]
-        pod["spec"]["containers"][0] |= {
-            "command": ["bash", "-c", "torchrun --master_addr $HEAD_ADDR t.py"],
-            "args": [],
-        }
-    assert [(one.name, one.pods) for one in found(pods).training] == [("ddp", 2)]
+def test_a_pod_that_only_may_be_rank_zero_is_of_the_job_of_its_owner() -> None:
+    first, second = (load(f"pods/statefulset-{number}.yaml") for number in range(2))
+    add_env(drop_env(first, "MASTER_ADDR"), "MASTER_ADDR", "other-0.other")
+    assert [one.pods for one in found([first, second]).training] == [2]
 
 
 def test_a_pod_of_nobody_is_named_itself() -> None:
