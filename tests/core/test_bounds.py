@@ -224,11 +224,23 @@ BOUNDS: list[tuple[Callable[[Object, int], None], int, str]] = [
     (_node_values, bounds.NODE_VALUES, "spec.affinity.nodeAffinity holds {} expressions and values, and at most 10000"),
     (_annotations, bounds.ALL_ANNOTATIONS, "metadata.annotations holds {} characters, and at most 262144"),
     (_interfaces, bounds.LONGEST_ANNOTATION, "excludeInterfaces holds {} characters, and at most 32768"),
-    *((make, bounds.LONGEST_NAME, "is {} characters long, and at most 4096") for make in (
-        _pull_policy,
-        _name, _image, _variable, _path, _device_path, _resource, _hostname, _pod_name, _volume_name, _claim, _own_claim, _capability
+    *((make, bounds.LONGEST_NAME, f": {what} is {{}} characters long, and at most 4096") for make, what in (
+        (_pull_policy, "the imagePullPolicy of a container"),
+        (_name, "the name of a container"),
+        (_image, "the image of a container"),
+        (_variable, "the name of a variable"),
+        (_path, "a volumeMount"),
+        (_device_path, "a volumeDevice"),
+        (_resource, "one of the limits of a container"),
+        (_hostname, "spec.hostname"),
+        (_volume_name, "the name of a volume"),
+        (_claim, "a name in spec.resourceClaims"),
+        (_own_claim, "the claim of a container"),
+        (_capability, "a capability of a container"),
     )),
-    *((make, bounds.LONGEST_LABEL, "is {} characters long, and at most 512") for make in (_owner_name, _label)),
+    (_pod_name, bounds.LONGEST_NAME, "metadata.name is {} characters long, and at most 4096"),
+    (_owner_name, bounds.LONGEST_LABEL, ": a field of metadata.ownerReferences is {} characters long, and at most 512"),
+    (_label, bounds.LONGEST_LABEL, ": a label is {} characters long, and at most 512"),
 ]  # fmt: skip
 
 
