@@ -65,7 +65,7 @@ kind: $(STAMP) ## the same in kind, where docker is: never run by the tests (nee
 
 coverage: $(STAMP) ## branch coverage of the core and socket tests: 100 % of the pure core, the rest shown
 	@$(BIN)/python -m tests.coverage
-mutation: $(STAMP) ## change the code of injection, networks and workloads in 400 places, one at a time, and see a test fail
+mutation: $(STAMP) ## change webhook/core in 2,000 places, one at a time, and see a test fail; goes on where it was stopped
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group mutation
 	@$(BIN)/python -m tests.mutation
 peer: $(STAMP) ## network-resources-injector's own end-to-end suite, run against fabric-injector (needs Go)

@@ -196,6 +196,32 @@ def test_an_owner_that_can_create_no_pod() -> None:
     assert found[0].first.message.startswith("a pod of it was refused: no network")
 
 
+def test_an_owner_that_can_create_no_pod_is_told_where_a_profile_is_asked_for() -> None:
+    scene = Scene()
+    is_refused(scene)
+    scene.events[0]["involvedObject"]["name"] = "roberta"
+    assert [job.name for job in look_at_all(reading(scene, labels={SPACE: {}}))] == ["bert"]
+    assert [job.name for job in look_at_all(reading(scene))] == ["roberta", "bert"]
+    sandbox = event("Pod", "other-0", "FailedCreatePodSandBox", "no network", source="kubelet")
+    scene.events[:] = [sandbox]
+    assert [job.name for job in look_at_all(reading(scene))] == ["bert"], "a pod of no job that is known is no owner"
+
+
+def test_without_events_the_pods_tell() -> None:
+    scene = Scene()
+    waits(scene)
+    [job] = look_at_all(reading(scene, events=None))
+    assert job.is_failing
+
+
+def test_a_claim_that_has_no_name_yet_is_not_missed() -> None:
+    scene = ClaimScene()
+    for pod in scene.pods.values():
+        pod["status"]["resourceClaimStatuses"] = [{"name": "rails"}]
+    [job] = look_at_all(reading(scene, may_lack_claims=True))
+    assert job.first is None or job.first.code is not Code.CLAIM_MISSING
+
+
 def cluster(*scenes: Scene) -> HostileConnection:
     objects: dict[str, Any] = {
         "/api/v1/pods": [pod for scene in scenes for pod in scene.pods.values()],

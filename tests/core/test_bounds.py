@@ -102,6 +102,16 @@ def _labels(pod: Object, number: int) -> None:
     own |= {f"example.com/l{index}": "a" for index in range(number - len(own))}
 
 
+def _label_characters(pod: Object, number: int) -> None:
+    own = pod["metadata"]["labels"]
+    left = number - sum(len(key) + len(value) for key, value in own.items())
+    while left:
+        length = min(left, bounds.LONGEST_LABEL)
+        key = f"example.com/{len(own)}"
+        own[key] = "a" * (length - len(key))
+        left -= length
+
+
 def _tolerations(pod: Object, number: int) -> None:
     pod["spec"]["tolerations"] = [{"key": f"k{index}", "operator": "Exists"} for index in range(number)]
 
@@ -208,16 +218,29 @@ BOUNDS: list[tuple[Callable[[Object, int], None], int, str]] = [
     (_volumes, bounds.VOLUMES, "spec.volumes holds {} volumes, and at most 500"),
     (_owners, bounds.OWNERS, "metadata.ownerReferences holds {} owners, and at most 100"),
     (_labels, bounds.LABELS, "metadata.labels holds {} labels, and at most 1000"),
+    (_label_characters, bounds.CHARACTERS, "metadata.labels holds {} characters, and at most 262144"),
     (_claims, bounds.QUANTITIES, "spec.resourceClaims holds {} claims, and at most 1000"),
     (_tolerations, bounds.TOLERATIONS, "spec.tolerations holds {} tolerations, and at most 1000"),
     (_node_values, bounds.NODE_VALUES, "spec.affinity.nodeAffinity holds {} expressions and values, and at most 10000"),
     (_annotations, bounds.ALL_ANNOTATIONS, "metadata.annotations holds {} characters, and at most 262144"),
     (_interfaces, bounds.LONGEST_ANNOTATION, "excludeInterfaces holds {} characters, and at most 32768"),
-    *((make, bounds.LONGEST_NAME, "is {} characters long, and at most 4096") for make in (
-        _pull_policy,
-        _name, _image, _variable, _path, _device_path, _resource, _hostname, _pod_name, _volume_name, _claim, _own_claim, _capability
+    *((make, bounds.LONGEST_NAME, f": {what} is {{}} characters long, and at most 4096") for make, what in (
+        (_pull_policy, "the imagePullPolicy of a container"),
+        (_name, "the name of a container"),
+        (_image, "the image of a container"),
+        (_variable, "the name of a variable"),
+        (_path, "a volumeMount"),
+        (_device_path, "a volumeDevice"),
+        (_resource, "one of the limits of a container"),
+        (_hostname, "spec.hostname"),
+        (_volume_name, "the name of a volume"),
+        (_claim, "a name in spec.resourceClaims"),
+        (_own_claim, "the claim of a container"),
+        (_capability, "a capability of a container"),
     )),
-    *((make, bounds.LONGEST_LABEL, "is {} characters long, and at most 512") for make in (_owner_name, _label)),
+    (_pod_name, bounds.LONGEST_NAME, "metadata.name is {} characters long, and at most 4096"),
+    (_owner_name, bounds.LONGEST_LABEL, ": a field of metadata.ownerReferences is {} characters long, and at most 512"),
+    (_label, bounds.LONGEST_LABEL, ": a label is {} characters long, and at most 512"),
 ]  # fmt: skip
 
 

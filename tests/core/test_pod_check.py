@@ -43,6 +43,13 @@ REFUSED: list[tuple[Any, str]] = [
         {"spec": {"containers": [{"env": [{"name": "A", "valueFrom": []}]}]}},
         "pod.spec.containers[0].env[0].valueFrom: expected an object",
     ),
+    *(
+        (
+            {"spec": {"containers": [{"env": [{"name": "A", "valueFrom": {kind: {key: 1}}}]}]}},
+            f"pod.spec.containers[0].env[0].valueFrom.{kind}.{key}: expected a string, found a number",
+        )
+        for kind, key in (("fieldRef", "fieldPath"), ("configMapKeyRef", "name"), ("secretKeyRef", "key"))
+    ),
     ({"spec": {"containers": [{"command": "sh"}]}}, "pod.spec.containers[0].command: expected a list, found a string"),
     (
         {"spec": {"containers": [{"livenessProbe": "x"}]}},

@@ -390,6 +390,14 @@ def test_a_fault_of_the_profile_is_told_behind_one_of_the_pod() -> None:
     assert [each.reason for each in verdict.decisions] == [Reason.BAD_NETWORKS, Reason.NETWORK_ABSENT]
 
 
+def test_a_pod_that_only_its_annotation_makes_ours_is_denied_for_that_alone() -> None:
+    pod = plain()
+    pod["metadata"]["annotations"] = {names.NETWORKS: "default/rdma-net,typo"}
+    assert [each.reason for each in judge(pod).decisions] == [Reason.NETWORK_ABSENT]
+    del pod["metadata"]["annotations"]
+    assert skipped(judge(pod), Reason.UNKNOWN_SYSTEM)
+
+
 def test_a_denial_stands_where_its_further_faults_cannot_be_known() -> None:
     class Silent(ObjectsWorld):
         def network(self, namespace: str, name: str) -> NetworkDefinition | None:

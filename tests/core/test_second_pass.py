@@ -12,13 +12,15 @@ import pytest
 
 from tests import pods
 from tests.core import forged, hostile
+from tests.worlds import namespace, profiles
 from webhook.core import names, podspec
 from webhook.core.errors import MalformedReview
 from webhook.core.injection import wait
-from webhook.core.model import Object, Reason
+from webhook.core.model import NetworkDefinition, Object, Reason
 from webhook.core.pod_check import check_pod
 from webhook.core.profiles import Profiles, parse_profiles
 from webhook.core.review import Verdict, decide
+from webhook.world.objects import ObjectsWorld
 
 PROFILES = forged.profiles()
 WORLD = forged.world()
@@ -200,6 +202,27 @@ def test_a_first_pod_that_is_called_localhost_and_by_name_keeps_both() -> None:
     env += [{"name": "MASTER_ADDR", "value": "ddp-workers-0-0.ddp"}, {"name": "PET_MASTER_ADDR", "value": "localhost"}]
     verdict = twice(pod)
     assert verdict.pod["spec"]["containers"][0]["env"][: len(env)] == env
+
+
+def test_a_copy_is_judged_a_few_times_where_the_cluster_changes_with_each_look() -> None:
+    class Changing(ObjectsWorld):
+        looks = 0
+
+        def network(self, namespace: str, name: str) -> NetworkDefinition:
+            self.looks += 1
+            return NetworkDefinition(namespace, name, (f"example.com/card-{self.looks}",), has_ipam=True)
+
+    pod = pods.load("pods/indexed-job-1.yaml")
+    source = {"fieldRef": {"fieldPath": f"metadata.annotations['{names.WAIT_ENDS}']"}}
+    pod["spec"]["containers"][0]["env"].append({"name": "MASTER_ADDR", "valueFrom": source})
+    world = Changing([namespace("train", "shared")])
+    verdict = decide(pod, "train", profiles("profiles: {shared: {networks: [{network: default/rdma-net}]}}"), world)
+    assert verdict.allowed
+    assert world.looks == 4
+    limits = verdict.pod["spec"]["containers"][0]["resources"]["limits"]
+    assert [name for name in limits if name.startswith("example.com/")] == [
+        f"example.com/card-{look}" for look in range(1, 5)
+    ]
 
 
 def test_a_copy_is_judged_as_what_it_is_without_what_it_carried() -> None:

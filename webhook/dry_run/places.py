@@ -112,6 +112,11 @@ class Manifest:
     def _first(self, found: Object) -> int:
         return min((mark.key_line for mark in self._marks.of(found).values()), default=0)
 
+    def _line_of(self, value: Any, step: str | int) -> int:
+        """Return the line of the key or item; 0 where it is not known."""
+        mark = self._marks.of(value).get(step)
+        return mark.key_line if mark else 0
+
     def _walk(self, value: Any, path: str) -> tuple[int, Any, str]:
         """Follow ``spec.tasks[0].template``; return the line and the value it leads to, and what of the path leads nowhere."""
         line = 0
@@ -125,8 +130,7 @@ class Manifest:
                 step, rest = (int(number[1]), path[number.end() :]) if number else (None, "")
             if step is None or (isinstance(value, list) and step >= len(value)) or not isinstance(value, dict | list):
                 break
-            if mark := self._marks.of(value).get(step):
-                line = mark.key_line
+            line = self._line_of(value, step) or line
             value, path = value[step], rest.lstrip(".[")
         return line, value, path
 
@@ -147,7 +151,6 @@ class Manifest:
                 here = next(named, -1)
             if here == -1 or not isinstance(value, dict | list) or (isinstance(value, dict) and here not in value):
                 return line, False
-            if mark := self._marks.of(value).get(here):
-                line = mark.key_line
+            line = self._line_of(value, here) or line
             value = value[here]
         return line, bool(location) and bool(value == pod)

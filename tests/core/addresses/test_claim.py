@@ -16,7 +16,7 @@ from webhook.core import names, podspec
 from webhook.core.addresses import claim as module
 from webhook.core.addresses.claim import ANY, MOST_DEVICES, parse_wanted, read_claim, secondary, tell
 from webhook.core.model import Decision, Object, Reason
-from webhook.core.networks.status import Secondary
+from webhook.core.networks.status import MAX_NAME, Secondary, Wanted
 from webhook.core.reconcile import Fate, beside_claims, read_member
 from webhook.core.reconcile.complaint import about_status
 from webhook.core.reconcile.jobs import publication
@@ -168,6 +168,13 @@ def test_keeps_no_more_than_can_count() -> None:
 def test_reads_no_annotation_that_is_not_as_it_is_written(text: str) -> None:
     parsed = parse_wanted(text)
     assert parsed is None or text == f"{parsed.name}@{parsed.interface}/{parsed.family}"
+
+
+def test_reads_no_annotation_that_is_longer_than_any_of_ours() -> None:
+    ending = "@net1/IPv4"
+    longest = "n" * (MAX_NAME - len(ending)) + ending
+    assert parse_wanted(longest) == Wanted("", longest.removesuffix(ending), "net1", "IPv4")
+    assert parse_wanted("n" + longest) is None
 
 
 @given(st.lists(st.text(max_size=30), max_size=4), st.text(max_size=20))

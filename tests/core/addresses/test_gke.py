@@ -193,6 +193,12 @@ def test_what_is_no_list_of_addresses_is_a_problem_with_its_reason(text: str) ->
     assert "is not a list of addresses" in secondary(text, WANTED).problem
 
 
+def test_a_list_that_is_too_long_to_be_remembered_is_read_too() -> None:
+    entries = [{"networkName": "rdma-0", "ip": "10.0.0.1"}]
+    for text in (json.dumps(entries), json.dumps(entries) + " " * 8_192):
+        assert secondary(text, WANTED).address == "10.0.0.1"
+
+
 def test_an_empty_list_as_go_writes_it_has_no_address_and_no_fault() -> None:
     assert secondary("null", WANTED) == Secondary()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -272,6 +273,8 @@ def test_knows_which_networks_to_look_for() -> None:
     spec = f"{{networks: [{{network: a/b@x0}}, {{network: c}}], annotations: {{{names.DEFAULT_NETWORK}: d/e}}}}"
     read = profiles(f"profiles: {{a: {spec}}}")
     assert network_names(read.profiles["a"]) == {"b", "c", "e"}
+    unusable = replace(read.profiles["a"], annotations={names.DEFAULT_NETWORK: "a/b/c"})
+    assert network_names(unusable) == {"b", "c"}
 
 
 def test_names_the_first_few_networks() -> None:

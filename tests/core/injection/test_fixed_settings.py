@@ -85,6 +85,10 @@ def test_ucx_without_rdma_is_told_where_the_pod_gets_devices() -> None:
     assert decision.message == (
         "pod train-0: UCX_TLS of container trainer keeps UCX from rdma/hca: it would use sockets; remove it"
     )
+    [both] = judged(
+        {"UCX_TLS": "tcp"}, attachment(resource="rdma/a"), attachment("default/b", "net2", resource="rdma/b")
+    )
+    assert "keeps UCX from rdma/a, rdma/b: it" in both.message
     assert judged({"UCX_TLS": "tcp"}, attachment()) == [], "a network without devices is used by sockets"
 
 

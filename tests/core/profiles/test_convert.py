@@ -27,7 +27,7 @@ def config_map(text: str) -> str:
     return yaml.safe_dump({"apiVersion": "v1", "kind": "ConfigMap", "data": {"profiles.yaml": text}})
 
 
-@pytest.mark.parametrize("text", [SHORT, DEMO, "profiles: {}"])
+@pytest.mark.parametrize("text", [SHORT, DEMO, "profiles: {}", f"# was a ConfigMap once\n{SHORT}"])
 def test_profiles_mean_the_same_as_objects_and_back(text: str) -> None:
     objects = yaml.safe_dump_all(to_objects(text))
     wanted = parse_profiles(text)

@@ -145,6 +145,10 @@ FIELD_FAULTS = {
         "profiles: {a: {volumes: [{name: x, emptyDir: {}}, {name: x, emptyDir: {}}]}}",
         "profiles.a.volumes[1].name: x is that of volumes[0] already; write another",
     ),
+    "volume-number": (
+        "profiles: {a: {volumes: [{name: 1, emptyDir: {}}, {name: 1, emptyDir: {}}]}}",
+        "profiles.a.volumes[0].name: found 1, which YAML reads as a number",
+    ),
     "volume-ours": (
         "profiles: {a: {volumes: [{name: fabric-injector-shm, emptyDir: {}}]}}",
         'volumes[0].name: found "fabric-injector-shm"; volumes and containers of this name are the injector\'s own',

@@ -95,6 +95,10 @@ def test_settings_alone_hold_no_profile() -> None:
             f"{PROFILE}---\n{PROFILE}",
             "7 metadata.name: profile hostdev stands at line 1 already; remove one of the two",
         ),
+        (
+            f"{SETTINGS}---\n{SETTINGS}",
+            f"{SETTINGS.count(chr(10)) + 2} kind: Configuration stands at line 1 already; remove one of the two",
+        ),
         (f"{PROFILE}---\n3\n", "7 document: found a number; write an object with apiVersion and kind"),
     ],
 )

@@ -19,6 +19,18 @@ RAIL = ProfileClaim("rail", (ClaimRequest("r", "rail.example.com", count=2),))
 NAME, RAIL_NAME = template_name(NIC), template_name(RAIL)
 
 
+def test_a_template_may_have_no_owner() -> None:
+    assert make_template("ml", NAME, "nic", template_spec(NIC)) == {
+        "kind": "ResourceClaimTemplate",
+        "metadata": {
+            "namespace": "ml",
+            "name": NAME,
+            "labels": {"app.kubernetes.io/managed-by": "fabric-injector", "fabric-injector.io/claim": "nic"},
+        },
+        "spec": template_spec(NIC),
+    }
+
+
 def upkeep(*profiles: Profile) -> TemplateUpkeep:
     found = TemplateUpkeep()
     found.put({each.name: each for each in profiles})

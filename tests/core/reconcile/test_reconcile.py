@@ -482,7 +482,11 @@ def test_a_pod_of_thousands_of_entries_is_not_written_to_and_its_owner_is_told(m
     [member] = [suspect.member for suspect in cluster.jobs.suspects() if suspect.member.name == "w"]
     complaint = about_status(member)
     assert complaint is not None
-    assert complaint.reason == "ExcessiveMetadata"
+    assert complaint == (
+        "ExcessiveMetadata",
+        "the pod has more than 1000 annotations, labels, finalizers or owners, so that no address is published on it and its wait "
+        "ends in vain: remove what it does not need, then restart the job",
+    )
 
 
 def with_devices(

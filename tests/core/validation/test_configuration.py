@@ -54,6 +54,15 @@ def test_warns_of_another_key(data: Any) -> None:
     assert (refusal, "the defaults hold" in warning) == ("", True)
 
 
+def test_lets_it_be_deleted_unread() -> None:
+    before = {"metadata": {"name": "fabric-injector-config"}, "data": {"config.yaml": "a: ["}}
+    world = FewWords(silent=True)
+    answered = answer_validation(review("configmaps", "DELETE", None, before), Profiles(), world)
+    response = json.loads(answered.body)["response"]
+    assert (answered.entry, response["allowed"], response.get("warnings")) == ("configuration", True, None)
+    assert world.asked == []
+
+
 def test_lets_in_what_nobody_can_read_now() -> None:
     refusal, [warning] = put({"config.yaml": HEAD}, FewWords(silent=True))
     assert (refusal, "was not checked" in warning) == ("", True)

@@ -287,6 +287,13 @@ def test_takes_no_other_loop_for_one_that_starts_the_ranks(text: str) -> None:
     assert not runs_again(running(text))
 
 
+def test_says_what_is_done_with_more_variables_than_it_remembers() -> None:
+    named = [f"V{index}" for index in range(20)]
+    container = running("; ".join(f"torchrun --master_addr ${name} t.py" for name in named))
+    for _ in range(2):
+        assert {use_of(container, name) for name in named} == {Use.LAUNCHER}
+
+
 @given(
     st.lists(
         st.sampled_from([*USES, *TORCH, *NONE, *AGAIN, *ONCE, " ", "; ", "'", '"', "$M", "--master_addr", "$("])

@@ -237,6 +237,10 @@ def test_a_users_own_jobset_is_no_trainjob_though_its_containers_are_named_as_it
     assert member(pod).system == "jobset"
 
 
+def test_a_users_own_jobset_may_name_its_role_launcher() -> None:
+    assert member(trainjob("launcher", "starter")).system == "jobset"
+
+
 @pytest.mark.parametrize("address", ["llama-node-0-0.llama", "localhost"])
 def test_a_users_own_jobset_may_name_role_and_container_node(address: str) -> None:
     pod = trainjob("node", "node")

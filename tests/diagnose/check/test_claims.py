@@ -73,6 +73,11 @@ def test_templates_are_those_of_labelled_namespaces_that_may_use_the_profile() -
             {KEYS[1]: template_spec(NIC)},
             ["ok ResourceClaimTemplates: 1 template of claims as the profiles say; 3 more were not looked at"],
         ),
+        (
+            {("ml", template_name(claim)): template_spec(claim) for claim in (NIC, EVERY)}
+            | {("team", template_name(claim)): template_spec(claim) for claim in (NIC, EVERY)},
+            ["ok ResourceClaimTemplates: 4 templates of claims as the profiles say"],
+        ),
         ({}, []),
     ],
 )

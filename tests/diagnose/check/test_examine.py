@@ -1,16 +1,24 @@
 """What ``check`` makes of whole inventories, and of what could not be read."""
 
+import copy
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
+import yaml
 
+from tests import ROOT
 from tests.certs.simulation import NOW
 from tests.diagnose.check.findings import brief
 from tests.worlds import profiles
 from webhook.core import names
+from webhook.core.claim_templates import template_name
+from webhook.core.cluster.device_classes import DeviceOffers
+from webhook.core.profiles import Profiles
 from webhook.diagnose.check import examine
 from webhook.diagnose.check.deployments import Deployment
+from webhook.diagnose.check.examine import OF_INSTALLATION
 from webhook.diagnose.check.inventory import Installation, Inventory, Subject, Surroundings
 from webhook.diagnose.check.namespaces import LabelledNamespace
 from webhook.diagnose.check.privileges import Access
@@ -125,3 +133,72 @@ def test_demands_nothing_of_multus_where_gke_makes_the_networks() -> None:
     found = examine(inventory(read, around=Surroundings(networks=Listing(installed=False))))
     assert [each for each in found if each.topic in ("multus", "networks") and each.level != "ok"] == []
     assert {Code.MULTUS_UNUSED, Code.RANKS_MEET} <= {each.code for each in found}
+
+
+def test_looks_at_the_claims_of_profiles_as_far_as_they_are_served() -> None:
+    text = "profiles: {cards: {claims: [{name: nic, requests: [{name: r, deviceClassName: dra.net}]}]}}"
+    read = profiles(text)
+    missing = "fail profile cards: claim nic: names DeviceClass dra.net, which does not exist: pods that get the claim stay Pending"
+    template = template_name(read.profiles["cards"].claims[0])
+    around = Surroundings(
+        namespaces=Listing((LabelledNamespace("ml", {names.PROFILE: "cards"}),)), device_offers=DeviceOffers((), ())
+    )
+
+    def told(read: Profiles, around: Surroundings) -> list[str]:
+        return brief(examine(inventory(ProfilesRead("p", read), around=around)))
+
+    assert missing in told(read, around)
+    absent = f"warn ResourceClaimTemplate ml/{template}: is not there: pods that name it stay Pending"
+    assert absent in told(read, around._replace(claim_templates={("ml", template): None}))
+    assert absent not in told(read, around)
+    unserved = told(
+        replace(read, claims_problem="the cluster serves none"),
+        around._replace(claim_templates={("ml", template): None}),
+    )
+    assert "warn profile cards: no pod gets its claims: the cluster serves none" in unserved
+    assert {missing, absent}.isdisjoint(unserved)
+
+
+def test_kueue_is_asked_about_claims_where_it_is_there() -> None:
+    read = profiles("profiles: {cards: {claims: [{name: nic, requests: [{name: r, deviceClassName: dra.net}]}]}}")
+    queue = {"metadata": {"name": "q", "namespace": "ml"}, "spec": {"clusterQueue": "c"}}
+    around = Surroundings(
+        namespaces=Listing((LabelledNamespace("ml", {names.PROFILE: "cards"}),)), local_queues=Listing((queue,))
+    )
+
+    def is_told(queues: Listing[Any]) -> bool:
+        found = examine(inventory(ProfilesRead("p", read), around=around._replace(cluster_queues=queues)))
+        return any("in ml Kueue counts the claims of plain pods" in each.message for each in found)
+
+    assert is_told(Listing(()))
+    assert not is_told(Listing(installed=False))
+    assert not is_told(Listing(problem=REFUSED))
+
+
+def test_what_a_tenant_asked_of_the_installation_is_not_warned_of() -> None:
+    unread = (Unread("Deployments", REFUSED), Unread(next(iter(OF_INSTALLATION)), REFUSED))
+    whole = inventory()._replace(unread=unread)
+    own = whole._replace(subject=Subject(workload="ml"))
+
+    def warned(asked: Inventory) -> set[str]:
+        return {each.subject for each in examine(asked) if each.code is Code.UNREAD}
+
+    assert warned(whole) - warned(own) == {part.what for part in unread if part.what in OF_INSTALLATION}
+
+
+def test_a_webhook_that_is_to_take_opted_in_pods_must_be_told_so() -> None:
+    shipped = yaml.safe_load((ROOT / "manifests/base/mutating-webhook-configuration.yaml").read_text())
+    opted = copy.deepcopy(shipped)
+    opted["webhooks"][0]["namespaceSelector"]["matchExpressions"][0]["operator"] = "DoesNotExist"
+    deployments = Listing((Deployment("fabric-injector-controller", "controller"),))
+
+    def codes(configuration: Any) -> set[Code]:
+        ours = Installation(configurations=Listing((configuration,)), deployments=deployments)
+        return {each.code for each in examine(inventory(ours=ours))}
+
+    assert codes(opted) - codes(shipped) >= {Code.OPTED_IN_NOT_SERVED}
+
+
+def test_a_namespace_alone_is_asked_whether_the_webhook_is_reached() -> None:
+    alone = inventory()._replace(subject=Subject(workload="ml"))
+    assert {each.topic for each in examine(alone)}.isdisjoint({"reachability", "configuration"})

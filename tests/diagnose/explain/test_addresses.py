@@ -155,3 +155,11 @@ def test_a_sandbox_that_is_seen_ready_late_was_not_made_again() -> None:
     made_again(scene, "192.168.0.1", ago(minutes=5), told="")
     scene.master["status"]["initContainerStatuses"][0]["restartCount"] = 0
     assert findings(scene) == []
+
+
+def test_a_rank_zero_whose_wait_step_tells_nothing_is_taken_for_no_other_sandbox() -> None:
+    scene = Scene(3)
+    made_again(scene, "192.168.0.99", ago(minutes=5), told="")
+    [status] = scene.master["status"]["initContainerStatuses"]
+    status["name"] = "other"
+    assert Code.ADDRESS_FORMER not in {each.code for each in findings(scene)}

@@ -125,3 +125,27 @@ def test_claims_that_could_not_be_read_are_blamed_for_nothing() -> None:
     scene = ClaimScene(0)
     scene.changes["claims"] = None
     assert findings(scene, "claims") == []
+
+
+def test_a_pod_without_claims_beside_others_that_have_them() -> None:
+    scene = ClaimScene(1)
+    del scene.workers[0]["spec"]["resourceClaims"]
+    assert findings(scene, "claims") == []
+
+
+def test_a_claim_that_is_allocated_while_its_pod_is_on_no_node_yet() -> None:
+    scene = pending()
+    for claim in scene.claims.values():
+        claim["status"] = {"allocation": {"devices": {}}}
+    assert findings(scene, "claims") == []
+
+
+def test_the_classes_among_which_a_request_may_choose_are_looked_at() -> None:
+    scene = pending()
+    for claim in scene.claims.values():
+        choice = [{"deviceClassName": "first"}, {"deviceClassName": "second"}, "odd"]
+        claim["spec"]["devices"]["requests"] = [{"name": "nic", "firstAvailable": choice}]
+    classes = [DeviceClass(name, "", f"{name}.net", (f"{name}.net",)) for name in ("first", "second", "third")]
+    scene.changes["device_offers"] = DeviceOffers(tuple(classes), ())
+    silent = [each.subject for each in findings(scene, "devices") if each.code is Code.DRIVER_SILENT]
+    assert silent == ["DeviceClass first", "DeviceClass second"]

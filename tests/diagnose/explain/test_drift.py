@@ -105,3 +105,13 @@ def test_more_devices_in_the_profile_are_no_shortage_of_the_pod() -> None:
     )
     found = [each for each in explain(scene.reading).findings if each.level == "warn"]
     assert [each.topic for each in found] == ["drift"]
+
+
+def test_a_job_whose_address_nobody_would_publish_today() -> None:
+    """What holds rank 0's name was taken out of the pod, so that the address cannot be taken back."""
+    scene = Scene(0)
+    container = scene.master["spec"]["containers"][0]
+    container["env"] = [entry for entry in container["env"] if entry["name"] == "MASTER_ADDR"]
+    container["command"] = ["torchrun", "--rdzv_endpoint=$(MASTER_ADDR):1", "t.py"]
+    scene.profiles = parse_profiles(PROFILES + "    rendezvous: {addressSource: none}\n")
+    assert "no address would be published to it: " in one(scene, "drift")

@@ -162,3 +162,16 @@ QUOTED = b"config: NCCL INFO Using network Socket # NET/Socket\n"
 def test_only_what_processes_of_the_job_wrote_counts(text: bytes, chosen: list[str], foreign: list[str]) -> None:
     log = read_log([text], {"bert-worker-1"}, {"bert-worker-1", "bert-worker-2"})
     assert (list(log.chosen), list(log.foreign)) == (chosen, foreign)
+
+
+def test_of_very_many_devices_and_channels_the_first_are_kept() -> None:
+    lines = [
+        b"h:1:9 [0] NCCL INFO NET/IB : Using [%d]mlx5_%d:1/IB [RO]; OOB eth0:10.0.0.1<0>" % (number, number)
+        for number in range(4100)
+    ]
+    lines += [
+        b"h:1:9 [0] NCCL INFO Channel 00/0 : 0[0] -> 4[0] [send] via NET/IB/%d" % number for number in range(4100)
+    ]
+    log = read_log([b"\n".join(lines) + b"\n"])
+    assert list(log.devices) == [f"mlx5_{number}" for number in range(64)]
+    assert list(log.channels["IB"]) == [f"mlx5_{number}" for number in range(4096)]

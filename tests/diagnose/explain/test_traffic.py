@@ -67,3 +67,11 @@ def test_hardly_any_bytes_tell_nothing() -> None:
 def test_counters_that_began_anew_are_no_negative_bytes() -> None:
     [found] = told(counters(eth0=1), counters(eth0=10**9))
     assert "eth0 received 0 B/s" in found.message
+
+
+def test_bytes_where_no_rdma_device_is_counted() -> None:
+    bare = [read_counters("\n".join(DEV.format(eth0=n, net1=n, words=0).splitlines()[:5])) for n in (0, 10**9)]
+    assert bare[0] is not None
+    assert bare[1] is not None
+    [found] = told(bare[1], bare[0])
+    assert found.message == "in 5 s eth0 received 200 MB/s and sent 200 MB/s; net1 received 200 MB/s and sent 200 MB/s"

@@ -158,3 +158,36 @@ def test_what_another_program_wrote_breaks_nothing(message: str | None) -> None:
     pod["metadata"]["annotations"][names.NETWORK_STATUS] = "[1, {}]"
     assert read_report(pod).rank == 1
     assert judge([rank(0), pod], 2).nodes == ("node-0", "node-1")
+
+
+def annotated(number: int, text: str) -> Object:
+    pod = rank(number)
+    pod["metadata"]["annotations"][names.NETWORK_STATUS] = text
+    return pod
+
+
+@pytest.mark.parametrize("text", ["", "[", "3", '{"a": 1}', "[]", "[1]", '[{"interface": "eth0", "default": true}]'])
+def test_a_rank_without_a_network_is_not_told_as_attached(text: str) -> None:
+    result = judge([rank(0), annotated(1, text)], 2)
+    assert [each.subject for each in result.findings if each.code is Code.TEST_ATTACHED] == ["pod t-0"]
+
+
+@pytest.mark.parametrize("times", [[], ["2026-01-01T00:00:00Z"], ["2026-01-01T00:00:00Z", "soon"]])
+def test_how_long_a_network_took_is_told_where_both_times_are_known(times: list[str]) -> None:
+    pod = rank(0)
+    kinds = ("PodScheduled", "PodReadyToStartContainers")
+    pod["status"]["conditions"] = [
+        {"type": kind, "status": "True", "lastTransitionTime": at} for kind, at in zip(kinds, times, strict=False)
+    ]
+    attached = [each.message for each in judge([pod, rank(1)], 2).findings if each.code is Code.TEST_ATTACHED]
+    assert any(message.endswith("has net1") for message in attached)
+
+
+def test_the_report_is_that_of_the_container_that_tests() -> None:
+    pod = rank(1)
+    other = {"name": "sidecar", "state": {"terminated": {"message": json.dumps({"rank": 7})}}}
+    pod["status"]["containerStatuses"].insert(0, other)
+    assert read_report(pod).rank == 1
+    assert read_report(pod).told["rank"] == 1
+    pod["status"]["containerStatuses"].pop()
+    assert read_report(pod).told == {}

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import pytest
 
 from tests.diagnose.survey.clusters import KINDS, job
-from tests.pods import add_env, load, minimal_container, minimal_pod
+from tests.pods import add_env, drop_env, load, minimal_container, minimal_pod
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.diagnose.survey.fabric import Transport
@@ -193,3 +193,36 @@ def test_a_live_pod_is_taken_back_to_its_creation() -> None:
     assert "nodeName" not in before["spec"]
     assert "status" not in before
     assert pod["spec"]["nodeName"] == "node-1", "the pod itself stays as it is"
+
+
+def test_pods_without_an_accelerator_of_no_job_that_is_known_are_not_kept() -> None:
+    assert PodReader().read(minimal_pod()) is None
+
+
+def test_a_pod_that_only_may_be_rank_zero_is_of_the_job_of_its_owner() -> None:
+    first, second = (load(f"pods/statefulset-{number}.yaml") for number in range(2))
+    add_env(drop_env(first, "MASTER_ADDR"), "MASTER_ADDR", "other-0.other")
+    assert [one.pods for one in found([first, second]).training] == [2]
+
+
+def test_a_pod_of_nobody_is_named_itself() -> None:
+    pod = minimal_pod(minimal_container(resources=GPU, env=[{"name": "NNODES", "value": "4"}]))
+    pod["metadata"] |= {"name": "alone", "ownerReferences": []}
+    assert [(one.kind, one.resource, one.name) for one in found([pod]).others] == [("Pod", "pods", "alone")]
+
+
+def test_a_torchx_app_of_another_scheduler_is_named_by_its_owner() -> None:
+    owner = {"apiVersion": "mcad.ibm.com/v1", "kind": "AppWrapper", "name": "w", "uid": "u", "controller": True}
+    pods = list(job("TorchX app", "train"))
+    for pod in pods:
+        pod["metadata"]["ownerReferences"] = [owner]
+    assert [(one.kind, one.resource) for one in found(pods).training] == [("TorchX app", "AppWrapper.v1.mcad.ibm.com")]
+
+
+def test_a_job_whose_label_is_empty_is_named_by_its_owner() -> None:
+    pods = list(job("JobSet", "ddp"))
+    for pod in pods:
+        pod["metadata"]["labels"]["jobset.sigs.k8s.io/jobset-name"] = ""
+    [owner] = {each["name"] for pod in pods for each in pod["metadata"]["ownerReferences"]}
+    jobs = found(pods)
+    assert [(one.kind, one.workload) for one in jobs.training + jobs.others] == [("Job", owner)]

@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
-from tests.diagnose.survey.clusters import KINDS, NETWORK, NODE, PROFILES, job, surveyed
+from tests.diagnose.survey.clusters import KINDS, NETWORK, NODE, PROFILES, job, reading, surveyed
 from webhook.core import names
 from webhook.core.cluster.nodes import NodeOffer
 from webhook.core.model import Namespace
 from webhook.diagnose.listing import Listing
 from webhook.diagnose.survey.fabric import Transport
 from webhook.diagnose.survey.survey import ClusterSurvey, Prospect
+from webhook.diagnose.survey.world import ListedWorld
 
 POD = Transport.POD_NETWORK
 RESTRICTED = Listing((Namespace("research", {names.POD_SECURITY_ENFORCE: "baseline"}),))
@@ -323,3 +324,28 @@ def test_the_document_is_an_interface() -> None:
     ]
     assert bert["roles"][0]["changes"][0].keys() == {"step", "reason", "message"}
     assert bert["roles"][0]["barriers"][0].keys() == {"gravity", "reason", "message"}
+
+
+def test_a_group_of_pods_is_no_object_to_look_at() -> None:
+    pods = list(job("Job", "ddp"))
+    for pod in pods:
+        pod["metadata"] |= {"ownerReferences": [], "labels": {"kueue.x-k8s.io/pod-group-name": "ddp"}}
+    found = surveyed(pods)
+    assert [group.kind for group in found.groups] == ["Kueue pod group"]
+    assert found.next_steps() == ("kubectl label namespace research fabric-injector.io/profile=rdma",)
+
+
+def test_only_what_is_left_alone_says_why() -> None:
+    [completed] = surveyed(job("JobSet", "ddp")).groups
+    assert (completed.prospect, completed.left_alone) == (Prospect.COMPLETED, "")
+    [refused] = surveyed(job("JobSet", "ddp"), networks=Listing()).groups
+    assert [barrier.reason for barrier in refused.barriers] == ["network-absent"]
+
+
+def test_a_namespace_is_looked_up_as_it_was_listed_however_it_is_asked_for() -> None:
+    listed = Namespace("research", {"team": "a", names.MODE: "observe"})
+    world = ListedWorld(reading((), namespaces=Listing((listed,))), "rdma")
+    for name, labels in (("research", {"team": "a"}), ("new", {})):
+        found = world.namespace(name)
+        assert (found.name, found.labels) == (name, {**labels, names.PROFILE: "rdma"})
+        assert world.fresh_namespace(name) == found

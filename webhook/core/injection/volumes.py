@@ -6,6 +6,7 @@ A path of the node is given only where the Configuration allows it. What a conta
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
 
 from webhook.core import names as known_names
 from webhook.core import podspec
@@ -15,7 +16,7 @@ from webhook.core.injection import pod_security
 from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.core.plan import Plan
 from webhook.core.podspec import containers, normalized_mount_path
-from webhook.core.profiles import Profile, ProfileMount, ProfileVolume
+from webhook.core.profiles import ConfigMapSource, Profile, ProfileMount, ProfileVolume
 from webhook.core.quantity import stored_quantity
 
 STEP = "volumes"
@@ -214,10 +215,9 @@ def _is_same(existing: Object, volume: ProfileVolume) -> bool:
             else stored_quantity(limit) == stored_quantity(volume.empty_dir.size_limit)
         )
         return same_limit and (found.get("medium") or "") == volume.empty_dir.medium
-    source = volume.config_map
+    source = _config_map(volume)
     return (
-        source is not None
-        and found.get("name") == source.name
+        found.get("name") == source.name
         and bool(found.get("optional")) == source.optional
         and not found.get("items")
         and found.get("defaultMode") in _DEFAULT_MODES
@@ -239,12 +239,16 @@ def _source(volume: ProfileVolume) -> Object:
         if volume.empty_dir.size_limit:
             made["sizeLimit"] = volume.empty_dir.size_limit
         return {"emptyDir": made}
-    made = {}
-    if volume.config_map is not None:
-        made["name"] = volume.config_map.name
-        if volume.config_map.optional:
-            made["optional"] = True
+    source = _config_map(volume)
+    made = {"name": source.name}
+    if source.optional:
+        made["optional"] = True
     return {"configMap": made}
+
+
+def _config_map(volume: ProfileVolume) -> ConfigMapSource:
+    """Return the source of a volume that has neither of the others: each has exactly one."""
+    return cast(ConfigMapSource, volume.config_map)
 
 
 def _mount(mount: ProfileMount, volume: str) -> Object:

@@ -395,12 +395,8 @@ def _check_parameters(value: Any) -> str:
     """Return an object as JSON in one form, so that equal ones are equal."""
     if not isinstance(value, dict):
         raise PydanticCustomError("dict_type", "not an object")
-    try:
-        text = json.dumps(_whole(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-        size = len(text.encode())
-    except (TypeError, ValueError, RecursionError):
-        raise ValueError("found what JSON cannot hold; write text, numbers, true, false, lists and objects") from None
-    if size > _MAX_PARAMETERS:
+    text = json.dumps(_whole(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    if len(text.encode()) > _MAX_PARAMETERS:
         raise ValueError(f"found an object of more than {_MAX_PARAMETERS} bytes, which the API server refuses")
     return text
 

@@ -69,8 +69,6 @@ class Variables:
             inner = self._referred(name, place)
             if inner is None:
                 continue
-            if len(inner) > LONGEST:
-                return None
             value = value.replace(f"$({name})", inner)
             if len(value) > LONGEST:
                 return None

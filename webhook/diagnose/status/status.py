@@ -149,10 +149,7 @@ class Judge:
                 and str(event.get("reason") or "").startswith("FailedCreate")
                 and not any(concerns(event, owner, (owner,)) for owner in owners.get(space, ()))
             }
-            for name in filter(None, subjects):
-                status = self.of(StatusJob(space, name, name, ()))
-                if status.first is not None and status.first.code is not Code.JOB_WITHOUT_PODS:
-                    found.append(status)
+            found += [self.of(StatusJob(space, name, name, ())) for name in filter(None, subjects)]
         return found
 
     def _of(self, job: StatusJob) -> Reading:
