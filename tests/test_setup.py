@@ -198,7 +198,7 @@ def test_says_at_once_which_tiers_need_root(machine: Machine) -> None:
 def test_says_at_once_which_tests_the_machine_cannot_run(machine: Machine, tmp_path: Path) -> None:
     """They are skipped: nobody can install a cgroup controller."""
     machine.go("1.26.8", "local")
-    for name in (*SHELLS, "buildah", "mmdebstrap", "runc", "containerd", "ip", "mount", "unshare", "ldd"):
+    for name in (*SHELLS, "buildah", "mmdebstrap", "runc", "containerd", "ip", "nft", "mount", "unshare", "ldd"):
         machine.add(name)
     for file in ("opt/cni/bin/macvlan", "etc/ssl/cert.pem"):
         (tmp_path / file).parent.mkdir(parents=True)
