@@ -8,20 +8,16 @@ from __future__ import annotations
 
 import argparse
 import random
-import signal
 import sys
-import tempfile
 import time
 from collections import Counter
-from contextlib import ExitStack
-from pathlib import Path
 
-from tests.apiserver.assets import AssetsUnavailable, assets
 from tests.apiserver.audit import Audit
 from tests.apiserver.controller import Controller
 from tests.apiserver.controlplane import ControlPlane
 from tests.apiserver.jobs import LABELLED, Job, Told
 from tests.bench.churn import Churn
+from tests.bench.place import bench_place
 
 LEASE_NAMESPACE = "fabric-injector"
 NAMESPACES = 8
@@ -40,13 +36,7 @@ def main() -> None:
     options = parser.parse_args()
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(10**6)
     chance = random.Random(seed)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what was started is stopped then, too
-    try:
-        assets()
-    except AssetsUnavailable as problem:
-        sys.exit(str(problem))
-    with tempfile.TemporaryDirectory(prefix="fabric-injector-chaos-") as name, ExitStack() as stack:
-        folder = Path(name)
+    with bench_place("chaos") as (folder, stack):
         audit = Audit(folder / "audit")
         plane = stack.enter_context(ControlPlane(folder / "plane", *audit.flags))
         for namespace in (f"chaos-{number}" for number in range(NAMESPACES)):

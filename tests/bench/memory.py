@@ -11,9 +11,7 @@ from __future__ import annotations
 import argparse
 import base64
 import json
-import signal
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -22,7 +20,6 @@ from typing import Any
 
 import yaml
 
-from tests.apiserver.assets import AssetsUnavailable, assets
 from tests.apiserver.client import Client
 from tests.apiserver.controller import Controller
 from tests.apiserver.controlplane import BASE, ControlPlane
@@ -31,6 +28,7 @@ from tests.apiserver.webhook import Webhook
 from tests.bench import usage
 from tests.bench.admission import HERE, REVIEW
 from tests.bench.minimal import patch_all
+from tests.bench.place import bench_place
 from tests.bench.rate import REPLICAS, prepare
 from tests.waiting import wait_until
 from webhook.control.shares import MOST_AT_ONCE
@@ -57,13 +55,7 @@ def main() -> None:
         "--changes", type=int, default=5_000, help="pods that are changed during the watch (default 5000)"
     )
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what was started is stopped then, too
-    try:
-        assets()
-    except AssetsUnavailable as problem:
-        sys.exit(str(problem))
-    with tempfile.TemporaryDirectory(prefix="fabric-injector-memory-") as name, ExitStack() as stack:
-        folder = Path(name)
+    with bench_place("memory") as (folder, stack):
         plane = stack.enter_context(ControlPlane(folder / "plane"))
         prepare(plane)
         plane.create_namespace("lease")

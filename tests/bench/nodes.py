@@ -11,17 +11,14 @@ import argparse
 import itertools
 import signal
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import yaml
 
-from tests.apiserver.assets import AssetsUnavailable, assets
 from tests.apiserver.client import Client
 from tests.apiserver.controlplane import ControlPlane
 from tests.apiserver.installation import INSTALL
@@ -29,6 +26,7 @@ from tests.apiserver.nodes import Container, Deployed, Idle, Node
 from tests.apiserver.service import Service
 from tests.apiserver.traffic import Traffic
 from tests.bench.chaos import say, say_how_it_went
+from tests.bench.place import bench_place
 from tests.waiting import wait_until
 
 COMMAND = [sys.executable, "-m", "webhook"]
@@ -54,13 +52,8 @@ def main() -> None:
     )
     parser.add_argument("--rate", type=float, default=30, help="creates a second (default 30)")
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what was started is stopped then, too
-    try:
-        assets()
-    except AssetsUnavailable as problem:
-        sys.exit(str(problem))
-    with tempfile.TemporaryDirectory(prefix="fabric-injector-nodes-") as name, ExitStack() as stack:
-        plane = stack.enter_context(ControlPlane(Path(name) / "plane"))
+    with bench_place("nodes") as (folder, stack):
+        plane = stack.enter_context(ControlPlane(folder / "plane"))
         plane.start_controller_manager()
         plane.start_scheduler()
         shipped = [each for each in yaml.safe_load_all(INSTALL.read_text()) if "Webhook" not in each["kind"]]
@@ -74,7 +67,7 @@ def main() -> None:
         with Node(plane.api, next(numbers)):
             count = sum(len(roll(plane.api)) for _ in range(options.rollouts))
         lines[f"{options.rollouts} rollouts on one node"] = f"{count // len(COMPONENTS)} completed"
-        service = stack.enter_context(Service(plane, Path(name) / "service", COMMAND, replicas=0))
+        service = stack.enter_context(Service(plane, folder / "service", COMMAND, replicas=0))
         plane.create_namespace("create", {"fabric-injector.io/profile": "train"})
         for number in range(options.deaths):
             for replicas, told, seconds in deaths(service, numbers, options.rate):

@@ -16,22 +16,20 @@ import json
 import os
 import re
 import resource
-import signal
 import statistics
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.apiserver.assets import AssetsUnavailable, assets
 from tests.apiserver.controlplane import ControlPlane
 from tests.apiserver.jobs import as_sent
 from tests.apiserver.webhook import Webhook, default_configuration
 from tests.bench import usage
 from tests.bench.admission import HERE, REVIEW, Load, cluster, interpreter
+from tests.bench.place import bench_place
 from webhook.core import names
 
 COMMAND = [sys.executable, "-m", "webhook"]
@@ -154,13 +152,8 @@ def main() -> None:
         "--rate", type=float, default=0, help="highest rate to take shares of (default: as measured first)"
     )
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what was started is stopped then, too
-    try:
-        assets()
-    except AssetsUnavailable as problem:
-        sys.exit(str(problem))
-    with tempfile.TemporaryDirectory(prefix="fabric-injector-rate-") as name, ExitStack() as stack:
-        bench = Bench(Path(name), options.seconds, stack)
+    with bench_place("rate") as (folder, stack):
+        bench = Bench(folder, options.seconds, stack)
         bench.run("warming up", bench.admitted)
         highest = options.rate or bench.run("highest", bench.admitted)["rate"]
         bench.rows.clear()

@@ -14,18 +14,17 @@ import os
 import signal
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from tests.apiserver.assets import AssetsUnavailable, assets, binary
+from tests.apiserver.assets import binary
 from tests.apiserver.controlplane import ControlPlane
 from tests.apiserver.processes import Server, free_port
 from tests.bench.minimal import patch_all
+from tests.bench.place import bench_place
 from tests.bench.witness import Witness
 from tests.waiting import wait_until
 from webhook.control.shares import MOST_AT_ONCE
@@ -85,14 +84,7 @@ def main() -> None:
     parser.add_argument("--members", type=int, default=10_000, help="members of the large job (default 10000)")
     parser.add_argument("--rounds", type=int, default=3, help="rounds, each beside one of the floor (default 3)")
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what was started is stopped then, too
-    try:
-        assets()
-        binary("kwok")
-    except AssetsUnavailable as problem:
-        sys.exit(str(problem))
-    with tempfile.TemporaryDirectory(prefix="fabric-injector-scale-") as name, ExitStack() as stack:
-        folder = Path(name)
+    with bench_place("scale", "kwok") as (folder, stack):
         flags = ("--max-requests-inflight=800", "--max-mutating-requests-inflight=400")
         plane = stack.enter_context(ControlPlane(folder / "plane", *flags))
         plane.create_namespace(LEASE_NAMESPACE)

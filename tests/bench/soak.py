@@ -8,24 +8,22 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.apiserver.assets import AssetsUnavailable, assets
 from tests.apiserver.controller import ACCOUNT, Controller
 from tests.apiserver.controlplane import ControlPlane
 from tests.apiserver.mounts import kubelet, secret
 from tests.apiserver.service import Service
 from tests.apiserver.traffic import Traffic
 from tests.bench.chaos import say, say_how_it_went
+from tests.bench.place import bench_place
 from tests.bench.siege import measure_siege
 from tests.waiting import wait_until
 
@@ -43,13 +41,7 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=50, help="admissions a second (default 50)")
     parser.add_argument("--rounds", type=int, default=5, help="rounds beside stalled connections (default 5)")
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what was started is stopped then, too
-    try:
-        assets()
-    except AssetsUnavailable as problem:
-        sys.exit(str(problem))
-    with tempfile.TemporaryDirectory(prefix="fabric-injector-soak-") as name, ExitStack() as stack:
-        folder = Path(name)
+    with bench_place("soak") as (folder, stack):
         plane = stack.enter_context(ControlPlane(folder / "plane"))
         plane.create_namespace("soak", {"fabric-injector.io/profile": "train"})
         service = stack.enter_context(Service(plane, folder / "service", COMMAND))
