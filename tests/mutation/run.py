@@ -118,7 +118,7 @@ class Runner(SameDraws):
         for cache in self._caches:
             cache.cache_clear()
         before = self._session.testsfailed
-        for test, following in zip(tests, [*tests[1:], None], strict=True):
+        for test, following in zip(tests, [*tests[1:], None], strict=False):  # there may be none
             test.config.hook.pytest_runtest_protocol(item=test, nextitem=following)
             if self._session.testsfailed != before:
                 return False
