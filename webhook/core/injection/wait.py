@@ -160,7 +160,9 @@ def _container(
     settings = plan.profile.rendezvous
     told_in = plan.source.WORDS.told_in_short if settings.address_source != DEFAULT else _TOLD_IN
     image, command = settings.wait_image or training.get("image"), _command(needs, nccl_conf, told_in)
-    if settings.wait_image == INSTALLED:
+    if runs_own_program(training) and not settings.wait_image:
+        command = [*_OWN_PROGRAM, *needs]
+    elif settings.wait_image == INSTALLED:
         image, command = plan.own_image or f"fabric-injector:{__version__}", [*_OWN_PROGRAM, *needs]
     variables = {"NVIDIA_VISIBLE_DEVICES": "void"}
     if rendezvous is not None:
@@ -195,6 +197,11 @@ def _container(
     if (policy := training.get("imagePullPolicy")) and not settings.wait_image:
         container["imagePullPolicy"] = policy
     return container
+
+
+def runs_own_program(training: Object) -> bool:
+    """Tell whether a container runs this program, as the ranks of `fabric-injector test` do: its image need not hold a shell."""
+    return bool((training.get("command") or [])[:1] == [_OWN_PROGRAM[0]])
 
 
 def _command(needs: tuple[str, ...], nccl_conf: str, told_in: str) -> list[str]:
