@@ -17,12 +17,8 @@ ASH = "fabric-injector.test/trainer:ash"
 BASH = "fabric-injector.test/trainer:bash"
 TESTERS_USER = "65532:65532"
 TESTER = "fabric-injector.test/tester:1"
-"""What runs the pods of `fabric-injector test`: the program itself, without root."""
-UNFIT_TESTERS = {
-    "no-shell": "fabric-injector.test/tester:no-shell",
-    "no-python": "fabric-injector.test/tester:no-python",
-}
-"""Images that cannot run those pods, for want of what their tag says."""
+"""What runs the pods of `fabric-injector test`: the program itself, without root and without a shell."""
+TESTER_WITHOUT_PYTHON = "fabric-injector.test/tester:no-python"
 NO_SHELL = "fabric-injector.test/trainer:no-shell"
 NCCL_CONF = "NCCL_DEBUG=WARN\nNCCL_SOCKET_IFNAME=eth0"
 """The trainers' own /etc/nccl.conf, whose last line does not end, as people leave it."""
@@ -35,7 +31,6 @@ def archive() -> bytes:
     """Write all of them as one archive. Each trainer's `sh` is the shell of its tag; `dash` and `bash` have bash, as Debian has."""
     base, ash = layer(*_trainer()), layer(*_busybox())
     dash, program = layer(*_shells("dash")), layer(*_program_itself())
-    unfit = {"no-shell": (base, program), "no-python": (dash, program)}
     return docker_archive(
         (
             Image(PAUSE, (layer(with_libraries(_program("sleep"))),), (str(_program("sleep")), "infinity")),
@@ -43,8 +38,8 @@ def archive() -> bytes:
             Image(BASH, (base, layer(*_shells("bash")))),
             Image(ASH, (base, ash)),
             Image(NO_SHELL, (base,)),
-            Image(TESTER, (base, dash, program), user=TESTERS_USER),
-            *(Image(UNFIT_TESTERS[tag], layers, user=TESTERS_USER) for tag, layers in unfit.items()),
+            Image(TESTER, (base, program), user=TESTERS_USER),
+            Image(TESTER_WITHOUT_PYTHON, (dash, program), user=TESTERS_USER),
         )
     )
 

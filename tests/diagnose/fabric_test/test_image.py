@@ -41,11 +41,14 @@ def ended(code: int, reason: str, message: str = "") -> Object:
     ("container", "state", "told", "do"),
     [
         (names.WAIT_CONTAINER, ended(128, "StartError", NO_SHELL), 'has no shell: exec: "sh"', "holds it by --image"),
-        (
-            "rank",
-            ended(128, "StartError", NO_PROGRAM),
-            "cannot run fabric-injector: exec: ",
-            "holds Python and fabric-injector",
+        *(
+            (
+                container,
+                ended(128, "StartError", NO_PROGRAM),
+                "cannot run fabric-injector: exec: ",
+                "holds Python and fabric-injector",
+            )
+            for container in (names.WAIT_CONTAINER, "rank")
         ),
         ("rank", ended(127, "Error", "env: python3: No such file"), "ended with status 127: env: ", "of this version"),
         ("rank", ended(2, "Error", "Error: No such command 'test-rank'."), "No such command", "of this version"),
@@ -100,3 +103,14 @@ def test_another_state_is_no_fault_of_the_image(container: str, state: Object) -
 
 def test_a_wait_step_that_gave_up_is_no_fault_of_the_image() -> None:
     assert not is_over([pod(names.WAIT_CONTAINER, ended(75, "Error", "gave up"))], 2)
+
+
+def test_a_wait_step_by_our_program_that_cannot_run_is_one() -> None:
+    waiting = pod(names.WAIT_CONTAINER, ended(255, "Error", "exec /usr/local/bin/fabric-injector: no such file"))
+    assert not is_over([waiting], 2), "a script may end so too"
+    waiting["spec"]["initContainers"][0]["command"] = ["fabric-injector", "wait", "master-addr"]
+    (first, *_) = judge([waiting], 2).findings
+    assert (first.code, first.subject) == (Code.TEST_IMAGE_UNFIT, f"image {IMAGE}")
+    assert "fabric-injector wait ended with status 255: exec /usr/local/bin/fabric-injector: no such" in first.message
+    waiting["status"]["initContainerStatuses"][0]["state"] = ended(75, "Error", "gave up")
+    assert not is_over([waiting], 2)

@@ -6,16 +6,19 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from webhook.core import names, podspec
+from webhook.core.injection.wait import runs_own_program
 from webhook.core.model import Object
 from webhook.diagnose.codes import Code
+from webhook.diagnose.explain.containers import WAITED_IN_VAIN
 from webhook.diagnose.fabric_test.job import CONTAINER
 from webhook.diagnose.finding import Finding
 
 _NOT_PULLED = ("ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull")
 """ErrImagePull is what the first attempt leaves: the next one may succeed."""
-_ENDED_FROM_OUTSIDE = (137, 143)
+_NO_FAULT = (None, 0, WAITED_IN_VAIN, 137, 143)
+"""A rank ends with 0, whatever it found; the last two are from outside."""
 _MOST_TEXT = 300
-_EXEC = "exec: "
+_EXEC, _NO_SHELL = "exec: ", 'exec: "sh"'
 """Begins, in a long message of the container runtime, what it could not do."""
 _PULL = "correct --image, or name the Secret that pulls it by --image-pull-secret; without it, it is the installed webhook's"
 _PROGRAM = "name an image that holds Python and fabric-injector of this version by --image; without it, it is the installed webhook's"
@@ -24,8 +27,8 @@ _NO_USER = (
     "without it, it is the installed webhook's"
 )
 _SHELL = (
-    "the wait step needs sh: name an image that holds it by --image; without it, it is the installed webhook's; "
-    "where training images have no sh either, set rendezvous.waitImage of the profile to installed"
+    "the wait step needs sh: name an image that holds it by --image, or by rendezvous.waitImage where the profile sets that; "
+    "with waitImage: installed none is needed"
 )
 
 
@@ -63,7 +66,8 @@ def _unfit(pod: Object) -> _Unfit | None:
         name, state = each.get("name"), each.get("state") or {}
         if name not in (CONTAINER, names.WAIT_CONTAINER):
             continue
-        image, waiting = _image_of(pod, name), state.get("waiting") or {}
+        container, waiting = _container(pod, name), state.get("waiting") or {}
+        image = str(container.get("image") or "")
         if waiting.get("reason") in _NOT_PULLED:
             text = _cut(waiting.get("message"))
             return _Unfit(image, f"cannot be pulled: {text or waiting['reason']}", _PULL)
@@ -73,19 +77,21 @@ def _unfit(pod: Object) -> _Unfit | None:
         text = _cut(ended.get("message")) or f"status {ended.get('exitCode')}"
         if ended.get("reason") in ("StartError", "ContainerCannotRun"):
             text = text[max(text.find(_EXEC), 0) :]
-            if name == names.WAIT_CONTAINER:
+            if text.startswith(_NO_SHELL):
                 return _Unfit(image, f"has no shell: {text}", _SHELL)
             return _Unfit(image, f"cannot run fabric-injector: {text}", _PROGRAM)
-        is_told = name == CONTAINER and ended.get("exitCode") and ended.get("reason") == "Error"
-        if is_told and ended["exitCode"] not in _ENDED_FROM_OUTSIDE:  # a rank ends with 0, whatever it found
-            return _Unfit(image, f"fabric-injector test-rank ended with status {ended['exitCode']}: {text}", _PROGRAM)
+        is_ours = name == CONTAINER or runs_own_program(container)
+        if is_ours and ended.get("reason") == "Error" and ended.get("exitCode") not in _NO_FAULT:
+            program = "test-rank" if name == CONTAINER else "wait"
+            return _Unfit(
+                image, f"fabric-injector {program} ended with status {ended.get('exitCode')}: {text}", _PROGRAM
+            )
     return None
 
 
-def _image_of(pod: Object, name: str) -> str:
-    spec = pod.get("spec") or {}
-    listed = [*(spec.get("initContainers") or ()), *podspec.containers(pod)]
-    return next((str(each.get("image")) for each in listed if each.get("name") == name), "")
+def _container(pod: Object, name: str) -> Object:
+    listed = (*podspec.init_containers(pod), *podspec.containers(pod))
+    return next((each for each in listed if each.get("name") == name), {})
 
 
 def _cut(text: object) -> str:
