@@ -159,11 +159,13 @@ def _container(
 ) -> Object:
     settings = plan.profile.rendezvous
     told_in = plan.source.WORDS.told_in_short if settings.address_source != DEFAULT else _TOLD_IN
-    image, command = settings.wait_image or training.get("image"), _command(needs, nccl_conf, told_in)
-    if runs_own_program(training) and not settings.wait_image:
+    image = settings.wait_image or training.get("image")
+    if settings.wait_image == INSTALLED:
+        image = plan.own_image or f"fabric-injector:{__version__}"
+    if settings.wait_image == INSTALLED or (not settings.wait_image and runs_own_program(training)):
         command = [*_OWN_PROGRAM, *needs]
-    elif settings.wait_image == INSTALLED:
-        image, command = plan.own_image or f"fabric-injector:{__version__}", [*_OWN_PROGRAM, *needs]
+    else:
+        command = _command(needs, nccl_conf, told_in)
     variables = {"NVIDIA_VISIBLE_DEVICES": "void"}
     if rendezvous is not None:
         variables = {
