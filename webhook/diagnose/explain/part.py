@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 from webhook.core import names, podspec
@@ -19,7 +18,7 @@ from webhook.core.review import Verdict
 from webhook.core.training_container import choose_container
 from webhook.core.workloads import NotTraining, TrainingPod, recognise
 from webhook.diagnose.explain.reading import Reading, seconds_since
-from webhook.diagnose.injected import is_injected
+from webhook.diagnose.injected import is_injected, read_injection
 
 _FINISHED = ("Succeeded", "Failed")
 
@@ -81,7 +80,7 @@ class Part:
     @cached_property
     def status(self) -> Mapping[str, Any]:
         """Return what annotation fabric-injector.io/status says; empty where it is missing or unreadable."""
-        return _read_status(podspec.annotations(self.pod).get(names.STATUS) or "{}")
+        return read_injection(self.pod)
 
     @cached_property
     def phase(self) -> str:
@@ -154,16 +153,6 @@ _ANY = Profile(name="")
 def attached_networks(pod: Object) -> list[Object] | None:
     """Return what the pod's network-status says of each second network; None where it is missing or cannot be read."""
     return secondary_networks(multus.told(podspec.annotations(pod)))
-
-
-@lru_cache(maxsize=64)
-def _read_status(text: str) -> Mapping[str, Any]:
-    """Read the status once for all pods that have the same: it is asked for by each topic."""
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def read_part(

@@ -15,7 +15,7 @@ from webhook.diagnose.codes import Code
 from webhook.diagnose.fabric_test.image import is_image_unfit, judge_image
 from webhook.diagnose.fabric_test.job import CONTAINER
 from webhook.diagnose.finding import Finding
-from webhook.diagnose.injected import is_injected
+from webhook.diagnose.injected import is_injected, read_injection
 from webhook.diagnose.wording import listed
 
 _T = TypeVar("_T", list[Any], dict[str, Any])
@@ -238,12 +238,8 @@ def _hardware(report: RankReport) -> Iterator[Finding]:
 
 
 def _injection(pod: Object, key: str, kind: type[_T]) -> _T:
-    """Return what annotation fabric-injector.io/status says under a key; an empty value where it says nothing of this kind."""
-    try:
-        told = json.loads(podspec.annotations(pod).get(names.STATUS, "{}"))
-    except (ValueError, RecursionError):
-        told = None
-    found = told.get(key) if isinstance(told, dict) else None
+    """Return what was injected, as the pod tells it under a key; an empty value where it tells nothing of this kind."""
+    found = read_injection(pod).get(key)
     return found if isinstance(found, kind) else kind()
 
 
@@ -255,12 +251,9 @@ def _why_not_tried(pods: Sequence[Object]) -> str:
 
 def _fabric_addresses(pods: Sequence[Object]) -> set[str]:
     """Return rank 0's addresses on the fabric: those that Multus gave its pod, or what the controller published of another source."""
-    if any(source_of(podspec.annotations(pod)) is not multus for pod in pods):
-        return {
-            podspec.annotations(pod)[names.MASTER_ADDR]
-            for pod in pods
-            if podspec.annotations(pod).get(names.MASTER_ADDR)
-        }
+    told = [podspec.annotations(pod) for pod in pods]
+    if any(source_of(each) is not multus for each in told):
+        return set(filter(None, (each.get(names.MASTER_ADDR) for each in told)))
     return {
         str(address)
         for pod in pods
