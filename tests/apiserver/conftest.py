@@ -20,11 +20,12 @@ import pytest
 from tests.tiers import mark_tier
 from tests.waiting import wait_until
 
-from .assets import AssetsUnavailable, assets
+from .assets import AssetsUnavailable, assets, binary
 from .audit import Audit
 from .client import Client
 from .controller import Controller, leading_controller
 from .controlplane import ACCESS, ControlPlane
+from .crds import crd_files
 from .installation import ROUTED, Installation, own_address
 from .webhook import Webhook, installed_command
 
@@ -55,6 +56,14 @@ class NamespaceFactory(Protocol):
 
     def __call__(self, labels: dict[str, str] | None = None, name: str | None = None) -> str:
         """Create it; without a name, under a new one."""
+
+
+def program(name: str) -> Path:
+    """Give the path of what is built from Go modules; where that cannot be, skip with the reason, under CI=true fail."""
+    try:
+        return binary(name)
+    except AssetsUnavailable as problem:
+        unavailable(str(problem))
 
 
 @pytest.fixture(scope="session")
@@ -100,6 +109,18 @@ def cluster(programs: None, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         running.create_namespace("unlabelled")
         running.api.ensure(NETWORK)
         yield running
+
+
+@pytest.fixture(scope="module")
+def extended(cluster: ControlPlane) -> ControlPlane:
+    """The cluster with the kinds of cert-manager and of Prometheus' operator."""
+    try:
+        files = list(crd_files())
+    except AssetsUnavailable as problem:
+        unavailable(str(problem))
+    cluster.kubectl("apply", "--server-side", *(f"--filename={file}" for file in files))
+    cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
+    return cluster
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ import random
 import signal
 import socket
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tests.waiting import NotReady, wait_until
@@ -58,6 +58,15 @@ class Server:
     def output(self) -> str:
         """Give what this process has written so far."""
         return self.log.read_bytes()[self._logged_before :].decode(errors="replace")
+
+    @contextmanager
+    def starting(self) -> Iterator[None]:
+        """Kill it where what is waited for does not come: nobody would stop it."""
+        try:
+            yield
+        except BaseException:
+            self.kill()
+            raise
 
     def wait_ready(self, ready: Callable[[], bool], seconds: float) -> None:
         """Wait until `ready` holds; raise NotReady with the end of the log if the process ends or time is over."""

@@ -14,8 +14,7 @@ import yaml
 
 from tests import ROOT
 
-from .assets import AssetsUnavailable, binary
-from .conftest import unavailable
+from .conftest import program
 
 RULES = yaml.safe_load((ROOT / "manifests/components/prometheus-rules/prometheus-rule.yaml").read_text())["spec"]
 ALERTS = {rule["alert"]: rule for group in RULES["groups"] for rule in group["rules"]}
@@ -25,10 +24,7 @@ CASES = yaml.safe_load((Path(__file__).parent / "manifests/alerts.yaml").read_te
 @pytest.fixture(scope="module")
 def promtool() -> Path:
     """Give the program's path."""
-    try:
-        return binary("promtool")
-    except AssetsUnavailable as problem:
-        unavailable(str(problem))
+    return program("promtool")
 
 
 @pytest.fixture(scope="module")

@@ -12,10 +12,8 @@ from cryptography import x509
 
 from tests.waiting import wait_until
 
-from .assets import AssetsUnavailable, binary
-from .conftest import PROFILES, unavailable
+from .conftest import PROFILES, program
 from .controlplane import ControlPlane
-from .crds import crd_files
 from .installation import MANIFESTS, NAMESPACE, SECRET, Installation, injected, remove
 from .kustomize import render
 from .processes import Server
@@ -28,17 +26,11 @@ CONFIGURATIONS = (
 
 
 @pytest.fixture(scope="module")
-def cert_manager(cluster: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def cert_manager(extended: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Run cert-manager, with its kinds defined."""
-    try:
-        files, program = list(crd_files()), binary("certmanager")
-    except AssetsUnavailable as problem:
-        unavailable(str(problem))
-    cluster.kubectl("apply", "--server-side", *(f"--filename={file}" for file in files))
-    cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
     folder = tmp_path_factory.mktemp("cert-manager")
-    config = cluster.kubeconfig(folder / "kubeconfig")
-    running = Server([str(program), f"--cluster={config}"], folder / "log")
+    config = extended.kubeconfig(folder / "kubeconfig")
+    running = Server([str(program("certmanager")), f"--cluster={config}"], folder / "log")
     try:
         running.wait_ready(lambda: "Starting workers" in running.output(), 60)
         yield running

@@ -23,8 +23,7 @@ from webhook.core.profiles import Allowed
 from webhook.core.profiles.convert import to_objects
 from webhook.core.profiles.load import parse_configuration
 
-from .assets import AssetsUnavailable, binary
-from .conftest import unavailable
+from .conftest import program
 from .controlplane import ControlPlane
 from .installation import MANIFESTS, NAMESPACE, remove
 from .kustomize import render
@@ -58,10 +57,7 @@ PROFILE = {"networks": [{"network": "default/rdma-net-ipam", "resource": "rdma/r
 
 @pytest.fixture(scope="module")
 def helm(programs: None) -> Path:
-    try:
-        return binary("helm")
-    except AssetsUnavailable as problem:
-        unavailable(str(problem))
+    return program("helm")
 
 
 def run(helm: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

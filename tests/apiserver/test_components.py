@@ -13,28 +13,13 @@ from tests import ROOT
 from tests.waiting import wait_until
 from webhook.kube.webhook_configuration import KEEPERS, read_webhook_configuration
 
-from .assets import AssetsUnavailable
-from .conftest import unavailable
 from .controlplane import ControlPlane
-from .crds import crd_files
 from .installation import MANIFESTS, NAMESPACE, SECRET, Installation, admit, injected, remove
 from .kustomize import render
 
 COMPONENTS = sorted(folder.name for folder in (MANIFESTS / "components").iterdir())
 OVERLAYS = sorted(folder.name for folder in (MANIFESTS / "overlays").iterdir())
 APPLY = ("apply", "--server-side", "--validate=strict", "--filename=-")
-
-
-@pytest.fixture(scope="module")
-def extended(cluster: ControlPlane) -> ControlPlane:
-    """The cluster with the kinds of cert-manager and of Prometheus' operator."""
-    try:
-        files = list(crd_files())
-    except AssetsUnavailable as problem:
-        unavailable(str(problem))
-    cluster.kubectl("apply", "--server-side", *(f"--filename={file}" for file in files))
-    cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
-    return cluster
 
 
 @pytest.fixture

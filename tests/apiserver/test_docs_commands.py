@@ -8,8 +8,7 @@ from tests import pods
 from tests.docs.commands import blocks, bring, run, sandbox, wrong
 from webhook.core import names
 
-from .assets import AssetsUnavailable, binary
-from .conftest import NETWORK, unavailable
+from .conftest import NETWORK, program
 from .controlplane import ControlPlane
 from .jobs import as_sent
 
@@ -19,10 +18,7 @@ LAST = "docs/upgrade.md"
 
 
 def test_all_of_them_run(tmp_path: Path, programs: None) -> None:
-    try:
-        kubectl = binary("kubectl")
-    except AssetsUnavailable as problem:
-        unavailable(str(problem))
+    kubectl = program("kubectl")
     found = [block for block in blocks() if not block.why]
     between = sorted({block.page for block in found if block.needs_a_cluster} - {*ORDER, LAST})
     folder = tmp_path / "reader"

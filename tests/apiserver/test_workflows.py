@@ -3,14 +3,12 @@
 import re
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 
 from tests import ROOT
 
-from .assets import AssetsUnavailable, binary
-from .conftest import unavailable
+from .conftest import program, unavailable
 
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 SCRIPTS = (".ci/run", "tests/setup.sh", "tests/kind/up.sh")
@@ -53,14 +51,6 @@ def test_kind_knows_all_fields_of_its_cluster() -> None:
     assert subprocess.run([kindconfig], input=text, capture_output=True, text=True).returncode == 0
     wrong = subprocess.run([kindconfig], input=text.replace("nodes:", "nodez:"), capture_output=True, text=True)
     assert "field nodez not found" in wrong.stderr
-
-
-def program(name: str) -> Path:
-    """Give the path of what is built from Go modules."""
-    try:
-        return binary(name)
-    except AssetsUnavailable as problem:
-        unavailable(str(problem))
 
 
 def shellcheck() -> str:
