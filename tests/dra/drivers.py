@@ -45,11 +45,8 @@ class Driver:
     def start(self) -> None:
         """Start it, and return once it can serve pods."""
         self._server = self._node.namespaces.start(self._command, self._node.folder / f"{self.name}.log")
-        try:
+        with self._server.starting():
             self._server.wait_ready(lambda: self._told in self.log(), 60)
-        except BaseException:
-            self._server.kill()
-            raise
 
     def kill(self) -> None:
         """End it at once, as where its node's memory ends."""

@@ -66,11 +66,8 @@ class Containerd:
         )
         command = [*self._with_path, "containerd", "--config", str(configuration)]
         self._server = self._namespaces.start(command, self._folder.with_name("containerd.log"))
-        try:
+        with self._server.starting():
             self._server.wait_ready(lambda: self._ctr("version").returncode == 0, 30)
-        except BaseException:
-            self._server.kill()
-            raise
         return self
 
     def __exit__(

@@ -82,12 +82,9 @@ class Kubelet:
             f"--node-ip={self._address}",
         ]
         self._server = self._namespaces.start(command, self._folder.with_name("kubelet.log"))
-        try:
+        with self._server.starting():
             self._server.wait_ready(self._is_ready, 90)
             self._give_devices()
-        except BaseException:
-            self._server.kill()
-            raise
         return self
 
     def __exit__(

@@ -56,13 +56,10 @@ class KubeProxy:
         self._server = Server(
             [*command, str(binary("kube-proxy")), f"--config={configuration}"], self._folder.with_name("kube-proxy.log")
         )
-        try:
+        with self._server.starting():
             self._server.wait_ready(self._has_own_network, 30)
             links.connect_proxy(self._server.process.pid)
             self._server.wait_ready(self._is_healthy, 60)
-        except BaseException:
-            self._server.kill()
-            raise
         return self
 
     def __exit__(
