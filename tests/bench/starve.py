@@ -10,19 +10,18 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
-from tests.apiserver.assets import AssetsUnavailable, assets
 from tests.apiserver.controller import Controller
 from tests.apiserver.controlplane import ControlPlane
 from tests.apiserver.hostile import SHAPES, create
 from tests.apiserver.jobs import LABELLED, Job, write_profiles
 from tests.apiserver.webhook import Webhook
+from tests.bench.place import bench_place
 
 COMMAND = [sys.executable, "-m", "webhook"]
 SECONDS = 40.0
@@ -43,12 +42,7 @@ def main() -> None:
     parser.add_argument("--pods", type=int, default=500, help="pods whose list is measured (default 500; 0: not)")
     parser.add_argument("--only", default="", help="only the scenes that contain this text")
     options = parser.parse_args()
-    try:
-        assets()
-    except AssetsUnavailable as problem:
-        sys.exit(str(problem))
-    with tempfile.TemporaryDirectory(prefix="fabric-injector-starve-") as name:
-        folder = Path(name)
+    with bench_place("starve") as (folder, _):
         for number, (title, (count, labels, shapes)) in enumerate(SCENES.items()):
             if options.only in title:
                 with ControlPlane(folder / str(number)) as plane:
