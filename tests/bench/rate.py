@@ -125,10 +125,9 @@ class Bench:
         finally:
             usage.pin(everywhere)
         used["client"] = _client_seconds() - client  # type: ignore[assignment]  # seconds, as the others
+        asked = figures["requests"] + workers  # each asks once before it is counted
         for program in PROGRAMS:
-            row.add(
-                program, 1000 * used[program] / (figures["requests"] + workers)
-            )  # each asks once before it is counted
+            row.add(program, 1000 * used[program] / asked)
         row.add("wanted", rate)
         row.add("rate", figures["requests"] / figures["seconds"])
         row.add("p50", figures["p50Milliseconds"])

@@ -1,7 +1,6 @@
 """Jobs that `torchx run --scheduler kubernetes_mcad` wraps in an AppWrapper, which MCAD's own controller unwraps."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -19,15 +18,22 @@ HOLD = ("--env", "HOLD_SECONDS=600,PYTHONUNBUFFERED=1")
 
 @pytest.mark.parametrize("network", ["", NETWORK], ids=["without-network", "with-network"])
 def test_a_job_meets_on_the_fabric(
-    cluster: Cluster, namespace: NamespaceFactory, figures: Figures, tmp_path: Path, network: str
+    cluster: Cluster, namespace: NamespaceFactory, figures: Figures, network: str
 ) -> None:
     """TorchX' network option has the pods ask for the network themselves: they are given it once."""
     cluster.install(programs.MCAD)
     name = namespace("rdma-shared")
-    config = cluster.node.control_plane.kubeconfig(tmp_path / "kubeconfig")
     settings = (f"network={network}",) if network else ()
     arguments = ("-j", "2x1", "--name", "trainer", "-h", "NULL", "--script", "train.py", *HOLD)
-    torchx.run(config, name, *arguments, "--image", cluster.torch(), scheduler="kubernetes_mcad", settings=settings)
+    torchx.run(
+        cluster.kubeconfig(),
+        name,
+        *arguments,
+        "--image",
+        cluster.torch(),
+        scheduler="kubernetes_mcad",
+        settings=settings,
+    )
     reports = cluster.reports(name, 2)
     figures.append(f"TorchX on MCAD, network {network or 'none'}: {assert_met_on_the_fabric(reports)}")
     for report in reports:

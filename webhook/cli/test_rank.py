@@ -46,9 +46,8 @@ def command(launcher: str, seconds: int, nnodes: int, master: str) -> None:
     rank = int(os.environ.get("JOB_COMPLETION_INDEX") or 0)
     report: dict[str, Any] = {"rank": rank, **look_around()}
     deadline = time.monotonic() + seconds
-    if not _is_address(
-        master
-    ):  # the name that the Job was written with, behind which nothing is: nobody told an address
+    if not _is_address(master):
+        # The name that the Job was written with, behind which nothing is: nobody told an address.
         report["met"] = {"at": master[:_MOST_TEXT], "problem": "no address was told"}
     elif rank == 0:
         report["served"] = serve(nnodes - 1, deadline, os.environ.get("POD_IP", ""))

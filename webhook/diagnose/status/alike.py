@@ -66,9 +66,8 @@ def judge_alike(reading: Reading) -> Callable[[Object, TrainingPod | NotTraining
         for found in reading.networks.values()
         if found
     )
-    known: dict[
-        bytes, tuple[str, Verdict | None]
-    ] = {}  # with the name that the verdict tells, empty where it tells none
+    # With the name that the verdict tells, empty where it tells none.
+    known: dict[bytes, tuple[str, Verdict | None]] = {}
 
     def decide(pod: Object, found: TrainingPod | NotTraining) -> Verdict | None:
         likeness = _Likeness(pod, telling, has_own_node=not places_by_node)
