@@ -28,7 +28,7 @@ _SPEC: Object = {
 def as_served(pod: Object, number: int) -> Object:
     """Write it on the pod, as the *number*-th of the cluster, and return it; what a test has set of these stays as it is.
 
-    Source: a kubeadm cluster of Kubernetes 1.34 with Calico and Multus 4.2, ``kubectl get pod -o json``.
+    Put together of the fixtures and of what Kubernetes, Calico and Multus document; it is no capture of one cluster.
     """
     metadata, spec, status = pod["metadata"], pod["spec"], pod.setdefault("status", {})
     made = uuid.uuid5(uuid.NAMESPACE_URL, f"{metadata.get('namespace')}/{metadata['name']}/{number}")
