@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import signal
 import statistics
 import sys
 import time
@@ -41,12 +40,16 @@ class Controller:
 
     def __init__(self, plane: ControlPlane, folder: Path) -> None:
         self._port = free_port()
-        command = [sys.executable, "-m", "webhook", "control", "--certificates=none"]
-        command.append(f"--metrics-listen=127.0.0.1:{self._port}")
-        environment = {**os.environ, "KUBECONFIG": str(plane.kubeconfig(folder / "controller.kubeconfig"))}
-        self._server = Server(command, folder / "controller.log", environment)
+        self._command = [sys.executable, "-m", "webhook", "control", "--certificates=none"]
+        self._command.append(f"--metrics-listen=127.0.0.1:{self._port}")
+        self._environment = {**os.environ, "KUBECONFIG": str(plane.kubeconfig(folder / "controller.kubeconfig"))}
+        self._log = folder / "controller.log"
+        self.start()
+
+    def start(self) -> None:
+        """Start it, and wait until it leads."""
+        self._server = Server(self._command, self._log, self._environment)
         self._server.wait_ready(lambda: self.metric("fabric_injector_leader") == 1, 60)
-        self.pid = self._server.process.pid
 
     def metric(self, name: str) -> float:
         """Read one of its metrics, -1 where it does not answer."""
@@ -66,12 +69,8 @@ class Controller:
 
     def cpu_seconds(self) -> float:
         """Return the processor time that it has used."""
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        fields = Path(f"/proc/{self._server.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-    def freeze(self, *, frozen: bool) -> None:
-        """Stop it for a moment, so that it does not weigh on the floor, or let it go on."""
-        os.kill(self.pid, signal.SIGSTOP if frozen else signal.SIGCONT)
 
     def stop(self) -> None:
         """End it."""
@@ -127,14 +126,14 @@ def measure_job(plane: ControlPlane, controller: Controller, title: str, sizes: 
             in_parallel(lambda job: plane.api.expect("POST", path, manifest(f"{job}-0")), list(jobs))
         seconds = witness.wait(address, len(pods), 300) - begun
         cpu = controller.cpu_seconds() - cpu
-        controller.freeze(frozen=True)
-        try:
-            floor = patch_all(plane.url, plane.ca, plane.token, namespace, pods, f"turn-{turn}", MOST_AT_ONCE)
-        finally:
-            controller.freeze(frozen=False)
-        time.sleep(1)  # it catches up with what the floor wrote
+        time.sleep(1)  # the last answers reach it
         extra = controller.published() - before - len(pods)
-        if extra > 0 and turn:  # the first one warms up; one answer may be lost while the process is frozen
+        controller.stop()  # it shall not weigh on the floor
+        floor = patch_all(plane.url, plane.ca, plane.token, namespace, pods, f"turn-{turn}", MOST_AT_ONCE)
+        controller.start()
+        time.sleep(1)
+        extra += controller.published()  # of a new process
+        if extra > 0 and turn:  # the first one warms up
             sys.exit(f"{extra:.0f} writes too many, {witness.writes - writes} of them seen")
         say(f"round {turn} of {rounds}: {seconds:.2f} s, floor {floor:.2f} s")
         if not turn:
