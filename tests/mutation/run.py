@@ -161,6 +161,8 @@ def _fork(work: Callable[[Work], bool], one: Work) -> int:
     status = BROKEN
     try:
         status = 0 if work(one) else 1
+    except MemoryError:
+        status = 1  # a mutant that collects without end: see _limit
     except BaseException:
         os.write(errors, traceback.format_exc().encode())
     finally:
