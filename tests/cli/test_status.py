@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.diagnose.hostile import HostileConnection
-from tests.diagnose.scenes import NOW, PROFILES, SPACE, ClaimScene, Scene, ago, event
+from tests.diagnose.scenes import NOW, PROFILES, SPACE, ClaimScene, Scene, ago, event, workload
 from tests.fake_apiserver import NAMESPACES, NETWORKS, NODES, PODS, FakeApiServer
 from tests.waiting import wait_until
 from webhook.cli import main, status_text
@@ -47,6 +47,7 @@ def reading(*scenes: Scene, **changes: Any) -> StatusReading:
         **{
             key: getattr(first, key) for key in ("nodes", "networks", "profiles", "lease", "lease_key", "device_offers")
         },
+        "workloads": [each for scene in scenes for each in scene.workloads],
     }
     return StatusReading(NOW, **{**given, **changes})
 
@@ -142,6 +143,25 @@ def is_refused(scene: Scene) -> None:
     scene.events.append(event("PyTorchJob", "bert", "FailedCreatePod", message, at=ago(seconds=1)))
 
 
+def is_gated_by_kueue(scene: Scene) -> None:
+    for pod in scene.pods.values():
+        scene.unschedule(pod, "")
+        pod["spec"]["schedulingGates"] = [{"name": "kueue.x-k8s.io/admission"}]
+    text = "couldn't assign flavors to pod set main: resource rdma/hca unavailable in ClusterQueue"
+    scene.workloads.append(workload(("QuotaReserved", "False", "Pending", text)))
+
+
+def is_suspended_by_kueue(scene: Scene) -> None:
+    for pod in scene.pods.values():
+        pod["status"]["phase"] = "Failed"
+    text = (
+        "Preempted to accommodate a workload (UID: unknown, JobUID: unknown) due to prioritization in the ClusterQueue"
+    )
+    scene.workloads.append(workload(("Evicted", "True", "Preempted", text)))
+    scene.pods["bert-master-0"]["status"]["phase"] = "Pending"
+    del scene.pods["bert-master-0"]["spec"]["nodeName"]
+
+
 TROUBLE = [
     waits,
     lacks_a_network,
@@ -152,6 +172,8 @@ TROUBLE = [
     loses_rank_zero,
     leads_nobody,
     is_refused,
+    is_gated_by_kueue,
+    is_suspended_by_kueue,
 ]
 
 
@@ -205,6 +227,51 @@ def test_an_owner_that_can_create_no_pod_is_told_where_a_profile_is_asked_for() 
     sandbox = event("Pod", "other-0", "FailedCreatePodSandBox", "no network", source="kubelet")
     scene.events[:] = [sandbox]
     assert [job.name for job in look_at_all(reading(scene))] == ["bert"], "a pod of no job that is known is no owner"
+
+
+def test_a_job_that_kueue_has_not_let_make_a_pod() -> None:
+    scene, other = Scene(), second(Scene())
+    text = "couldn't assign flavors to pod set worker: insufficient unused quota for nvidia.com/gpu in flavor a100, 16 more needed"
+    waiting = ("QuotaReserved", "False", "Pending", text)
+    other.workloads.append(workload(waiting, owner=("PyTorchJob", "roberta")))
+    admitted = ("QuotaReserved", "True", "QuotaReserved", ""), ("Admitted", "True", "Admitted", "")
+    other.workloads += [workload(*admitted, owner=("PyTorchJob", name)) for name in ("bert", "begun")]
+    other.workloads.append(workload(waiting, owner=("Pod", "a-pod-of-a-group")))
+    found = look_at_all(reading(scene, other))
+    assert [(job.name, job.members, job.is_failing) for job in found] == [
+        ("roberta", 0, True),
+        ("albert", 4, False),
+        ("bert", 4, False),
+    ]
+    assert found[0].first is not None
+    assert (found[0].first.code, text in found[0].first.message) == (Code.KUEUE_WAITING, True)
+    unlabelled = look_at_all(reading(scene, other, labels={SPACE: {}}))
+    assert [job.name for job in unlabelled] == ["albert", "bert"], "nobody asks for a profile there"
+
+
+def test_lists_the_workloads_of_kueue_where_it_is_installed(profiles: Path) -> None:
+    scene = Scene()
+    is_gated_by_kueue(scene)
+    connection = cluster(scene)
+    group = {"preferredVersion": {"groupVersion": "kueue.x-k8s.io/v1beta1"}}
+    arguments = ("-A", "--profiles", str(profiles), "-o", "json")
+    absent = json.loads(invoke(connection, *arguments).stdout)
+    connection.objects["/apis/kueue.x-k8s.io"] = group
+    without = json.loads(invoke(connection, *arguments).stdout)
+    connection.objects["/apis/kueue.x-k8s.io/v1beta1/workloads"] = scene.workloads
+    document = json.loads(invoke(connection, *arguments).stdout)
+    connection.spoil = lambda request, *answer: (403, b"{}") if request.endswith("/workloads") else answer
+    refused = json.loads(invoke(connection, *arguments).stdout)
+    told = [
+        [each["problem"] for each in read["unread"] if each["what"] == "Kueue's Workloads"]
+        for read in (absent, without, document, refused)
+    ]
+    assert ["this cluster serves no kueue.x-k8s.io, and a pod has its gate" in each for each in told[0]] == [True]
+    assert ["/apis/kueue.x-k8s.io/v1beta1 serves no workloads" in each for each in told[1]] == [True]
+    assert told[2] == []
+    assert ["answered 403" in each for each in told[3]] == [True]
+    assert "resource rdma/hca unavailable in ClusterQueue" in document["jobs"][0]["first"]["message"]
+    assert {read["jobs"][0]["first"]["code"] for read in (absent, without, document, refused)} == {"scheduling-gated"}
 
 
 def test_without_events_the_pods_tell() -> None:

@@ -23,7 +23,16 @@ from webhook.core.model import Object
 
 NETWORKS = "/apis/k8s.cni.cncf.io/v1/namespaces/default/network-attachment-definitions/rdma-net"
 PODS = "/api/v1/namespaces/research/pods"
-KINDS = ("/pods", "/events", "/nodes", "/research", "/leases/fabric-injector", "/configmaps/", "/network-attachment")
+KINDS = (
+    "/pods",
+    "/events",
+    "/nodes",
+    "/research",
+    "/leases/fabric-injector",
+    "/configmaps/",
+    "/network-attachment",
+    "/workloads",
+)
 
 
 def invoke(connection: HostileConnection, *arguments: str) -> Result:
@@ -78,10 +87,17 @@ def test_an_annotation_whose_json_is_broken_in_one_place(data: st.DataObject) ->
     assert judged(cluster_of(made))["members"]
 
 
+def held() -> Scene:
+    """Return a job whose pods wait for Kueue, so that most of what can be asked for is."""
+    made = scene("kueue-quota")
+    made.workloads = scene("suspended-by-kueue").workloads
+    return made
+
+
 @cache
 def requests() -> list[str]:
     """List the requests that an undisturbed explanation of this job sends."""
-    connection = cluster_of(scene("kueue-quota"))
+    connection = cluster_of(held())
     judged(connection)
     return sorted(set(connection.asked))
 
@@ -89,7 +105,7 @@ def requests() -> list[str]:
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_an_answer_that_is_none(data: st.DataObject) -> None:
-    connection = cluster_of(scene("kueue-quota"))
+    connection = cluster_of(held())
     spoil_an_answer(connection, requests(), data)
     judged(connection)
 

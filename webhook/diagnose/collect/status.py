@@ -16,6 +16,7 @@ from webhook.core.model import Namespace, Object
 from webhook.diagnose.collect.collector import Collector
 from webhook.diagnose.collect.job import begin_device_offers, read_claims, read_networks, read_profiles
 from webhook.diagnose.collect.jobs import without_pods
+from webhook.diagnose.collect.kueue import read_workloads
 from webhook.diagnose.explain.judgement import networks_to_read
 from webhook.diagnose.explain.reading import label_time
 from webhook.diagnose.lease import judge_lease
@@ -102,6 +103,7 @@ def complete(
     device_offers = begin_device_offers(collector, members)
     of_claims = collector.begin(lambda: read_claims(collector, namespace, members))
     lacking = {job.namespace: None for job in jobs if any(pod.is_live and not pod.injected for pod in job.pods)}
+    of_workloads = collector.begin(lambda: read_workloads(collector, namespace, members))
     networks = read_networks(collector, wanted)
     labelled = {space: _label_time(collector, space) for space in list(lacking)[:_MOST_SPACES]}
     return StatusReading(
@@ -117,6 +119,7 @@ def complete(
         read.generations if read else {},
         lease.result(),
         lease_key,
+        of_workloads.result(),
         of_claims.result().claims,
         of_claims.result().templates,
         device_offers.result(),
