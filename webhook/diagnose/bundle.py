@@ -58,7 +58,7 @@ PodReadyToStartContainers Unschedulable SchedulerError True False Warning Normal
 FailedCreatePod FailedCreatePodSandBox FailedMount BackOff Preempted UnexpectedAdmissionError master worker Pod Job
 JobSet PyTorchJob TrainJob StatefulSet LeaderWorkerSet Volcano ReplicaSet
 LocalQueue ClusterQueue Cohort cohort couldn't assign flavors pod set insufficient unused more needed request maximum
-capacity previously considered podsets requests current podset unavailable doesn't exist is inactive all any
+capacity previously considered podsets requests current podset unavailable doesn't exist is inactive terminating missing or all any
 Preempted preempted Preempting accommodate workload UID JobUID due reclamation prioritization within PodsReady
 PodsReadyTimeout Exceeded timeout AdmissionCheck checks Retry Rejected LocalQueueStopped ClusterQueueStopped stopped
 Deactivated Pending workload(s) admitted workloads Waiting condition topology allows fit only out namespace match

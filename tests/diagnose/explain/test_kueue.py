@@ -69,6 +69,18 @@ def told(held: Object) -> Finding:
             "correct what is named",
         ),
         (
+            [("QuotaReserved", "False", "Suspended", "ClusterQueue team is stopped")],
+            Code.KUEUE_INADMISSIBLE,
+            f"cannot admit {BERT}: ClusterQueue team is stopped",
+            "correct what is named",
+        ),
+        (
+            [("QuotaReserved", "False", "WaitingForQuota", UNUSED)],
+            Code.KUEUE_WAITING,
+            f"does not admit {BERT} yet: {UNUSED}",
+            "wait until",
+        ),
+        (
             [("QuotaReserved", "False", "Pending", PREEMPTED), ("Evicted", "True", "Preempted", PREEMPTED)],
             Code.KUEUE_EVICTED,
             f"has evicted {BERT}: {PREEMPTED}",

@@ -1,6 +1,6 @@
 """Tell why Kueue holds a job back, by the conditions of its Workload: such a job is suspended and has no pod, or its pods are gated.
 
-Source: kubernetes-sigs/kueue apis/kueue/v1beta2/workload_types.go, pkg/controller/constants; messages: pkg/scheduler/flavorassigner.
+Source: kubernetes-sigs/kueue apis/kueue/v1beta2/workload_types.go, pkg/controller/constants, pkg/scheduler/flavorassigner (0.19.2).
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ GATE = "kueue.x-k8s.io/"
 _JOB_UID = "kueue.x-k8s.io/job-uid"
 _NEVER = ("unavailable in ClusterQueue", "> maximum capacity")
 """What Kueue says of a request that no job's end makes room for."""
+_HOPELESS = ("Inadmissible", "Misconfigured", "Suspended", "NoMatchingFlavor", "ExceedsMaxQuota")
+"""Reasons of QuotaReserved that no job's end changes: Kueue before 0.19 writes the first, and Pending for the last two."""
 _MAY_COME = "insufficient unused quota"
 _SOON_SECONDS = 30.0
 _MOST_TEXT = 600
@@ -132,7 +134,7 @@ def hold_of(workload: Object, now: datetime) -> Hold | None:
     if not said:
         age = seconds_since(workload["metadata"].get("creationTimestamp"), now) or 0.0
         return Hold("warn", Code.KUEUE_SILENT, "") if age > _SOON_SECONDS else None
-    is_hopeless = quota.get("reason") in ("Inadmissible", "ExceedsMaxQuota") or any(sign in said for sign in _NEVER)
+    is_hopeless = quota.get("reason") in _HOPELESS or any(sign in said for sign in _NEVER)
     code = Code.KUEUE_INADMISSIBLE if is_hopeless and _MAY_COME not in said else Code.KUEUE_WAITING
     return Hold("fail", code, f"{said}; it was evicted before ({reason}): {why}" if is_evicted else said)
 
