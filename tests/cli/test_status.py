@@ -313,7 +313,8 @@ def profiles(tmp_path: Path) -> Path:
 def invoke(connection: HostileConnection, *arguments: str, **env: str) -> Result:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(command, "connect_to_cluster", lambda: connection)
-        return CliRunner().invoke(main, ["status", *arguments], env=env)
+        # as on a terminal, where click passes on what begins with an escape
+        return CliRunner().invoke(main, ["status", *arguments], env={"NO_COLOR": "1", **env}, color=True)
 
 
 def test_the_table_and_the_document(profiles: Path) -> None:

@@ -244,7 +244,8 @@ def test_what_a_terminal_obeys_is_not_printed(tmp_path: Path) -> None:
     path = tmp_path / "b.json"
     path.write_text(json.dumps(document))
     for arguments in ((), ("-o", "json")):
-        printed = CliRunner().invoke(main, ["explain", "--from", str(path), *arguments]).output
+        read = ["explain", "--from", str(path), *arguments]
+        printed = CliRunner().invoke(main, read, color=True, env={"NO_COLOR": "1"}).output
         assert printed.replace("\n", "").isprintable(), arguments
 
 

@@ -78,7 +78,6 @@ def command(
     if all_namespaces and namespace:
         raise click.UsageError("-n names one namespace, and -A means all: give one of them")
     from webhook.core.errors import WebhookError
-    from webhook.core.printable import printable
 
     try:
         given = read_profiles_option(profiles)
@@ -89,7 +88,7 @@ def command(
         else:
             found = _look(connection, space, given, system_namespace, output)
     except WebhookError as error:
-        raise Failure("\n".join(printable(line, limit=None) for line in str(error).split("\n"))) from None
+        raise Failure(str(error)) from None
     sys.exit(int(any(job.is_failing for job in found)))
 
 
