@@ -136,8 +136,9 @@ def test_with_the_switch_explain_judges_by_the_profiles(user: User, switch: None
     assert done.returncode == 1, done.stderr
     found = json.loads(done.stdout)["findings"]
     assert {each["subject"] for each in found if each["code"] == "unread"} == {"network default/rdma-net", "nodes"}
-    [missed] = [each for each in found if each["code"] == "webhook-missed"]
-    assert "today it would get profile shared" in missed["message"]
+    missed = [each["message"] for each in found if each["code"] == "webhook-missed"]
+    assert missed  # one, or one for each pod where the second begins between them
+    assert all("today it would get profile shared" in message for message in missed)
 
 
 def test_networks_of_the_own_namespace_are_read(user: User, switch: None, api: Client) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import sys
 import threading
@@ -14,11 +15,12 @@ from click.testing import CliRunner, Result
 
 from tests.diagnose.hostile import HostileConnection
 from tests.diagnose.scenes import NOW, PROFILES, SPACE, ClaimScene, Scene, ago, event, workload
-from tests.fake_apiserver import NAMESPACES, NETWORKS, NODES, PODS, FakeApiServer
+from tests.fake_apiserver import NAMESPACES, NETWORKS, NODES, PODS, Behaviour, FakeApiServer, status, text
 from tests.waiting import wait_until
 from webhook.cli import main, status_text
 from webhook.cli import status as command
 from webhook.core import names
+from webhook.core.errors import InputError, Unavailable
 from webhook.core.model import Object
 from webhook.core.workloads import TrainingPod, recognise
 from webhook.diagnose.codes import Code
@@ -426,6 +428,49 @@ def test_watches_and_tells_changes(server: FakeApiServer) -> None:
         assert status_text.print_changes([], shown, "table") == {}
     assert len(server.asked("list", PODS)) == 1, "listed once, then watched"
     assert threading.active_count() < 20
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "told"),
+    [
+        (
+            status(403, "pods is forbidden"),
+            InputError,
+            "status lists and watches pods in all namespaces: ask for it, or name",
+        ),
+        (status(401, "Unauthorized"), InputError, "log in to the cluster again"),
+        (status(503, "later"), Unavailable, "later$"),
+        (text(200, "garbage"), Unavailable, "answered 200 with no JSON object$"),
+    ],
+)
+def test_a_watch_that_cannot_begin_says_why(
+    server: FakeApiServer, answer: Behaviour, kind: type[Exception], told: str
+) -> None:
+    server.misbehave("list", PODS, answer)
+    with (
+        StatusWatch(Connection(Credentials("test", server.url)), profiles=read_file("p.yaml", PROFILES)) as watch,
+        pytest.raises(kind, match=told),
+    ):
+        watch.first_lists()
+
+
+def test_a_watch_names_what_it_cannot_read(server: FakeApiServer) -> None:
+    scene = Scene()
+    server.put(NAMESPACES, SPACE, labels=scene.labels)
+    for pod in scene.pods.values():
+        put(server, pod)
+    other = copy.deepcopy(scene.pods["bert-worker-1"])
+    other["metadata"]["name"] = "evil\x1b[2J"
+    other["status"]["conditions"] = {"type": "Ready"}
+    put(server, other)
+    with StatusWatch(Connection(Credentials("test", server.url)), profiles=read_file("p.yaml", PROFILES)) as watch:
+        watch.first_lists()
+        [job], unread = watch.look()
+        assert job.members == 4
+        told = {each.what: each.problem for each in unread}
+        assert "status.conditions is not a list" in told["pods/evil\x1b[2J"]
+        server.delete(PODS, other["metadata"]["name"], SPACE)
+        wait_until(lambda: not any("evil" in each.what for each in watch.look()[1]), "it to be forgotten")
 
 
 def test_programs_read_null_for_what_is_not_known() -> None:
