@@ -6,7 +6,8 @@ import copy
 import json
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -428,6 +429,34 @@ def test_watches_and_tells_changes(server: FakeApiServer) -> None:
         assert status_text.print_changes([], shown, "table") == {}
     assert len(server.asked("list", PODS)) == 1, "listed once, then watched"
     assert threading.active_count() < 20
+
+
+def has_just_been_made(scene: Scene) -> None:
+    for pod in scene.pods.values():
+        scene.unschedule(pod, "")
+        pod["metadata"]["creationTimestamp"] = ago(seconds=5)
+        pod["status"] = {"phase": "Pending"}
+
+
+def has_just_ended(scene: Scene) -> None:
+    at = ago(seconds=5)
+    scene.master["status"]["phase"] = "Succeeded"
+    ended = {"terminated": {"exitCode": 0, "startedAt": ago(minutes=18), "finishedAt": at}}
+    scene.master["status"]["containerStatuses"] = [{"name": "pytorch", "state": ended}]
+
+
+@pytest.mark.parametrize(
+    ("trouble", "code"), [(has_just_been_made, Code.SCHEDULER_SILENT), (has_just_ended, Code.MEMBERS_LINGER)]
+)
+def test_a_watch_tells_what_time_alone_makes_a_fault(trouble: Callable[[Scene], None], code: Code) -> None:
+    scene = Scene()
+    trouble(scene)
+    watch, now = StatusWatch(Connection(Credentials("test", "http://127.0.0.1:9"))), reading(scene, lease=None)
+    [job] = watch._judged(now)
+    assert job.first is None
+    [job] = watch._judged(now._replace(now=NOW + timedelta(minutes=10)))
+    assert job.first is not None
+    assert job.first.code is code
 
 
 @pytest.mark.parametrize(

@@ -81,8 +81,8 @@ class JobStatus(NamedTuple):
 
     @property
     def is_well(self) -> bool:
-        """Tell whether nothing is found, and nobody waits: it stays so until something of the job changes."""
-        return self.first is None and self.waits_seconds is None
+        """Tell whether nothing is found, and all run: it stays so until something of the job changes."""
+        return self.first is None and self.waits_seconds is None and self.phase == "Running"
 
     def cells(self) -> tuple[str, ...]:
         """Return the row of the table, without the finding."""
