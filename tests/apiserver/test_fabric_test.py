@@ -108,6 +108,30 @@ def test_the_life_of_a_test(api: Client, namespace: NamespaceFactory, start: Sta
     wait_until(lambda: not jobs_of(api, space) and not pods_of(api, space), "all of it to be gone", 60)
 
 
+@pytest.mark.parametrize(
+    ("words", "named", "used"),
+    [((), None, ["of-the-account"]), (("--image-pull-secret=of-the-flag",), ["of-the-flag"], ["of-the-flag"])],
+)
+def test_the_image_is_pulled_by_the_secret_that_is_named_else_by_those_of_the_service_account(
+    api: Client,
+    namespace: NamespaceFactory,
+    start: Start,
+    words: tuple[str, ...],
+    named: list[str] | None,
+    used: list[str],
+) -> None:
+    space = namespace(LABELS)
+    account = f"/api/v1/namespaces/{space}/serviceaccounts/default"
+    api.expect("PATCH", account, {"imagePullSecrets": [{"name": "of-the-account"}]})
+    start(space, *words)
+    wait_until(lambda: len(pods_of(api, space)) == 2, "the pods of both ranks", 60)
+    [job] = jobs_of(api, space)
+    asked = job["spec"]["template"]["spec"].get("imagePullSecrets")
+    assert (asked and [each["name"] for each in asked]) == named
+    for pod in pods_of(api, space):
+        assert [each["name"] for each in pod["spec"]["imagePullSecrets"]] == used
+
+
 def test_a_quota_is_a_finding_of_its_own(api: Client, namespace: NamespaceFactory, start: Start) -> None:
     space = namespace(LABELS)
     quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few"}, "spec": {"hard": {"pods": "0"}}}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +15,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.diagnose.hostile import HostileConnection
-from tests.diagnose.scenes import NOW, PROFILES, SPACE, ClaimScene, Scene, ago, event
-from tests.fake_apiserver import NAMESPACES, NETWORKS, NODES, PODS, FakeApiServer
+from tests.diagnose.scenes import NOW, PROFILES, SPACE, ClaimScene, Scene, ago, event, workload
+from tests.fake_apiserver import NAMESPACES, NETWORKS, NODES, PODS, Behaviour, FakeApiServer, status, text
 from tests.waiting import wait_until
 from webhook.cli import main, status_text
 from webhook.cli import status as command
 from webhook.core import names
+from webhook.core.errors import InputError, Unavailable
 from webhook.core.model import Object
 from webhook.core.workloads import TrainingPod, recognise
 from webhook.diagnose.codes import Code
@@ -47,6 +50,7 @@ def reading(*scenes: Scene, **changes: Any) -> StatusReading:
         **{
             key: getattr(first, key) for key in ("nodes", "networks", "profiles", "lease", "lease_key", "device_offers")
         },
+        "workloads": [each for scene in scenes for each in scene.workloads],
     }
     return StatusReading(NOW, **{**given, **changes})
 
@@ -142,6 +146,25 @@ def is_refused(scene: Scene) -> None:
     scene.events.append(event("PyTorchJob", "bert", "FailedCreatePod", message, at=ago(seconds=1)))
 
 
+def is_gated_by_kueue(scene: Scene) -> None:
+    for pod in scene.pods.values():
+        scene.unschedule(pod, "")
+        pod["spec"]["schedulingGates"] = [{"name": "kueue.x-k8s.io/admission"}]
+    text = "couldn't assign flavors to pod set main: resource rdma/hca unavailable in ClusterQueue"
+    scene.workloads.append(workload(("QuotaReserved", "False", "Pending", text)))
+
+
+def is_suspended_by_kueue(scene: Scene) -> None:
+    for pod in scene.pods.values():
+        pod["status"]["phase"] = "Failed"
+    text = (
+        "Preempted to accommodate a workload (UID: unknown, JobUID: unknown) due to prioritization in the ClusterQueue"
+    )
+    scene.workloads.append(workload(("Evicted", "True", "Preempted", text)))
+    scene.pods["bert-master-0"]["status"]["phase"] = "Pending"
+    del scene.pods["bert-master-0"]["spec"]["nodeName"]
+
+
 TROUBLE = [
     waits,
     lacks_a_network,
@@ -152,6 +175,8 @@ TROUBLE = [
     loses_rank_zero,
     leads_nobody,
     is_refused,
+    is_gated_by_kueue,
+    is_suspended_by_kueue,
 ]
 
 
@@ -207,6 +232,51 @@ def test_an_owner_that_can_create_no_pod_is_told_where_a_profile_is_asked_for() 
     assert [job.name for job in look_at_all(reading(scene))] == ["bert"], "a pod of no job that is known is no owner"
 
 
+def test_a_job_that_kueue_has_not_let_make_a_pod() -> None:
+    scene, other = Scene(), second(Scene())
+    text = "couldn't assign flavors to pod set worker: insufficient unused quota for nvidia.com/gpu in flavor a100, 16 more needed"
+    waiting = ("QuotaReserved", "False", "Pending", text)
+    other.workloads.append(workload(waiting, owner=("PyTorchJob", "roberta")))
+    admitted = ("QuotaReserved", "True", "QuotaReserved", ""), ("Admitted", "True", "Admitted", "")
+    other.workloads += [workload(*admitted, owner=("PyTorchJob", name)) for name in ("bert", "begun")]
+    other.workloads.append(workload(waiting, owner=("Pod", "a-pod-of-a-group")))
+    found = look_at_all(reading(scene, other))
+    assert [(job.name, job.members, job.is_failing) for job in found] == [
+        ("roberta", 0, True),
+        ("albert", 4, False),
+        ("bert", 4, False),
+    ]
+    assert found[0].first is not None
+    assert (found[0].first.code, text in found[0].first.message) == (Code.KUEUE_WAITING, True)
+    unlabelled = look_at_all(reading(scene, other, labels={SPACE: {}}))
+    assert [job.name for job in unlabelled] == ["albert", "bert"], "nobody asks for a profile there"
+
+
+def test_lists_the_workloads_of_kueue_where_it_is_installed(profiles: Path) -> None:
+    scene = Scene()
+    is_gated_by_kueue(scene)
+    connection = cluster(scene)
+    group = {"preferredVersion": {"groupVersion": "kueue.x-k8s.io/v1beta1"}}
+    arguments = ("-A", "--profiles", str(profiles), "-o", "json")
+    absent = json.loads(invoke(connection, *arguments).stdout)
+    connection.objects["/apis/kueue.x-k8s.io"] = group
+    without = json.loads(invoke(connection, *arguments).stdout)
+    connection.objects["/apis/kueue.x-k8s.io/v1beta1/workloads"] = scene.workloads
+    document = json.loads(invoke(connection, *arguments).stdout)
+    connection.spoil = lambda request, *answer: (403, b"{}") if request.endswith("/workloads") else answer
+    refused = json.loads(invoke(connection, *arguments).stdout)
+    told = [
+        [each["problem"] for each in read["unread"] if each["what"] == "Kueue's Workloads"]
+        for read in (absent, without, document, refused)
+    ]
+    assert ["this cluster serves no kueue.x-k8s.io, and a pod has its gate" in each for each in told[0]] == [True]
+    assert ["/apis/kueue.x-k8s.io/v1beta1 serves no workloads" in each for each in told[1]] == [True]
+    assert told[2] == []
+    assert ["answered 403" in each for each in told[3]] == [True]
+    assert "resource rdma/hca unavailable in ClusterQueue" in document["jobs"][0]["first"]["message"]
+    assert {read["jobs"][0]["first"]["code"] for read in (absent, without, document, refused)} == {"scheduling-gated"}
+
+
 def test_without_events_the_pods_tell() -> None:
     scene = Scene()
     waits(scene)
@@ -246,7 +316,8 @@ def profiles(tmp_path: Path) -> Path:
 def invoke(connection: HostileConnection, *arguments: str, **env: str) -> Result:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(command, "connect_to_cluster", lambda: connection)
-        return CliRunner().invoke(main, ["status", *arguments], env=env)
+        # as on a terminal, where click passes on what begins with an escape
+        return CliRunner().invoke(main, ["status", *arguments], env={"NO_COLOR": "1", **env}, color=True)
 
 
 def test_the_table_and_the_document(profiles: Path) -> None:
@@ -358,6 +429,77 @@ def test_watches_and_tells_changes(server: FakeApiServer) -> None:
         assert status_text.print_changes([], shown, "table") == {}
     assert len(server.asked("list", PODS)) == 1, "listed once, then watched"
     assert threading.active_count() < 20
+
+
+def has_just_been_made(scene: Scene) -> None:
+    for pod in scene.pods.values():
+        scene.unschedule(pod, "")
+        pod["metadata"]["creationTimestamp"] = ago(seconds=5)
+        pod["status"] = {"phase": "Pending"}
+
+
+def has_just_ended(scene: Scene) -> None:
+    at = ago(seconds=5)
+    scene.master["status"]["phase"] = "Succeeded"
+    ended = {"terminated": {"exitCode": 0, "startedAt": ago(minutes=18), "finishedAt": at}}
+    scene.master["status"]["containerStatuses"] = [{"name": "pytorch", "state": ended}]
+
+
+@pytest.mark.parametrize(
+    ("trouble", "code"), [(has_just_been_made, Code.SCHEDULER_SILENT), (has_just_ended, Code.MEMBERS_LINGER)]
+)
+def test_a_watch_tells_what_time_alone_makes_a_fault(trouble: Callable[[Scene], None], code: Code) -> None:
+    scene = Scene()
+    trouble(scene)
+    watch, now = StatusWatch(Connection(Credentials("test", "http://127.0.0.1:9"))), reading(scene, lease=None)
+    [job] = watch._judged(now)
+    assert job.first is None
+    [job] = watch._judged(now._replace(now=NOW + timedelta(minutes=10)))
+    assert job.first is not None
+    assert job.first.code is code
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "told"),
+    [
+        (
+            status(403, "pods is forbidden"),
+            InputError,
+            "status lists and watches pods in all namespaces: ask for it, or name",
+        ),
+        (status(401, "Unauthorized"), InputError, "log in to the cluster again"),
+        (status(503, "later"), Unavailable, "later$"),
+        (text(200, "garbage"), Unavailable, "answered 200 with no JSON object$"),
+    ],
+)
+def test_a_watch_that_cannot_begin_says_why(
+    server: FakeApiServer, answer: Behaviour, kind: type[Exception], told: str
+) -> None:
+    server.misbehave("list", PODS, answer)
+    with (
+        StatusWatch(Connection(Credentials("test", server.url)), profiles=read_file("p.yaml", PROFILES)) as watch,
+        pytest.raises(kind, match=told),
+    ):
+        watch.first_lists()
+
+
+def test_a_watch_names_what_it_cannot_read(server: FakeApiServer) -> None:
+    scene = Scene()
+    server.put(NAMESPACES, SPACE, labels=scene.labels)
+    for pod in scene.pods.values():
+        put(server, pod)
+    other = copy.deepcopy(scene.pods["bert-worker-1"])
+    other["metadata"]["name"] = "evil\x1b[2J"
+    other["status"]["conditions"] = {"type": "Ready"}
+    put(server, other)
+    with StatusWatch(Connection(Credentials("test", server.url)), profiles=read_file("p.yaml", PROFILES)) as watch:
+        watch.first_lists()
+        [job], unread = watch.look()
+        assert job.members == 4
+        told = {each.what: each.problem for each in unread}
+        assert "status.conditions is not a list" in told["pods/evil\x1b[2J"]
+        server.delete(PODS, other["metadata"]["name"], SPACE)
+        wait_until(lambda: not any("evil" in each.what for each in watch.look()[1]), "it to be forgotten")
 
 
 def test_programs_read_null_for_what_is_not_known() -> None:

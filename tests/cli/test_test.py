@@ -18,7 +18,7 @@ from webhook.diagnose.collect import fabric_test
 from webhook.diagnose.fabric_test.job import JobSettings
 from webhook.diagnose.fabric_test.verdict import GroupResult
 from webhook.diagnose.finding import Finding, Level
-from webhook.kube.connection import Connection
+from webhook.kube.connection import Connection, Response
 from webhook.kube.credentials import Credentials
 
 CONNECTION = Connection(Credentials("a test", "http://127.0.0.1:1"))
@@ -115,6 +115,29 @@ def node(name: str, conditions: str = "True", **spec: Any) -> Object:
     labels = {"kubernetes.io/hostname": f"host-{name}"}
     status = {"conditions": [{"type": "Ready", "status": conditions}]}
     return {"metadata": {"name": name, "labels": labels}, "spec": spec, "status": status}
+
+
+@pytest.mark.parametrize(
+    ("words", "secrets"),
+    [((), None), (("--image-pull-secret", "a", "--image-pull-secret=b"), [{"name": "a"}, {"name": "b"}])],
+)
+def test_the_job_that_is_sent_names_the_secrets(
+    words: tuple[str, ...], secrets: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[Object] = []
+
+    def request(_self: Connection, method: str, path: str, **options: Any) -> Any:
+        if method == "POST" and path.endswith("/jobs"):
+            sent.append(options["body"])
+        return Response(f"{method} {path}", 403, {}, b"{}")
+
+    monkeypatch.setattr(Connection, "request", request)
+    monkeypatch.setattr(fabric_test, "FabricTest", REAL)
+    assert run(*words).exit_code == 2
+    [job] = sent
+    pod = job["spec"]["template"]["spec"]
+    assert pod.get("imagePullSecrets") == secrets
+    assert pod["containers"][0]["image"] == "x"
 
 
 NODES = [

@@ -112,6 +112,9 @@ def cluster_of(scene: Scene) -> HostileConnection:
         "/apis/coordination.k8s.io/v1/namespaces/fabric-injector/leases/fabric-injector": lease,
         "/apis/fabric-injector.io/v1alpha1/fabricprofiles": to_objects(PROFILES),
     }
+    if scene.workloads:
+        objects["/apis/kueue.x-k8s.io"] = {"preferredVersion": {"groupVersion": "kueue.x-k8s.io/v1beta2"}}
+        objects["/apis/kueue.x-k8s.io/v1beta2/namespaces/research/workloads"] = list(scene.workloads)
     for pod in pods:
         objects[f"{space}/pods/{pod['metadata']['name']}"] = pod
     for (namespace, name), found in scene.networks.items():

@@ -57,6 +57,36 @@ def event(kind: str, name: str, reason: str, message: str, *, count: int = 1, so
     }
 
 
+def workload(
+    *conditions: tuple[str, str, str, str], owner: tuple[str, str] = ("PyTorchJob", "bert"), **spec: Any
+) -> Object:
+    """Return what Kueue makes of a job, with these conditions: type, status, reason, message."""
+    kind, name = owner
+    told = [
+        {
+            "type": each[0],
+            "status": each[1],
+            "reason": each[2],
+            "message": each[3],
+            "lastTransitionTime": ago(minutes=5),
+        }
+        for each in conditions
+    ]
+    references = [{"apiVersion": "kubeflow.org/v1", "kind": kind, "name": name, "uid": "uid-owner", "controller": True}]
+    return {
+        "metadata": {
+            "name": f"{kind.lower()}-{name}-a1b2c",
+            "namespace": SPACE,
+            "uid": "uid-workload",
+            "creationTimestamp": ago(minutes=6),
+            "labels": {"kueue.x-k8s.io/job-uid": "uid-owner"},
+            "ownerReferences": references,
+        },
+        "spec": {"queueName": "team", "active": True, "podSets": [{"name": "worker"}], **spec},
+        "status": {"conditions": told},
+    }
+
+
 class Scene:
     """A job of rank 0 and workers that trains well; `reading` is what the cluster tells of it."""
 
@@ -69,6 +99,7 @@ class Scene:
         self.networks: dict[tuple[str, str], Object | None] = {("default", "rdma-net"): network("default/rdma-net")}
         self.nodes = [node("node-1"), node("node-2")]
         self.events: list[Object] = []
+        self.workloads: list[Object] = []
         self.lease: Object | None = {
             "spec": {"holderIdentity": "c-1", "leaseDurationSeconds": 15, "renewTime": ago(seconds=2)}
         }
@@ -183,6 +214,7 @@ class Scene:
             "nodes": tuple(map(read_node, self.nodes)),
             "networks": self.networks,
             "profiles": self.profiles,
+            "workloads": tuple(self.workloads),
             "lease": self.lease,
         }
         return Reading(**{**given, **self.changes})

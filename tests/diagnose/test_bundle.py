@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from tests.cli import test_status
 from tests.diagnose.hostile import Place, broken, places
-from tests.diagnose.scenes import PROFILES, SPACE, Scene, event
+from tests.diagnose.scenes import PROFILES, SPACE, Scene, event, workload
 from webhook.cli import explain as reading
 from webhook.cli import main
 from webhook.core import names
@@ -26,7 +26,7 @@ from webhook.diagnose.listing import Unread
 
 TOKENS = ("S3cr3t_T0ken", "zq-s3cr3t-t0ken-77", "fe80::1%S3cr3t_T0ken", "4111111111111111")
 """One that no name can be written as, one that might be a name, one behind an address, and one that is no amount of anything."""
-NAMES = {"name", "namespace", "nodeName", "interface", "holderIdentity", names.JOB, names.PROFILE}
+NAMES = {"name", "namespace", "nodeName", "interface", "holderIdentity", "queueName", names.JOB, names.PROFILE}
 
 
 def big_scene() -> Scene:
@@ -80,6 +80,12 @@ def big_scene() -> Scene:
     ):
         scene.events.append(event("PyTorchJob", "bert", "FailedCreatePod", text))
     scene.events.append(event("Pod", "bert-worker-0", "NoAddress", "text", source="fabric-injector"))
+    text = "couldn't assign flavors to pod set worker: insufficient unused quota for nvidia.com/gpu in flavor a100, 2 more needed"
+    held = workload(("QuotaReserved", "False", "Pending", text))
+    held["metadata"]["annotations"] = {"example.com/note": "text"}
+    held["spec"] |= {"priorityClassName": "text", "podSets": [{"name": "worker", "template": {"spec": {"text": 1}}}]}
+    held["status"]["admissionChecks"] = [{"name": "provision", "state": "Pending", "message": "text"}]
+    scene.workloads.append(held)
     scene.changes["unread"] = (Unread("nodes", "GET /api/v1/nodes answered 403: text"),)
     return scene
 
@@ -91,6 +97,7 @@ def planted(token: str) -> Iterator[tuple[str, str]]:
         "pods": list(scene.pods.values()),
         "nodes": scene.nodes,
         "events": scene.events,
+        "workloads": scene.workloads,
         "lease": scene.lease,
         "networks": [scene.networks["default", "rdma-net"]],
     }
@@ -115,6 +122,7 @@ def told(world: Any) -> str:
     scene = big_scene()
     scene.pods = {str(number): pod for number, pod in enumerate(world["pods"])}
     scene.nodes, scene.events, scene.lease = world["nodes"], world["events"], world["lease"]
+    scene.workloads = world["workloads"]
     scene.networks = {("default", "rdma-net"): world["networks"][0]}
     reading = scene.reading
     return json.dumps(make_bundle(reading, explain(reading)))
@@ -236,7 +244,8 @@ def test_what_a_terminal_obeys_is_not_printed(tmp_path: Path) -> None:
     path = tmp_path / "b.json"
     path.write_text(json.dumps(document))
     for arguments in ((), ("-o", "json")):
-        printed = CliRunner().invoke(main, ["explain", "--from", str(path), *arguments]).output
+        read = ["explain", "--from", str(path), *arguments]
+        printed = CliRunner().invoke(main, read, color=True, env={"NO_COLOR": "1"}).output
         assert printed.replace("\n", "").isprintable(), arguments
 
 

@@ -29,6 +29,7 @@ deployments: deployment-ready deployment-missing deployment-down deployment-degr
 devices: resource-offered resource-nowhere resource-too-small resource-unlabelled resource-uncounted driver-silent
   pool-incomplete nodes-unusable devices-lost
 scheduling: resource-taken queue-waiting node-gone node-not-ready scheduling-gated unschedulable taint-untolerated scheduler-silent
+  kueue-waiting kueue-inadmissible kueue-evicted kueue-deactivated kueue-check-waiting kueue-silent
 networks: network-exists network-unused network-missing network-isolated network-unusable network-without-device
   network-without-addresses network-pending network-failed addresses-exhausted network-not-attached
   network-status-missing network-status-unreadable address-unusable address-missing ranks-meet

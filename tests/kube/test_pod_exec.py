@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -55,3 +57,35 @@ def test_a_server_that_is_not_there() -> None:
     )
     with pytest.raises(RequestFailed, match="pods/bert-0/exec"):
         gone()
+
+
+IMPORTED_AT_ONCE = """
+import sys, threading, time
+from webhook.kube.credentials import Credentials
+from webhook.kube.pod_exec import run_in_container
+
+class Slow:
+    def find_spec(self, name, *_):
+        time.sleep(0.001 if name.startswith("kubernetes") else 0)
+
+def run():
+    together.wait()
+    try:
+        run_in_container(Credentials("t", "http://127.0.0.1:9"), ("a", "b"), "c", ["x"], seconds=1.0, most_bytes=10)
+    except Exception as error:
+        told.append(type(error).__name__)
+
+sys.meta_path.insert(0, Slow())
+together, told = threading.Barrier(8), []
+threads = [threading.Thread(target=run) for _ in range(8)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(*told)
+"""
+
+
+def test_several_at_once_import_the_library_once() -> None:
+    done = subprocess.run([sys.executable, "-c", IMPORTED_AT_ONCE], capture_output=True, text=True, timeout=120)
+    assert done.stdout.split() == ["RequestFailed"] * 8, done.stderr

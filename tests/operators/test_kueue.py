@@ -86,6 +86,10 @@ def test_a_job_waits_for_quota_with_no_pod_and_then_meets(
     (workload,) = workloads(cluster, second)
     (said,) = (one["message"] for one in workload["status"]["conditions"] if one["type"] == "QuotaReserved")
     assert f"insufficient unused quota for {CARD} in flavor {queue}" in said
+    found = cluster.explained("job/ddp", second)["findings"][0]
+    assert (found["code"], found["subject"]) == (str(Code.KUEUE_WAITING), f"Workload {workload['metadata']['name']}")
+    assert f"{job['kind']} ddp (LocalQueue training) yet: " in found["message"]
+    assert f"insufficient unused quota for {CARD} in flavor {queue}" in found["message"]
     assert is_suspended(cluster.api.expect("GET", path(cluster, job, second)))
     assert not cluster.api.expect("GET", f"/api/v1/namespaces/{second}/pods")["items"], "not even one of its pods"
 

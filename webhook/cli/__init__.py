@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
 import click
 
@@ -27,6 +28,7 @@ _COMMANDS = {
 }
 _UNLISTED = ("page-process", "read-profiles", "test-rank", "wait")
 """Run by ``serve`` alone, by the pods of ``test``, and by the wait containers."""
+_INTERRUPTED = 130
 _ENVIRONMENT_PREFIX = "FABRIC_INJECTOR"
 
 
@@ -35,6 +37,14 @@ class _Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; Ctrl-C ends it with the status that shells know, for 1 says that a command found a failure."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo(err=True)  # behind the ^C of the terminal
+            ctx.exit(_INTERRUPTED)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

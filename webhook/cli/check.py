@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -34,6 +35,14 @@ _WAIT_SECONDS = 300.0
 _PAUSE_SECONDS = 3.0
 
 
+class _Seconds(click.FloatRange):
+    """Read how long to wait; ``nan``, which is neither less nor more than anything, would never be over."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        found = super().convert(value, param, ctx)
+        return self.fail(f"{value!r} is not a valid float range.", param, ctx) if math.isnan(found) else found
+
+
 @click.command("check")
 @option(
     "--profiles",
@@ -61,7 +70,7 @@ _PAUSE_SECONDS = 3.0
     "--wait",
     is_flag=False,
     flag_value=_WAIT_SECONDS,
-    type=click.FloatRange(min=0),
+    type=_Seconds(min=0),
     metavar="[SECONDS]",
     help=f"Look again until nothing fails, as long as this: for pipelines, after installation. Alone: {_WAIT_SECONDS:g} s.",
 )
@@ -107,6 +116,7 @@ def command(
         _explain(code)
         return
     from webhook.core.errors import InputError, Unavailable
+    from webhook.diagnose.check import Subject
     from webhook.diagnose.collect.system_namespace import find_system_namespace
     from webhook.diagnose.finding import exit_status
 
@@ -117,7 +127,11 @@ def command(
         while True:
             try:
                 namespace = system_namespace or find_system_namespace(connection, webhook_configuration)
-                subject = _subject(workload, namespace, webhook_configuration, validating_configuration)
+                if workload and workload == namespace:
+                    note = f"-n {workload}: the installation's own namespace, which needs no -n: looking at the whole cluster"
+                    click.echo(note, err=True)
+                    workload = ""
+                subject = Subject(namespace, webhook_configuration, validating_configuration, workload)
                 findings = _look(connection, subject, given)
                 if time.monotonic() >= ends or not exit_status(findings):
                     break
@@ -137,16 +151,6 @@ def command(
     else:
         _print(findings, connection, subject)
     raise SystemExit(exit_status(findings))
-
-
-def _subject(workload: str, namespace: str, configuration: str, validating: str) -> Subject:
-    from webhook.diagnose.check import Subject
-
-    if workload and workload == namespace:
-        note = f"-n {workload}: the installation's own namespace, which needs no -n: looking at the whole cluster"
-        click.echo(note, err=True)
-        workload = ""
-    return Subject(namespace, configuration, validating, workload)
 
 
 def _look(connection: Connection, subject: Subject, given: ProfilesRead | None) -> list[Finding]:

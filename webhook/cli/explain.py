@@ -85,10 +85,11 @@ def command(
 ) -> None:
     """Say why a job trains slowly or does not start, the cause before what follows from it.
 
-    Reads the job's pods, their Events, networks and nodes, and the controller's Lease; writes nothing. job/NAME is the name of a
-    PyTorchJob, Volcano Job, JobSet, Job, TrainJob, LeaderWorkerSet, StatefulSet, PodCliqueSet, StormService or TorchX app, or the
-    value of label fabric-injector.io/job; pytorchjob/NAME, vcjob/NAME, job.batch/NAME or another kind as kubectl writes it asks for
-    that kind alone. What you may not read is named and left out; pods must be readable.
+    Reads the job's pods, their Events, networks and nodes, Kueue's Workload where a pod is on no node, and the controller's Lease;
+    writes nothing. job/NAME is the name of a PyTorchJob, Volcano Job, JobSet, Job, TrainJob, LeaderWorkerSet, StatefulSet,
+    PodCliqueSet, StormService or TorchX app, or the value of label fabric-injector.io/job; pytorchjob/NAME, vcjob/NAME,
+    job.batch/NAME or another kind as kubectl writes it asks for that kind alone. What you may not read is
+    named and left out; pods must be readable.
 
     \b
     Examples:

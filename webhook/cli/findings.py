@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from webhook.core.printable import printable
+from webhook.core.printable import LONGEST_TEXT, printable
 
 if TYPE_CHECKING:
     from webhook.diagnose.finding import Finding, Level
@@ -30,12 +30,15 @@ _COLOUR: dict[Level, str] = {"ok": "green", "warn": "yellow", "fail": "red"}
 def print_findings(findings: Iterable[Finding]) -> None:
     """Print a line for each finding, and under it what to do; coloured on a terminal, which gets nothing else to interpret."""
     for finding in findings:
-        level = f"{finding.level:<4}"
-        if not os.environ.get("NO_COLOR"):  # no-color.org
-            level = click.style(level, fg=_COLOUR[finding.level])
-        echo(f"{level}  {_wrapped(printable(f'{finding.subject}: {finding.message}', limit=None), 6)}")
+        level = styled(f"{finding.level:<4}", _COLOUR[finding.level])
+        echo(f"{level}  {_wrapped(printable(f'{finding.subject}: {finding.message}', limit=LONGEST_TEXT), 6)}")
         if finding.action:
-            echo(f"      → {_wrapped(printable(finding.action, limit=None), 8)}")
+            echo(f"      → {_wrapped(printable(finding.action, limit=LONGEST_TEXT), 8)}")
+
+
+def styled(text: str, colour: str) -> str:
+    """Colour a text, unless NO_COLOR says otherwise; what is no terminal gets none. Source: no-color.org."""
+    return text if os.environ.get("NO_COLOR") else click.style(text, fg=colour)
 
 
 def _wrapped(text: str, indent: int) -> str:

@@ -13,6 +13,7 @@ import click
 
 from webhook.cli.completion import complete_namespace
 from webhook.core import names
+from webhook.core.printable import LONGEST_TEXT, printable
 
 if TYPE_CHECKING:
     from webhook.core.errors import InputError, ProfilesError
@@ -190,10 +191,13 @@ class Failure(click.ClickException):
     exit_code = 2
 
     def __init__(self, message: str) -> None:
-        """Hold the *message*; where a request had no success, with the cluster that was asked, and what to do."""
+        """Hold the *message*; where a request had no success, with the cluster that was asked, and what to do.
+
+        It may name objects of tenants, whose names a terminal must not obey; each of its lines stays one.
+        """
         context = click.get_current_context(silent=True)
         if context and (title := context.meta.get(_CLUSTER)):
             from webhook.cli.unanswered import with_cluster
 
             message = with_cluster(message, title)
-        super().__init__(message)
+        super().__init__("\n".join(printable(line, limit=LONGEST_TEXT) for line in message.split("\n")))

@@ -63,8 +63,8 @@ def command(
     """Show the jobs that are injected or should be: phase, members, how long they wait, rank 0's address, and what is wrong.
 
     The last column is the first warning or failure that fabric-injector explain job/NAME tells of the job, and those in trouble stand
-    first. A job without a live pod is left out, unless its pods are refused. Reads what explain reads, each list once; writes nothing.
-    What you may not read is named and left out; pods must be readable.
+    first. A job without a live pod is left out, unless its pods are refused, or Kueue holds it back. Reads what explain reads, each
+    list once; writes nothing. What you may not read is named and left out; pods must be readable.
 
     \b
     Examples:
@@ -78,7 +78,6 @@ def command(
     if all_namespaces and namespace:
         raise click.UsageError("-n names one namespace, and -A means all: give one of them")
     from webhook.core.errors import WebhookError
-    from webhook.core.printable import printable
 
     try:
         given = read_profiles_option(profiles)
@@ -89,7 +88,7 @@ def command(
         else:
             found = _look(connection, space, given, system_namespace, output)
     except WebhookError as error:
-        raise Failure("\n".join(printable(line, limit=None) for line in str(error).split("\n"))) from None
+        raise Failure(str(error)) from None
     sys.exit(int(any(job.is_failing for job in found)))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sys
 import time
@@ -12,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from webhook.cli.findings import echo
-from webhook.core.printable import printable
+from webhook.cli.findings import echo, styled
+from webhook.core.printable import LONGEST_TEXT, printable
 from webhook.diagnose.wording import counted, listed
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ def print_changes(
         if output == "json":
             click.echo(json.dumps(job.as_json()))
         else:
-            echo(printable(f"{at}  {'  '.join(job.cells())}  {_text(job) or 'ok'}", limit=None))
+            echo(printable(f"{at}  {'  '.join(job.cells())}  {_text(job) or 'ok'}", limit=LONGEST_TEXT))
     for namespace, name in shown.keys() - now.keys():
         if output == "json":
             click.echo(json.dumps({"namespace": namespace, "name": name, "phase": None}))
@@ -69,7 +68,7 @@ def print_status(
 ) -> None:
     """Print the table, as much of it as fits into *most* lines; where there is none, which jobs have *ended*; then what is unread."""
     if problem:
-        echo(_styled(printable(f"not up to date: {problem}", limit=None), "yellow"))
+        echo(styled(printable(f"not up to date: {problem}", limit=None), "yellow"))
     if found:
         lines = list(status_table(found, with_namespace=not space))
         notes = 2 + len(unread) + bool(problem)
@@ -87,7 +86,7 @@ def print_status(
         else:
             echo(f"no job in {where} is injected, or trains where a profile is asked for")
     for each in unread:
-        echo(_styled("warn", "yellow") + printable(f"  {each.what}: {each.problem}", limit=None))
+        echo(styled("warn", "yellow") + printable(f"  {each.what}: {each.problem}", limit=LONGEST_TEXT))
 
 
 def status_table(found: Sequence[JobStatus], *, with_namespace: bool) -> list[str]:
@@ -101,7 +100,7 @@ def status_table(found: Sequence[JobStatus], *, with_namespace: bool) -> list[st
     texts = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in columns]
     lines = [f"{texts[0]}  {_FINDING}" if beside else texts[0].rstrip()[:terminal]]
     for job, text in zip(found, texts[1:], strict=True):
-        told = printable(_text(job), limit=None)
+        told = printable(_text(job), limit=LONGEST_TEXT)
         if beside:
             lines.append(f"{text}  {_coloured(job, _cut(told, left))}".rstrip())
             continue
@@ -122,9 +121,4 @@ def _cut(text: str, most: int | None) -> str:
 
 
 def _coloured(job: JobStatus, text: str) -> str:
-    return text if job.first is None else _styled(text[:4], _COLOUR[job.first.level]) + text[4:]
-
-
-def _styled(text: str, colour: str) -> str:
-    """Colour a text, unless NO_COLOR says otherwise; what is no terminal gets none. Source: no-color.org."""
-    return text if os.environ.get("NO_COLOR") else click.style(text, fg=colour)
+    return text if job.first is None else styled(text[:4], _COLOUR[job.first.level]) + text[4:]

@@ -81,7 +81,6 @@ def command(
     """  # noqa: D301  # \\b is click's own mark
     from webhook.cli.survey_text import print_survey
     from webhook.core.errors import WebhookError
-    from webhook.core.printable import printable
     from webhook.diagnose.collect.jobs import read_jobs
     from webhook.diagnose.survey.survey import survey
 
@@ -103,7 +102,7 @@ def command(
             progress(f"judging {len(reading.pods.items):,} pods")
             found = survey(reading)
     except WebhookError as error:
-        raise Failure("\n".join(printable(line, limit=None) for line in str(error).split("\n"))) from None
+        raise Failure(str(error)) from None
     if output == "json":
         print_document(found.as_json())
     else:

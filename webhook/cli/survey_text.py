@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import click
-
-from webhook.cli.findings import echo, print_table
+from webhook.cli.findings import echo, print_table, styled
 from webhook.core.printable import printable
 from webhook.diagnose.survey.fabric import Transport
 from webhook.diagnose.survey.survey import ClusterSurvey, JobGroup, Prospect
@@ -159,7 +157,7 @@ def _print_barriers(barriers: Sequence[tuple[Barrier, Sequence[SurveyedJob]]]) -
         echo("")
     for barrier, jobs in barriers:
         named = listed((f"{job.namespace}/{job.name}" for job in jobs), _FEW)
-        style = click.style(f"{barrier.gravity:<10}", fg=_COLOUR[barrier.gravity])
+        style = styled(f"{barrier.gravity:<10}", _COLOUR[barrier.gravity])
         echo(f"{style}  {printable(f'{barrier.reason}: {named}: {barrier.message}', limit=None)}")
 
 

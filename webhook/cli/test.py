@@ -120,7 +120,7 @@ def command(
             sys.exit(130)
         is_interrupted = True  # what earlier rounds have found is told
     except WebhookError as error:
-        raise Failure("\n".join(printable(line, limit=None) for line in str(error).split("\n"))) from None
+        raise Failure(str(error)) from None
     findings = [finding for result in results for finding in result.findings]
     if output == "json":
         print_json(findings, namespace=space, groups=[result.as_json() for result in results])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 _WARNING_LENGTH = 400
+LONGEST_TEXT = 4_000
+"""Most characters of a line that a command prints: what a tenant may write into an annotation has 250,000."""
 
 
 def printable(text: str, limit: int | None = _WARNING_LENGTH) -> str:

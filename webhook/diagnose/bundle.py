@@ -57,6 +57,11 @@ Ready Pending Running Succeeded Terminating ContainerCreating PodInitializing Po
 PodReadyToStartContainers Unschedulable SchedulerError True False Warning Normal Killing FailedScheduling FailedCreate
 FailedCreatePod FailedCreatePodSandBox FailedMount BackOff Preempted UnexpectedAdmissionError master worker Pod Job
 JobSet PyTorchJob TrainJob StatefulSet LeaderWorkerSet Volcano ReplicaSet
+LocalQueue ClusterQueue Cohort cohort couldn't assign flavors pod set insufficient unused more needed request maximum
+capacity previously considered podsets requests current podset unavailable doesn't exist is inactive terminating missing or all any
+Preempted preempted Preempting accommodate workload UID JobUID due reclamation prioritization within PodsReady
+PodsReadyTimeout Exceeded timeout AdmissionCheck checks Retry Rejected LocalQueueStopped ClusterQueueStopped stopped
+Deactivated Pending workload(s) admitted workloads Waiting condition topology allows fit only out namespace match
 """
 _TEXT: Any = str
 _STATE = {
@@ -103,6 +108,21 @@ _EVENT: Mapping[str, Any] = {
     "count": int,
     "involvedObject": {"kind": _TEXT, "name": _TEXT},
 }
+_WORKLOAD: Mapping[str, Any] = {
+    "metadata": {
+        **dict.fromkeys(("name", "namespace", "creationTimestamp"), _TEXT),
+        "ownerReferences": [{"kind": _TEXT, "name": _TEXT, "controller": bool}],
+    },
+    "spec": {"queueName": _TEXT, "active": bool, "podSets": [{"name": _TEXT}]},
+    "status": {
+        "conditions": [{**_CONDITION, "message": _TEXT}],
+        "admissionChecks": [dict.fromkeys(("name", "state", "message"), _TEXT)],
+    },
+}
+_KUEUE_NAMES = re.compile(
+    r"\b(?:[Ff]lavors?|ClusterQueue|LocalQueue|Cohort|pod set|topology|quota for|resource) \"?([a-z0-9./_-]{1,253})"
+)
+"""What Kueue names in its messages."""
 _LEASE: Mapping[str, Any] = {"spec": {"renewTime": _TEXT, "leaseDurationSeconds": int}}
 
 
@@ -124,6 +144,7 @@ def make_bundle(reading: Reading, explanation: Explanation) -> Object:
             "pods": [_taken(pod, _POD) for pod in reading.pods],
             "nodes": nodes,
             "events": [_taken(event, _EVENT) for event in reading.events or ()],
+            "workloads": [_taken(workload, _WORKLOAD) for workload in reading.workloads or ()],
             "lease": _taken(reading.lease or {}, _LEASE),
             "networks": {"/".join(key): found is not None for key, found in reading.networks.items()},
             "profiles": sorted(reading.profiles.profiles) if reading.profiles else [],
@@ -303,6 +324,10 @@ def _names_in(reading: Reading, jobs: Iterable[str]) -> Iterator[str]:
     resources: list[Any] = [resource for node in reading.nodes or () for resource in node.allocatable]
     for event in reading.events or ():
         found.append((event.get("involvedObject") or {}).get("name"))
+    for workload in reading.workloads or ():
+        named = list(_names_of_workload(workload))
+        found += named
+        resources += named
     for pod in reading.pods:
         metadata, spec, labels = pod["metadata"], pod.get("spec") or {}, podspec.labels(pod)
         found += [metadata.get("name"), spec.get("nodeName"), podspec.controller(pod).get("name")]
@@ -316,6 +341,16 @@ def _names_in(reading: Reading, jobs: Iterable[str]) -> Iterator[str]:
     for resource in resources:
         if isinstance(resource, str) and _RESOURCE.fullmatch(resource):
             yield from (resource, *resource.split("/"))
+
+
+def _names_of_workload(workload: Object) -> Iterator[Any]:
+    """Yield what Kueue's Workload, and the messages that Kueue writes there, name."""
+    metadata, spec, status = workload["metadata"], workload.get("spec") or {}, workload.get("status") or {}
+    yield from (metadata["name"], spec.get("queueName"))
+    yield from (each.get("name") for each in (*(metadata.get("ownerReferences") or ()), *(spec.get("podSets") or ())))
+    yield from (each.get("name") for each in status.get("admissionChecks") or ())
+    for condition in status.get("conditions") or ():
+        yield from _KUEUE_NAMES.findall(str(condition.get("message") or ""))
 
 
 @cache

@@ -350,6 +350,18 @@ class Code(Enum):
     NODE_NOT_READY = "scheduling", "The pod's node is not Ready.", "look at the node's kubelet"
     SCHEDULING_GATED = ("scheduling", "A scheduling gate holds the pod back.",
         "whoever set the gate must remove it; Kueue removes its own once it admits the pod's Workload")
+    KUEUE_WAITING = ("scheduling", "Kueue has not admitted the job: what its queue may use is taken.",
+        "wait until other jobs of the queue have ended, or ask for more quota of what is named")
+    KUEUE_INADMISSIBLE = ("scheduling", "Kueue cannot admit the job as it stands, whatever becomes free.",
+        "correct what is named: the job's label kueue.x-k8s.io/queue-name, or the LocalQueue and its ClusterQueue")
+    KUEUE_EVICTED = ("scheduling", "Kueue admitted the job, took its quota back and stopped it.",
+        "it waits in its queue again; where a job of higher priority took its place, wait for that one or raise the priority")
+    KUEUE_DEACTIVATED = ("scheduling", "Kueue does not consider the job, since its Workload has spec.active: false.",
+        "end the cause that is named, if any, then set spec.active: true on the Workload")
+    KUEUE_CHECK_WAITING = ("scheduling", "Kueue has reserved quota for the job, and an admission check is not ready.",
+        "look at the AdmissionCheck that is named, and at what provides it")
+    KUEUE_SILENT = ("scheduling", "Kueue has said nothing of the job's Workload.",
+        "is Kueue's controller running, and does the Workload name a queue?")
     UNSCHEDULABLE = ("scheduling", "The scheduler finds no node for the pod.",
         "change the pod or the nodes by what the scheduler says")
     TAINT_UNTOLERATED = ("scheduling", "The nodes that the pod could take have a taint that it does not tolerate.",

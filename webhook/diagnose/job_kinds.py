@@ -44,7 +44,7 @@ class JobKind:
         told = (labels.get(label) for label in self.labels if kind in (self.makers or (kind,)))
         return tuple(str(name) for name in (own, *told) if name)
 
-    def is_other(self, subject: Object, name: str) -> bool:
+    def is_other(self, subject: Mapping[str, Any], name: str) -> bool:
         """Tell the subject of an Event that has this *name*, and is a job of another kind."""
         kind = str(subject.get("kind") or "")
         if subject.get("name") != name or self.labels or all(kind != each.kind for each in KINDS):

@@ -15,6 +15,13 @@ _OWN_IDS = (jobset.UID, grove.PODGANG)
 _GROUPS = (leaderworkerset.NAME, leaderworkerset.GROUP_INDEX)
 
 
+def title(pod: Object) -> str:
+    """Return the name by which people know the pod's job: of a label, its controller or the pod itself."""
+    labels = podspec.labels(pod)
+    named = next((labels[each] for each in JOB_NAMES if labels.get(each)), podspec.controller(pod).get("name"))
+    return str(named or pod["metadata"].get("name") or "")
+
+
 def identity(pod: Object) -> str:
     """Return what the pods of one owner share: a JobSet's, whose Jobs own its pods, a group of a LeaderWorkerSet, a controller."""
     labels = podspec.labels(pod)

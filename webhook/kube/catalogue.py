@@ -185,5 +185,18 @@ KUEUE = "/apis/kueue.x-k8s.io"
 """The groups of queues are asked for their version, which `Resource.at` puts behind them."""
 LOCAL_QUEUES = Resource("localqueues", KUEUE, namespaced=True, shape={"spec": {"clusterQueue": str}})
 CLUSTER_QUEUES = Resource("clusterqueues", KUEUE, shape={"spec": {"resourceGroups": [{"coveredResources": [str]}]}})
+WORKLOADS = Resource(
+    "workloads",
+    KUEUE,
+    namespaced=True,
+    shape={
+        "spec": {"queueName": str, "active": bool, "podSets": [{"name": str}]},
+        "status": {
+            "conditions": [_CONDITION],
+            "admissionChecks": [dict.fromkeys(("name", "state", "message"), str)],
+        },
+    },
+    optional=True,
+)
 VOLCANO = "/apis/scheduling.volcano.sh"
 VOLCANO_QUEUES = Resource("queues", VOLCANO, shape={"spec": {"capability": _QUANTITIES}})

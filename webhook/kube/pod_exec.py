@@ -7,6 +7,7 @@ kubernetes.io/docs/reference/kubernetes-api, Pod exec; protocol v4.channel.k8s.i
 from __future__ import annotations
 
 import tempfile
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,6 +25,9 @@ from webhook.kube.resource import Key
 
 _STDOUT, _STATUS = 1, 3
 
+_IMPORTING = threading.Lock()
+"""The library's modules import each other: of several threads that import it at once, one may see half of it."""
+
 
 @dataclass(frozen=True, slots=True)
 class ExecAnswer:
@@ -40,9 +44,10 @@ def run_in_container(
 
     What is written beyond *most_bytes*, or after *seconds*, is not read.
     """
-    import websocket
-    from kubernetes.client import Configuration
-    from kubernetes.stream.ws_client import WSClient
+    with _IMPORTING:
+        import websocket
+        from kubernetes.client import Configuration
+        from kubernetes.stream.ws_client import WSClient
 
     path = f"{PODS.object_path(pod)}/exec"
     query = [("container", container), ("stdout", "true"), ("stderr", "false")]

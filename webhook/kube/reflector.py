@@ -45,7 +45,7 @@ class Reflector(Generic[T]):
     *on_listed* after ``items`` holds all that was listed.
     *on_restart* gets the resource's name and the reason, a Restart. ``synced``: all was listed once. ``installed``: whether the
     resource was there when last listed. ``last_contact``: monotonic time of the last answer. ``problem``: what ended the last turn
-    before its time.
+    before its time. ``unreadable``: why *transform* cannot read an object as it is now, by key.
     """
 
     def __init__(
@@ -68,6 +68,7 @@ class Reflector(Generic[T]):
         self.installed = True
         self.last_contact = monotonic()
         self.problem = ""
+        self.unreadable: dict[Key, str] = {}
         self._transform = transform
         self._on_change = on_change
         self._on_listed = on_listed
@@ -164,6 +165,7 @@ class Reflector(Generic[T]):
     def _list(self) -> str:
         """Bring ``items`` to what is there now; give the version to watch from."""
         self._to_refresh.clear()
+        self.unreadable.clear()
         found: dict[Key, T] = {}
         version = ""
         for page_version, objects in self._source.pages():
@@ -193,7 +195,9 @@ class Reflector(Generic[T]):
             if event.kind in ("ADDED", "MODIFIED"):
                 self._set(*self._read(event.object))
             elif event.kind == "DELETED":
-                self._set(self._read(event.object)[0], None)
+                key, _ = self._read(event.object)
+                self.unreadable.pop(key, None)
+                self._set(key, None)
             self._version = event.version or self._version
 
     def _contact(self) -> None:
@@ -204,8 +208,11 @@ class Reflector(Generic[T]):
         key: Key = ("", "")
         try:
             key = object_key(obj)
-            return key, self._transform(obj)
+            value = self._transform(obj)
+            self.unreadable.pop(key, None)
+            return key, value
         except Exception as error:  # one broken object must not hide the others
+            self.unreadable[key] = str(error)
             self._unreadable += 1
             if self._unreadable <= MOST_COMPLAINTS:
                 _log.warning("%s %s: cannot be read, ignored (%r)", self.resource.name, key_text(key), error)

@@ -115,6 +115,30 @@ def test_equal_findings_of_several_subjects_are_one_line() -> None:
     ]
 
 
+def test_ctrl_c_is_no_failure_of_the_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(check, "_look", interrupted)
+    result = invoke(installed(), "--wait")
+    assert (result.exit_code, result.output) == (130, "\n"), "1 would say that something failed"
+
+
+@pytest.mark.parametrize("seconds", ["nan", "soon"])
+def test_a_wait_has_an_end(seconds: str) -> None:
+    result = invoke(installed(), f"--wait={seconds}")
+    assert (result.exit_code, "Invalid value for '--wait'" in result.output) == (2, True)
+
+
+def test_a_note_is_told_once_however_often_it_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    failing, well = [Finding("fail", Code.UNREAD, "a", "x")], [Finding("ok", Code.UNREAD, "a", "y")]
+    answers = [failing, failing, well]
+    monkeypatch.setattr(check, "_PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(check, "_look", lambda *_: answers.pop(0))
+    result = invoke(installed(), "--wait", "-n", "fabric-injector")
+    assert (result.exit_code, result.stderr.count("needs no -n")) == (0, 1)
+
+
 def test_waits_until_nothing_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     failing, well = [Finding("fail", Code.UNREAD, "a", "x")], [Finding("ok", Code.UNREAD, "a", "y")]
     answers = [failing, failing, well]

@@ -127,7 +127,7 @@ def installed() -> HostileConnection:
 def invoke(connection: HostileConnection, *arguments: str) -> Result:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(command, "connect_to_cluster", lambda: connection)
-        return CliRunner().invoke(main, ["check", *arguments])
+        return CliRunner().invoke(main, ["check", *arguments], color=True, env={"NO_COLOR": "1"})
 
 
 def judged(connection: HostileConnection) -> list[dict[str, str]]:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from concurrent.futures import Future
 
 import pytest
 
 from tests.fake_apiserver import NAMESPACES, NETWORKS, NOT_INSTALLED, PODS, FakeApiServer, hang, status, text
 from webhook.core.model import Object
 from webhook.diagnose.collect import collector as collector_module
-from webhook.diagnose.collect.collector import MOST_BROKEN, Collector
+from webhook.diagnose.collect.collector import AT_A_TIME, MOST_BROKEN, Collector
 from webhook.diagnose.listing import Found, Listing, Unread
 from webhook.kube import catalogue
 from webhook.kube.connection import Connection, RequestFailed
 from webhook.kube.credentials import Credentials
 
 SPACES = catalogue.NAMESPACES
+NOBODY = Connection(Credentials("test", "http://127.0.0.1:9"))
 
 
 @pytest.fixture
@@ -27,6 +30,47 @@ def collector(server: FakeApiServer) -> Iterator[Collector]:
 def name(obj: Object) -> str | None:
     found: str = obj["metadata"]["name"]
     return None if found.startswith("skip") else found
+
+
+def test_who_interrupts_waits_for_no_answer() -> None:
+    """Nor does the end of the process, which waits for threads that are no daemons."""
+    begun, answered = threading.Event(), threading.Event()
+
+    def silent() -> str:
+        begun.set()
+        answered.wait(10)
+        return "late"
+
+    futures: list[Future[str]] = []
+    threads: list[threading.Thread] = []
+
+    def interrupted() -> None:
+        with Collector(NOBODY, most_pages=1) as collector:
+            futures.extend(collector.begin(silent) for _ in range(AT_A_TIME + 1))
+            assert begun.wait(10)
+            threads.extend(each for each in threading.enumerate() if each.name.startswith("collect"))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert not any(each.done() and not each.cancelled() for each in futures)
+    assert futures[-1].cancelled(), "what was not begun is not begun any more"
+    assert len(threads) == AT_A_TIME
+    assert all(each.daemon for each in threads)
+    answered.set()
+    for each in threads:
+        each.join(10)
+        assert not each.is_alive()
+
+
+def test_who_ends_well_leaves_no_thread() -> None:
+    with Collector(NOBODY, most_pages=1) as collector:
+        futures = [collector.begin(lambda: collector.begin(lambda: "nested").result()) for _ in range(3)]
+        assert [each.result() for each in futures] == ["nested"] * 3
+        failed = collector.begin(lambda: int("x"))
+    with pytest.raises(ValueError, match="invalid literal"):
+        failed.result()
+    assert not [each for each in threading.enumerate() if each.name.startswith("collect") and each.is_alive()]
 
 
 def test_reads_all_pages(server: FakeApiServer, collector: Collector) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+
 import pytest
 
 from tests.diagnose.explain.explanations import findings, one
 from tests.diagnose.scenes import PROFILES, Scene
 from webhook import __version__
 from webhook.core import names
+from webhook.core.model import Object
 from webhook.core.profiles import parse_profiles
 from webhook.diagnose.explain.explanation import explain
 from webhook.diagnose.listing import Unread
@@ -96,6 +100,44 @@ def test_another_wait_script_since_the_webhook_was_upgraded_is_no_matter() -> No
     annotations = scene.master["metadata"]["annotations"]
     annotations[names.STATUS] = annotations[names.STATUS].replace(f'"version":"{__version__}"', '"version":"0.0.1"')
     assert findings(scene, "drift") == []
+
+
+def lacks_ipc_lock(pod: Object) -> None:
+    del pod["spec"]["containers"][0]["securityContext"]
+
+
+def lacks_a_setting(pod: Object) -> None:
+    container = pod["spec"]["containers"][0]
+    container["env"] = [each for each in container["env"] if each["name"] != "GLOO_SOCKET_IFNAME"]
+
+
+def lacks_shared_memory(pod: Object) -> None:
+    pod["spec"]["containers"][0]["volumeMounts"] = []
+    pod["spec"]["volumes"] = [each for each in pod["spec"]["volumes"] if each["name"] != names.SHM_VOLUME]
+
+
+@pytest.mark.parametrize(
+    ("lacks", "step", "told"),
+    [
+        (lacks_ipc_lock, "ipc-lock", "container pytorch"),
+        (lacks_a_setting, "environment", "GLOO_SOCKET_IFNAME"),
+        (lacks_shared_memory, "shared-memory", names.SHM_MOUNT_PATH),
+    ],
+)
+def test_what_a_pod_from_before_an_upgrade_would_get_besides(
+    lacks: Callable[[Object], None], step: str, told: str
+) -> None:
+    """The version that injected it did not have the step: its status does not tell of it either."""
+    scene = Scene(0)
+    lacks(scene.master)
+    annotations = scene.master["metadata"]["annotations"]
+    status = json.loads(annotations[names.STATUS])
+    injected = [each for each in status["injected"] if each != step]
+    annotations[names.STATUS] = json.dumps({**status, "version": "0.0.1", "injected": injected})
+    found = one(scene, "drift")
+    assert f"would get another result today: {step}: " in found
+    assert told in found
+    assert all(row.details["today"] for row in explain(scene.reading).rows)
 
 
 def test_more_devices_in_the_profile_are_no_shortage_of_the_pod() -> None:

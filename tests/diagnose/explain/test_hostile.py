@@ -18,18 +18,28 @@ from tests.diagnose.scenes import Scene
 from tests.pods import FIXTURES, load
 from webhook.cli import explain as command
 from webhook.cli import main
-from webhook.core import names
+from webhook.core import names, podspec
 from webhook.core.model import Object
 
 NETWORKS = "/apis/k8s.cni.cncf.io/v1/namespaces/default/network-attachment-definitions/rdma-net"
 PODS = "/api/v1/namespaces/research/pods"
-KINDS = ("/pods", "/events", "/nodes", "/research", "/leases/fabric-injector", "/configmaps/", "/network-attachment")
+KINDS = (
+    "/pods",
+    "/events",
+    "/nodes",
+    "/research",
+    "/leases/fabric-injector",
+    "/configmaps/",
+    "/network-attachment",
+    "/workloads",
+)
 
 
 def invoke(connection: HostileConnection, *arguments: str) -> Result:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(command, "connect_to_cluster", lambda: connection)
-        return CliRunner().invoke(main, ["explain", *arguments])
+        # as on a terminal, where click passes on what begins with an escape
+        return CliRunner().invoke(main, ["explain", *arguments], color=True, env={"NO_COLOR": "1"})
 
 
 def judged(connection: HostileConnection, target: str = "job/bert") -> dict[str, Any]:
@@ -78,10 +88,17 @@ def test_an_annotation_whose_json_is_broken_in_one_place(data: st.DataObject) ->
     assert judged(cluster_of(made))["members"]
 
 
+def held() -> Scene:
+    """Return a job whose pods wait for Kueue, so that most of what can be asked for is."""
+    made = scene("kueue-quota")
+    made.workloads = scene("suspended-by-kueue").workloads
+    return made
+
+
 @cache
 def requests() -> list[str]:
     """List the requests that an undisturbed explanation of this job sends."""
-    connection = cluster_of(scene("kueue-quota"))
+    connection = cluster_of(held())
     judged(connection)
     return sorted(set(connection.asked))
 
@@ -89,7 +106,7 @@ def requests() -> list[str]:
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_an_answer_that_is_none(data: st.DataObject) -> None:
-    connection = cluster_of(scene("kueue-quota"))
+    connection = cluster_of(held())
     spoil_an_answer(connection, requests(), data)
     judged(connection)
 
@@ -142,6 +159,23 @@ def test_a_terminal_gets_nothing_to_obey_from_an_annotation() -> None:
     result = invoke(cluster_of(made), "job/bert")
     assert "\x1b" not in result.output
     assert " [2J192.168.0.1" in result.output
+
+
+def test_a_terminal_gets_nothing_to_obey_from_a_name_in_an_error() -> None:
+    made = Scene(1)
+    for number, pod in enumerate(made.pods.values()):
+        pod["metadata"]["labels"] = {}
+        owner = {
+            **podspec.controller(pod),
+            "name": "\x1b[2Jbert",
+            "uid": f"u-{number}",
+            "kind": f"\x1b[31mKind{number}",
+        }
+        pod["metadata"]["ownerReferences"] = [owner]
+    for target, told in (("job/absent", "jobs there:  [2Jbert"), ("job/\x1b[2Jbert", "2 jobs are named so")):
+        result = invoke(cluster_of(made), target)
+        assert (result.exit_code, told in result.stderr) == (2, True), result.stderr
+        assert result.stderr.replace("\n", "").isprintable()
 
 
 def test_half_a_surrogate_pair_in_an_annotation_is_written_as_json_writes_it() -> None:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 import pytest
 
 from tests import ROOT
-from tests.diagnose.scenes import PROFILES, SPACE, GkeScene, Scene, ago, event, node
+from tests.diagnose.scenes import PROFILES, SPACE, GkeScene, Scene, ago, event, node, workload
 from tests.worlds import network
 from webhook import __version__
 from webhook.cli.explain import print_explanation
@@ -186,6 +186,14 @@ def kueue_quota() -> Scene:
     return scene
 
 
+def suspended_by_kueue() -> Scene:
+    scene = Scene()
+    scene.pods.clear()
+    text = "couldn't assign flavors to pod set worker: insufficient unused quota for nvidia.com/gpu in flavor a100, 16 more needed"
+    scene.workloads.append(workload(("QuotaReserved", "False", "Pending", text)))
+    return scene
+
+
 def volume_missing() -> Scene:
     scene = Scene()
     for name, pod in scene.pods.items():
@@ -327,6 +335,7 @@ SCENES: dict[str, Callable[[], Scene]] = {
         shared_memory_beyond_limit,
         resource_quota,
         kueue_quota,
+        suspended_by_kueue,
         volume_missing,
         one_pod_left_out,
         reader_of_pods_alone,

@@ -57,6 +57,12 @@ def test_restricted_pod_security_takes_it() -> None:
 
 
 def test_queue_and_secrets() -> None:
-    job = make_job("t", (), 2, JobSettings("x", ("pull",), "team-a"))
+    job = make_job("t", (), 2, JobSettings("x", ("pull", "other"), "team-a"))
     assert job["metadata"]["labels"] == {"kueue.x-k8s.io/queue-name": "team-a"}
-    assert job["spec"]["template"]["spec"]["imagePullSecrets"] == [{"name": "pull"}]
+    assert job["spec"]["template"]["spec"]["imagePullSecrets"] == [{"name": "pull"}, {"name": "other"}]
+
+
+def test_without_a_secret_the_pods_take_those_of_their_service_account() -> None:
+    """Admission gives a pod its account's imagePullSecrets where it names none, be it an empty list of them."""
+    pod = make_job("t", (), 2, JobSettings("x"))["spec"]["template"]["spec"]
+    assert not {"imagePullSecrets", "serviceAccountName"} & pod.keys()

@@ -172,6 +172,21 @@ def test_a_rank_without_a_network_is_not_told_as_attached(text: str) -> None:
     assert [each.subject for each in result.findings if each.code is Code.TEST_ATTACHED] == ["pod t-0"]
 
 
+@pytest.mark.parametrize("ips", [7, "10.9.0.1", None, {}, [["10.9.0.1"]], ["10.9.0.1", 5]])
+def test_addresses_that_are_no_list_break_nothing(ips: object) -> None:
+    entries = [{"name": "cni0", "default": True, "ips": 5}, {"name": "ml/net", "interface": "net1", "ips": ips}]
+    result = judge([annotated(0, json.dumps(entries)), rank(1)], 2)
+    assert [each.subject for each in result.findings if each.code is Code.TEST_ATTACHED] == ["pod t-0", "pod t-1"]
+
+
+def test_a_network_status_under_its_former_key_counts() -> None:
+    pod = rank(0)
+    told = pod["metadata"]["annotations"]
+    told[names.NETWORKS_STATUS] = told.pop(names.NETWORK_STATUS)
+    assert levels(judge([pod, rank(1, met={"at": "10.1.0.1"})], 2))[Code.TEST_MET_ELSEWHERE] == "fail"
+    assert "2/2 attached" in describe_progress([pod, rank(1)], 2)
+
+
 @pytest.mark.parametrize("times", [[], ["2026-01-01T00:00:00Z"], ["2026-01-01T00:00:00Z", "soon"]])
 def test_how_long_a_network_took_is_told_where_both_times_are_known(times: list[str]) -> None:
     pod = rank(0)

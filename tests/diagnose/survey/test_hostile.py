@@ -47,7 +47,7 @@ def cluster() -> HostileConnection:
 def invoke(connection: HostileConnection, *arguments: str) -> Result:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(command, "connect_to_cluster", lambda: connection)
-        return CliRunner().invoke(main, ["survey", *arguments])
+        return CliRunner().invoke(main, ["survey", *arguments], color=True, env={"NO_COLOR": "1"})
 
 
 def judged(connection: HostileConnection, *arguments: str) -> dict[str, Any]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
+from queue import Empty, SimpleQueue
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from webhook.core.errors import Unavailable
 from webhook.core.model import Object
@@ -39,7 +40,7 @@ class Collector:
         self._tell = tell
         self._done = self._begun = 0
         self._lock = threading.Lock()
-        self._pool = ThreadPoolExecutor(AT_A_TIME, thread_name_prefix="collect")
+        self._workers = _Workers()
 
     def __enter__(self) -> Self:
         return self
@@ -47,7 +48,7 @@ class Collector:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._pool.shutdown(cancel_futures=True)
+        self._workers.stop(is_done=error is None)
 
     def begin(self, read: Callable[[], T]) -> Future[T]:
         """Call *read* beside others."""
@@ -61,7 +62,7 @@ class Collector:
                 self._tell(f"read {self._done} of {self._begun}")
             return value
 
-        return self._pool.submit(work)
+        return self._workers.submit(work)
 
     def read_list(self, resource: Resource, keep: Callable[[Object], T | None], namespace: str = "") -> Listing[T]:
         """List a resource, of one namespace or of all; *keep* takes what matters of each object, None to pass it over.
@@ -138,3 +139,48 @@ class Collector:
     def notes(self) -> tuple[Unread, ...]:
         """Return each note once, in an order that does not depend on which thread was first."""
         return tuple(sorted(set(self.unread)))
+
+
+class _Workers:
+    """Do work in up to AT_A_TIME threads. They are daemons: who interrupts a command waits for no server that is silent."""
+
+    def __init__(self) -> None:
+        self._work: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
+        self._threads: list[threading.Thread] = []
+        self._lock = threading.Lock()
+
+    def submit(self, work: Callable[[], T]) -> Future[T]:
+        """Do it beside others; any thread may ask."""
+        future: Future[T] = Future()
+        self._work.put((future, work))
+        with self._lock:
+            if len(self._threads) < AT_A_TIME:
+                self._threads.append(threading.Thread(target=self._run, name="collect", daemon=True))
+                self._threads[-1].start()
+        return future
+
+    def stop(self, *, is_done: bool) -> None:
+        """End the threads; where all is *done*, wait until they have ended, else give up what is not begun."""
+        while not is_done:
+            try:
+                left = self._work.get_nowait()
+            except Empty:
+                break
+            if left is not None:
+                left[0].cancel()
+        for _ in self._threads:
+            self._work.put(None)
+        if is_done:
+            for thread in self._threads:
+                thread.join()
+
+    def _run(self) -> None:
+        while (next_one := self._work.get()) is not None:
+            future, work = next_one
+            if not future.set_running_or_notify_cancel():
+                continue
+            try:
+                future.set_result(work())
+            except BaseException as error:  # whoever asks for the result gets it
+                future.set_exception(error)
+            del future, work, next_one  # a thread that waits holds on to nothing

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from webhook.core import names, podspec
 from webhook.core.cluster.device_classes import DeviceOffers
@@ -18,10 +18,12 @@ from webhook.core.reconcile.complaint import sibling_selector
 from webhook.diagnose.collect.collector import Collector
 from webhook.diagnose.collect.counters import read_traffic
 from webhook.diagnose.collect.device_offers import read_device_offers
+from webhook.diagnose.collect.kueue import read_workloads
 from webhook.diagnose.collect.logs import read_logs
 from webhook.diagnose.explain.events import concerns
 from webhook.diagnose.explain.holders import nodes_to_read
 from webhook.diagnose.explain.judgement import networks_to_read
+from webhook.diagnose.explain.kueue import may_be_held, workloads_of
 from webhook.diagnose.explain.part import read_part
 from webhook.diagnose.explain.reading import Reading, label_time
 from webhook.diagnose.explain.selection import choose, find_jobs, known_names
@@ -102,6 +104,7 @@ def read_job(
             space_title, lambda: reader.find(NAMESPACES, ("", namespace), whole, managed_fields=True)
         )
         nodes = collector.begin_part("nodes", lambda: collector.read_list(NODES, read_node).items)
+        of_workloads = collector.begin(lambda: _workloads(collector, target, namespace, pods, owner))
         device_offers = begin_device_offers(collector, pods)
         of_claims = collector.begin(lambda: read_claims(collector, namespace, pods))
         lease = collector.begin_part(
@@ -123,8 +126,12 @@ def read_job(
         events = None
         if of_pods is not None and others is not None:
             concerned = (event for event in others if any(concerns(event, each, owners) for each in roots))
-            events = (*of_pods, *(event for event in concerned if not _is_of_another_kind(target, event)))
-        if not pods and not events:
+            events = (
+                *of_pods,
+                *(event for event in concerned if not _is_of_another_kind(target, event.get("involvedObject") or {})),
+            )
+        workloads = of_workloads.result()
+        if not pods and not events and not workloads:
             if labels is None and not any(part.what == space_title for part in collector.unread):
                 raise InputError(f"{target}: namespace {namespace} does not exist; name the job's namespace by -n")
             listed = known_names(_list(collector, PODS.metadata, namespace))
@@ -132,6 +139,7 @@ def read_job(
             if listed:
                 hint = f"; jobs there: {', '.join(listed[:_NAMED])}{', …' if len(listed) > _NAMED else ''}"
             lack = "no Event of an owner of that name" if events is not None else "its Events may not be read"
+            lack += ", nor may Kueue's Workloads be read" if workloads is None else ""
             raise InputError(f"{target}: namespace {namespace} has no such pod, and {lack}{hint}")
         of_spaces = of_claims.result()
         claims, claim_templates = of_spaces.claims.get(namespace), of_spaces.templates.get(namespace)
@@ -156,11 +164,31 @@ def read_job(
         claims=claims,
         claim_templates=claim_templates,
         device_offers=device_offers.result(),
+        workloads=workloads,
         lease=lease.result(),
         lease_key=lease_key,
         logs=found_logs,
         traffic=found_traffic,
         unread=collector.notes(),
+    )
+
+
+def _workloads(
+    collector: Collector, target: Target, namespace: str, pods: Iterable[Object], owner: str
+) -> tuple[Object, ...] | None:
+    """Read the Workloads of the job; none are asked for where Kueue cannot hold it back."""
+    listed = tuple(pods)
+    if not may_be_held(listed):
+        return ()
+    found = read_workloads(collector, namespace, listed)
+    return (
+        None
+        if found is None
+        else tuple(
+            each
+            for each in workloads_of(found, listed, owner)
+            if not _is_of_another_kind(target, podspec.controller(each))
+        )
     )
 
 
@@ -253,8 +281,8 @@ def _find_pods(collector: Collector, target: Target, namespace: str) -> tuple[tu
     return tuple(pod for pod in found if pod["metadata"]["name"] in first.pods), name, ""
 
 
-def _is_of_another_kind(target: Target, event: Object) -> bool:
-    return target.of_kind is not None and target.of_kind.is_other(event.get("involvedObject") or {}, target.name)
+def _is_of_another_kind(target: Target, subject: Mapping[str, Any]) -> bool:
+    return target.of_kind is not None and target.of_kind.is_other(subject, target.name)
 
 
 def _of_key(collector: Collector, namespace: str, key: str, *known: Object) -> tuple[Object, ...]:

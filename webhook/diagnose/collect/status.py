@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from types import TracebackType
 from typing import Self, TypeVar
@@ -13,9 +14,10 @@ from urllib.parse import quote
 from webhook.core.cluster.nodes import NodeOffer, read_node
 from webhook.core.errors import InputError, Unavailable
 from webhook.core.model import Namespace, Object
-from webhook.diagnose.collect.collector import Collector
+from webhook.diagnose.collect.collector import MOST_BROKEN, Collector
 from webhook.diagnose.collect.job import begin_device_offers, read_claims, read_networks, read_profiles
 from webhook.diagnose.collect.jobs import without_pods
+from webhook.diagnose.collect.kueue import read_workloads
 from webhook.diagnose.explain.judgement import networks_to_read
 from webhook.diagnose.explain.reading import label_time
 from webhook.diagnose.lease import judge_lease
@@ -35,6 +37,7 @@ T = TypeVar("T")
 MOST_PAGES = 400
 REFRESH_SECONDS = 30.0
 STALE_SECONDS = 60.0
+_ANSWERED = re.compile(r" answered (\d{3})\b")
 _QUEUES = ("Workload", "PodGroup", "Job", "LocalQueue", "Queue")
 _MOST_SPACES = 50
 """Namespaces of jobs that lack injection of which the time of the label is asked for."""
@@ -102,6 +105,7 @@ def complete(
     device_offers = begin_device_offers(collector, members)
     of_claims = collector.begin(lambda: read_claims(collector, namespace, members))
     lacking = {job.namespace: None for job in jobs if any(pod.is_live and not pod.injected for pod in job.pods)}
+    of_workloads = collector.begin(lambda: read_workloads(collector, namespace, members))
     networks = read_networks(collector, wanted)
     labelled = {space: _label_time(collector, space) for space in list(lacking)[:_MOST_SPACES]}
     return StatusReading(
@@ -117,6 +121,7 @@ def complete(
         read.generations if read else {},
         lease.result(),
         lease_key,
+        of_workloads.result(),
         of_claims.result().claims,
         of_claims.result().templates,
         device_offers.result(),
@@ -185,10 +190,9 @@ class StatusWatch:
             while not (reflector.synced or reflector.problem):
                 self.wait(0.1)
         if not self._pods.synced:
-            problem = self._pods.problem
-            raise InputError(
-                f"{problem}; status lists and watches pods: ask for it, or name a namespace of yours by -n"
-            )
+            found = _ANSWERED.search(self._pods.problem)
+            error = RequestFailed(self._pods.problem, int(found[1]) if found else 0)
+            raise without_pods(error, self._namespace, "status", "lists and watches")
 
     def look(self) -> tuple[list[JobStatus], tuple[Unread, ...]]:
         """Return how each job is now, and what cannot be read. Raises Unavailable where the API server does not answer."""
@@ -215,7 +219,18 @@ class StatusWatch:
             may_lack_claims=True,
             now=self._reading.now + timedelta(seconds=seconds),
         )
-        return in_order(self._judged(reading)), reading.unread
+        return in_order(self._judged(reading)), (*reading.unread, *self._unreadable())
+
+    def _unreadable(self) -> Iterator[Unread]:
+        """Yield a few of the objects that are not as their kind prescribes."""
+        for reflector in self._reflectors:
+            broken = reflector.unreadable.copy()
+            for (_, name), problem in list(broken.items())[:MOST_BROKEN]:
+                what = f"{reflector.resource.name}/{name}"
+                yield Unread(what, f"cannot be read, so that it is left out, or shown as it was: {problem}")
+            if len(broken) > MOST_BROKEN:
+                rest = f"{len(broken) - MOST_BROKEN:,} more cannot be read"
+                yield Unread(reflector.resource.name, rest)
 
     def _judged(self, reading: StatusReading) -> list[JobStatus]:
         surroundings = (

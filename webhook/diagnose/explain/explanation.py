@@ -21,6 +21,7 @@ from webhook.diagnose.explain import (
     events,
     injection,
     interfaces,
+    kueue,
     members,
     memory,
     networks,
@@ -126,9 +127,11 @@ def explain(reading: Reading) -> Explanation:
 
 def _causes(reading: Reading, parts: Sequence[Part]) -> Iterator[Observation]:
     refused = list(events.observe_refusals(reading, parts))
+    held = list(kueue.observe(reading, parts))
+    yield from held
     yield from refused
     yield from injection.observe(reading, parts)
-    yield from members.observe(reading, parts, is_refused=bool(refused))
+    yield from members.observe(reading, parts, is_refused=bool(refused or held))
     claimed = list(claims.observe(reading, parts))
     yield from claimed
     yield from scheduling.observe(reading, parts)
@@ -150,7 +153,7 @@ def _causes(reading: Reading, parts: Sequence[Part]) -> Iterator[Observation]:
         phases = Counter(part.phase for part in parts)
         message = "has no live pod: " + ", ".join(f"{number:,} {phase}" for phase, number in phases.items())
         yield Observation(Stage.SUMMARY, "ok", Code.JOB_OVER, message, subject=reading.target)
-    if not parts and not refused:
+    if not parts and not refused and not held:
         message = f"namespace {reading.namespace} has no pod of it"
         yield Observation(Stage.MEMBERS, "fail", Code.JOB_WITHOUT_PODS, message, subject=reading.target)
 

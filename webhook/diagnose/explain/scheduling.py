@@ -11,6 +11,7 @@ from webhook.core.model import Object
 from webhook.core.quantity import format_quantity
 from webhook.core.wording import listed
 from webhook.diagnose.codes import SHORTAGES, Code
+from webhook.diagnose.explain import kueue
 from webhook.diagnose.explain.holders import Holders
 from webhook.diagnose.explain.observation import Observation, Stage, common_form
 from webhook.diagnose.explain.part import Part
@@ -30,7 +31,6 @@ _TAINTED = "untolerated taint"
 _ROLES = "node-role.kubernetes.io/"
 """Begins the taints of control planes, which no training pod is to tolerate: another reason keeps it off the other nodes."""
 _SOON_SECONDS = 30.0
-_GATE = "kueue.x-k8s.io/"
 _ON_NO_NODE = "is on no node yet"
 _GANG = re.compile(
     r"can possibly be assigned|pod group is not ready|minAvailable|gang unschedulable|optimistic rejection|gets rejected|minMember",
@@ -44,7 +44,7 @@ _GANG_WAITS = "could be placed, and waits for the rest of its gang"
 def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
     """Look at pods on no node, and at the nodes of the others."""
     nodes = {node.name: node for node in reading.nodes or ()}
-    queue = _queue_message(reading.events or ())
+    queue, remedy = _queue_message(reading)
     scheduler = scheduler_messages(reading.events or ())
     holders = Holders(reading)
     pending: list[tuple[Part, str, list[Observation]]] = []
@@ -56,7 +56,7 @@ def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
         else:
             told = scheduler.get(part.name, "")
             said = str(part.condition("PodScheduled").get("message") or "") or told
-            pending.append((part, said, list(_pending(reading, part, holders, queue, told))))
+            pending.append((part, said, list(_pending(reading, part, holders, queue, told, remedy))))
     yield from _causes_first(pending)
 
 
@@ -115,16 +115,23 @@ def _is_claimed(reading: Reading, part: Part, resource: str) -> bool:
     return given is not None and bool(given.classes)
 
 
-def _pending(reading: Reading, part: Part, holders: Holders, queue: str, told: str) -> Iterator[Observation]:
+def _pending(
+    reading: Reading, part: Part, holders: Holders, queue: str, told: str, remedy: str
+) -> Iterator[Observation]:
+    """Look at a pod on no node. *queue*: what its queue says; *remedy*: what to do of that, empty for what the text shows."""
     pods, scheduled = (part.name,), part.condition("PodScheduled")
     gates = [str(each.get("name")) for each in (part.pod.get("spec") or {}).get("schedulingGates") or ()]
     if gates:
-        by_kueue = any(gate.startswith(_GATE) for gate in gates)
+        by_kueue = any(gate.startswith(kueue.GATE) for gate in gates)
         said = f": {queue}" if by_kueue and queue else ""
         level: Level = "fail" if said else "warn"
         action = "whoever set the gate must remove it"
         if by_kueue:
-            action = _quota_action(queue) if said else "look at its Workload and LocalQueue: Kueue has not admitted it"
+            action = (
+                remedy or _quota_action(queue)
+                if said
+                else "look at its Workload and LocalQueue: Kueue has not admitted it"
+            )
         message = f"is held back by scheduling gate {', '.join(gates)}{said}"
         yield Observation(Stage.SCHEDULING, level, Code.SCHEDULING_GATED, message, action, pods)
         return
@@ -153,7 +160,7 @@ def _pending(reading: Reading, part: Part, holders: Holders, queue: str, told: s
             code, action = Code.QUEUE_WAITING, _quota_action(text)
         yield Observation(Stage.SCHEDULING, "fail", code, _ON_NO_NODE, action, pods, detail=text)
     elif queue:
-        action = _quota_action(queue)
+        action = remedy or _quota_action(queue)
         yield Observation(Stage.SCHEDULING, "fail", Code.QUEUE_WAITING, _ON_NO_NODE, action, pods, detail=queue)
     elif (seconds_since(part.pod["metadata"].get("creationTimestamp"), reading.now) or 0.0) > _SOON_SECONDS:
         message = f"{_ON_NO_NODE}, and no scheduler says why"
@@ -205,16 +212,21 @@ def _offered_nowhere(reading: Reading, part: Part, nodes: Sequence[NodeOffer]) -
             yield SHORTAGES[supply.shortage], message
 
 
-def _queue_message(events: Iterable[Object]) -> str:
-    """Return what Kueue or Volcano said last of a quota."""
+def _queue_message(reading: Reading) -> tuple[str, str]:
+    """Return what Kueue says of the job by its Workload, and what to do; else what Kueue or Volcano said last by an Event."""
+    if reading.workloads:
+        held = (kueue.hold_of(workload, reading.now) for workload in reading.workloads)
+        return next(
+            ((hold.said, kueue.action_for_pods(hold)) for hold in held if hold is not None and hold.said), ("", "")
+        )
     found = [
         event
-        for event in events
+        for event in reading.events or ()
         if (event.get("involvedObject") or {}).get("kind") in ("Workload", "PodGroup", "Job", "LocalQueue", "Queue")
         and event.get("reason") in ("Pending", "Inadmissible", "Unschedulable", "QuotaExceeded", "Waiting")
     ]
     found.sort(key=event_time)
-    return common_form(str(found[-1].get("message") or ""), "") if found else ""
+    return (common_form(str(found[-1].get("message") or ""), "") if found else ""), ""
 
 
 def scheduler_messages(events: Iterable[Object]) -> dict[str, str]:

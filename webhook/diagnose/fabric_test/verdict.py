@@ -12,6 +12,7 @@ from webhook.core import names, podspec
 from webhook.core.addresses import multus, source_of
 from webhook.core.model import Object
 from webhook.diagnose.codes import Code
+from webhook.diagnose.explain.part import attached_networks
 from webhook.diagnose.fabric_test.image import is_image_unfit, judge_image
 from webhook.diagnose.fabric_test.job import CONTAINER
 from webhook.diagnose.finding import Finding
@@ -84,7 +85,7 @@ def describe_progress(pods: Sequence[Object], ranks: int) -> str:
     """Say in one line how far the pods of a Job have come."""
     injected = [pod for pod in pods if is_injected(pod)]
     bound = [pod for pod in pods if (pod.get("spec") or {}).get("nodeName")]
-    attached = [pod for pod in pods if names.NETWORK_STATUS in podspec.annotations(pod)]
+    attached = [pod for pod in pods if multus.told(podspec.annotations(pod))]
     running = [pod for pod in pods if _state(pod)]
     ended = [pod for pod in pods if "terminated" in _state(pod)]
     steps = [("created", pods), ("injected", injected), ("scheduled", bound)]
@@ -160,7 +161,7 @@ def read_report(pod: Object) -> RankReport:
 def _interfaces(pods: Sequence[Object]) -> Iterator[Finding]:
     for pod in pods:
         name = f"pod {pod['metadata']['name']}"
-        attached = [str(each.get("interface")) for each in _networks(pod) if not each.get("default")]
+        attached = [str(each.get("interface")) for each in attached_networks(pod) or ()]
         if not attached:
             injected = listed([str(step) for step in _injection(pod, "injected", list)])
             yield Finding("ok", Code.TEST_INJECTED, name, f"is injected: {injected or 'nothing had to be'}")
@@ -258,18 +259,10 @@ def _fabric_addresses(pods: Sequence[Object]) -> set[str]:
         str(address)
         for pod in pods
         if read_report(pod).rank == 0
-        for each in _networks(pod)
-        if not each.get("default")
-        for address in each.get("ips") or ()
+        for each in attached_networks(pod) or ()
+        if isinstance(each.get("ips"), list)
+        for address in each["ips"]
     }
-
-
-def _networks(pod: Object) -> list[Any]:
-    try:
-        found = json.loads(podspec.annotations(pod).get(names.NETWORK_STATUS, "[]"))
-    except (ValueError, RecursionError):
-        return []
-    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 
 
 def _seconds_to_network(pod: Object) -> float | None:

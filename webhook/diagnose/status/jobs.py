@@ -12,7 +12,7 @@ from webhook.core import names, podspec
 from webhook.core.model import Object
 from webhook.core.workloads import TrainingPod, recognise
 from webhook.diagnose.injected import is_injected
-from webhook.diagnose.owners import JOB_NAMES, identity
+from webhook.diagnose.owners import identity, title
 
 _MOST_LOOKED_AT = 4
 """Pods of one owner that are looked at for a sign of training, where none was injected."""
@@ -54,12 +54,11 @@ def keep_pod(pod: Object) -> KeptPod:
     """Keep a checked pod."""
     metadata, labels = pod["metadata"], podspec.labels(pod)
     name = str(metadata["name"])
-    title = next((labels[each] for each in JOB_NAMES if labels.get(each)), podspec.controller(pod).get("name")) or name
     return KeptPod(
         str(metadata["namespace"]),
         name,
         identity(pod) or name,
-        str(title),
+        title(pod),
         labels.get(names.JOB, ""),
         is_injected(pod),
         names.PROFILE in labels,

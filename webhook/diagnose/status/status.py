@@ -15,6 +15,7 @@ from webhook.core.profiles import Profiles
 from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.events import concerns
 from webhook.diagnose.explain.explanation import NOTHING, judge, shown_address, shown_phase
+from webhook.diagnose.explain.kueue import hold_of, may_be_held, owner_of, workloads_of
 from webhook.diagnose.explain.members import expected_members
 from webhook.diagnose.explain.part import Part
 from webhook.diagnose.explain.reading import Reading
@@ -33,6 +34,7 @@ class StatusReading(NamedTuple):
     """Hold what was read of the cluster; None, as in `Reading`, for what may not be read.
 
     *labels*: of each namespace; *labelled*: by namespace, when its profile label was written. *networks* and *unread*: as in `Reading`.
+    *workloads*: as there, but of all jobs.
     *claims* and *claim_templates*: by namespace, those of `Reading`; a namespace is missing where they may not be read.
     *may_lack_claims*: pods are newer than the claims, so that one that is not known says nothing.
     """
@@ -49,6 +51,7 @@ class StatusReading(NamedTuple):
     generations: Mapping[str, int] = {}
     lease: Object | None = None
     lease_key: tuple[str, str] = ("fabric-injector", "fabric-injector")
+    workloads: Sequence[Object] | None = ()
     claims: Mapping[str, Mapping[str, Object]] = {}
     claim_templates: Mapping[str, frozenset[str]] = {}
     device_offers: DeviceOffers = DeviceOffers()
@@ -78,8 +81,8 @@ class JobStatus(NamedTuple):
 
     @property
     def is_well(self) -> bool:
-        """Tell whether nothing is found, and nobody waits: it stays so until something of the job changes."""
-        return self.first is None and self.waits_seconds is None
+        """Tell whether nothing is found, and all run: it stays so until something of the job changes."""
+        return self.first is None and self.waits_seconds is None and self.phase == "Running"
 
     def cells(self) -> tuple[str, ...]:
         """Return the row of the table, without the finding."""
@@ -109,6 +112,9 @@ class Judge:
                 (event.get("involvedObject") or {}).get("namespace") or event["metadata"].get("namespace") or ""
             )
             self._events.setdefault(space, []).append(event)
+        self._workloads: dict[str, list[Object]] = {}
+        for workload in reading.workloads or ():
+            self._workloads.setdefault(str(workload["metadata"]["namespace"]), []).append(workload)
 
     def events_of(self, namespace: str) -> Sequence[Object]:
         """Return the Events of a namespace."""
@@ -133,22 +139,24 @@ class Judge:
         )
 
     def without_pods(self, jobs: Sequence[StatusJob]) -> list[JobStatus]:
-        """Look at owners that could create no pod, in namespaces that ask for a profile: their Events tell it."""
+        """Look at owners that have no pod, in namespaces that ask for a profile: their Events tell why, or Kueue's Workloads."""
         owners: dict[str, list[str]] = {}
         for job in jobs:
             owners.setdefault(job.namespace, []).append(job.owner)
         found: list[JobStatus] = []
-        for space, events in self._events.items():
+        for space in dict.fromkeys((*self._events, *self._workloads)):
             if names.PROFILE not in (self._reading.labels or {}).get(space, {}):
                 continue
             subjects = {
                 str(subject.get("name") or ""): None
-                for event in events
+                for event in self.events_of(space)
                 if event.get("type") != "Normal"
                 and (subject := event.get("involvedObject") or {}).get("kind") not in _SERVICES
                 and str(event.get("reason") or "").startswith("FailedCreate")
                 and not any(concerns(event, owner, (owner,)) for owner in owners.get(space, ()))
             }
+            held = (each for each in self._workloads.get(space, ()) if hold_of(each, self._reading.now) is not None)
+            subjects |= {name: None for name in map(owner_of, held) if name not in owners.get(space, ())}
             found += [self.of(StatusJob(space, name, name, ())) for name in filter(None, subjects)]
         return found
 
@@ -168,6 +176,10 @@ class Judge:
                     else concerns(event, job.owner, owners)
                 )
             )
+        workloads: tuple[Object, ...] | None = None
+        if reading.workloads is not None:
+            of_space = self._workloads.get(job.namespace, ())
+            workloads = workloads_of(of_space, pods, job.owner) if of_space and may_be_held(pods) else ()
         labels = None if reading.labels is None else reading.labels.get(job.namespace)
         claims = reading.claims.get(job.namespace)
         if reading.may_lack_claims and claims is not None and not set(_claims_of(pods)) <= claims.keys():
@@ -192,6 +204,7 @@ class Judge:
             device_offers=reading.device_offers,
             lease=reading.lease,
             lease_key=reading.lease_key,
+            workloads=workloads,
             unread=reading.unread,
         )
 

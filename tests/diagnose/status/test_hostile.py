@@ -1,0 +1,178 @@
+"""`status` given answers of an API server that are broken in one place: a table or a plain error, never a traceback."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.cli.test_status import cluster, invoke, reading
+from tests.diagnose.explain.test_screens import SCENES
+from tests.diagnose.hostile import JUNK, HostileConnection, broken, places, spoil_an_answer
+from tests.diagnose.scenes import PROFILES, SPACE, Scene
+from webhook.cli.status_text import status_table
+from webhook.core import names
+from webhook.core.model import Object
+from webhook.core.profiles.convert import to_objects
+from webhook.diagnose.collect.status import StatusWatch
+from webhook.diagnose.status.status import in_order
+from webhook.kube.connection import Connection
+from webhook.kube.credentials import Credentials
+
+KINDS = ("/pods", "/events", "/nodes", "/namespaces", "/leases/", "/network-attachment", "/workloads")
+
+
+def scene(name: str) -> Scene:
+    made = SCENES[name]()
+    made.pods = dict(list(made.pods.items())[:3])
+    return made
+
+
+def cluster_of(made: Scene) -> HostileConnection:
+    connection = cluster(made)
+    connection.objects["/apis/fabric-injector.io/v1alpha1/fabricprofiles"] = to_objects(PROFILES)
+    if made.workloads:
+        connection.objects["/apis/kueue.x-k8s.io"] = {"preferredVersion": {"groupVersion": "kueue.x-k8s.io/v1beta2"}}
+        connection.objects["/apis/kueue.x-k8s.io/v1beta2/workloads"] = list(made.workloads)
+    return connection
+
+
+def judged(connection: HostileConnection) -> dict[str, Any]:
+    """Look twice, and hold both answers against what every answer must be."""
+    table = invoke(connection, "-A")
+    assert table.exit_code in (0, 1, 2), table.exception
+    assert table.output.replace("\n", "").isprintable()
+    assert table.exception is None or isinstance(table.exception, SystemExit)
+    result = invoke(connection, "-A", "-o", "json")
+    assert result.exit_code == table.exit_code
+    if result.exit_code == 2:
+        assert result.stderr.startswith("Error: ")
+        return {}
+    assert result.stdout.replace("\n", "").isprintable()
+    document: dict[str, Any] = json.loads(result.stdout)
+    return document
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_an_object_that_is_broken_in_one_place(data: st.DataObject) -> None:
+    connection = cluster_of(scene(data.draw(st.sampled_from(sorted(set(SCENES) - {"gke-without-addresses"})))))
+    kind = data.draw(st.sampled_from(KINDS))
+    fitting = [path for path, value in connection.objects.items() if kind in path and value]
+    path = data.draw(st.sampled_from(fitting or ["/api/v1/nodes"]))
+    value = connection.objects[path]
+    at = data.draw(st.sampled_from([each for each in places(value) if each or not isinstance(value, list)]))
+    connection.objects[path] = broken(value, at, data.draw(st.sampled_from(JUNK)))
+    judged(connection)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_an_annotation_whose_json_is_broken_in_one_place(data: st.DataObject) -> None:
+    made = scene("well")
+    annotations = made.master["metadata"]["annotations"]
+    key = data.draw(st.sampled_from([names.NETWORK_STATUS, names.STATUS]))
+    value = json.loads(annotations[key])
+    at = data.draw(st.sampled_from(list(places(value))))
+    annotations[key] = json.dumps(broken(value, at, data.draw(st.sampled_from(JUNK))))
+    assert judged(cluster_of(made))["jobs"]
+
+
+@cache
+def requests() -> list[str]:
+    """List the requests that an undisturbed look sends."""
+    connection = cluster_of(held())
+    judged(connection)
+    return sorted(set(connection.asked))
+
+
+def held() -> Scene:
+    made = scene("kueue-quota")
+    made.workloads = scene("suspended-by-kueue").workloads
+    return made
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_an_answer_that_is_none(data: st.DataObject) -> None:
+    connection = cluster_of(held())
+    spoil_an_answer(connection, requests(), data)
+    judged(connection)
+
+
+TEXTS = {
+    "escape": "\x1b[2J\x1b]0;owned\x07",
+    "lines": "\r\nok",
+    "bidi": "\u202egnihtyna",
+    "c1": "\x9b31m",
+    "nul": "\x00",
+    "separator": "\u2028",
+    "long": "x" * 250_000,
+}
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_texts_of_tenants_are_shown_and_obeyed_by_nobody(text: str) -> None:
+    made = scene("dead-controller")
+    for number, pod in enumerate(made.pods.values()):
+        metadata = pod["metadata"]
+        metadata["labels"] = {key: f"{value}{text}" for key, value in metadata["labels"].items() if key != names.JOB}
+        metadata["annotations"] |= dict.fromkeys(
+            (
+                names.MASTER_ADDR,
+                names.MASTER_HOST,
+                names.LOCAL_ADDR,
+                names.RENDEZVOUS_NETWORK,
+                names.CONTAINER,
+                names.NETWORKS,
+            ),
+            text,
+        )
+        metadata["ownerReferences"] = [{**each, "name": text, "kind": text} for each in metadata["ownerReferences"]]
+        pod["spec"]["nodeName"] = text
+        pod["spec"]["schedulerName"] = text
+        pod["status"]["phase"] = text if number else "Pending"
+        for each in pod["status"].get("containerStatuses") or ():
+            each["state"] = {"waiting": {"reason": text, "message": text}}
+    shown = judged(cluster_of(made))
+    assert shown["jobs"] or shown["unread"]
+    table = invoke(cluster_of(made), "-A").stdout
+    assert max(map(len, table.splitlines())) < 5_000, "one tenant's text leaves no room for the jobs of others"
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data())
+def test_a_watch_goes_on_whatever_an_event_holds(data: st.DataObject) -> None:
+    made = scene(data.draw(st.sampled_from(["well", "dead-controller", "kueue-quota", "no-address-left"])))
+    watch = StatusWatch(Connection(Credentials("test", "http://127.0.0.1:9")))
+    for pod in made.pods.values():
+        watch._pods._set(*watch._pods._read(pod))
+    pod = data.draw(st.sampled_from(list(made.pods.values())))
+    spoilt = broken(pod, data.draw(st.sampled_from(list(places(pod)))), data.draw(st.sampled_from(JUNK)))
+    watch._pods._set(*watch._pods._read(spoilt))
+    now = reading(made)._replace(pods=tuple(watch._pods.items.values()))
+    shown = in_order(watch._judged(now))
+    assert shown
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NO_COLOR", "1")
+        assert all(line.isprintable() for line in status_table(shown, with_namespace=True))
+    for job in shown:
+        json.dumps(job.as_json())
+
+
+def no_list(status: Object) -> Object:
+    return {**status, "conditions": {}, "containerStatuses": "x", "initContainerStatuses": 7}
+
+
+def test_a_status_whose_lists_are_none_is_left_out_and_said_so() -> None:
+    made = Scene()
+    other = made.pods["bert-worker-1"]
+    other["status"] = no_list(other["status"])
+    shown = judged(cluster_of(made))
+    assert [(job["name"], job["members"]) for job in shown["jobs"]] == [("bert", 3)]
+    assert "pods/bert-worker-1" in {each["what"] for each in shown["unread"]}
+    assert shown["jobs"][0]["namespace"] == SPACE
