@@ -14,7 +14,7 @@ from webhook.core.model import Object
 from webhook.core.profiles import Profiles
 from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.events import concerns
-from webhook.diagnose.explain.explanation import NOTHING, judge, shown_address, shown_phase
+from webhook.diagnose.explain.explanation import NOTHING, shown_address, shown_phase
 from webhook.diagnose.explain.members import expected_members
 from webhook.diagnose.explain.part import Part
 from webhook.diagnose.explain.reading import Reading
@@ -117,7 +117,7 @@ class Judge:
     def of(self, job: StatusJob) -> JobStatus:
         """Look at one job."""
         reading = self._of(job)
-        judged = judge(reading, judge_alike(reading))
+        judged = judge_alike(reading, job.pods)
         parts = judged.parts
         phases = Counter(shown_phase(part) for part in parts)
         waits = [seconds for part in parts if part.is_live and (seconds := seconds_waited(reading, part)) is not None]
@@ -153,8 +153,9 @@ class Judge:
         return found
 
     def _of(self, job: StatusJob) -> Reading:
+        """Return what was read of a job; its pods without their specs."""
         reading = self._reading
-        pods = tuple(pod.read() for pod in job.pods)
+        pods = tuple(pod.read_rest() for pod in job.pods)
         known = {pod.name for pod in job.pods}
         owners = {str(podspec.controller(pod).get("name")) for pod in pods if podspec.controller(pod)} | {job.owner}
         events = None
