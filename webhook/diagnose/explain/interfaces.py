@@ -100,9 +100,10 @@ def value_that_counts(part: Part, variable: str) -> tuple[str | None, str]:
     return part.literals.get(variable), "the job or the profile"
 
 
-def values_that_meet(part: Part) -> list[str]:
-    """Return what names the interfaces on which the pod meets the others."""
-    return [value for variable, _ in _VARIABLES if (value := value_that_counts(part, variable)[0])]
+def literal_names(part: Part) -> list[str]:
+    """Return the values that name interfaces and devices to NCCL, Gloo and UCX: they are compared with those of other pods."""
+    variables = (*(variable for variable, _ in _VARIABLES), names.ENV_NCCL_IB_HCA, names.ENV_UCX_NET_DEVICES)
+    return [value for variable in variables if (value := value_that_counts(part, variable)[0])]
 
 
 def observe_together(parts: Iterable[Part]) -> Iterator[Observation]:

@@ -10,7 +10,7 @@ from webhook.core.model import Decision, Object
 from webhook.core.review import Verdict
 from webhook.core.workloads import NotTraining, TrainingPod, recognise
 from webhook.diagnose.explain.explanation import Judged, Looked, judge
-from webhook.diagnose.explain.interfaces import values_that_meet
+from webhook.diagnose.explain.interfaces import literal_names
 from webhook.diagnose.explain.judgement import ReadWorld, judge_today
 from webhook.diagnose.explain.observation import Observation, natural
 from webhook.diagnose.explain.part import Part, read_live_member, read_part
@@ -103,8 +103,8 @@ class _Together:
                 pod = {**rest, "spec": kept.read_spec()}
                 found = recognise(pod)
             part = read_part(pod, self._verdict(likeness, decided, pod, found), claims, found)
-            if likeness.tells(values_that_meet(part)):
-                key = id(kept)  # those of all members are compared
+            if likeness.tells(literal_names(part)):
+                key = id(kept)  # topics look at these of each pod
             examples[key] = part, likeness
             twins[part.name] = []
             parts.append(part)
