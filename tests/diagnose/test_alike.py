@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.diagnose.hostile import Place, broken, places
-from tests.diagnose.scenes import SPACE, Scene, ago, event, node
+from tests.diagnose.scenes import SPACE, ClaimScene, Scene, ago, event, node
 from tests.diagnose.survey.clusters import KINDS, job
 from tests.served import as_served
 from webhook.core import names, podspec
 from webhook.core.model import Object
 from webhook.core.profiles import parse_profiles
 from webhook.core.review import decide
+from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.explanation import Judged, Looked, judge, shown_address, shown_phase
 from webhook.diagnose.explain.judgement import ReadWorld, judge_today
 from webhook.diagnose.explain.members import expected_members
@@ -350,6 +351,37 @@ def crashes(scene: Scene, pod: Object) -> None:
     state(pod, "waiting", reason="CrashLoopBackOff", message=f"back-off 5m0s restarting pod={name}_{SPACE}(x)")
 
 
+def crashes_for_memory(scene: Scene, pod: Object) -> None:
+    state(pod, "waiting", reason="CrashLoopBackOff")
+    pod["status"]["containerStatuses"][0]["lastState"] = {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}
+
+
+def crashes_otherwise(scene: Scene, pod: Object) -> None:
+    state(pod, "waiting", reason="CrashLoopBackOff")
+    pod["status"]["containerStatuses"][0]["lastState"] = {"terminated": {"exitCode": 1, "message": "no file"}}
+
+
+def meets_nobody(scene: Scene, pod: Object) -> None:
+    bound_for_long(scene, pod)
+    del pod["metadata"]["annotations"][names.RENDEZVOUS_NETWORK]
+
+
+def meets_nobody_and_has_no_list(scene: Scene, pod: Object) -> None:
+    meets_nobody(scene, pod)
+    pod["metadata"]["annotations"][names.NETWORK_STATUS] = "{"
+
+
+def has_one_network_of_two(scene: Scene, pod: Object) -> None:
+    pod["metadata"]["annotations"][names.NETWORKS] = "default/rdma-net,default/rail"
+
+
+def has_two_networks(scene: Scene, pod: Object) -> None:
+    has_one_network_of_two(scene, pod)
+    told = json.loads(pod["metadata"]["annotations"][names.NETWORK_STATUS])
+    told.append({"name": "default/rail", "interface": "net2", "ips": ["10.9.0.1"]})
+    pod["metadata"]["annotations"][names.NETWORK_STATUS] = json.dumps(told)
+
+
 def cannot_pull(scene: Scene, pod: Object) -> None:
     state(pod, "waiting", reason="ImagePullBackOff", message='Back-off pulling image "x"')
 
@@ -462,7 +494,8 @@ def was_injected_before(scene: Scene, pod: Object) -> None:
 
 TROUBLES = (
     *(fresh, bound_for_long, fails_its_sandbox, fails_its_sandbox_otherwise, lacks_a_volume, runs_without_a_volume),
-    *(is_complained_of, crashes),
+    *(is_complained_of, crashes, crashes_for_memory, crashes_otherwise, meets_nobody, meets_nobody_and_has_no_list),
+    *(has_one_network_of_two, has_two_networks),
     *(cannot_pull, runs_out_of_memory, is_deleted, has_ended, is_evicted, is_attached_elsewhere, has_no_usable_address),
     *(has_no_address, is_told_another, is_told_nothing, has_waited, gave_up, is_on_no_node, is_held_back),
     *(lost_its_node, is_on_a_node_without_devices, is_older_than_rank_0, was_missed, names_another_interface),
@@ -494,7 +527,16 @@ def test_what_is_wrong_with_all_is_found_of_each(
         trouble(scene, as_served(pod, number))
     same(scene.reading, monkeypatch)
     assert any(each.level != "ok" for each in judge(scene.reading).findings) or trouble in (
-        *(fresh, is_deleted, has_ended, is_complained_of, is_older_than_rank_0, fixes_devices, runs_without_a_volume),
+        *(
+            fresh,
+            is_deleted,
+            has_ended,
+            has_two_networks,
+            is_complained_of,
+            is_older_than_rank_0,
+            fixes_devices,
+            runs_without_a_volume,
+        ),
     )
 
 
@@ -532,6 +574,23 @@ def test_network_status_may_hold_anything(key: str, told: str, monkeypatch: pyte
         told_here = f"[{entry.replace('KEY', key).replace('TOLD', told)}]"
         pod["metadata"]["annotations"][names.NETWORK_STATUS] = told_here
     same(scene.reading, monkeypatch)
+
+
+@pytest.mark.parametrize("is_rails", [False, True], ids=["beside the card", "the card"])
+def test_each_pods_own_claim_is_looked_at(is_rails: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = ClaimScene(6)
+    for number, pod in enumerate(scene.pods.values()):
+        as_served(pod, number)
+        name = f"{pod['metadata']['name']}-rails-x"
+        own = {"name": "rails" if is_rails else "other", "resourceClaimName": name}
+        pod["spec"]["resourceClaims"] = [own] if is_rails else [*pod["spec"]["resourceClaims"], own]
+        del pod["status"]["resourceClaimStatuses"]
+        scene.claims[name]["status"]["devices"] = []
+        if number % 2:
+            del scene.claims[name]["status"]["allocation"]
+    same(scene.reading, monkeypatch)
+    failing = [each.code for each in judge(scene.reading).findings if each.level == "fail"]
+    assert {Code.CLAIM_UNALLOCATED, Code.CLAIM_ADDRESS_MISSING} <= set(failing)
 
 
 @pytest.mark.parametrize("spec", [None, {}, {"containers": []}, {"containers": None, "nodeName": "node-1"}])

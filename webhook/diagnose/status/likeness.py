@@ -111,7 +111,7 @@ class Likeness:
                 attached is not None
                 and [(each.get("name"), each.get("interface"), bool(each.get("ips"))) for each in attached],
                 secondary and (bool(secondary.address), secondary.interface, secondary.problem),
-                member and (member.reported, [key for key, _ in member.devices]),
+                member and member.reported,
                 list(said),
             ]
         )
@@ -188,6 +188,7 @@ def _facts(found: TrainingPod | NotTraining | None) -> list[Any] | None:
 def told_of(verdict: Verdict) -> Iterator[str]:
     """Yield what may be told of a verdict: of steps that changed something, or found it there, only that they did."""
     yield verdict.message
+    yield podspec.annotations(verdict.pod).get(names.RENDEZVOUS_NETWORK) or ""
     for number, each in enumerate(verdict.decisions):
         if number == 0 or each.outcome not in _QUIET:
             yield each.message
