@@ -1,19 +1,20 @@
 """Measure what `fabric-injector status -A` costs on a large cluster: ``python -m tests.bench.status``.
 
 An API server, a process of its own, serves the pods of PyTorchJobs that were injected and run, with all that a real cluster writes on
-each; one job in ten waits for an address. The command runs beside it, and its processor time and memory are printed. Nothing is
-asserted but that it finds all jobs.
+each, and its own node, rank and times; one job in ten waits for an address. The command runs beside it, and its processor time and
+memory are printed. Nothing is asserted but that it finds all jobs.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Iterator
 
 from tests.bench.survey import managed, run, serve_apart
-from tests.diagnose.scenes import NOW, PROFILES, SPACE, Scene, ago
+from tests.diagnose.scenes import NOW, PROFILES, SPACE, Scene, ago, node
 from tests.fake_apiserver import NAMESPACES, NETWORKS, NODES, PODS, FakeApiServer
 from tests.served import as_served
 from webhook.core import names
@@ -21,6 +22,10 @@ from webhook.core.model import Object
 from webhook.core.workloads import TrainingPod, recognise
 
 _SPACES = 20
+_ON_A_NODE = 8
+"""Pods of one node; nodes are served without their images and the rest that nothing reads."""
+_TIME = re.compile(r"(T\d\d:\d\d):00Z")
+_NUMBERED = ("RANK", "PET_NODE_RANK")
 
 
 def main() -> None:
@@ -63,20 +68,33 @@ def fill(server: FakeApiServer, members: int, jobs: int) -> int:
     for number in range(_SPACES):
         server.put(NAMESPACES, f"team-{number}", labels=scene.labels)
     server.put(NETWORKS, "rdma-net", "default", spec={"config": json.dumps({"type": "macvlan", "ipam": {"type": "x"}})})
-    for node in scene.nodes:
-        server.put(NODES, node["metadata"]["name"], labels=node["metadata"]["labels"], status=node["status"])
+    for number in range(members * jobs // _ON_A_NODE + 1):
+        each = node(f"node-{number}")
+        server.put(NODES, each["metadata"]["name"], labels=each["metadata"]["labels"], status=each["status"])
     lease = "/apis/coordination.k8s.io/v1/leases"
     assert scene.lease is not None
     server.put(lease, "fabric-injector", "fabric-injector", spec=scene.lease["spec"])
     weight = 0
     for place, each in enumerate(cluster(scene, jobs)):
-        pod = as_served(each, place)
+        pod = as_served(scattered(each, place, place % members), place)
         metadata = {key: value for key, value in pod["metadata"].items() if key not in ("name", "namespace")}
         own = pod["metadata"]
         metadata["managedFields"] = [managed(pod)]
         put = server.put(PODS, own["name"], own["namespace"], spec=pod["spec"], status=pod["status"], **metadata)
         weight += len(json.dumps(put))
     return weight
+
+
+def scattered(pod: Object, place: int, number: int) -> Object:
+    """Give the pod a node, a rank and times of its own; *place* in the cluster, *number* in its job."""
+    own: Object = json.loads(_TIME.sub(rf"\1:{place % 60:02}Z", json.dumps(pod)))
+    own["spec"]["nodeName"] = f"node-{place // _ON_A_NODE}"
+    labels = own["metadata"]["labels"]
+    labels["training.kubeflow.org/replica-index"] = str(max(0, number - 1))
+    for entry in own["spec"]["containers"][0]["env"]:
+        if entry["name"] in _NUMBERED:
+            entry["value"] = str(number)
+    return own
 
 
 def cluster(scene: Scene, jobs: int) -> Iterator[Object]:

@@ -27,7 +27,7 @@ from webhook.core.workloads import TrainingPod, recognise
 from webhook.diagnose.codes import Code
 from webhook.diagnose.collect.status import StatusWatch
 from webhook.diagnose.explain.explanation import explain
-from webhook.diagnose.status.jobs import keep_pod
+from webhook.diagnose.status.jobs import PodKeeper
 from webhook.diagnose.status.status import StatusReading, look_at_all
 from webhook.kube.connection import Connection
 from webhook.kube.credentials import Credentials
@@ -40,9 +40,9 @@ LEASE: Object = {"metadata": {"name": "fabric-injector", "namespace": "fabric-in
 
 def reading(*scenes: Scene, **changes: Any) -> StatusReading:
     """Return what is read of a cluster of these jobs."""
-    first = scenes[0].reading
+    first, keeper = scenes[0].reading, PodKeeper()
     given: dict[str, Any] = {
-        "pods": [keep_pod(pod) for scene in scenes for pod in scene.pods.values()],
+        "pods": [keeper.keep(pod) for scene in scenes for pod in scene.pods.values()],
         "labels": {SPACE: scenes[0].labels},
         "events": [each for scene in scenes for each in scene.events],
         "claims": {} if first.claims is None else {SPACE: first.claims},

@@ -16,7 +16,7 @@ _ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 _QUANTITIES: Shape = {"*": (str, int, float)}
 _ENDED: Shape = {**dict.fromkeys(("reason", "message", "startedAt", "finishedAt"), str), "exitCode": int}
 _STATE: Shape = {"waiting": {"reason": str, "message": str}, "running": {"startedAt": str}, "terminated": _ENDED}
-_CONTAINER_STATUS: Shape = {"name": str, "state": _STATE, "lastState": _STATE}
+_CONTAINER_STATUS: Shape = {"name": str, "restartCount": int, "state": _STATE, "lastState": _STATE}
 _CONDITION: Shape = dict.fromkeys(("type", "status", "reason", "message", "lastTransitionTime"), str)
 _SELECTOR: Shape = {"matchLabels": TEXT_MAP, "matchExpressions": [{"key": str, "operator": str, "values": [str]}]}
 _SERVICE: Shape = {"namespace": str, "name": str, "path": str, "port": int}
@@ -68,6 +68,7 @@ PODS = Resource(
             "conditions": [_CONDITION],
             "containerStatuses": [_CONTAINER_STATUS],
             "initContainerStatuses": [_CONTAINER_STATUS],
+            "extendedResourceClaimStatus": {},
         },
     },
 )

@@ -19,13 +19,17 @@ Shape: TypeAlias = "type | tuple[type, ...] | list[Shape] | Mapping[str, Shape]"
 """A type; types of which one; a list of a shape; the fields that matter, ``*`` for all: others, missing and null ones are fine."""
 
 TEXT_MAP: Shape = {"*": str}
-_METADATA: Mapping[str, Shape] = {
+METADATA: Mapping[str, Shape] = {
     **dict.fromkeys(("name", "generateName", "namespace", "uid", "creationTimestamp", "deletionTimestamp"), str),
     "labels": TEXT_MAP,
     "annotations": TEXT_MAP,
     "ownerReferences": [{**dict.fromkeys(("apiVersion", "kind", "name", "uid"), str), "controller": bool}],
     "managedFields": [{"time": str, "fieldsV1": {"f:metadata": {"f:labels": {}}}}],
 }
+
+
+class Misfit(ValueError):
+    """Say what keeps an object from being one of its resource."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +95,7 @@ class Resource:
             return "metadata.name is missing"
         if self.namespaced and not metadata.get("namespace"):
             return "metadata.namespace is missing"
-        if problem := _misfit(metadata, _METADATA):
+        if problem := _misfit(metadata, METADATA):
             return f"metadata{problem[0]} is not {problem[1]}"
         if problem := _misfit(obj, self.shape):
             return f"{problem[0].lstrip('.')} is not {problem[1]}"

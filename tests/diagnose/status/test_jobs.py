@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from webhook.core import names
-from webhook.diagnose.status.jobs import KeptPod, find_jobs
+from webhook.diagnose.status.jobs import KeptPod, Outline, find_jobs
+from webhook.diagnose.status.outline import Own
 
 LABELS = {"ml": {names.PROFILE: "shared"}, "web": {}}
 
 
 def pod(name: str, key: str = "", owner: str = "u-1", *, live: bool = True, injected: bool = True) -> KeptPod:
-    return KeptPod("ml", name, owner, "train", key, injected, False, live, b"{}")
+    return KeptPod("ml", name, owner, "train", key, injected, False, live, b"{}", Outline(b"{}"), Own())
 
 
 @pytest.mark.parametrize(

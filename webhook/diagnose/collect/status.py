@@ -22,13 +22,13 @@ from webhook.diagnose.explain.judgement import networks_to_read
 from webhook.diagnose.explain.reading import label_time
 from webhook.diagnose.lease import judge_lease
 from webhook.diagnose.listing import Listing, Unread
-from webhook.diagnose.status.jobs import KeptPod, StatusJob, ended_jobs, find_jobs, keep_pod
+from webhook.diagnose.status.jobs import KeptPod, PodKeeper, StatusJob, ended_jobs, find_jobs
 from webhook.diagnose.status.status import JobStatus, Judge, StatusReading, in_order
 from webhook.kube.catalogue import EVENTS, LEASES, NAMESPACES, NODES, PODS
 from webhook.kube.connection import Connection, RequestFailed
 from webhook.kube.reader import whole
 from webhook.kube.reflector import Reflector
-from webhook.kube.resource import Resource
+from webhook.kube.resource import Misfit, Resource
 from webhook.world.held import read_namespace
 from webhook.world.profiles_read import ProfilesRead
 
@@ -61,7 +61,7 @@ def read_status(
         nodes = collector.begin_list("nodes", NODES, read_node)
         events = collector.begin_list("Events", EVENTS, keep_event, namespace)
         try:
-            pods = collector.read_list(PODS, keep_pod, namespace)
+            pods = collector.read_list(PODS, PodKeeper(_check_pod).keep, namespace, spec_as_text=True)
         except RequestFailed as error:
             raise without_pods(error, namespace, "status") from None
         return complete(
@@ -147,7 +147,7 @@ class StatusWatch:
         self._profiles, self._system_namespace = profiles, system_namespace
         self._changed = threading.Event()
         space = f"/api/v1/namespaces/{quote(namespace, safe='')}" if namespace else PODS.group
-        self._pods = self._follow(PODS.at(space), keep_pod)
+        self._pods = self._follow(PODS.at(space), PodKeeper().keep)
         self._events = self._follow(EVENTS.at(space), keep_event)
         self._nodes = self._follow(NODES, read_node)
         self._reading: StatusReading | None = None
@@ -261,7 +261,7 @@ class StatusWatch:
     def _follow(self, resource: Resource, keep: Callable[[Object], T | None]) -> Reflector[T]:
         def keep_checked(obj: Object) -> T | None:
             if problem := resource.misfit(obj):
-                raise ValueError(problem)
+                raise Misfit(problem)
             return keep(obj)
 
         return Reflector(
@@ -272,6 +272,11 @@ class StatusWatch:
             on_listed=self._changed.set,
             on_restart=lambda _resource, _reason: self._changed.set(),
         )
+
+
+def _check_pod(pod: Object) -> None:
+    if problem := PODS.misfit(pod):
+        raise Misfit(problem)
 
 
 def keep_event(event: Object) -> Object | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from webhook.core import names, podspec
@@ -41,15 +41,14 @@ _WAIT_ACTION = {
 }
 
 
-def observe(parts: Iterable[Part]) -> Iterator[Observation]:
-    """Look at the containers of every pod, and at pods that their node refused or gave up."""
+def observe(parts: Sequence[Part], looked_at: Iterable[Part]) -> Iterator[Observation]:
+    """Look at the containers of those that are *looked_at*, and at pods that their node refused or gave up."""
     newest: dict[str, str] = {}
-    listed = list(parts)
-    existing = {part.name for part in listed}
-    for part in listed:
+    existing = {part.name for part in parts}
+    for part in parts:
         if part.is_live:
             newest[part.job] = max(newest.get(part.job, ""), part.created)
-    for part in listed:
+    for part in looked_at:
         followed = not part.is_live and newest.get(part.job, "") > part.created
         found = [
             *_pod(part),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from webhook.core import names, podspec
 from webhook.core.addresses import multus
@@ -56,11 +56,11 @@ def _variable(key: str) -> str:
 
 def _excluded(part: Part, attached: list[Object]) -> Iterator[Observation]:
     """Compare lists that the user fixed with the pod's devices, where each of its networks tells its own."""
-    devices = rdma_devices(multus.told(podspec.annotations(part.pod)))
-    if not devices or not all(map(_named, attached)):
+    fixed = [(variable, *value_that_counts(part, variable), may_use) for variable, may_use in _LISTS]
+    if not any(value for _, value, _, _ in fixed) or not all(map(_named, attached)):
         return
-    for variable, may_use in ((names.ENV_NCCL_IB_HCA, nccl_may_use), (names.ENV_UCX_NET_DEVICES, ucx_may_use)):
-        value, where = value_that_counts(part, variable)
+    devices = rdma_devices(multus.told(podspec.annotations(part.pod)))
+    for variable, value, where, may_use in fixed if devices else ():
         if value and "$" not in value and not any(may_use(value, device) for device in devices):
             message = f"{variable}={value} names none of its RDMA devices"
             action = f"remove the variable from {where}, then restart the job"
@@ -81,6 +81,12 @@ def ucx_may_use(value: str, device: str) -> bool:
     excludes = value.startswith("^")
     listed = [one.partition(":")[0] for one in value.removeprefix("^").split(",")]
     return (device in listed) is not excludes or (not excludes and "all" in listed)
+
+
+_LISTS: tuple[tuple[str, Callable[[str, str], bool]], ...] = (
+    (names.ENV_NCCL_IB_HCA, nccl_may_use),
+    (names.ENV_UCX_NET_DEVICES, ucx_may_use),
+)
 
 
 def _named(entry: Object) -> bool:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from webhook.core import names
-from webhook.core.model import Object
-from webhook.core.review import Verdict
-from webhook.core.workloads import NotTraining, TrainingPod, recognise
 from webhook.diagnose.codes import Code
 from webhook.diagnose.explain import (
     addresses,
@@ -93,26 +90,36 @@ class Judged(NamedTuple):
     masters: Collection[str]
 
 
-def judge(
-    reading: Reading, judge_pod: Callable[[Object, TrainingPod | NotTraining], Verdict | None] | None = None
-) -> Judged:
-    """Say what is found of the job.
+class Looked(NamedTuple):
+    """Hold the pods of a job, in the order of their names, and which of them are looked at for all that are alike.
 
-    *judge_pod*: what admission would decide today about a pod and what it was recognised as; None: decide about each anew.
+    *spread*: says what is found of one of these of all that it stands for.
     """
-    world = ReadWorld(reading)
-    claims_read = (reading.claims or {}).values()
-    parts = []
-    for pod in sorted(reading.pods, key=lambda pod: natural(str(pod["metadata"].get("name")))):
-        found = recognise(pod)
-        verdict = judge_pod(pod, found) if judge_pod else judge_today(pod, reading.profiles, world, reading.unusable)
-        parts.append(read_part(pod, verdict, claims_read, found))
-    observed = [*_causes(reading, parts)]
+
+    parts: Sequence[Part]
+    looked_at: Sequence[Part]
+    spread: Callable[[Iterable[Observation]], Iterable[Observation]]
+
+
+def judge(reading: Reading, looked: Looked | None = None) -> Judged:
+    """Say what is found of the job; *looked*: what was made of its pods, None to look at each."""
+    parts, looked_at, spread = looked or _look_at_each(reading)
+    observed = [*_causes(reading, parts, looked_at, spread)]
     is_explained = any(one.level == "fail" and one.stage < Stage.WAIT for one in observed)
     observed += waiting.observe(reading, parts, is_explained=is_explained)
     followed = {part.job for part in parts if not part.is_master}
     masters = {part.name for part in parts if part.is_master and (part.is_certain or part.job in followed)}
     return Judged(parts, fold(observed, masters, reading.focus), masters)
+
+
+def _look_at_each(reading: Reading) -> Looked:
+    world = ReadWorld(reading)
+    claims_read = (reading.claims or {}).values()
+    parts = [
+        read_part(pod, judge_today(pod, reading.profiles, world, reading.unusable), claims_read)
+        for pod in sorted(reading.pods, key=lambda pod: natural(str(pod["metadata"].get("name"))))
+    ]
+    return Looked(parts, parts, iter)
 
 
 def explain(reading: Reading) -> Explanation:
@@ -125,26 +132,33 @@ def explain(reading: Reading) -> Explanation:
     return Explanation(reading.target, reading.namespace, tuple(jobs), tuple(findings), tuple(rows))
 
 
-def _causes(reading: Reading, parts: Sequence[Part]) -> Iterator[Observation]:
+def _causes(
+    reading: Reading,
+    parts: Sequence[Part],
+    looked_at: Sequence[Part],
+    spread: Callable[[Iterable[Observation]], Iterable[Observation]],
+) -> Iterator[Observation]:
+    """Ask each topic: one that looks at each pod by itself is asked of those that are *looked_at*, which alone have a verdict."""
     refused = list(events.observe_refusals(reading, parts))
     held = list(kueue.observe(reading, parts))
     yield from held
     yield from refused
-    yield from injection.observe(reading, parts)
+    yield from spread(injection.observe(reading, parts, looked_at))
     yield from members.observe(reading, parts, is_refused=bool(refused or held))
     claimed = list(claims.observe(reading, parts))
     yield from claimed
     yield from scheduling.observe(reading, parts)
-    attached = list(networks.observe(reading, parts))
+    attached = list(spread(networks.observe(reading, looked_at)))
     yield from attached
-    yield from containers.observe(parts)
+    yield from spread(containers.observe(parts, looked_at))
     yield from addresses.observe(reading, parts)
-    yield from memory.observe(reading, parts)
-    yield from interfaces.observe(reading, parts)
+    yield from spread(memory.observe(reading, looked_at))
+    yield from spread(interfaces.observe(reading, looked_at))
+    yield from interfaces.observe_together(parts)
     yield from devices.observe(parts)
     yield from transport.observe(reading, parts)
     yield from traffic.observe(reading, parts)
-    yield from drift.observe(reading, parts)
+    yield from spread(drift.observe(reading, looked_at))
     unattached = {pod for one in (*claimed, *attached) if one.level == "fail" for pod in one.pods}
     yield from events.observe(reading, parts, unattached)
     for unread in reading.unread:

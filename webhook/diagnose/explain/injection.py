@@ -19,6 +19,7 @@ from webhook.diagnose.finding import Level
 from webhook.diagnose.injected import is_out_of_reach
 
 RENDEZVOUS = "rendezvous"
+_FINISHED = ("Succeeded", "Failed")
 _NOTHING_ASKED = (Reason.NOT_ASKED, Reason.NO_SIDECAR, Reason.DISABLED)
 _HARMLESS = (Reason.SINGLE_NODE, Reason.NO_MASTER, Reason.NO_PROCESS_GROUP, Reason.KEEPS_NAME, Reason.HUGEPAGES)
 _LOOKED_AT_ELSEWHERE = (
@@ -36,9 +37,9 @@ _TOLD = (Outcome.WARNED, Outcome.SKIPPED)
 _BY_CHOICE = (Reason.OPTED_OUT, Reason.ROLE)
 
 
-def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
-    """Look at every pod that is not finished."""
-    live = [part for part in parts if part.phase not in ("Succeeded", "Failed")]
+def observe(reading: Reading, parts: Iterable[Part], looked_at: Iterable[Part]) -> Iterator[Observation]:
+    """Look at those that are *looked_at* and not finished."""
+    live = [part for part in parts if part.phase not in _FINISHED]
     jobs: dict[str, str] = {}
     for part in live:
         if part.is_injected:
@@ -46,7 +47,9 @@ def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
     members = [part for part in live if part.member is not None and part.member.wanted]
     lost = {part.job for part in members} - {part.job for part in members if part.is_master}
     is_held_back = not jobs and not any(part.phase == "Running" for part in live)  # not by the lack of injection
-    for part in live:
+    for part in looked_at:
+        if part.phase in _FINISHED:
+            continue
         is_missed = part.job in lost and is_apart(part)
         if part.is_injected:
             yield from _injected(part, is_missed=is_missed)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 
 from webhook.core import names
 from webhook.core.accelerators import is_accelerator
-from webhook.core.cluster.nodes import devices
 from webhook.core.injection.environment import RDMA_SWITCHES, disables_rdma, gloo_may_use, nccl_may_use
 from webhook.core.injection.fixed_settings import (
     GID_INDEX,
@@ -31,13 +30,12 @@ _VARIABLES: tuple[tuple[str, Callable[[str, str], bool]], ...] = (
 )
 
 
-def observe(reading: Reading, parts: Sequence[Part]) -> Iterator[Observation]:
+def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
     """Look at literal values: those of the training container, over them those that its command exports."""
     for part in parts:
         if part.is_live and part.is_injected:
             yield from _without_devices(reading, part)
             yield from _fixed(part)
-    yield from _sockets(parts)
 
 
 def _without_devices(reading: Reading, part: Part) -> Iterator[Observation]:
@@ -88,7 +86,7 @@ def _fixed(part: Part) -> Iterator[Observation]:
 
 
 def _fabric(part: Part) -> list[str]:
-    return [resource for resource in devices(part.pod) if not is_accelerator(resource)]
+    return [resource for resource in part.devices if not is_accelerator(resource)]
 
 
 def _removed(where: str) -> str:
@@ -102,7 +100,14 @@ def value_that_counts(part: Part, variable: str) -> tuple[str | None, str]:
     return part.literals.get(variable), "the job or the profile"
 
 
-def _sockets(parts: Iterable[Part]) -> Iterator[Observation]:
+def literal_names(part: Part) -> list[str]:
+    """Return the values that name interfaces and devices to NCCL, Gloo and UCX: they are compared with those of other pods."""
+    variables = (*(variable for variable, _ in _VARIABLES), names.ENV_NCCL_IB_HCA, names.ENV_UCX_NET_DEVICES)
+    return [value for variable in variables if (value := value_that_counts(part, variable)[0])]
+
+
+def observe_together(parts: Iterable[Part]) -> Iterator[Observation]:
+    """Look at whether the members agree on the interface on which they meet."""
     jobs: dict[str, list[Part]] = {}
     for part in parts:
         if part.member is not None and part.member.wanted:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 from webhook.core import names, podspec
 from webhook.core.addresses import multus
 from webhook.core.addresses.claim import read_claim, tell
+from webhook.core.cluster.nodes import devices
 from webhook.core.model import Object
 from webhook.core.networks.status import secondary_networks
 from webhook.core.profiles import Profile
@@ -117,6 +119,25 @@ class Part:
             for entry in podspec.env(self.training)
         }  # of entries of one name the last counts
 
+    @cached_property
+    def devices(self) -> Mapping[str, Fraction]:
+        """Return how many of each device the pod takes, as `cluster.nodes.devices` counts them."""
+        return devices(self.pod)
+
+    def twin(
+        self,
+        pod: Object,
+        found: TrainingPod | NotTraining | None,
+        member: Member | None,
+        attached: list[Object] | None,
+    ) -> Part:
+        """Return the part of a pod that is alike: with what its template says, and without a verdict of its own."""
+        part = Part(pod, found or self.found, member, None, self.training)
+        part.__dict__.update(
+            command=self.command, literals=self.literals, devices=self.devices, attached=attached
+        )  # as if each was asked for
+        return part
+
     def condition(self, kind: str) -> Object:
         """Return the condition of this type, else an empty one."""
         for each in (self.pod.get("status") or {}).get("conditions") or ():
@@ -162,13 +183,18 @@ def read_part(
     found: TrainingPod | NotTraining | None = None,
 ) -> Part:
     """Read a pod as the API server gives it; *claims*: the ResourceClaims of its namespace, *found*: what it was recognised as."""
+    found = found or recognise(pod)
+    return Part(pod, found, read_live_member(pod, claims), verdict, _training_container(pod, found))
+
+
+def read_live_member(pod: Object, claims: Iterable[Object] = ()) -> Member | None:
+    """Read what the controller reads of a pod, its spec left aside; None for one that has ended, or is of no job."""
     live = (pod.get("status") or {}).get("phase") not in _FINISHED
     member = read_member(pod) if live else None
     if member is not None and member.has_claims:
         user = member.name, member.uid
         member = beside_claims(member, tell(claim for claim in map(read_claim, claims) if user in claim.users))
-    found = found or recognise(pod)
-    return Part(pod, found, member, verdict, _training_container(pod, found))
+    return member
 
 
 def _training_container(pod: Object, found: TrainingPod | NotTraining) -> Object:

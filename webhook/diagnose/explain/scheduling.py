@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from webhook.core.cluster.nodes import NodeOffer, devices, judge_supply, place_of, shown_taint
+from webhook.core.cluster.nodes import NodeOffer, judge_supply, place_of, shown_taint
 from webhook.core.model import Object
 from webhook.core.quantity import format_quantity
 from webhook.core.wording import listed
@@ -99,7 +99,7 @@ def _on_node(reading: Reading, part: Part, nodes: Mapping[str, NodeOffer] | None
     if node.not_ready:
         message = f"is on node {subject}, which is not Ready: {node.not_ready}"
         yield Observation(Stage.SCHEDULING, "fail", Code.NODE_NOT_READY, message, pods=pods)
-    for resource, amount in devices(part.pod).items():
+    for resource, amount in part.devices.items():
         if node.offered(resource) < amount and not _is_claimed(reading, part, resource):
             there = format_quantity(node.offered(resource))
             message = f"takes {format_quantity(amount)} {resource}, and node {subject} offers {there} now"
@@ -204,7 +204,7 @@ def _quota_action(text: str) -> str:
 
 def _offered_nowhere(reading: Reading, part: Part, nodes: Sequence[NodeOffer]) -> Iterator[tuple[Code, str]]:
     chosen = place_of(part.pod).selector
-    for resource, amount in devices(part.pod).items():
+    for resource, amount in part.devices.items():
         supply = judge_supply(nodes, resource, amount, chosen, reading.device_offers.given(resource))
         if supply.shortage and not supply.uncounted:
             also = f", nor does {supply.given} (DRA)" if supply.given else ""

@@ -14,8 +14,8 @@ from webhook.core.model import Object
 from webhook.core.profiles import Profiles
 from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.events import concerns
-from webhook.diagnose.explain.explanation import NOTHING, judge, shown_address, shown_phase
-from webhook.diagnose.explain.kueue import hold_of, may_be_held, owner_of, workloads_of
+from webhook.diagnose.explain.explanation import NOTHING, shown_address, shown_phase
+from webhook.diagnose.explain.kueue import hold_of, owner_of, workloads_of
 from webhook.diagnose.explain.members import expected_members
 from webhook.diagnose.explain.part import Part
 from webhook.diagnose.explain.reading import Reading
@@ -123,7 +123,7 @@ class Judge:
     def of(self, job: StatusJob) -> JobStatus:
         """Look at one job."""
         reading = self._of(job)
-        judged = judge(reading, judge_alike(reading))
+        judged = judge_alike(reading, job.pods)
         parts = judged.parts
         phases = Counter(shown_phase(part) for part in parts)
         waits = [seconds for part in parts if part.is_live and (seconds := seconds_waited(reading, part)) is not None]
@@ -161,8 +161,9 @@ class Judge:
         return found
 
     def _of(self, job: StatusJob) -> Reading:
+        """Return what was read of a job; its pods without their specs."""
         reading = self._reading
-        pods = tuple(pod.read() for pod in job.pods)
+        pods = tuple(pod.read_rest() for pod in job.pods)
         known = {pod.name for pod in job.pods}
         owners = {str(podspec.controller(pod).get("name")) for pod in pods if podspec.controller(pod)} | {job.owner}
         events = None
@@ -179,7 +180,8 @@ class Judge:
         workloads: tuple[Object, ...] | None = None
         if reading.workloads is not None:
             of_space = self._workloads.get(job.namespace, ())
-            workloads = workloads_of(of_space, pods, job.owner) if of_space and may_be_held(pods) else ()
+            is_placed = any(pod.is_live for pod in job.pods) and all(pod.own.nodes for pod in job.pods if pod.is_live)
+            workloads = workloads_of(of_space, pods, job.owner) if of_space and not is_placed else ()
         labels = None if reading.labels is None else reading.labels.get(job.namespace)
         claims = reading.claims.get(job.namespace)
         if reading.may_lack_claims and claims is not None and not set(_claims_of(pods)) <= claims.keys():
