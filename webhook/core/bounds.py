@@ -55,6 +55,8 @@ _PART: Final = 65_536
 _OBJECT_BYTES: Final = 220
 _MOST_FOR_A_BYTE: Final = 134
 """Most that ``parsed_bytes`` finds for a byte of JSON: an empty object takes three with its comma."""
+SMALL_PARSED: Final = _MOST_FOR_A_BYTE * SMALL
+"""Most that a small review may take."""
 
 _READ_ANNOTATIONS: Final = (
     names.NETWORKS,
