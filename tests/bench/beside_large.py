@@ -63,13 +63,15 @@ def main() -> None:
 
 
 def bodies() -> list[bytes]:
-    """Return large reviews of all kinds: of text and of values that nobody reads, of much that is read, and just not small."""
+    """Return large reviews of all kinds: what nobody reads, text and values; much that is read; some that are read at once."""
     review = REVIEW.read_bytes()
     shapes = dict(hostile.shapes(hostile.rich()))
     made = {
         "spec/containers alike": 2_000,
         "spec/containers/0/env distinct": 30_000,
         "spec/containers/0/args distinct": 200_000,
+        "spec/containers/0/env/7/value hosts": 250_000,
+        "spec/imagePullSecrets alike": 19_000,
     }
     read = [
         hostile.review(shapes[name](count)).replace(b'"namespace":"train"', b'"namespace":"default"')

@@ -3,16 +3,17 @@
 Each place of a training pod is repeated or made long until the review holds about so many bytes (``--bytes``). It is answered as a
 webhook does it: one up to 64 KiB by ``answer_review``, a larger one by a server without TLS and its process that reads large reviews,
 both of whose processor time counts. *answer*: what it takes after the body has come. *receive*: what it takes until then, the same
-request to a path that is not found. *read*: ``orjson.loads`` of the same body, in the process of the bench. Each is the least of
-several.
+request to a path that is not found. *read*: ``orjson.loads`` of the same body, in the process of the bench. *ordinary*: the answer to
+the same pod without the hostile part, a small one. Each is the least of several.
 
-The bound of *answer* is three times *read*. A pod costs something whatever its size, which for a short one is more than that by
-itself. So *ratio* is the whole answer to *read*, and *above* is what the hostile part takes of it to *read*: less what the same pod
-takes on the same way without it, filled up to 64 KiB and a byte where that leads through the other process. A shape exceeds the bound
-where both do.
+*ratio* is the answer to *read*. A pod costs something whatever its size, which for a text that is soon read is more than three times
+that by itself. So the bound is about *excess*: the answer less *ordinary*, to *read*; it is at most 3. A shape that exceeds it is
+measured again, up to three times, for a busy machine shows in the least of a few too. Where one of a body above 64 KiB exceeds it then,
+the exit status is 1.
 
-Of the shapes a sample is measured, always the same (``--shapes``; 0: all). ``--worst`` lists the worst alone. At last the most memory
-of a whole server to which 60 connections send 3 MB each at once, five times. Nothing is asserted.
+Of the shapes a sample is measured, always the same for one ``--seed`` (``--shapes``; 0: all), half of it places made long by a text,
+half of it places repeated. ``--worst`` lists the worst alone. At last the most memory of a whole server to which 60 connections send
+3 MB each at once, five times.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ import argparse
 import asyncio
 import gc
 import os
-import random
 import re
 import resource
 import signal
 import socket
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -34,7 +35,8 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from http.client import HTTPConnection
 from pathlib import Path
-from typing import Any, NamedTuple
+from random import Random
+from typing import Any, NamedTuple, TypeAlias
 
 import orjson
 import uvloop
@@ -56,8 +58,8 @@ from webhook.serve.metrics import WebhookMetrics
 from webhook.serve.process import YOUNG_OBJECTS
 from webhook.serve.review_process import ReviewProcess
 
-BYTES = 2_800_000
-SHAPES = 400
+BYTES = (100_000, 250_000, 500_000, 1_000_000, 2_800_000)
+SHAPES = 200
 SEED = 15
 ROUNDS = 5
 CONNECTIONS, FLOODS = 60, 5
@@ -65,7 +67,11 @@ REVIEW = Path(__file__).parents[1] / "fixtures/live/torchx-volcano/pods-train-fg
 SHORT = 500_000
 SHORT_ROUNDS = 20
 """Of a body below SHORT: its times are so small that the best of three is chance."""
+Shape: TypeAlias = tuple[str, hostile.Build]
 LIMITS = (1, 2, 3)
+BOUND = 3.0
+AGAIN = 3
+"""How often a shape that exceeds the bound is measured again."""
 
 
 class Cost(NamedTuple):
@@ -95,20 +101,15 @@ class Figures(NamedTuple):
         return self.answer / self.read
 
     @property
-    def above(self) -> float:
-        """Return what the hostile part costs to what reading costs."""
+    def excess(self) -> float:
+        """Return what it costs beyond an ordinary pod to what reading costs."""
         return (self.answer - self.ordinary) / self.read
-
-    @property
-    def exceeds(self) -> float:
-        """Return the figure that the bound is about."""
-        return min(self.ratio, self.above)
 
     def __str__(self) -> str:
         times = (self.answer, self.receive, self.read, self.ordinary)
         milliseconds = " ".join([f"{1000 * each:8.2f}" for each in times])
         told = f"{self.megabytes:7.0f} {self.length:8d}  {self.outcome}, {self.name}"
-        return f"{self.above:6.1f}x {self.ratio:6.1f}x {milliseconds} {told}"
+        return f"{self.excess:6.1f}x {self.ratio:6.1f}x {milliseconds} {told}"
 
 
 def main() -> None:
@@ -118,65 +119,87 @@ def main() -> None:
     parser.add_argument("--profile", default="full", choices=("full", "plain"))
     parser.add_argument("--only", default="", help="regular expression of the shapes to measure")
     parser.add_argument("--shapes", type=int, default=SHAPES, help=f"how many to measure, 0: all (default {SHAPES})")
-    parser.add_argument("--bytes", type=int, nargs="+", default=[BYTES], help=f"sizes of a review (default {BYTES})")
+    parser.add_argument("--seed", type=int, default=SEED, help=f"of the sample (default {SEED})")
+    told = " ".join(map(str, BYTES))
+    parser.add_argument("--bytes", type=int, nargs="+", default=BYTES, help=f"sizes of a review (default {told})")
     parser.add_argument("--worst", type=int, default=0, help="print so many of the worst alone")
     parser.add_argument("--no-flood", action="store_true", help="leave out the whole server")
     options = parser.parse_args()
     shapes = [each for each in hostile.shapes(hostile.rich(options.pod)) if re.search(options.only, each[0])]
     if options.shapes:
-        shapes = random.Random(SEED).sample(shapes, min(options.shapes, len(shapes)))
+        shapes = sample(shapes, options.shapes, options.seed)
     ordinary = hostile.review(hostile.rich(options.pod))
+    exceeding = 0
     for size in options.bytes:
         with answering(options.profile, size) as answer:
-            measure_shapes(answer, shapes, ordinary, size, options.worst)
+            found = measure_shapes(answer, shapes, ordinary, size, options.worst)
+        if size > SMALL_BYTES:
+            exceeding += sum(each.excess > BOUND for each in found)
     if not options.no_flood:
         measure_server()
+    if exceeding:
+        sys.exit(f"{exceeding} shapes cost more than an ordinary pod and {BOUND:g} times what reading them costs")
+
+
+def sample(shapes: Sequence[Shape], count: int, seed: int) -> list[Shape]:
+    """Draw so many shapes, half of them places that a text makes long, as far as there are so many."""
+    random = Random(seed)
+    repeated = [each for each in shapes if each[0].split(" ", 1)[1] not in hostile.TEXTS]
+    drawn = random.sample(repeated, min(count // 2, len(repeated)))
+    long = [each for each in shapes if each[0].split(" ", 1)[1] in hostile.TEXTS]
+    return drawn + random.sample(long, min(count - len(drawn), len(long)))
 
 
 def measure_shapes(
-    answer: Callable[[bytes], Cost], shapes: Sequence[tuple[str, hostile.Build]], ordinary: bytes, size: int, worst: int
-) -> None:
-    """Print the figures of each shape, or of the *worst*, and how many are above what."""
+    answer: Callable[[bytes], Cost], shapes: Sequence[Shape], ordinary: bytes, size: int, worst: int
+) -> list[Figures]:
+    """Return the figures of each shape; print them, or the *worst*, and how many are above what."""
     heads = " ".join([f"{each:>8}" for each in ("answer", "receive", "read", "ordinary")])
-    print(f"{'above':>7} {'ratio':>7} {heads} {'MB':>7} {'bytes':>8}  outcome, shape; times in milliseconds")
+    print(f"{'excess':>7} {'ratio':>7} {heads} {'MB':>7} {'bytes':>8}  outcome, shape; times in milliseconds")
     found = []
-    if size > SMALL_BYTES:
-        ordinary = ordinary.ljust(SMALL_BYTES + 1)
     for name, build in shapes:
-        body = sized(build, size)
-        found.append(measure(name, body, ordinary, answer))
+        found.append(measure(name, sized(build, size), ordinary, answer))
         if not worst:
             print(found[-1], flush=True)
-    found.sort(key=lambda each: each.exceeds, reverse=True)
+    found.sort(key=lambda each: each.excess, reverse=True)
     for each in found[:worst]:
         print(each)
-    counts = [f"{sum(each.exceeds > limit for each in found)} above {limit}" for limit in LIMITS]
     print(
-        f"{size} bytes, {len(found)} shapes: {', '.join(counts)}; worst {found[0].exceeds:.2f}, "
-        f"most memory {max(each.megabytes for each in found):.0f} MB",
+        f"{size} bytes, {len(found)} shapes: excess {_counted([each.excess for each in found])}; "
+        f"ratio {_counted([each.ratio for each in found])}; most memory {max(each.megabytes for each in found):.0f} MB",
         flush=True,
     )
+    return found
+
+
+def _counted(found: Sequence[float]) -> str:
+    counts = [f"{sum(each > limit for each in found)} above {limit}" for limit in LIMITS]
+    return f"{', '.join(counts)}, worst {max(found):.2f}"
 
 
 def measure(name: str, body: bytes, ordinary: bytes, answer: Callable[[bytes], Cost]) -> Figures:
     """Return the figures of a body."""
     costs, reads, ordinaries = [], [], []
-    for _ in range(ROUNDS if len(body) > SHORT else SHORT_ROUNDS):
-        costs.append(answer(body))
-        ordinaries.append(answer(ordinary))
-        started = time.process_time()
-        orjson.loads(body)
-        reads.append(time.process_time() - started)
-    return Figures(
-        name,
-        len(body),
-        _least(costs),
-        min(each.receiving for each in costs),
-        min(reads),
-        _least(ordinaries),
-        max(each.megabytes for each in costs),
-        costs[0].outcome,
-    )
+    for _ in range(1 + AGAIN):
+        for _ in range(ROUNDS if len(body) > SHORT else SHORT_ROUNDS):
+            costs.append(answer(body))
+            ordinaries.append(answer(ordinary))
+            started = time.process_time()
+            orjson.loads(body)
+            reads.append(time.process_time() - started)
+        figures = Figures(
+            name,
+            len(body),
+            _least(costs),
+            min(each.receiving for each in costs),
+            min(reads),
+            _least(ordinaries),
+            max(each.megabytes for each in costs),
+            costs[0].outcome,
+        )
+        if figures.excess <= BOUND:
+            break
+    return figures
 
 
 def _least(costs: Sequence[Cost]) -> float:

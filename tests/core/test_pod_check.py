@@ -60,6 +60,19 @@ REFUSED: list[tuple[Any, str]] = [
         {"spec": {"containers": [{"lifecycle": {"preStop": {"exec": {"command": [1]}}}}]}},
         "containers[0].lifecycle.preStop.exec.command[0]: expected a string, found a number",
     ),
+    ({"spec": {"containers": [{"lifecycle": {"preStop": []}}]}}, "lifecycle.preStop: expected an object, found a list"),
+    (
+        {"spec": {"containers": [{"lifecycle": {"preStop": {"exec": ["a"]}}}]}},
+        "lifecycle.preStop.exec: expected an object, found a list",
+    ),
+    (
+        {"spec": {"containers": [{"lifecycle": {"preStop": {"exec": {"command": "a"}}}}]}},
+        "lifecycle.preStop.exec.command: expected a list, found a string",
+    ),
+    (
+        {"spec": {"containers": [{"env": [{"name": "A", "valueFrom": {"fieldRef": "a"}}]}]}},
+        "env[0].valueFrom.fieldRef: expected an object, found a string",
+    ),
     ({"spec": {"containers": [{"lifecycle": ["a"]}]}}, "containers[0].lifecycle: expected an object, found a list"),
     ({"spec": {"containers": [{"args": [1]}]}}, "pod.spec.containers[0].args[0]: expected a string, found a number"),
     (
@@ -139,6 +152,10 @@ REFUSED: list[tuple[Any, str]] = [
             ({"nodeSelectorTerms": [{"matchExpressions": [1]}]}, "matchExpressions[0]: expected an object"),
             ({"nodeSelectorTerms": [{"matchExpressions": [{"key": 1}]}]}, "matchExpressions[0].key: expected a string"),
             (
+                {"nodeSelectorTerms": [{"matchExpressions": [{"values": "a"}]}]},
+                "nodeSelectorTerms[0].matchExpressions[0].values: expected a list, found a string",
+            ),
+            (
                 {"nodeSelectorTerms": [{"matchExpressions": [{"values": [1]}]}]},
                 "nodeSelectorTerms[0].matchExpressions[0].values[0]: expected a string, found a number",
             ),
@@ -173,3 +190,37 @@ def test_passes_every_real_pod(name: str) -> None:
 )
 def test_passes_what_is_missing_or_null(value: dict[str, Any]) -> None:
     assert check_pod(value) == value
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        {"fieldRef": {"fieldPath": "metadata.name"}},
+        {"fieldRef": {"fieldPath": None}},
+        {"fieldRef": {"fieldPath": "a"}, "other": 1},
+        {"other": {"a": 1}},
+        {},
+        None,
+    ],
+    ids=str,
+)
+def test_passes_what_a_variable_may_come_from(source: Any) -> None:
+    check_pod(pod(containers=[{"env": [{"name": "A", "valueFrom": source}]}]))
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [{"key": "a", "operator": "In", "values": ["a", "b"]}, {"key": "a", "values": None}, {"key": "a", "other": 1}, {}],
+    ids=str,
+)
+def test_passes_what_an_expression_may_hold(expression: Any) -> None:
+    terms = [{"matchExpressions": [expression]}]
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+    check_pod(pod(affinity={"nodeAffinity": required}))
+
+
+@pytest.mark.parametrize(
+    "hook", [{}, None, {"exec": None}, {"exec": {}}, {"exec": {"command": ["a"]}}, {"sleep": {}}], ids=str
+)
+def test_passes_what_a_hook_may_be(hook: Any) -> None:
+    check_pod(pod(containers=[{"lifecycle": {"preStop": hook}}]))

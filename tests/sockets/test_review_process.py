@@ -27,11 +27,12 @@ from tests.sockets.server import Reply, Server, admit, admitting
 from tests.sockets.test_page_process import children, runs
 from tests.waiting import wait_until
 from webhook.core.errors import MalformedReview, Unavailable
+from webhook.core.reading_cost import MOST_BYTES_OF_VALUES
 from webhook.core.reduced_review import reduce_review
-from webhook.http import body
 from webhook.http.endpoint import Limits
 from webhook.serve import review_process
 from webhook.serve.review_process import ReviewProcess
+from webhook.serve.review_reader import ROOM_BYTES
 
 pytestmark = pytest.mark.sockets
 
@@ -39,7 +40,7 @@ NONE = frozenset[str]()
 
 
 def large(review: bytes) -> bytes:
-    return review.ljust(body.SMALL_BYTES + 1)
+    return review.ljust(MOST_BYTES_OF_VALUES + 1)
 
 
 def labelled(review: bytes) -> bytes:
@@ -343,14 +344,47 @@ def test_nothing_of_a_review_is_kept(process: ReviewProcess, review: bytes) -> N
 def test_says_that_there_is_no_room_for_a_review(
     process: ReviewProcess, review: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails(*_: object) -> int:
+    def fails(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     process.reduce(review, NONE)
     first = number_of(process)
     with monkeypatch.context() as changed:
-        changed.setattr(os, "pwrite", fails)
+        changed.setattr(os, "posix_fallocate", fails)
         with pytest.raises(Unavailable, match=r"no room for the review \(No space left on device\): ask again"):
-            process.reduce(review, NONE)
-    assert process.reduce(review, NONE) == orjson.loads(reduce_review(review, NONE))
+            process.reduce(large(review), NONE)
+    with pytest.raises(Unavailable, match=r"no room for the review \(File too large\): ask again"):
+        process.reduce(b" " * (ROOM_BYTES + 1), NONE)
+    assert process.reduce(large(review), NONE) == orjson.loads(reduce_review(review, NONE))
     assert number_of(process) == first
+
+
+def test_what_a_long_review_took_is_given_back(process: ReviewProcess, review: bytes) -> None:
+    longest = review.ljust(6 << 20)
+    for _ in range(3):
+        assert process.reduce(longest, NONE) == orjson.loads(reduce_review(longest, NONE))
+        assert process._child is not None
+        assert os.fstat(process._child._file).st_blocks * 512 <= review_process.KEPT_BYTES
+
+
+def test_the_process_that_reads_cannot_take_away_what_this_one_looks_into(
+    process: ReviewProcess, review: bytes
+) -> None:
+    process.reduce(review, NONE)
+    assert process._child is not None
+    for length in (0, 2 * ROOM_BYTES):
+        with pytest.raises(PermissionError):
+            os.ftruncate(process._child._file, length)
+
+
+def test_a_large_review_that_is_soon_read_needs_no_process(own: Server, authority: Path, review: bytes) -> None:
+    answer = ask(own, authority, review)
+    asked = json.loads(review)
+    asked["request"]["object"]["spec"]["schedulerName"] = "a" * 500_000
+    assert ask(own, authority, json.dumps(asked).encode()).body == answer.body
+    asked["request"]["object"]["spec"] |= {"schedulerName": "a", "imagePullSecrets": [{"name": "a"}] * 5_000}
+    assert ask(own, authority, json.dumps(asked).encode()).body == answer.body
+    assert children(own) == []
+    asked["request"]["object"]["spec"]["imagePullSecrets"] *= 10
+    assert ask(own, authority, json.dumps(asked).encode()).body == answer.body
+    assert len(children(own)) == 1

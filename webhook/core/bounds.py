@@ -55,6 +55,8 @@ _PART: Final = 65_536
 _OBJECT_BYTES: Final = 220
 _MOST_FOR_A_BYTE: Final = 134
 """Most that ``parsed_bytes`` finds for a byte of JSON: an empty object takes three with its comma."""
+SMALL_PARSED: Final = _MOST_FOR_A_BYTE * SMALL
+"""Most that a small review may take."""
 
 _READ_ANNOTATIONS: Final = (
     names.NETWORKS,
@@ -111,10 +113,12 @@ def parsed_bytes(body: bytes, most: int) -> int:
 def _occurrences(body: bytes, sign: bytes, most: int) -> int:
     """Count a sign, to somewhat more than *most*.
 
-    find leaps to the next one, as bytes.count does not, and so costs nothing where there are few.
+    find leaps to the next one, as bytes.count does not, and so costs nothing where there are few; each leap as much as a count of 250
+    bytes.
     """
+    few = min(_FEW, len(body) // 1_000)
     found, position = 0, body.find(sign)
-    while position >= 0 and found < _FEW:
+    while position >= 0 and found < few:
         found += 1
         position = body.find(sign, position + 1)
     while 0 <= position < len(body) and found <= most:
@@ -255,7 +259,9 @@ def _spec_excess(spec: Object) -> str:
             if key in container:
                 words += _hook_words(container[key])
         if (hooks := container.get("lifecycle")) is not None:
-            words += sum(map(_hook_words, hooks.values())) + len(hooks)
+            words += len(hooks)
+            for hook in hooks.values():
+                words += _hook_words(hook)
         if (resources := container.get("resources")) is not None:
             for key in _RESOURCES:
                 quantities += len(resources.get(key) or ())
@@ -298,8 +304,9 @@ def _node_characters(affinity: Object) -> int:
     for term in _node_terms(affinity):
         for expression in term.get("matchExpressions") or ():
             found += _characters(expression)
-            for value in expression.get("values") or ():
-                found += len(value)
+            if values := expression.get("values"):
+                for value in values:
+                    found += len(value)
     return found
 
 
@@ -337,7 +344,8 @@ def _text_excess(containers: Iterable[Object], of_pod: Object) -> str:
             if key in container:
                 characters += _hook_characters(container[key])
         if (hooks := container.get("lifecycle")) is not None:
-            characters += _key_characters(hooks) + sum(map(_hook_characters, hooks.values()))
+            for event, hook in hooks.items():
+                characters += len(event) + _hook_characters(hook)
         if "volumeDevices" in container:
             for device in container["volumeDevices"] or ():
                 if len(device["devicePath"]) > LONGEST_NAME:
@@ -380,8 +388,14 @@ def _characters(item: Any) -> int:
 
 
 def _reference_characters(variable: Object) -> int:
-    source = variable.get("valueFrom") or {}
-    return sum([_characters(source[key]) for key in _REFERENCES if key in source])
+    source, found = variable.get("valueFrom") or {}, 0
+    if len(source) == 1:
+        key, reference = next(iter(source.items()))
+        return _characters(reference) if key in _REFERENCES else 0
+    for key in _REFERENCES:
+        if key in source:
+            found += _characters(source[key])
+    return found
 
 
 def _is_long_reference(variable: Object) -> bool:
@@ -396,7 +410,11 @@ def _key_characters(item: Mapping[str, Any]) -> int:
 
 
 def _hook_characters(hook: Object | None) -> int:
-    return sum(map(len, ((hook or {}).get("exec") or {}).get("command") or ()))
+    found = 0
+    if hook and (run := hook.get("exec")):
+        for word in run.get("command") or ():
+            found += len(word)
+    return found
 
 
 def _longest_claim(claims: Iterable[Object]) -> int:
@@ -405,7 +423,8 @@ def _longest_claim(claims: Iterable[Object]) -> int:
 
 
 def _hook_words(hook: Object | None) -> int:
-    return len(((hook or {}).get("exec") or {}).get("command") or ())
+    run = hook.get("exec") if hook else None
+    return len(run.get("command") or ()) if run else 0
 
 
 def _long_text(item: Mapping[str, Any], most: int) -> int:

@@ -128,9 +128,24 @@ def _check_affinity(affinity: object, where: _Path) -> None:
             continue
         at = (*where, "nodeSelectorTerms", index)
         for position, expression in enumerate(_objects(expressions, at, "matchExpressions")):
-            if expression:  # else a path would be made for each, to no end
+            if not _is_expression(expression):  # else a path would be made for each, to no end
                 _strings(expression, ("key", "operator"), (*at, "matchExpressions", position))
                 _string_list(expression.get("values"), (*at, "matchExpressions", position), "values")
+
+
+def _is_expression(expression: Object) -> bool:
+    """Tell what is surely fine."""
+    for key, found in expression.items():
+        if isinstance(found, str):
+            if key == "values":
+                return False
+        elif key == "values" and isinstance(found, list):
+            for value in found:
+                if not isinstance(value, str):
+                    return False
+        else:
+            return False
+    return True
 
 
 def _check_volume(volume: Object, where: _Path, index: int) -> None:
@@ -169,7 +184,7 @@ def _check_container(container: Object, where: _Path, kind: str, index: int) -> 
                 if (
                     not isinstance(entry.get("name"), str)
                     or (text is not None and not isinstance(text, str))
-                    or "valueFrom" in entry
+                    or ("valueFrom" in entry and not _is_source(entry["valueFrom"]))
                 ):
                     _check_variable(entry, (*at, key, position))
         elif key in ("command", "args"):
@@ -191,7 +206,7 @@ def _check_container(container: Object, where: _Path, kind: str, index: int) -> 
             if not isinstance(value, dict):
                 _fail((*at, key), OBJECT, value)
             for event, hook in value.items():
-                if not isinstance(hook, dict) or hook:
+                if not _is_command(hook):
                     _check_hook(hook, (*at, key, event))
         else:
             _check_hook(value, (*at, key))
@@ -218,6 +233,24 @@ def _check_resources(resources: object, where: _Path) -> None:
     _claims(resources.get("claims"), where, "claims")
 
 
+def _is_command(hook: object) -> bool:
+    """Tell what is surely fine: a command of texts, or nothing."""
+    if not isinstance(hook, dict):
+        return False
+    run = hook.get("exec")
+    if run is None:
+        return True
+    if not isinstance(run, dict):
+        return False
+    words = run.get("command")
+    if not isinstance(words, list):
+        return False
+    for word in words:  # noqa: SIM110  # all() would make a generator
+        if not isinstance(word, str):
+            return False
+    return True
+
+
 def _check_hook(hook: object, where: _Path) -> None:
     """Check what a probe or a lifecycle hook runs."""
     if hook is None:
@@ -228,6 +261,19 @@ def _check_hook(hook: object, where: _Path) -> None:
         if not isinstance(run, dict):
             _fail((*where, "exec"), OBJECT, run)
         _string_list(run.get("command"), (*where, "exec"), "command")
+
+
+def _is_source(source: object) -> bool:
+    """Tell what is surely fine, without a path for each: a single reference whose fields are texts."""
+    if not isinstance(source, dict) or len(source) != 1:
+        return False
+    for reference in source.values():
+        if not isinstance(reference, dict):
+            return False
+        for text in reference.values():
+            if not isinstance(text, str):
+                return False
+    return True
 
 
 def _check_variable(entry: Object, where: _Path) -> None:

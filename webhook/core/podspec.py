@@ -109,7 +109,10 @@ def env_value(container: Object, name: str) -> str | None:
 
 def has_env(container: Object, name: str) -> bool:
     """Tell whether variable *name* is set in any form."""
-    return any(entry.get("name") == name for entry in env(container))
+    for entry in env(container):  # noqa: SIM110  # any() would make a generator
+        if entry.get("name") == name:
+            return True
+    return False
 
 
 def is_published(entry: Object) -> bool:
@@ -123,8 +126,10 @@ def names_devices(entry: Object) -> bool:
 
 
 def _field_path(entry: Object) -> str:
-    reference = (entry.get("valueFrom") or _NOTHING).get("fieldRef")
-    path: str = reference.get("fieldPath") or "" if reference else ""
+    source = entry.get("valueFrom")
+    if not source or not (reference := source.get("fieldRef")):
+        return ""
+    path: str = reference.get("fieldPath") or ""
     return path
 
 
@@ -156,6 +161,8 @@ def device_paths(container: Object) -> list[str]:
 
 def normalized_mount_path(path: str) -> str:
     """Normalise a mount path as the kubelet sees it: ``//dev/shm/`` becomes ``/dev/shm``."""
+    if path.startswith("/") and not path.endswith("/") and "//" not in path and "/." not in path:
+        return path
     return posixpath.normpath("/" + path.lstrip("/"))
 
 

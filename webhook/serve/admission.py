@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from webhook.core import names
+from webhook.core.reading_cost import is_soon_read
 from webhook.core.review import Answer
 from webhook.http.endpoint import Limits
 from webhook.http.logs import log_fields
@@ -30,7 +31,7 @@ class AdmitInTime(Protocol):
 
 
 class Admission(ReviewEndpoint):
-    """Answer AdmissionReviews of pods: small ones at once, in the event loop, others in a thread.
+    """Answer AdmissionReviews of pods: those that are soon read at once, in the event loop, others in a thread.
 
     *admit* answers a body, and may wait for the cluster; *admit_at_once* raises MustAsk where it would have to: then *admit* is called
     in *pool*. *admit_large* answers large bodies, in the pool *large*. *refuse* says why none can be answered now, or None.
@@ -54,7 +55,7 @@ class Admission(ReviewEndpoint):
 
     def review(self, request: Request, body: bytes, *, is_large: bool) -> Response | Awaitable[Response]:
         """Answer the review of a pod."""
-        if is_large:
+        if is_large and not is_soon_read(body):
             return self.reviewed_in(self._large, request, self._in_time(self._admit_large, request, body))
         try:
             return self.reviewed(request, partial(self._answer, self._admit_at_once, request, body))

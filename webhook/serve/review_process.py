@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import _thread
 import contextlib
+import errno
+import fcntl
 import json
 import logging
+import mmap
 import os
 import socket
 import subprocess
@@ -22,7 +25,7 @@ import orjson
 from webhook.core.errors import MalformedReview, Unavailable
 from webhook.core.model import Object
 from webhook.serve.child import how_ended, start_child
-from webhook.serve.review_reader import ANSWERED, ASKED, MALFORMED, NO_MEMORY, REDUCED, TOO_DEEP
+from webhook.serve.review_reader import ANSWERED, ASKED, MALFORMED, NO_MEMORY, REDUCED, ROOM_BYTES, TOO_DEEP
 
 IDLE_SECONDS = 300.0
 SECONDS = 4.0
@@ -34,8 +37,10 @@ _SLOW = "the review was not read in {:g} s: ask again, or make the pod smaller"
 _LOST = "the process that reads large reviews has ended ({}): ask again"
 END_SECONDS = 1.0
 """How long a process may take to end that has closed its socket."""
-_MOST_BYTES = 16 << 20
-"""Longest answer that is taken: a process whose memory is spoilt may announce any."""
+KEPT_BYTES = 4 << 20
+"""What is kept of the room from one review to the next: to get it anew takes longer than to read what is in it."""
+_SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
+"""A process whose memory is spoilt could take the room away while this one looks into it, which would end this one."""
 _MODULE = "webhook.serve.review_reader"
 _ENDED = 0
 """Exit status of a process that ends by itself, between two reviews."""
@@ -122,20 +127,24 @@ class ReviewProcess:
 
 
 class _Child:
-    """Hold the process, the socket by which it is asked, and the file in memory by which it gets reviews and tells what it found.
+    """Hold the process, the socket by which it is asked, and the room in memory by which it gets reviews and tells what it found.
 
     By a socket either would come in many pieces, and with each the thread would wait for the interpreter, and keep others waiting.
     """
 
     def __init__(self, idle_seconds: float) -> None:
         with contextlib.ExitStack() as stack:
-            self._file = os.memfd_create("review")
-            stack.callback(os.close, self._file)
+            file = os.memfd_create("review", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+            stack.callback(os.close, file)
+            os.ftruncate(file, ROOM_BYTES)
+            fcntl.fcntl(file, fcntl.F_ADD_SEALS, _SEALS)
+            self._room = stack.enter_context(mmap.mmap(file, ROOM_BYTES))
             self._socket, asked = socket.socketpair()
             stack.callback(self._socket.close)
             with asked:
-                self._process = start_child(_MODULE, str(idle_seconds), inherited=(asked.fileno(), self._file))
+                self._process = start_child(_MODULE, str(idle_seconds), inherited=(asked.fileno(), file))
             self._closing = stack.pop_all()
+        self._file, self._held = file, 0
         self._is_killed = False  # by us
         try:
             _thread.start_new_thread(self._reap, ())  # Thread.start waits for ever for one that has no memory to begin
@@ -147,9 +156,13 @@ class _Child:
 
     def hand_over(self, body: bytes) -> None:
         """Put a review where the process reads it. Raises OSError where there is no room."""
-        written = 0
-        while written < len(body):
-            written += os.pwrite(self._file, memoryview(body)[written:], written)
+        length = len(body)
+        if length > ROOM_BYTES:
+            raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+        if length > self._held:
+            os.posix_fallocate(self._file, 0, length)  # without it a write would end this process where there is none
+            self._held = length
+        self._room[:length] = body
 
     def ask(self, head: bytes, deadline: float) -> tuple[bytes, Any]:
         """Return what was found, and what is told of the review that was handed over: where it was reduced, what was made of it.
@@ -162,9 +175,12 @@ class _Child:
         while len(received) < ANSWERED.size:
             received += self._receive(deadline)
         found, length = ANSWERED.unpack_from(received)
-        if len(received) > ANSWERED.size or length > _MOST_BYTES:
+        if len(received) > ANSWERED.size or length > ROOM_BYTES:
             raise ValueError(f"{received!r}")
-        told = os.pread(self._file, length, 0)
+        told = self._room[:length]
+        if max(self._held, length) > KEPT_BYTES:
+            self._room.madvise(mmap.MADV_REMOVE, KEPT_BYTES, ROOM_BYTES - KEPT_BYTES)
+            self._held = KEPT_BYTES
         if found not in (REDUCED, MALFORMED, TOO_DEEP, NO_MEMORY):
             raise ValueError(f"{found!r}")
         return found, _review(told) if found == REDUCED else told

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import json
+import mmap
 import os
 import select
 import socket
@@ -20,8 +21,8 @@ from webhook.serve.child import settle
 
 DATA_BYTES = 80 << 20
 """Most memory for data, whatever comes: a body of 7 MB, what is made of it (``bounds.PARSED_BYTES``), and what it starts with."""
-KEPT_BYTES = 4 << 20
-"""What the file keeps of its room from one review to the next: to get it anew takes longer than to read what is in it."""
+ROOM_BYTES = 8 << 20
+"""Length of the file: the longest body, and more than the longest answer."""
 ASKED = struct.Struct("!II")
 """Length of the keys of labels, a JSON list, which follow, and of the review, which is in the file."""
 ANSWERED = struct.Struct("!cI")
@@ -33,13 +34,13 @@ def main(idle_seconds: float, parent: int, number: int, file: int) -> None:
     """Read what is told of through the inherited socket *number*, until nothing has come for so long."""
     settle(parent, DATA_BYTES)
     gc.disable()  # what is read holds no cycle
-    with socket.socket(fileno=number) as asked:
+    with socket.socket(fileno=number) as asked, mmap.mmap(file, ROOM_BYTES, prot=mmap.PROT_READ) as room:
         coming = select.poll()
         coming.register(asked, select.POLLIN)
         while coming.poll(idle_seconds * 1000) and (head := asked.recv(ASKED.size, socket.MSG_WAITALL)):
             keys, length = ASKED.unpack(head)
             labels = frozenset(json.loads(asked.recv(keys, socket.MSG_WAITALL)))
-            found, told = _read(file, length, labels)
+            found, told = _read(room, length, labels)
             if not _write(file, told):
                 found, told = NO_MEMORY, b""
             asked.sendall(ANSWERED.pack(found, len(told)))
@@ -48,12 +49,9 @@ def main(idle_seconds: float, parent: int, number: int, file: int) -> None:
                 return
 
 
-def _read(file: int, length: int, labels: frozenset[str]) -> tuple[bytes, bytes]:
+def _read(room: mmap.mmap, length: int, labels: frozenset[str]) -> tuple[bytes, bytes]:
     try:
-        body = os.pread(file, length, 0)
-        if length > KEPT_BYTES:
-            os.ftruncate(file, KEPT_BYTES)
-        return REDUCED, reduce_review(body, labels)
+        return REDUCED, reduce_review(room[:length], labels)
     except MalformedReview as error:
         return MALFORMED, str(error).encode("utf-8", "surrogatepass")
     except RecursionError:
@@ -63,7 +61,7 @@ def _read(file: int, length: int, labels: frozenset[str]) -> tuple[bytes, bytes]
 
 
 def _write(file: int, told: bytes) -> bool:
-    """Put *told* in the file, whose room it has from the review; return whether there is enough."""
+    """Put *told* in the file, in place of the review; return whether there is enough room."""
     try:
         return os.pwrite(file, told, 0) == len(told)
     except OSError:

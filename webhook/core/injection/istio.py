@@ -15,6 +15,7 @@ from webhook.core.podspec import containers, init_containers, labels
 STEP: Final = "istio"
 
 _TRUE: Final = frozenset({"y", "yes", "true", "on"})
+_LONGEST: Final = 4
 _PARTS: Final = re.compile(r"[^,\s][^,]*")
 """What stands between commas, if anything does."""
 
@@ -57,7 +58,7 @@ def _is_asked(pod: Object, plan: Plan) -> bool:
     own = pod_labels.get(names.ISTIO_INJECT)
     if own is None:
         own = podspec.annotations(pod).get(names.ISTIO_INJECT)
-    if own and own.lower() not in _TRUE:
+    if own and (len(own) > _LONGEST or own.lower() not in _TRUE):
         return _has_proxy(pod)
     namespace = plan.namespace.labels
     injection = namespace.get(names.ISTIO_INJECTION)

@@ -111,7 +111,11 @@ def _why_not(draft: Draft, plan: Plan, training: Object) -> Decision | None:
 def _mounts(training: Object) -> list[Object]:
     """Return what is mounted at the file already, or at its folder."""
     paths = ("/etc", names.NCCL_CONF_PATH)
-    return [mount for mount in podspec.mounts(training) if podspec.normalized_mount_path(mount["mountPath"]) in paths]
+    return [
+        mount
+        for mount in podspec.mounts(training)
+        if "etc" in mount["mountPath"] and podspec.normalized_mount_path(mount["mountPath"]) in paths
+    ]
 
 
 def _lines(plan: Plan, training: Object) -> list[str]:
@@ -120,8 +124,9 @@ def _lines(plan: Plan, training: Object) -> list[str]:
     if plan.rendezvous_network is not None and plan.rendezvous_network.interface:
         wanted.setdefault(names.ENV_NCCL_SOCKET_IFNAME, f"={plan.rendezvous_network.interface}")
     lines = []
+    own = {entry["name"] for entry in podspec.env(training) if entry["name"] in wanted}
     for name, ours in wanted.items():
-        value = podspec.env_value(training, name) if podspec.has_env(training, name) else ours
+        value = podspec.env_value(training, name) if name in own else ours
         if value is not None and len(value) <= _MOST and "$" not in value and value.isprintable():
             lines.append(f"{name}={value}")
     return lines

@@ -354,13 +354,17 @@ def _is_named_elsewhere(container: Object, name: str) -> bool:
         if (value := entry.get("value")) and name in value and _is_word_of(name, value):
             return True  # as $(NAME), or as $NAME in a text that a shell evaluates
     for mount in podspec.mounts(container):
-        if name in (mount.get("subPathExpr") or ""):
+        if "subPathExpr" in mount and name in (mount["subPathExpr"] or ""):
             return True
     hooks = [container[key] for key in ("livenessProbe", "readinessProbe", "startupProbe") if key in container]
     if "lifecycle" in container:
         hooks += (container["lifecycle"] or {}).values()
-    commands = [((hook or {}).get("exec") or {}).get("command") or () for hook in hooks]
-    return any(name in text for command in commands for text in command)
+    for hook in hooks:
+        if hook and (run := hook.get("exec")):
+            for text in run.get("command") or ():
+                if name in text:
+                    return True
+    return False
 
 
 def _is_word_of(name: str, text: str) -> bool:

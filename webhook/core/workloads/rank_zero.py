@@ -121,7 +121,7 @@ def is_single_node(pod: Object) -> bool:
     for name, single in (("PET_NNODES", ("1", "1:1")), ("WORLD_SIZE", ("1",))):
         if told[name]:
             return all(value in single for value in told[name])
-    return any(value.lower() not in ("0", "false") for value in told["PET_STANDALONE"])
+    return any(len(value) > len("false") or value.lower() not in ("0", "false") for value in told["PET_STANDALONE"])
 
 
 def numbered(prefix: str, between: str = "") -> Callable[[str], bool]:
