@@ -68,7 +68,7 @@ class Controller:
     def __enter__(self) -> Self:
         """Start, and return once all pods are known."""
         self.start()
-        wait_until(self.is_ready, "the controller to know all pods", 60)
+        wait_until(self.is_ready, "the controller to know all pods", 300)
         return self
 
     def __exit__(

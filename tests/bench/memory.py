@@ -82,7 +82,7 @@ def running(plane: ControlPlane, folder: Path) -> Iterator[None]:
     with ExitStack() as stack:
         stack.enter_context(Webhook(plane, folder / "webhook", HERE / "profiles.yaml", COMMAND))
         controller = stack.enter_context(Controller(plane, folder / "controller", COMMAND, "lease"))
-        controller.wait_until_leading(60)
+        controller.wait_until_leading(300)
         time.sleep(2)  # what begins with leading
         yield
 
@@ -143,7 +143,7 @@ def fill(plane: ControlPlane, count: int) -> list[str]:
             etcd.expect("POST", "/v3/kv/txn", {"success": puts})
             puts = []
     jobs = -(-count // MEMBERS)
-    wait_until(lambda: count_masters(plane) == jobs, f"the API server to serve {jobs} ranks 0", 120, interval=1)
+    wait_until(lambda: count_masters(plane) == jobs, f"the API server to serve {jobs} ranks 0", 600, interval=1)
     found = plane.api.expect("GET", f"{PODS}?limit=1")["metadata"]["remainingItemCount"] + 1
     if found != count:
         sys.exit(f"the API server serves {found} pods of {count}")
