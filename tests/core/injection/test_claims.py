@@ -42,6 +42,8 @@ def test_references_the_template_in_the_pod_and_its_training_container() -> None
     result, decisions = carry_out(inject, pod, plan_of(pod, NIC, container=1))
     assert result["spec"]["resourceClaims"] == [REFERENCE]
     assert result["spec"]["containers"][1]["resources"] == {"claims": [{"name": "fabric-nic"}]}
+    _, again = carry_out(inject, result, plan_of(result, NIC, container=1))
+    assert message(again, Outcome.KEPT) == "the pod has fabric-nic already"
     assert result["spec"]["containers"][0] == pod["spec"]["containers"][0]
     assert outcomes(decisions) == [(Outcome.INJECTED, Reason.ADDED)]
     assert decisions[0].message == f"container trainer gets claim fabric-nic (template {template_name(NIC)})"

@@ -83,6 +83,9 @@ def test_a_pod_that_waits_writes_the_file_in_the_same_container() -> None:
 def test_the_file_holds_what_the_container_has() -> None:
     pod = add_env(add_env(minimal_pod(), "NCCL_SOCKET_IFNAME", "eth9"), "NCCL_IB_HCA", "$(RAIL)")
     assert lines(write(pod)[0]) == "NCCL_SOCKET_IFNAME=eth9", "what a reference holds is not known here"
+    longest = "x" * 1023
+    given = profile(nccl_conf=True, env={"NCCL_TOPO_FILE": longest})
+    assert f"NCCL_TOPO_FILE={longest}" in lines(write(minimal_pod(), given)[0]).splitlines()
 
 
 @pytest.mark.parametrize("value", ["a\nb", "$(HOSTNAME)", "x" * 1024], ids=["two lines", "a reference", "too long"])

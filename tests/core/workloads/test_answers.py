@@ -50,11 +50,15 @@ def running(name: str, *command: str) -> Object:
     return set_command(pods.load(name), *command)
 
 
-def indexed(pod: Object, variable: str) -> Object:
-    """Give the pod its index in a variable, as Trainer writes it."""
-    field = {"fieldPath": "metadata.annotations['batch.kubernetes.io/job-completion-index']"}
+def fielded(pod: Object, variable: str, path: str) -> Object:
+    field = {"fieldPath": path}
     pod["spec"]["containers"][0]["env"].append({"name": variable, "valueFrom": {"fieldRef": field}})
     return pod
+
+
+def indexed(pod: Object, variable: str) -> Object:
+    """Give the pod its index in a variable, as Trainer writes it."""
+    return fielded(pod, variable, "metadata.annotations['batch.kubernetes.io/job-completion-index']")
 
 
 def addressed(name: str, host: str) -> Object:
@@ -113,6 +117,10 @@ MEMBERS: dict[str, tuple[Callable[[], Object], str]] = {
     "kubedl pytorch": (
         lambda: addressed("pods/kubedl-pytorchjob-1.yaml", "localhost"),
         "single-node: MASTER_ADDR is localhost: the pod is a process group of its own",
+    ),
+    "pytorchjob pytorch, at its own address": (
+        lambda: fielded(bare("pods/kubeflow-pytorchjob-1.yaml"), "MASTER_ADDR", "status.podIP"),
+        "single-node: MASTER_ADDR is status.podIP: the pod is a process group of its own",
     ),
     "pytorchjob pytorch": (
         lambda: addressed("pods/kubeflow-pytorchjob-1.yaml", "10.0.0.9"),

@@ -21,6 +21,7 @@ TEXTS: dict[str, tuple[Words, ...]] = {
     "a 'b c'\"d e\"f\\ g": (("a", "b cd ef g"),),
     'a "x \\"y\\" \\$Z $W"': (("a", 'x "y" \0Z $W'),),
     "a '$X' $X ${X:-y z} $(b; c) `d e`": (("a", "\0X", "$X", "${X:-y z}", "$(b; c)", "`d e`"),),
+    "a $(b (c) d) e": (("a", "$(b (c) d)", "e"),),
     "a $(b ')' c) d": (("a", "$(b ')' c)", "d"),),
     'a "$(b "c d")" e': (("a", '$(b "c d")', "e"),),
     "A=1 B=$A exec torchrun t.py": (("A=1", "B=$A", "exec", "torchrun", "t.py"),),
