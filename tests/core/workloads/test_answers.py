@@ -71,6 +71,11 @@ def owned(pod: Object, kind: str) -> Object:
     return pod
 
 
+def of_no_pod_set(pod: Object) -> Object:
+    del pod["metadata"]["labels"]["stormservice.orchestration.aibrix.ai/podset-name"]
+    return pod
+
+
 def of_trainjob(role: str) -> Object:
     pod = bare("pods/kubeflow-trainer-1.yaml")
     pod["spec"]["containers"][0].update(name=role, resources={})
@@ -234,6 +239,14 @@ OTHERS: dict[str, tuple[Callable[[], Object], str]] = {
     "leaderworkerset": (
         lambda: silent("pods/lws-1.yaml"),
         f"not-training: this pod of LeaderWorkerSet mnmt {SHOWS_NOTHING}",
+    ),
+    "stormservice": (
+        lambda: silent("pods/stormservice-1.yaml"),
+        f"not-training: this pod of StormService llm {SHOWS_NOTHING}",
+    ),
+    "stormservice, of no pod set": (
+        lambda: of_no_pod_set(silent("pods/stormservice-1.yaml")),
+        f"not-training: this pod of StormService llm {SHOWS_NOTHING}",
     ),
     "volcano": (
         lambda: silent("pods/volcano-pytorch-1.yaml"),

@@ -204,10 +204,12 @@ ONE = [
     "torchrun --nnodes=1 t.py",
     "torchrun --nnodes 1:1 t.py",
     "torchrun --rdzv_endpoint=localhost:0 t.py",
+    "accelerate launch --num_machines=1 t.py",
 ]
 SEVERAL = [
     "torchrun t.py",
     "torchrun --nnodes=2 t.py",
+    "accelerate launch --num_machines=2 t.py",
     "torchrun --nnodes=1:2 t.py",
     "torchrun --nnodes=$N t.py",
     "torchrun t.py --standalone",
