@@ -91,8 +91,9 @@ def carry_out(step: Step, pod: Object, plan_of_pod: Plan) -> tuple[Object, list[
     assert again.pod == draft.pod
     assert not [one for one in repeated if one.outcome is Outcome.INJECTED]
     assert decisions, "a step says what it did"
-    assert {one.step for one in decisions} == {name}
-    for one in decisions:
+    assert {one.step for one in (*decisions, *repeated)} == {name}
+    for one in (*decisions, *repeated):
+        assert one.reason in Reason
         assert one.message.isprintable(), one.message
         assert not one.message.endswith("."), one.message
     return draft.pod, decisions

@@ -168,6 +168,15 @@ def test_the_name_is_written_as_the_pod_would_have_read_it_or_not_at_all(value: 
     assert podspec.annotations(admitted).get(names.MASTER_NAME) == kept
 
 
+@pytest.mark.parametrize("name", ["localhost", "$(HIDDEN)"])
+def test_a_name_that_names_no_other_pod_is_not_written(name: str) -> None:
+    pod = pods.add_env(of_group("grp-1", None), names.ENV_MASTER_NAME, name)
+    admitted = check(pods.add_env(pod, "PET_RDZV_ENDPOINT", "grp-0.grp:29500"), "any")
+    assert admitted is not None
+    assert names.MASTER_ADDR.partition("/")[2] in podspec.annotations(admitted)[names.WAITS_FOR]
+    assert names.MASTER_NAME not in podspec.annotations(admitted)
+
+
 @pytest.mark.parametrize("is_old", [False, True])
 def test_members_of_webhooks_of_two_versions_meet_by_the_name_that_one_of_them_wrote(is_old: bool) -> None:
     jobs, members = Jobs(), {}

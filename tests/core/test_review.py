@@ -215,6 +215,15 @@ def test_a_worker_gives_its_own_address_where_its_name_could_sort_before_rank_ze
     assert ("PET_LOCAL_ADDR" in [entry["name"] for entry in container["env"]]) is everywhere
 
 
+def test_the_status_tells_which_steps_found_what_they_would_have_given() -> None:
+    pod = pods.load("pods/volcano-pod-1.yaml")
+    for name, value in (("NCCL_SOCKET_IFNAME", "=net1"), ("GLOO_SOCKET_IFNAME", "net1")):
+        pods.add_env(pod, name, value)
+    status = json.loads(judge(pod, world(profile="rails")).pod["metadata"]["annotations"][names.STATUS])
+    assert status["kept"] == ["shared-memory", "environment"]
+    assert "environment" not in status["injected"]
+
+
 def test_the_status_of_a_pod_with_broken_text_is_written_all_the_same() -> None:
     """Explain judges what an API server sends, and only Python's own JSON reader takes half of a surrogate pair."""
     pod = plain({"kueue.x-k8s.io/pod-group-name": "\ud800"})

@@ -86,6 +86,21 @@ def test_of_several_devices_the_first_with_an_address_counts_by_the_order_of_req
     assert found(ordered).address == "10.1.0.3"
 
 
+def test_of_a_shared_device_the_share_that_is_the_claims_counts() -> None:
+    shared = resource_claim(device(0, "10.1.0.8", shareID="b"), device(0, "10.1.0.7", shareID="a"), allocated=1)
+    shared["status"]["allocation"]["devices"]["results"][0]["shareID"] = "a"
+    assert found(shared).address == "10.1.0.7"
+    shared["status"]["devices"].reverse()
+    assert found(shared).address == "10.1.0.7"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "rails", "rails/any", "@net1/any", "rails@net1", "rails@net1/", "rails@net1/ipv4", "x" * 500 + "@/any"]
+)
+def test_what_says_no_claim_and_family_is_not_understood(text: str) -> None:
+    assert parse_wanted(text) is None
+
+
 def test_of_several_claims_the_first_by_its_name_in_the_pod_counts() -> None:
     one = resource_claim(device(0, "10.1.0.1/24"), name="z", name_in_pod="rail-0")
     two = resource_claim(device(0, "10.1.0.2/24", interface="net2"), name="a", name_in_pod="rail-1")
@@ -312,8 +327,11 @@ def test_what_is_published_follows_the_claims() -> None:
     assert rewritten.annotations[names.MASTER_ADDR] == "10.1.0.8"
 
 
-def test_an_address_that_is_published_stays_while_it_is_one_of_the_pods() -> None:
-    member = member_of(**{names.LOCAL_ADDR: "10.1.0.2", names.MASTER_ADDR: "10.1.0.2"})
+@pytest.mark.parametrize(
+    "published", [(names.LOCAL_ADDR, names.MASTER_ADDR), (names.LOCAL_ADDR,), (names.MASTER_ADDR,)]
+)
+def test_an_address_that_is_published_stays_while_it_is_one_of_the_pods(published: tuple[str, ...]) -> None:
+    member = member_of(**dict.fromkeys(published, "10.1.0.2"))
     both = resource_claim(device(0, "10.1.0.1"), device(1, "10.1.0.2", interface="net2"))
     assert beside_claims(member, tell([read_claim(both)])).secondary.address == "10.1.0.2"
     one = resource_claim(device(0, "10.1.0.1"))

@@ -27,6 +27,7 @@ KNOWN = profiles(
     f"""
 profiles:
   multus: {{networks: [{{network: default/rdma-net}}]}}
+  unattached: {{env: {{NCCL_DEBUG: INFO}}}}
   gke:
     annotations: {{networking.gke.io/interfaces: '{INTERFACES}', networking.gke.io/default-interface: eth0}}
     resources: {{networking.gke.io.networks/rdma-0: 1}}
@@ -68,6 +69,11 @@ def test_a_profile_names_the_sources_that_there_are() -> None:
     literal = get_args(field.type)[0]
     assert set(get_args(literal)) == set(SOURCES)
     assert field.default == DEFAULT
+
+
+def test_a_job_without_a_network_is_told_that_it_meets_on_none() -> None:
+    told = decision(verdict_of("unattached"), "rendezvous")
+    assert (told.reason, told.message) == (Reason.NO_IPAM, "no secondary network is attached to the pod")
 
 
 def test_a_job_of_gke_meets_on_the_interface_that_gke_makes() -> None:

@@ -6,8 +6,12 @@ from typing import Any
 
 import pytest
 
+from tests import pods
 from tests.core.builders import carry_out, message, outcomes, plan, profile
+from tests.core.test_review import judge
 from tests.pods import minimal_container, minimal_pod
+from tests.worlds import profiles, world
+from webhook.core import names
 from webhook.core.claim_templates import CLAIMS_UNSERVED, template_name
 from webhook.core.draft import Draft
 from webhook.core.injection.claims import inject
@@ -38,6 +42,8 @@ def test_references_the_template_in_the_pod_and_its_training_container() -> None
     result, decisions = carry_out(inject, pod, plan_of(pod, NIC, container=1))
     assert result["spec"]["resourceClaims"] == [REFERENCE]
     assert result["spec"]["containers"][1]["resources"] == {"claims": [{"name": "fabric-nic"}]}
+    _, again = carry_out(inject, result, plan_of(result, NIC, container=1))
+    assert message(again, Outcome.KEPT) == "the pod has fabric-nic already"
     assert result["spec"]["containers"][0] == pod["spec"]["containers"][0]
     assert outcomes(decisions) == [(Outcome.INJECTED, Reason.ADDED)]
     assert decisions[0].message == f"container trainer gets claim fabric-nic (template {template_name(NIC)})"
@@ -55,12 +61,27 @@ def test_gives_several_claims_beside_a_pods_accelerator() -> None:
     assert outcomes(decisions) == [(Outcome.INJECTED, Reason.ADDED)]
 
 
-@pytest.mark.parametrize(("training_pod", "reason"), [(None, Reason.NOT_TRAINING), (ALONE, Reason.SINGLE_NODE)])
-def test_a_pod_that_is_not_one_of_several_gets_none(training_pod: TrainingPod | None, reason: Reason) -> None:
+@pytest.mark.parametrize(
+    ("training_pod", "reason", "why"),
+    [
+        (
+            None,
+            Reason.NOT_TRAINING,
+            "it is not known to be one of a job of several pods, and a claim keeps a pod from nodes without such devices",
+        ),
+        (
+            ALONE,
+            Reason.SINGLE_NODE,
+            "the job has one pod, which needs no network, and a claim would keep it from nodes without such devices",
+        ),
+    ],
+)
+def test_a_pod_that_is_not_one_of_several_gets_none(training_pod: TrainingPod | None, reason: Reason, why: str) -> None:
     pod = minimal_pod()
     result, decisions = carry_out(inject, pod, plan_of(pod, NIC, training_pod=training_pod))
     assert result == pod
     assert outcomes(decisions) == [(Outcome.SKIPPED, reason)]
+    assert decisions[0].message == f"the claims of profile rdma are left out: {why}"
 
 
 def test_a_job_that_meets_where_it_would_anyway_gets_its_claims() -> None:
@@ -73,22 +94,31 @@ def test_a_job_that_meets_where_it_would_anyway_gets_its_claims() -> None:
 @pytest.mark.parametrize(
     ("tweaks", "reason", "told"),
     [
-        ({"hostNetwork": True}, Reason.HOST_NETWORK, "remove hostNetwork"),
+        (
+            {"hostNetwork": True},
+            Reason.HOST_NETWORK,
+            "a driver gives no card to a pod on the node's network (hostNetwork: true); remove hostNetwork",
+        ),
         ({"os": {"name": "windows"}}, Reason.WINDOWS, "it is a Windows pod"),
         (
             {"resourceClaims": [{"name": "mine", "resourceClaimTemplateName": "nics"}]},
             Reason.DRA_CLAIM,
-            "it brings claim mine of its own, which may be for the same devices",
+            "it brings claim mine of its own, which may be for the same devices; remove one of the two",
+        ),
+        (
+            {"resourceClaims": [{"name": each, "resourceClaimName": each} for each in ("a", "b")]},
+            Reason.DRA_CLAIM,
+            "it brings claims a, b of its own, which may be for the same devices; remove one of the two",
         ),
         (
             {"resourceClaims": [{"name": "fabric-nic", "resourceClaimName": "shared"}]},
             Reason.DRA_CLAIM,
-            "claim fabric-nic",
+            "it brings claim fabric-nic of its own, which may be for the same devices; remove one of the two",
         ),
         (
             {"resourceClaims": [{"name": "fabric-nic", "resourceClaimTemplateName": "imex-channel"}]},
             Reason.DRA_CLAIM,
-            "claim fabric-nic",
+            "it brings claim fabric-nic of its own, which may be for the same devices; remove one of the two",
         ),
     ],
 )
@@ -97,8 +127,7 @@ def test_leaves_all_out_and_says_why(tweaks: Object, reason: Reason, told: str) 
     result, decisions = carry_out(inject, pod, plan_of(pod, NIC))
     assert result == pod
     assert outcomes(decisions) == [(Outcome.WARNED, reason)]
-    assert "pod train-0: the claims of profile rdma are left out: " in decisions[0].message
-    assert told in decisions[0].message
+    assert decisions[0].message == f"pod train-0: the claims of profile rdma are left out: {told}"
 
 
 def test_says_that_the_cluster_serves_no_claims() -> None:
@@ -127,7 +156,9 @@ def test_never_beside_a_device_that_the_pod_asks_for_itself(where: str, key: str
     result, decisions = carry_out(inject, pod, plan_of(pod, NIC))
     assert result == pod
     assert outcomes(decisions) == [(Outcome.WARNED, Reason.OWN_DEVICE)]
-    assert f"it asks for {resource} itself" in decisions[0].message
+    assert decisions[0].message.endswith(
+        f"it asks for {resource} itself, which may be the same device, and would count twice; remove one of the two"
+    )
 
 
 @pytest.mark.parametrize(
@@ -199,6 +230,17 @@ def test_a_copy_loses_a_claim_that_the_profile_gives_no_more() -> None:
     )
     result, _ = carry_out(inject, pod, plan_of(pod, NIC))
     assert result["spec"]["resourceClaims"] == [REFERENCE]
+
+
+def test_a_label_shows_the_controller_which_pods_name_our_templates() -> None:
+    cluster = world(profile="rdma")
+    claims = profiles("profiles: {rdma: {claims: [{name: nic, requests: [{name: nic, deviceClassName: a.io}]}]}}")
+    member = judge(pods.load("pods/kubeflow-pytorchjob-1.yaml"), cluster, claims).pod
+    assert member["metadata"]["labels"][names.CLAIMS] == names.CLAIMS_REFERENCED
+    alone = judge(minimal_pod(labels={names.PROFILE: "rdma"}), cluster, claims).pod
+    assert names.CLAIMS not in alone["metadata"]["labels"]
+    without = judge(member, cluster, profiles("profiles: {rdma: {}}")).pod
+    assert names.CLAIMS not in without["metadata"]["labels"]
 
 
 def test_a_profile_without_claims_asks_for_nothing() -> None:

@@ -99,10 +99,16 @@ def test_a_job_that_meets_by_name_waits_for_its_devices_alone() -> None:
 def test_the_users_own_value_wins(value: Object) -> None:
     before = pods.load(WORKER)
     own = {"name": "NCCL_IB_HCA", **value}
+    field = {"apiVersion": "v1", "fieldPath": wait.DEVICE_FILES["ucx-net-devices"]}
     before["spec"]["containers"][0]["env"].append(own)
     pod, decisions = step(before)
     assert own in pod["spec"]["containers"][0]["env"]
+    assert {"name": "UCX_NET_DEVICES", "valueFrom": {"fieldRef": field}} in pod["spec"]["containers"][0]["env"]
     assert outcomes(decisions) == [ADDED, USERS]
+    assert [each.message for each in decisions] == [
+        "container pytorch gets UCX_NET_DEVICES: the names of the pod's RDMA devices, once Multus has told them",
+        "container pytorch sets NCCL_IB_HCA itself",
+    ]
     assert waits_for(admitted(before, fabric())) == ["master-addr", "ucx-net-devices"]
 
 
@@ -192,7 +198,11 @@ def test_a_profile_that_does_not_ask_takes_back_what_an_earlier_pass_added() -> 
     before = pods.load(WORKER)
     pod, decisions = step(before)
     assert outcomes(decisions) == [ADDED]
-    assert step(pod)[1][0].outcome is Outcome.KEPT
+    [kept] = step(pod)[1]
+    assert (kept.outcome, kept.message) == (
+        Outcome.KEPT,
+        "container pytorch has NCCL_IB_HCA, UCX_NET_DEVICES: the names of the pod's RDMA devices, once Multus has told them",
+    )
     again, decisions = step(pod, profile(device_variables=("NCCL_IB_HCA",)))
     assert outcomes(decisions) == [KEPT]
     assert "UCX_NET_DEVICES" not in environment(again)

@@ -82,9 +82,10 @@ def test_completes_the_training_container(there: Object | None, wanted: Object, 
 def test_keeps_what_any_container_names(there: Object, other: Object, wanted: Object) -> None:
     """As network-resources-injector does without -honor-resources: createResourcePatch."""
     pod = minimal_pod(minimal_container(resources=there), minimal_container("side", resources=other))
-    result, _ = carry_out(inject, pod, plan(pod, RAIL, RAIL, profile=profile(existing_devices="keep")))
+    result, decisions = carry_out(inject, pod, plan(pod, RAIL, RAIL, profile=profile(existing_devices="keep")))
     assert _resources(result) == wanted
     assert _resources(result, 1) == other
+    assert (HELD_ELSEWHERE[0] in outcomes(decisions)) is bool(other), "only what another container has is told"
     assert "annotations" not in result["metadata"]
 
 

@@ -166,6 +166,11 @@ def test_where_more_interfaces_may_come_none_is_told(attachments: list[Attachmen
     assert WARNED not in outcomes(decisions)
 
 
+def test_an_interface_that_the_pod_lacks_is_told_where_none_has_a_number() -> None:
+    [decision] = judged({"UCX_NET_DEVICES": "eth1"}, attachment("default/rail-0", "rail0"))
+    assert "names eth1, and the pod's interfaces will be lo, eth0, rail0; correct" in decision.message
+
+
 def test_an_interface_where_nccl_wants_a_device_is_told() -> None:
     [decision] = judged({"NCCL_IB_HCA": "=net1,mlx5_0"})
     assert decision.message == (

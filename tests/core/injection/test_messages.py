@@ -183,10 +183,14 @@ SAYS: dict[str, tuple[Step, Object, dict[str, Any], list[str]]] = {
     "no socket but the profile's": (
         environment.inject,
         pod(),
-        {"attachments": (), "profile": profile(env={"NCCL_SOCKET_IFNAME": "eth0"})},
+        {
+            "attachments": (),
+            "profile": profile(env={"NCCL_SOCKET_IFNAME": "eth0", "GLOO_SOCKET_IFNAME": "eth0"}),
+        },
         [
-            "container trainer gets NCCL_SOCKET_IFNAME",
-            "no interface is named to NCCL and Gloo but by NCCL_SOCKET_IFNAME of profile rdma: no network with IPAM is attached",
+            "container trainer gets NCCL_SOCKET_IFNAME, GLOO_SOCKET_IFNAME",
+            "no interface is named to NCCL and Gloo but by NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME of profile rdma: no network with "
+            "IPAM is attached",
         ],
     ),
     "sockets": (

@@ -14,6 +14,7 @@ from tests.core.injection.test_rendezvous import meet, plan_for
 from tests.core.injection.test_wait_script import SHELLS
 from tests.pods import add_env, minimal_pod
 from webhook.core import names
+from webhook.core.errors import Denied
 from webhook.core.injection import wait
 from webhook.core.injection.nccl_conf import inject
 from webhook.core.model import Decision, Object, Outcome, Reason
@@ -72,11 +73,19 @@ def test_a_pod_that_waits_writes_the_file_in_the_same_container() -> None:
     again, decisions = meet(pod, profile=ASKED)
     assert again == pod, "the rendezvous leaves the lines as they are"
     assert outcomes(decisions) == [KEPT]
+    _, decisions = carry_out(inject, pod, plan_for(pod, profile=ASKED))
+    assert outcomes(decisions) == [KEPT]
+    assert message(decisions, Outcome.KEPT) == (
+        "/etc/nccl.conf of container pytorch gets NCCL_IB_HCA, NCCL_SOCKET_IFNAME: it is there already"
+    )
 
 
 def test_the_file_holds_what_the_container_has() -> None:
     pod = add_env(add_env(minimal_pod(), "NCCL_SOCKET_IFNAME", "eth9"), "NCCL_IB_HCA", "$(RAIL)")
     assert lines(write(pod)[0]) == "NCCL_SOCKET_IFNAME=eth9", "what a reference holds is not known here"
+    longest = "x" * 1023
+    given = profile(nccl_conf=True, env={"NCCL_TOPO_FILE": longest})
+    assert f"NCCL_TOPO_FILE={longest}" in lines(write(minimal_pod(), given)[0]).splitlines()
 
 
 @pytest.mark.parametrize("value", ["a\nb", "$(HOSTNAME)", "x" * 1024], ids=["two lines", "a reference", "too long"])
@@ -130,6 +139,17 @@ def test_what_the_user_mounts_there_is_kept(path: str) -> None:
     result, decisions = write(pod)
     assert result == pod
     assert outcomes(decisions) == [(Outcome.KEPT, Reason.USER_VALUE)]
+
+
+def test_a_volume_of_the_users_own_by_the_name_of_ours_is_denied() -> None:
+    pod = minimal_pod(volumes=[{"name": names.NCCL_CONF_VOLUME, "configMap": {"name": "conf"}}])
+    with pytest.raises(Denied) as raised:
+        write(pod)
+    assert raised.value.reason is Reason.INVALID_POD
+    assert raised.value.message == (
+        f"pod train-0: volume {names.NCCL_CONF_VOLUME} has the name of the one for /etc/nccl.conf and holds something else; "
+        "give it another name"
+    )
 
 
 def test_none_without_a_setting_to_write() -> None:

@@ -104,6 +104,15 @@ def test_says_where_the_addresses_will_come_from(number: int, who: str) -> None:
     )
 
 
+def test_says_who_meets_on_the_pod_network() -> None:
+    first = add_env(drop_env(pods.load("pods/volcano-pytorch-1.yaml"), "MASTER_ADDR"), "MASTER_ADDR", "bert-0.other")
+    _, [decision] = meet(first)
+    assert decision.message == (
+        "the first pod of its role of job bert-02ad774e66 meets on the pod network and trains on net1 of default/rdma-net: it waits "
+        "for no address"
+    )
+
+
 C10D_PODS = ["pods/kubeflow-pytorchjob-{}.yaml", "pods/volcano-pytorch-{}.yaml", "pods/indexed-job-{}.yaml"]
 
 
@@ -449,6 +458,24 @@ def test_a_wait_container_that_holds_a_token_keeps_it() -> None:
     token = {"name": "kube-api-access-x", "mountPath": TOKEN_PATH, "readOnly": True}
     mounts[-1] = token
     assert wait_container(before)["volumeMounts"] == mounts
+
+
+def test_a_file_that_another_adds_to_the_volume_of_the_wait_container_stays() -> None:
+    before, _ = meet(pods.load("pods/kubeflow-pytorchjob-1.yaml"))
+    [volume] = [one for one in before["spec"]["volumes"] if one["name"] == names.WAIT_VOLUME]
+    volume["downwardAPI"]["items"].append({"path": "uid", "fieldRef": {"fieldPath": "metadata.uid"}})
+    mount = {"name": names.WAIT_VOLUME, "mountPath": "/their"}
+    before["spec"]["containers"][0].setdefault("volumeMounts", []).append(mount)
+    assert meet(before)[0] == before
+
+
+def test_a_volume_that_the_wait_container_alone_mounts_is_made_that_of_the_addresses() -> None:
+    before, _ = meet(pods.load("pods/kubeflow-pytorchjob-1.yaml"))
+    [volume] = [one for one in before["spec"]["volumes"] if one["name"] == names.WAIT_VOLUME]
+    files = volume.pop("downwardAPI")
+    volume["emptyDir"] = {}
+    after, _ = meet(before)
+    assert {"name": names.WAIT_VOLUME, "downwardAPI": files} in after["spec"]["volumes"]
 
 
 def test_a_container_of_the_same_name_is_made_to_wait() -> None:

@@ -144,6 +144,7 @@ def test_neither_the_training_container_nor_another_sidecar_of_the_profile_stand
     result, decisions = run(pod, profile(sidecars=(FTS, second), volumes=(SYS,)))
     assert [each["name"] for each in result["spec"]["initContainers"]] == ["tcpxo-daemon", "second"]
     assert outcomes(decisions) == [ADDED]
+    assert decisions[0].message == "tcpxo-daemon, second run beside container trainer"
 
 
 def test_says_which_volume_it_lacks() -> None:
@@ -201,6 +202,10 @@ def test_warns_where_the_pod_makes_it_run_as_another_user() -> None:
     pod = minimal_pod(securityContext={"runAsUser": 1000})
     _, decisions = run(pod, profile(sidecars=(DAEMON,), volumes=(SYS,)))
     assert outcomes(decisions) == [ADDED, (Outcome.WARNED, Reason.NOT_ROOT)]
+    assert decisions[1].message == (
+        "pod train-0: the pod runs as non-root, and so sidecar daemon, where what it may do is inert; "
+        "leave runAsUser and runAsNonRoot to the containers"
+    )
     _, decisions = run(pod, profile(sidecars=(PLAIN,)))
     assert outcomes(decisions) == [ADDED]
 

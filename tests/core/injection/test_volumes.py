@@ -75,7 +75,10 @@ def test_a_mount_is_left_out_where_the_user_has_a_block_device(path: str) -> Non
     result, decisions = run(pod, SYS, mounts=(OF_SYS,), allowed=Allowed())
     assert result == pod
     assert outcomes(decisions) == [(Outcome.WARNED, Reason.USER_VALUE)]
-    assert "has a volumeDevice at /hostsysfs, where profile rdma mounts sys" in decisions[0].message
+    assert decisions[0].message == (
+        "pod train-0: container trainer has a volumeDevice at /hostsysfs, where profile rdma mounts sys; Kubernetes takes one of the "
+        "two, and the mount is left out: give the device another devicePath"
+    )
     result, decisions = run(pod, SYS, SCRATCH, mounts=(OF_SYS, ProfileMount("scratch", "/scratch")))
     assert [volume["name"] for volume in result["spec"]["volumes"]] == ["disk", "scratch"]
     assert outcomes(decisions) == [ADDED, (Outcome.WARNED, Reason.USER_VALUE)]
@@ -115,6 +118,17 @@ def test_a_volume_of_the_users_own_keeps_its_name(existing: Object) -> None:
     result, _ = run(pod, SYS, mounts=(OF_SYS,))
     assert result["spec"]["volumes"] == [*pod["spec"]["volumes"], {"name": "sys-3", "hostPath": {"path": "/sys"}}]
     assert result["spec"]["containers"][0]["volumeMounts"] == [{"name": "sys-3", "mountPath": "/hostsysfs"}]
+
+
+@pytest.mark.parametrize(
+    "tweaks", [{"defaultMode": 256}, {"optional": False}, {"name": "other"}, {"items": [{"key": "a", "path": "a"}]}]
+)
+def test_a_config_map_that_the_user_mounts_in_another_way_is_not_the_profiles(tweaks: Object) -> None:
+    theirs = {"name": "topology", "configMap": {"name": "nccl-topology", "optional": True, **tweaks}}
+    pod = minimal_pod(volumes=[theirs])
+    result, _ = run(pod, TOPOLOGY, mounts=(ProfileMount("topology", "/here"),))
+    ours = {"name": "topology-2", "configMap": {"name": "nccl-topology", "optional": True}}
+    assert result["spec"]["volumes"] == [theirs, ours]
 
 
 def test_a_numbered_name_is_as_long_as_names_may_be() -> None:
@@ -157,6 +171,7 @@ def test_volumes_of_sidecars_come_with_them_and_others_for_whom_the_user_mounts_
     assert decisions[0].message == "the pod has volumes scratch"
     result, decisions = run(pod, SYS, sidecars=(sidecar,))
     assert (result, outcomes(decisions)) == (pod, [(Outcome.SKIPPED, Reason.NOT_ASKED)])
+    assert decisions[0].message == "the pod needs no volume of the profile"
 
 
 def test_writes_what_must_be_there_on_the_node() -> None:

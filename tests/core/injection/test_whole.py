@@ -80,7 +80,8 @@ def test_a_pod_whose_devices_are_known_gets_all(known: str) -> None:
 def test_a_member_of_a_job_that_meets_on_a_network_still_meets_there() -> None:
     """The others may wait for its address."""
     before = pods.load(WORKER)
-    verdict = decided(before, f"{OF_NETWORK}\n    {EFA}")
+    for_nccl = "ncclConf: true\n    deviceVariables: [NCCL_IB_HCA]"
+    verdict = decided(before, f"{OF_NETWORK}\n    {for_nccl}\n    {EFA}")
     own = verdict.pod["spec"]["containers"][0]
     assert needs(verdict.pod) == ["master-addr"]
     limits = podspec.limits(own)
@@ -89,9 +90,11 @@ def test_a_member_of_a_job_that_meets_on_a_network_still_meets_there() -> None:
     assert not podspec.has_env(own, "FI_PROVIDER")
     assert own["securityContext"]["capabilities"]["add"] == ["IPC_LOCK"]
     assert "daemon" not in [one["name"] for one in podspec.init_containers(verdict.pod)]
-    assert "sys" not in [volume["name"] for volume in podspec.volumes(verdict.pod)]
+    assert not {"sys", names.NCCL_CONF_VOLUME} & {volume["name"] for volume in podspec.volumes(verdict.pod)}
+    assert not podspec.has_env(own, "NCCL_IB_HCA")
     told = warned(verdict, Reason.UNKNOWN_QUANTITY)
     assert told.endswith("it gets the networks of profile rdma, where its job meets, and no other part of it")
+    assert [each.step for each in verdict.decisions if each.reason is Reason.UNKNOWN_QUANTITY] == ["profile"]
 
 
 def test_a_rank_that_meets_elsewhere_keeps_the_network_that_rank_zero_names_to_nccl() -> None:
@@ -142,10 +145,11 @@ def test_only_ipc_lock_is_left_out_by_itself() -> None:
     assert not own.get("securityContext")
 
 
-def test_what_the_pod_brings_itself_is_not_refused_by_us() -> None:
+@pytest.mark.parametrize(("name", "mounts"), [("mine", [{"name": "mine", "mountPath": "/host"}]), ("sys", [])])
+def test_what_the_pod_brings_itself_is_not_refused_by_us(name: str, mounts: list[Object]) -> None:
     own = {"name": "daemon", "image": "a.io/b:2", "restartPolicy": "Always"}
-    pod = trainer(initContainers=[own], volumes=[{"name": "mine", "hostPath": {"path": "/sys"}}])
-    pod["spec"]["containers"][0]["volumeMounts"] = [{"name": "mine", "mountPath": "/host"}]
+    pod = trainer(initContainers=[own], volumes=[{"name": name, "hostPath": {"path": "/sys"}}])
+    pod["spec"]["containers"][0]["volumeMounts"] = mounts
     verdict = decided(pod, "podSecurity: skip", {names.POD_SECURITY_ENFORCE: "baseline"})
     assert podspec.env_value(verdict.pod["spec"]["containers"][0], "FI_PROVIDER") == "efa"
 

@@ -94,7 +94,11 @@ def test_a_rank_zero_that_needs_no_interface_of_the_fabric_is_met_by_its_name() 
     for rank_zero in (driver, pods.minimal_pod(metadata={"name": "bert-master-0", "annotations": attached})):
         found = rule(Suspect(member(), None, NAME), rank_zero, seconds=1)
         assert found.fate == Fate(by_name=True)
-        assert told(found).reason == "MeetsByName"
+        assert told(found) == (
+            "MeetsByName",
+            "rank 0 of job j-1, pod bert-master-0, publishes no address: members that wait get the name bert-master-0.bert and meet on "
+            "the pod network",
+        )
     failing = member(annotations={names.UNREACHABLE: "fail"})
     assert rule(Suspect(failing, None, NAME), driver, seconds=1).fate.cause
 
@@ -236,7 +240,7 @@ def test_a_rank_zero_whose_network_gives_no_address_ends_every_wait(status: str,
     for pod in (placed("w-1", 40), placed("m", 40)):
         survey.add(pod)
     assert worker.is_stuck
-    assert cause in survey.rule(worker, 40).fate.cause
+    assert survey.rule(worker, 40).fate.cause.startswith(f"rank 0 of job j-1, pod m, {cause}")
     if network:
         assert survey.rule(Suspect(zero, zero), 40) == survey.rule(worker, 40)
 
@@ -251,7 +255,8 @@ def test_a_pod_that_waits_for_an_address_of_its_own_and_was_given_none_waits_no_
     assert suspect.is_stuck
     assert rule(suspect, placed("m", 5), seconds=5) == Ruling(again=UNATTACHED_SECONDS - 5)
     cause = rule(suspect, placed("m", 20), seconds=20).fate.cause
-    assert "pod m, was not attached to default/rdma-net@net1" in cause
+    who = "rank 0" if role == "master" else "a member"
+    assert cause.startswith(f"{who} of job j-1, pod m, was not attached to default/rdma-net@net1")
     lacking = publication(alone, "" if role == "master" else "10.0.0.1", Fate(cause))
     assert lacking is not None
     assert lacking.annotations[names.WAIT_ENDS] == cause

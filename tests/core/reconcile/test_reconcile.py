@@ -236,13 +236,17 @@ def test_a_namesake_is_not_taken_for_the_pod_that_was_written_to() -> None:
     assert lacking.uid == "again"
 
 
-def test_a_write_to_a_pod_that_is_gone_by_then_does_not_keep_its_namesake_waiting() -> None:
+@pytest.mark.parametrize("gone_by_then", [True, False])
+def test_a_write_to_a_pod_that_is_gone_does_not_keep_its_namesake_waiting(gone_by_then: bool) -> None:
     cluster = Cluster()
     units = cluster.show(member_pod("m", "master", address="10.0.0.1"))
     done = cluster.jobs.publication(units[0])
     assert done is not None
-    cluster.hide("m")
+    if gone_by_then:
+        cluster.hide("m")
     cluster.jobs.wrote(done)
+    if not gone_by_then:
+        cluster.hide("m")
     assert [unit.name for unit in cluster.show(member_pod("m", "master", address="10.0.0.1"))] == ["m"]
 
 
@@ -316,6 +320,16 @@ def test_waits() -> None:
     assert not done.waits
 
 
+@pytest.mark.parametrize(("family", "waits"), [("any", False), ("IPv6", True)])
+def test_of_a_member_that_an_earlier_version_injected_the_family_tells_that_it_waits_for_its_own_address(
+    family: str, waits: bool
+) -> None:
+    told = {names.MASTER_ADDR: "fd00::1", names.MASTER_HOST: "[fd00::1]"}
+    member = read_member(member_pod("w1", network=f"default/rdma-net@net1/{family}", annotations=told))
+    assert member is not None
+    assert member.waits is waits
+
+
 def test_a_pod_that_somebody_else_gave_the_label_waits_for_nothing() -> None:
     member = read_member(member_pod("w", network=""))
     assert isinstance(member, Member)
@@ -350,6 +364,13 @@ def test_the_name_stands_in_for_the_address_until_rank_zero_has_one() -> None:
     written = cluster.carry_out(cluster.show(member_pod("m", "master", address="10.0.0.1")))
     assert sorted(written) == ["m", "w1", "w2", "w3"]
     assert cluster.told("w1")[:2] == ("10.0.0.1", "10.0.0.1")
+
+
+def test_what_was_decided_about_the_only_pod_of_a_job_holds_while_it_changes() -> None:
+    cluster = Cluster()
+    cluster.show(member_pod("w1", annotations={names.MASTER_NAME: MASTER_NAME}))
+    [unit] = cluster.jobs.settle(("ml", "j-1"), None, {"uid-w1": Fate(by_name=True)})
+    assert cluster.show(member_pod("w1", address="10.0.0.2", annotations={names.MASTER_NAME: MASTER_NAME})) == [unit]
 
 
 def test_an_address_that_is_published_is_not_replaced_by_a_name() -> None:
@@ -487,6 +508,13 @@ def test_a_pod_of_thousands_of_entries_is_not_written_to_and_its_owner_is_told(m
         "the pod has more than 1000 annotations, labels, finalizers or owners, so that no address is published on it and its wait "
         "ends in vain: remove what it does not need, then restart the job",
     )
+
+
+def test_a_pod_of_as_many_entries_as_are_written_to_is_told() -> None:
+    cluster = Cluster()
+    finalizers = [f"example.com/{number}" for number in range(MOST_ENTRIES)]
+    cluster.show(member_pod("w", finalizers=finalizers))
+    assert cluster.carry_out(cluster.show(member_pod("m", "master", address="10.0.0.1"))) == ["m", "w"]
 
 
 def with_devices(

@@ -50,11 +50,15 @@ def running(name: str, *command: str) -> Object:
     return set_command(pods.load(name), *command)
 
 
-def indexed(pod: Object, variable: str) -> Object:
-    """Give the pod its index in a variable, as Trainer writes it."""
-    field = {"fieldPath": "metadata.annotations['batch.kubernetes.io/job-completion-index']"}
+def fielded(pod: Object, variable: str, path: str) -> Object:
+    field = {"fieldPath": path}
     pod["spec"]["containers"][0]["env"].append({"name": variable, "valueFrom": {"fieldRef": field}})
     return pod
+
+
+def indexed(pod: Object, variable: str) -> Object:
+    """Give the pod its index in a variable, as Trainer writes it."""
+    return fielded(pod, variable, "metadata.annotations['batch.kubernetes.io/job-completion-index']")
 
 
 def addressed(name: str, host: str) -> Object:
@@ -64,6 +68,11 @@ def addressed(name: str, host: str) -> Object:
 
 def owned(pod: Object, kind: str) -> Object:
     pod["metadata"]["ownerReferences"] = [{"kind": kind, "name": "x", "uid": "u", "controller": True}]
+    return pod
+
+
+def of_no_pod_set(pod: Object) -> Object:
+    del pod["metadata"]["labels"]["stormservice.orchestration.aibrix.ai/podset-name"]
     return pod
 
 
@@ -113,6 +122,10 @@ MEMBERS: dict[str, tuple[Callable[[], Object], str]] = {
     "kubedl pytorch": (
         lambda: addressed("pods/kubedl-pytorchjob-1.yaml", "localhost"),
         "single-node: MASTER_ADDR is localhost: the pod is a process group of its own",
+    ),
+    "pytorchjob pytorch, at its own address": (
+        lambda: fielded(bare("pods/kubeflow-pytorchjob-1.yaml"), "MASTER_ADDR", "status.podIP"),
+        "single-node: MASTER_ADDR is status.podIP: the pod is a process group of its own",
     ),
     "pytorchjob pytorch": (
         lambda: addressed("pods/kubeflow-pytorchjob-1.yaml", "10.0.0.9"),
@@ -226,6 +239,14 @@ OTHERS: dict[str, tuple[Callable[[], Object], str]] = {
     "leaderworkerset": (
         lambda: silent("pods/lws-1.yaml"),
         f"not-training: this pod of LeaderWorkerSet mnmt {SHOWS_NOTHING}",
+    ),
+    "stormservice": (
+        lambda: silent("pods/stormservice-1.yaml"),
+        f"not-training: this pod of StormService llm {SHOWS_NOTHING}",
+    ),
+    "stormservice, of no pod set": (
+        lambda: of_no_pod_set(silent("pods/stormservice-1.yaml")),
+        f"not-training: this pod of StormService llm {SHOWS_NOTHING}",
     ),
     "volcano": (
         lambda: silent("pods/volcano-pytorch-1.yaml"),

@@ -153,6 +153,11 @@ def test_looks_wherever_a_container_may_name_a_variable(container: Object) -> No
     assert use_of(container, "M") is Use.OTHER
 
 
+def test_a_backend_that_a_variable_names_counts() -> None:
+    static = [{"name": "PET_RDZV_BACKEND", "value": "static"}]
+    assert use_of(running("torchrun --rdzv_endpoint=$M:1 t.py", env=static), "M") is Use.ENDPOINT
+
+
 def test_null_probes_and_hooks_name_nothing() -> None:
     empty = {"livenessProbe": None, "startupProbe": {"exec": None}, "lifecycle": {"postStart": None}, "env": None}
     assert use_of(running(TAKES_IT, **empty), "M") is Use.LAUNCHER
@@ -199,10 +204,12 @@ ONE = [
     "torchrun --nnodes=1 t.py",
     "torchrun --nnodes 1:1 t.py",
     "torchrun --rdzv_endpoint=localhost:0 t.py",
+    "accelerate launch --num_machines=1 t.py",
 ]
 SEVERAL = [
     "torchrun t.py",
     "torchrun --nnodes=2 t.py",
+    "accelerate launch --num_machines=2 t.py",
     "torchrun --nnodes=1:2 t.py",
     "torchrun --nnodes=$N t.py",
     "torchrun t.py --standalone",

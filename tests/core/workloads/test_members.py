@@ -86,12 +86,23 @@ SPELLINGS: dict[str, Callable[[Object, str], Object]] = {
         "MASTER_ADDR",
         host,
     ),
+    "pieces": lambda pod, host: add_env(
+        add_env(pieces(pod, 24), "HEAD", f"{''.join(f'$(P{at})' for at in range(12))}{host}"),
+        "MASTER_ADDR",
+        f"{''.join(f'$(P{at})' for at in range(12, 24))}$(HEAD)",
+    ),
     "last-entry-counts": lambda pod, host: add_env(add_env(pod, "MASTER_ADDR", "10.0.0.9"), "MASTER_ADDR", host),
 }
 
 
 def with_field(pod: Object, name: str, path: str) -> Object:
     pod["spec"]["containers"][0]["env"].append(field(name, path))
+    return pod
+
+
+def pieces(pod: Object, count: int) -> Object:
+    for at in range(count):
+        add_env(pod, f"P{at}", "")
     return pod
 
 

@@ -21,6 +21,8 @@ TEXTS: dict[str, tuple[Words, ...]] = {
     "a 'b c'\"d e\"f\\ g": (("a", "b cd ef g"),),
     'a "x \\"y\\" \\$Z $W"': (("a", 'x "y" \0Z $W'),),
     "a '$X' $X ${X:-y z} $(b; c) `d e`": (("a", "\0X", "$X", "${X:-y z}", "$(b; c)", "`d e`"),),
+    "a $(b (c) d) e": (("a", "$(b (c) d)", "e"),),
+    "a $(b ')' c) d": (("a", "$(b ')' c)", "d"),),
     'a "$(b "c d")" e': (("a", '$(b "c d")', "e"),),
     "A=1 B=$A exec torchrun t.py": (("A=1", "B=$A", "exec", "torchrun", "t.py"),),
     "a > log 2>&1 < in": (("a", ">", "log", "2", ">", "1", "<", "in"),),
@@ -54,6 +56,8 @@ ARGVS: dict[Words, tuple[Words, ...] | None] = {
     ("bash", "-c"): (("bash", "-c"),),
     ("python", "-c", "import os; os"): (("python", "-c", "import os; os"),),
     ("sh", "-c", "a" * (MOST_CHARACTERS + 1)): None,
+    ("a" * (MOST_CHARACTERS - 2), ""): (("a" * (MOST_CHARACTERS - 2), ""),),
+    ("a" * (MOST_CHARACTERS - 2), "b"): None,
 }
 
 

@@ -82,6 +82,20 @@ def test_keeps_another_job_or_attempt_apart(name: str) -> None:
     assert rendezvous(pod).job != before
 
 
+def test_jobs_whose_pods_tell_no_owner_are_kept_apart_by_their_uid() -> None:
+    zero, one = pods.load("pods/indexed-job-0.yaml"), pods.load("pods/indexed-job-1.yaml")
+    for pod in (zero, one):
+        del pod["metadata"]["ownerReferences"]
+    assert rendezvous(zero).job == rendezvous(one).job
+    assert rendezvous(labelled(zero, **{"batch.kubernetes.io/controller-uid": "other"})).job != rendezvous(one).job
+
+
+def test_pods_of_a_jobset_that_tell_no_attempt_are_of_one_job() -> None:
+    untold = {"jobset.sigs.k8s.io/restart-attempt": None}
+    zero, one = (labelled(pods.load(f"pods/jobset-{index}.yaml"), **untold) for index in (0, 1))
+    assert rendezvous(zero).job == rendezvous(one).job
+
+
 def test_restarting_one_task_of_a_volcano_job_is_no_new_attempt() -> None:
     pod = pods.load("pods/volcano-pytorch-1.yaml")
     before = rendezvous(pod).job
@@ -429,5 +443,13 @@ def test_a_slurm_node_is_recognised_by_slinkys_labels() -> None:
     assert (member(pod).system, member(pod).rendezvous) == ("slurm", None)
 
 
-def test_tells_the_operators_own_name_of_the_training_container() -> None:
-    assert member(pods.load("pods/kubeflow-pytorchjob-0.yaml")).container == "pytorch"
+@pytest.mark.parametrize(
+    ("name", "container"),
+    [
+        ("pods/kubeflow-pytorchjob-0.yaml", "pytorch"),
+        ("pods/volcano-pytorch-0.yaml", "master"),
+        ("pods/volcano-pytorch-1.yaml", "worker"),
+    ],
+)
+def test_tells_the_operators_own_name_of_the_training_container(name: str, container: str) -> None:
+    assert member(pods.load(name)).container == container

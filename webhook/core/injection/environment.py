@@ -138,9 +138,7 @@ _SOCKETS: tuple[tuple[str, str, Callable[[str, str], bool]], ...] = (
 
 
 def _may_mean(entry: Object, interface: str, means: Callable[[str, str], bool]) -> bool:
-    """Judge a literal value; one by reference cannot be known here."""
-    if entry.get("valueFrom"):
-        return True
+    """Judge a literal value; none, as of a reference, which cannot be known here, chooses nothing."""
     value = entry.get("value") or ""
     return "$(" in value or means(value, interface)
 

@@ -41,5 +41,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
 
 
 def _is_host_devices(source: object) -> bool:
-    path = str(source.get("path") or "").rstrip("/") if isinstance(source, dict) else ""
+    if not isinstance(source, dict):
+        return False
+    path = str(source.get("path") or "").rstrip("/")
     return path in ("/dev", _FOLDER) or path.startswith(f"{_FOLDER}/")

@@ -73,8 +73,8 @@ def _rank_zero_name(draft: Draft, plan: Plan) -> str:
     """Return the name of rank 0 that the moved variables held; empty where they held none that another pod could publish."""
     container = draft.pod["spec"]["containers"][plan.container]
     entries = [entry for entry in podspec.env(container) if entry["name"] == names.ENV_MASTER_NAME]
-    name = (Variables(draft.pod, container).text(entries[-1]) or "") if entries else ""
-    return "" if "$" in name or is_local(name) else name
+    name = Variables(draft.pod, container).text(entries[-1]) if entries else None
+    return "" if not name or "$" in name or is_local(name) else name
 
 
 def _status(plan: Plan, version: str, decisions: Iterable[Decision], earlier: str | None) -> str:

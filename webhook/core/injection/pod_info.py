@@ -157,5 +157,5 @@ def _copy(item: Object) -> Object:
 def _name_containers(draft: Draft) -> None:
     for index, container in enumerate(containers(draft.pod)):
         if _hugepages(container) and not has_env(container, names.ENV_CONTAINER_NAME):
-            entry = {"name": names.ENV_CONTAINER_NAME, "value": container.get("name") or ""}
+            entry = {"name": names.ENV_CONTAINER_NAME, "value": container.get("name")}
             draft.append(("spec", "containers", index, "env"), entry)

@@ -146,7 +146,8 @@ def _move_what_may(draft: Draft, index: int, rendezvous: Rendezvous, kept: list[
 
 
 def _names_rank_zero(variables: Variables, entry: Object, rendezvous: Rendezvous) -> bool:
-    endpoint = split_endpoint(variables.text(entry) or "")
+    text = variables.text(entry)
+    endpoint = split_endpoint(text) if text else None
     return (
         endpoint is not None
         and endpoint.host in rendezvous.hosts

@@ -88,7 +88,7 @@ def find_brought(pod: Object, plan: Plan, sidecar: ProfileSidecar) -> str:
     for container in podspec.running_containers(pod):
         name = container.get("name")
         if container is not training and name not in ours and _runs_image_of(container, sidecar):
-            return name or "without a name"
+            return str(name)
     return ""
 
 
