@@ -24,6 +24,8 @@ REFUSED: list[tuple[Any, str]] = [
     ({"metadata": {"labels": {"a": 1}}}, "pod.metadata.labels['a']: expected a string, found a number"),
     ({"metadata": {"annotations": []}}, "pod.metadata.annotations: expected an object, found a list"),
     ({"metadata": {"name": 5}}, "pod.metadata.name: expected a string, found a number"),
+    ({"metadata": {"generateName": 5}}, "pod.metadata.generateName: expected a string, found a number"),
+    ({"metadata": {"namespace": 5}}, "pod.metadata.namespace: expected a string, found a number"),
     (
         {"metadata": {"ownerReferences": [{"controller": "true"}]}},
         "pod.metadata.ownerReferences[0].controller: expected a boolean",
@@ -97,6 +99,18 @@ REFUSED: list[tuple[Any, str]] = [
     ),
     (pod(os="windows"), "pod.spec.os: expected an object, found a string"),
     (pod(os={"name": 1}), "pod.spec.os.name: expected a string, found a number"),
+    *(
+        (
+            {"spec": {"containers": [{"securityContext": {key: "yes"}}]}},
+            f"pod.spec.containers[0].securityContext.{key}: expected {what}, found a string",
+        )
+        for what, keys in (
+            ("a boolean", ("privileged", "runAsNonRoot", "allowPrivilegeEscalation")),
+            ("an integer", ("runAsUser", "runAsGroup")),
+            ("an object", ("seLinuxOptions", "seccompProfile", "appArmorProfile", "capabilities")),
+        )
+        for key in keys
+    ),
     (
         {"spec": {"containers": [{"securityContext": {"seLinuxOptions": "s0"}}]}},
         "securityContext.seLinuxOptions: expected an object, found a string",

@@ -277,7 +277,7 @@ class _Builder:
             value, nodes, line, text = known
             self._count(event, nodes)
             self._complete(event, value, None, self._nodes, line, text)
-        elif kind == "DocumentStartEvent":
+        else:  # a document begins or ends
             self._anchors.clear()
 
     def _complete(self, event: Any, value: Any, anchor: str | None, before: int, line: int, text: str | None) -> None:

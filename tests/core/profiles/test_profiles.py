@@ -248,6 +248,23 @@ def test_a_network_to_meet_on_is_told_where_the_job_meets_on_none() -> None:
     assert told.startswith("rendezvous.network is not used: ")
 
 
+@pytest.mark.parametrize(
+    ("rendezvous", "setting"),
+    [("enabled: false", "{enabled: false}"), ("addressSource: gke", "addressSource: gke")],
+)
+def test_variables_of_devices_are_told_where_no_pod_waits(rendezvous: str, setting: str) -> None:
+    text = f"networks: [{{network: f/one}}], deviceVariables: [NCCL_IB_HCA], rendezvous: {{{rendezvous}}}"
+    [told] = one(text).inert_settings()
+    assert told.startswith(
+        f"deviceVariables gives nothing: with rendezvous: {setting} no pod waits for what is published"
+    )
+
+
+@pytest.mark.parametrize("text", ["profiles: {a: {pods: all}}", "profiles:\n  a:\n    pods: 'all'  # of them"])
+def test_a_revision_is_of_the_content_alone_and_the_same_in_every_version(text: str) -> None:
+    assert parse_profiles(text).profiles["a"].revision == "504a88c0ca16"
+
+
 def test_refuses_parameters_of_a_claim_that_the_api_server_would_not_store() -> None:
     """No schema bounds an object of any fields, so the definition takes it, and the webhook refuses it."""
     fields = (
