@@ -52,6 +52,15 @@ REFUSED: list[tuple[Any, str]] = [
         )
         for kind, key in (("fieldRef", "fieldPath"), ("configMapKeyRef", "name"), ("secretKeyRef", "key"))
     ),
+    ({"spec": {"containers": [{"env": {}}]}}, "pod.spec.containers[0].env: expected a list, found an object"),
+    (
+        {"spec": {"containers": [{"volumeMounts": "a"}]}},
+        "pod.spec.containers[0].volumeMounts: expected a list, found a string",
+    ),
+    (
+        {"spec": {"containers": [{"volumeDevices": "a"}]}},
+        "pod.spec.containers[0].volumeDevices: expected a list, found a string",
+    ),
     ({"spec": {"containers": [{"command": "sh"}]}}, "pod.spec.containers[0].command: expected a list, found a string"),
     (
         {"spec": {"containers": [{"livenessProbe": "x"}]}},
@@ -97,6 +106,11 @@ REFUSED: list[tuple[Any, str]] = [
         pod(volumes=[{"name": "v", "downwardAPI": []}]),
         "pod.spec.volumes[0].downwardAPI: expected an object, found a list",
     ),
+    (
+        pod(volumes=[{"name": "v", "downwardAPI": {"items": {}}}]),
+        "pod.spec.volumes[0].downwardAPI.items: expected a list, found an object",
+    ),
+    (pod(volumes=[{"name": "v"}, "x"]), "pod.spec.volumes[1]: expected an object, found a string"),
     (pod(os="windows"), "pod.spec.os: expected an object, found a string"),
     (pod(os={"name": 1}), "pod.spec.os.name: expected a string, found a number"),
     *(

@@ -94,6 +94,7 @@ def test_a_complete_pod_is_consistent_in_all_its_parts() -> None:
     assert verdict.revision == status["revision"] == PROFILES.profiles["rails"].revision
     assert verdict.told[:2] == ["networks:injected", "pod-annotations:skipped"]
     assert {"networks", "devices", "ipc-lock", "rendezvous", "environment"} <= set(status["injected"])
+    assert judge(verdict.pod, world(profile="rails")).reason == "unchanged"
     assert status["skipped"] == {}, "nobody asked for podInfo, node selectors or a sidecar"
 
 
@@ -517,6 +518,7 @@ MALFORMED: list[tuple[bytes, str]] = [
     (review({}, uid=5), "request.uid"),
     (review({}, uid=""), "request.uid"),
     (review({}, namespace=None), "request.namespace"),
+    *((review({}, **{key: 5}), f"request.{key}: expected a string") for key in ("name", "operation", "subResource")),
     (review(None), "request.object: expected an object, found nothing"),
     (review({"spec": {"containers": 5}}), "request.object.spec.containers"),
 ]

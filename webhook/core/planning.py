@@ -71,7 +71,7 @@ def make_plan(
         advice = "Kubernetes takes a name once in a pod: give each its own"
         raise Denied(STEP, Reason.INVALID_POD, f"pod {podspec.display_name(pod)}: {twice}; {advice}")
     training_pod = recognised if isinstance(recognised, TrainingPod) else None
-    container, _why = choose_container(pod, profile, training_pod)
+    container = choose_container(pod, profile, training_pod)
     if profile.accelerators is not None and (other := _with_other_accelerators(pod, profile, container, recognised)):
         return other
     host_network = podspec.is_host_network(pod)

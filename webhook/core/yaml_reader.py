@@ -186,14 +186,14 @@ def _skip_space(text: str, position: int) -> int:
 def _finite(literal: str) -> float:
     value = float(literal)
     if not math.isfinite(value):
-        raise ValueError(literal)
+        raise ValueError
     return value
 
 
 def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict(pairs)
     if len(values) < len(pairs):
-        raise ValueError("a key is written twice")
+        raise ValueError  # YAML tells which, and where
     return values
 
 
@@ -208,11 +208,11 @@ def _check_json(value: Any) -> None:
             elif isinstance(node, list):
                 below.extend(node)
             elif isinstance(node, float) and not math.isfinite(node):
-                raise ValueError("not a JSON number")
+                raise ValueError
         if not below:
             return
         level = below
-    raise ValueError("too deep")
+    raise ValueError
 
 
 def _check_surrogates(documents: list[Document]) -> None:

@@ -280,6 +280,7 @@ def test_knows_which_networks_to_look_for() -> None:
     assert network_names(read.profiles["a"]) == {"b", "c", "e"}
     unusable = replace(read.profiles["a"], annotations={names.DEFAULT_NETWORK: "a/b/c"})
     assert network_names(unusable) == {"b", "c"}
+    assert network_names(replace(read.profiles["a"], annotations={})) == {"b", "c"}
 
 
 def test_names_the_first_few_networks() -> None:

@@ -99,6 +99,7 @@ def test_settings_alone_hold_no_profile() -> None:
             f"{SETTINGS}---\n{SETTINGS}",
             f"{SETTINGS.count(chr(10)) + 2} kind: Configuration stands at line 1 already; remove one of the two",
         ),
+        (f"- 3\n---\n{PROFILE}", "1 document: found a list; write an object with apiVersion and kind"),
         (f"{PROFILE}---\n3\n", "7 document: found a number; write an object with apiVersion and kind"),
     ],
 )

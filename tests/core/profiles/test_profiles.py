@@ -214,6 +214,14 @@ OTHER_WAYS: list[tuple[str, Profile]] = [
         "rendezvous: {network: any/where}",
         Profile("a", rendezvous=RendezvousSettings(network=ProfileNetwork("any", "where"))),
     ),
+    (
+        "networks: [{network: a@x}], rendezvous: {network: a@x}",
+        Profile(
+            "a",
+            networks=(ProfileNetwork(None, "a", "x"),),
+            rendezvous=RendezvousSettings(network=ProfileNetwork(None, "a", "x")),
+        ),
+    ),
     ("networks: [{network: a/b.c}]", Profile("a", networks=(ProfileNetwork("a", "b.c"),))),
     ("networks: [{network: a, count: 0}]", Profile("a", networks=(ProfileNetwork(None, "a", count=0),))),
     ("networks: [{network: a}, {network: a}]", Profile("a", networks=(ProfileNetwork(None, "a"),) * 2)),
