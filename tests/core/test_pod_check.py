@@ -102,6 +102,7 @@ REFUSED: list[tuple[Any, str]] = [
     ),
     (pod(hostNetwork="yes"), "pod.spec.hostNetwork: expected a boolean, found a string"),
     (pod(volumes=[{"name": "v", "emptyDir": "x"}]), "pod.spec.volumes[0].emptyDir: expected an object"),
+    (pod(volumes=[{"name": "v", "emptyDir": {"medium": 1}}]), "pod.spec.volumes[0].emptyDir.medium: expected a string"),
     (
         pod(volumes=[{"name": "v", "downwardAPI": []}]),
         "pod.spec.volumes[0].downwardAPI: expected an object, found a list",

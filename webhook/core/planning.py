@@ -357,7 +357,7 @@ def _only_for_devices(
         return None
     owner = podspec.controller(pod)
     name, uid = owner.get("name") or podspec.display_name(pod), owner.get("uid") or ""
-    made = Rendezvous(job_key(name, training_pod.system, uid or name, "", ""), "worker", "", is_certain=False)
+    made = Rendezvous(job_key(name, training_pod.system, uid or name, "", ""), "worker", "")
     as_member = replace(training_pod, rendezvous=made)
     return None if _why_no_rendezvous(pod, profile, as_member, choice, host_network=host_network) else made
 
