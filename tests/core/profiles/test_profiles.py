@@ -273,6 +273,10 @@ def test_a_revision_is_of_the_content_alone_and_the_same_in_every_version(text: 
     assert parse_profiles(text).profiles["a"].revision == "504a88c0ca16"
 
 
+def test_takes_a_value_as_long_as_the_bound() -> None:
+    assert one(f"env: {{X: {'y' * 32_768}}}, annotations: {{x: {'y' * 262_144}}}").annotations["x"] == "y" * 262_144
+
+
 def test_refuses_parameters_of_a_claim_that_the_api_server_would_not_store() -> None:
     """No schema bounds an object of any fields, so the definition takes it, and the webhook refuses it."""
     fields = (
