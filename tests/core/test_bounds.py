@@ -45,6 +45,12 @@ def _words(pod: Object, number: int) -> None:
     first(pod).update(command=["train"], args=["a"] * (number - 3), readinessProbe={"exec": {"command": ["a", "b"]}})
 
 
+def _hooks(pod: Object, number: int) -> None:
+    pod["spec"].pop("initContainers", None)
+    hooks = {f"h{index}": {} for index in range(number - 4)}
+    first(pod).update(command=["a", "b"], args=[], lifecycle={**hooks, "preStop": {"exec": {"command": ["a"]}}})
+
+
 def _mounts(pod: Object, number: int) -> None:
     pod["spec"].pop("initContainers", None)
     first(pod)["volumeMounts"] = [{"name": "data", "mountPath": f"/data/{index}"} for index in range(number)]
@@ -274,6 +280,7 @@ BOUNDS: list[tuple[Callable[[Object, int], None], int, str]] = [
     (_containers, bounds.CONTAINERS, "spec.containers and spec.initContainers holds {} containers, and at most 200"),
     (_variables, bounds.VARIABLES, "hold {} variables, and at most 2000"),
     (_words, bounds.WORDS, "hold {} words of command and args, and at most 5000"),
+    (_hooks, bounds.WORDS, "hold {} words of command and args, and at most 5000"),
     (_mounts, bounds.MOUNTS, "hold {} volumeMounts, and at most 2000"),
     (_block_devices, bounds.MOUNTS, "hold {} volumeMounts, and at most 2000"),
     (_quantities, bounds.QUANTITIES, "hold {} resources, claims and capabilities, and at most 1000"),

@@ -31,6 +31,13 @@ REFUSED: list[tuple[Any, str]] = [
         "pod.metadata.ownerReferences[0].controller: expected a boolean",
     ),
     ({"spec": []}, "pod.spec: expected an object, found a list"),
+    *((pod(**{key: 1}), f"pod.spec.{key}: expected a string") for key in ("hostname", "subdomain", "restartPolicy")),
+    *((pod(**{key: 1}), f"pod.spec.{key}: expected a boolean") for key in ("hostNetwork", "hostUsers", "hostIPC")),
+    (
+        pod(securityContext={"runAsUser": "0"}),
+        "pod.spec.securityContext.runAsUser: expected an integer, found a string",
+    ),
+    (pod(volumes=[{"name": 1}]), "pod.spec.volumes[0].name: expected a string, found a number"),
     ({"spec": {"containers": {}}}, "pod.spec.containers: expected a list, found an object"),
     ({"spec": {"containers": [None]}}, "pod.spec.containers[0]: expected an object, found nothing"),
     (
@@ -154,6 +161,7 @@ REFUSED: list[tuple[Any, str]] = [
         "limits['cpu']: expected a quantity of at most 64 bits, found a number",
     ),
     ({"spec": {"containers": [{"securityContext": {"runAsUser": 2**63}}]}}, "runAsUser: expected an integer"),
+    ({"spec": {"containers": [{"securityContext": {"runAsUser": -(2**63) - 1}}]}}, "runAsUser: expected an integer"),
     ({"metadata": {"labels": {"a" * 3_000_000: 1}}}, f"pod.metadata.labels['{'a' * 253}']: expected a string"),
     (pod(tolerations={}), "pod.spec.tolerations: expected a list, found an object"),
     (pod(tolerations=["x"]), "pod.spec.tolerations[0]: expected an object, found a string"),
@@ -197,6 +205,15 @@ def test_passes_every_real_pod(name: str) -> None:
         {"spec": {}},
         {"metadata": None, "spec": None},
         pod(initContainers=None, volumes=None),
+        *(
+            {
+                "spec": {
+                    "resources": {"limits": {"a/b": number}},
+                    "containers": [{"securityContext": {"runAsUser": number}}],
+                }
+            }
+            for number in (-(2**63), -(2**62), 0, 2**63 - 1)
+        ),
         {"spec": {"containers": None}},
     ],
 )
