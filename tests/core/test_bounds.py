@@ -354,6 +354,14 @@ def test_a_pod_that_is_not_ours_is_never_denied_for_its_size(make: Callable[[Obj
         assert decide(pod, "train", PROFILES, WORLD).reason == Reason.OPTED_OUT
 
 
+def test_a_pod_within_the_bounds_is_seen_whole_and_another_in_part() -> None:
+    pod = pods.load(OURS)
+    assert bounds.bounded(pod) == ("", pod)
+    _variables(pod, bounds.VARIABLES + 1)
+    assert bounds.bounded(pod) == (bounds.excess(pod), bounds.within(pod))
+    assert len(bounds.bounded(pod).seen["spec"]["containers"][0]["env"]) <= bounds.VARIABLES
+
+
 @pytest.mark.parametrize("name", pods.all_names())
 def test_a_pod_is_recognised_by_what_of_it_is_within_the_bounds(name: str) -> None:
     pod = pods.load(name)
@@ -521,6 +529,15 @@ def test_a_body_of_three_megabytes_is_refused_for_all_that_it_holds(part: str) -
     unit = part.encode()
     with pytest.raises(MalformedReview, match="MB of memory, and at most 40 are given to one"):
         answer_review(b"[" + unit * ((3 << 20) // len(unit)), PROFILES, WORLD)
+
+
+@pytest.mark.parametrize(("part", "each"), [("{},", 310), ("[],", 185), ("1,", 90), ("{},[],1,", 585)])
+def test_the_memory_of_a_body_is_estimated_from_above(part: str, each: int) -> None:
+    """Measured figures; signs beyond the first few are counted piece by piece, and all pieces count."""
+    times = 60_000
+    body = b"[" + part.encode() * times + b"1]"
+    assert bounds.parsed_bytes(body, each * times - 1) >= each * times
+    assert bounds.parsed_bytes(body, each * times + 1_000) <= each * times + 1_000
 
 
 def test_a_long_text_is_no_reason_to_refuse_a_body() -> None:

@@ -175,6 +175,7 @@ REFUSED: list[tuple[Any, str]] = [
             ({"nodeSelectorTerms": {}}, "nodeSelectorTerms: expected a list, found an object"),
             ({"nodeSelectorTerms": [{"matchExpressions": [1]}]}, "matchExpressions[0]: expected an object"),
             ({"nodeSelectorTerms": [{"matchExpressions": [{"key": 1}]}]}, "matchExpressions[0].key: expected a string"),
+            ({"nodeSelectorTerms": [{"matchExpressions": [{"operator": 1}]}]}, "[0].operator: expected a string"),
             (
                 {"nodeSelectorTerms": [{"matchExpressions": [{"values": [1]}]}]},
                 "nodeSelectorTerms[0].matchExpressions[0].values[0]: expected a string, found a number",

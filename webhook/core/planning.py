@@ -88,7 +88,6 @@ def make_plan(
                 pod_name=podspec.display_name(pod),
                 container=container,
                 container_name=podspec.containers(pod)[container].get("name") or "",
-                host_network=host_network,
                 attachments=networks.attachments,
                 training_pod=training_pod,
                 claims_problem=profiles.claims_problem,

@@ -100,7 +100,7 @@ def decode(content: bytes) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        before = error.object[: error.start].decode("utf-8", "replace")
+        before = error.object[: error.start].decode()
         problem = f"the byte 0x{error.object[error.start]:02x} is not UTF-8; save the file in that encoding"
         raise YamlFault(before.count("\n") + 1, len(before) - before.rfind("\n"), problem) from None
 

@@ -147,7 +147,12 @@ def test_knows_the_isolation_of_multus() -> None:
     assert found["NetworksFound"].startswith(
         "False NetworkIsolated: network rails/rail-0 is in another namespace than the pods"
     )
-    assert found["NetworksFound"].endswith("or to the pods' own, or correct both settings")
+    action = "; move it to one of multus.globalNamespaces ({}) or to the pods' own, or correct both settings"
+    assert found["NetworksFound"].endswith(action.format("default"))
+    nowhere = judge(
+        RAILS, network("rails/rail-0"), users=["ml"], multus="{namespaceIsolation: true, globalNamespaces: []}"
+    )
+    assert action.format("none") in nowhere["NetworksFound"]
 
 
 def test_a_default_network_counts_too() -> None:

@@ -273,6 +273,19 @@ def test_a_revision_is_of_the_content_alone_and_the_same_in_every_version(text: 
     assert parse_profiles(text).profiles["a"].revision == "504a88c0ca16"
 
 
+@pytest.mark.parametrize(
+    ("settings", "given"),
+    [
+        ("multus: {defaultNetworks: 0}, allowed: {}", ""),
+        ("multus: {defaultNetworks: 1}", "multus"),
+        ("allowed: {hostPaths: [/sys]}", "allowed"),
+        ("multus: {namespaceIsolation: true}, allowed: {hostPaths: [/sys]}", "multus, allowed"),
+    ],
+)
+def test_names_the_settings_that_are_given(settings: str, given: str) -> None:
+    assert parse_profiles(f"{{profiles: {{}}, {settings}}}").given_settings() == given
+
+
 def test_takes_a_value_as_long_as_the_bound() -> None:
     assert one(f"env: {{X: {'y' * 32_768}}}, annotations: {{x: {'y' * 262_144}}}").annotations["x"] == "y" * 262_144
 
