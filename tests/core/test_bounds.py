@@ -17,6 +17,7 @@ from webhook.core.errors import MalformedReview
 from webhook.core.model import Object, Outcome, Reason
 from webhook.core.networks.selection import MOST_ELEMENTS
 from webhook.core.review import answer_review, decide
+from webhook.core.workloads import recognise
 
 PROFILES = hostile.profiles()
 WORLD = hostile.world("plain")
@@ -42,6 +43,12 @@ def _variables(pod: Object, number: int) -> None:
 def _words(pod: Object, number: int) -> None:
     pod["spec"].pop("initContainers", None)
     first(pod).update(command=["train"], args=["a"] * (number - 3), readinessProbe={"exec": {"command": ["a", "b"]}})
+
+
+def _hooks(pod: Object, number: int) -> None:
+    pod["spec"].pop("initContainers", None)
+    hooks = {f"h{index}": {} for index in range(number - 4)}
+    first(pod).update(command=["a", "b"], args=[], lifecycle={**hooks, "preStop": {"exec": {"command": ["a"]}}})
 
 
 def _mounts(pod: Object, number: int) -> None:
@@ -203,10 +210,77 @@ def _volume_name(pod: Object, number: int) -> None:
     pod["spec"]["volumes"] = [{"name": "v" * number}]
 
 
+def _subdomain(pod: Object, number: int) -> None:
+    pod["spec"]["subdomain"] = "s" * number
+
+
+def _restart_policy(pod: Object, number: int) -> None:
+    pod["spec"]["restartPolicy"] = "r" * number
+
+
+TEXT = "é" * 100
+"""Stands in each part whose characters are counted together, and nothing else does."""
+
+
+def _left(part: object, number: int) -> str:
+    """Return the rest of so many characters."""
+    return "é" * (number - json.dumps(part, ensure_ascii=False).count("é"))
+
+
+def _around_containers(pod: Object, number: int) -> None:
+    terms: list[Object] = [{"matchExpressions": [{"key": TEXT}, {"values": [TEXT, TEXT]}]}, {"matchExpressions": []}]
+    files = [{"path": TEXT, "fieldRef": {"fieldPath": TEXT}}] * 2
+    parts: Object = {
+        "volumes": [
+            {"name": TEXT, "hostPath": {"path": TEXT}},
+            {"name": TEXT, "downwardAPI": {"items": files}},
+            {"name": TEXT},
+        ],
+        "nodeSelector": {TEXT: TEXT},
+        "tolerations": [{"key": TEXT}, {"value": TEXT}],
+        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}},
+        "resourceClaims": [{"name": TEXT}, {"name": TEXT}],
+    }
+    terms[1]["matchExpressions"] += [{"key": TEXT}, {"values": [_left([parts, TEXT], number)]}]
+    pod["spec"].update(parts)
+
+
+def _in_containers(pod: Object, number: int) -> None:
+    run = {"exec": {"command": [TEXT, TEXT]}}
+    container = {
+        "name": TEXT,
+        "image": TEXT,
+        "command": [TEXT, TEXT],
+        "args": [TEXT, TEXT],
+        "env": [
+            {"name": TEXT, "value": TEXT},
+            {"name": TEXT, "valueFrom": {"secretKeyRef": {"name": TEXT, "key": TEXT}}},
+        ],
+        "volumeMounts": [{"name": TEXT, "mountPath": TEXT, "subPathExpr": TEXT}] * 2,
+        "readinessProbe": run,
+        "livenessProbe": run,
+        "lifecycle": {TEXT: run, TEXT[1:]: {}},
+        "volumeDevices": [{"devicePath": TEXT}] * 2,
+        "resources": {
+            "claims": [{"name": TEXT}] * 2,
+            "limits": {TEXT: TEXT, TEXT[1:]: 1},
+            "requests": {TEXT: TEXT, TEXT[1:]: 1},
+        },
+        "securityContext": {
+            "capabilities": {"add": [TEXT] * 2, "drop": [TEXT] * 2},
+            "seLinuxOptions": {TEXT: TEXT},
+            "seccompProfile": {TEXT: TEXT},
+        },
+    }
+    parts = {"resources": {"limits": {TEXT: TEXT}, "requests": {TEXT: TEXT}}, "initContainers": [container, container]}
+    pod["spec"].update(parts, containers=[{"name": "", "args": [_left(parts, number)]}])
+
+
 BOUNDS: list[tuple[Callable[[Object, int], None], int, str]] = [
     (_containers, bounds.CONTAINERS, "spec.containers and spec.initContainers holds {} containers, and at most 200"),
     (_variables, bounds.VARIABLES, "hold {} variables, and at most 2000"),
     (_words, bounds.WORDS, "hold {} words of command and args, and at most 5000"),
+    (_hooks, bounds.WORDS, "hold {} words of command and args, and at most 5000"),
     (_mounts, bounds.MOUNTS, "hold {} volumeMounts, and at most 2000"),
     (_block_devices, bounds.MOUNTS, "hold {} volumeMounts, and at most 2000"),
     (_quantities, bounds.QUANTITIES, "hold {} resources, claims and capabilities, and at most 1000"),
@@ -214,6 +288,9 @@ BOUNDS: list[tuple[Callable[[Object, int], None], int, str]] = [
     (_confinements, bounds.QUANTITIES, "hold {} resources, claims and capabilities, and at most 1000"),
     (_selector, bounds.LABELS, "spec.nodeSelector holds {} labels, and at most 1000"),
     (_files, bounds.FILES, "spec.volumes holds {} files of the downward API, and at most 2000"),
+    (_around_containers, bounds.CHARACTERS,
+     ": spec.volumes, tolerations, resourceClaims and what chooses its nodes holds {} characters, and at most 262144"),
+    (_in_containers, bounds.CHARACTERS, "its containers hold {} characters, and at most 262144"),
     (_characters, bounds.CHARACTERS, "its containers hold {} characters, and at most 262144"),
     (_volumes, bounds.VOLUMES, "spec.volumes holds {} volumes, and at most 500"),
     (_owners, bounds.OWNERS, "metadata.ownerReferences holds {} owners, and at most 100"),
@@ -233,6 +310,8 @@ BOUNDS: list[tuple[Callable[[Object, int], None], int, str]] = [
         (_device_path, "a volumeDevice"),
         (_resource, "one of the limits of a container"),
         (_hostname, "spec.hostname"),
+        (_subdomain, "spec.subdomain"),
+        (_restart_policy, "spec.restartPolicy"),
         (_volume_name, "the name of a volume"),
         (_claim, "a name in spec.resourceClaims"),
         (_own_claim, "the claim of a container"),
@@ -273,6 +352,71 @@ def test_a_pod_that_is_not_ours_is_never_denied_for_its_size(make: Callable[[Obj
         assert sum(len(each.message) for each in verdict.decisions) < 1000
         pod["metadata"]["labels"][names.PROFILE] = names.PROFILE_NONE
         assert decide(pod, "train", PROFILES, WORLD).reason == Reason.OPTED_OUT
+
+
+def test_a_pod_within_the_bounds_is_seen_whole_and_another_in_part() -> None:
+    pod = pods.load(OURS)
+    assert bounds.bounded(pod) == ("", pod)
+    _variables(pod, bounds.VARIABLES + 1)
+    assert bounds.bounded(pod) == (bounds.excess(pod), bounds.within(pod))
+    assert len(bounds.bounded(pod).seen["spec"]["containers"][0]["env"]) <= bounds.VARIABLES
+
+
+@pytest.mark.parametrize("name", pods.all_names())
+def test_a_pod_is_recognised_by_what_of_it_is_within_the_bounds(name: str) -> None:
+    pod = pods.load(name)
+    assert recognise(bounds.within(pod)) == recognise(pod)
+
+
+def _of_container(**part: object) -> Object:
+    return {"spec": {"containers": [part]}}
+
+
+SEEN: dict[str, Callable[[int], Object]] = {
+    "a label": lambda number: {"metadata": {"labels": {"a" * 256: "b" * (number - 3840)}}},
+    "an annotation": lambda number: {"metadata": {"annotations": {"a": "b" * (number - 1)}}},
+    "an owner": lambda number: {"metadata": {"ownerReferences": [{"kind": "k" * (number - 3584)}]}},
+    "a value": lambda number: _of_container(env=[{"name": "A", "value": "x" * (number - 1)}]),
+    "a reference": lambda number: _of_container(
+        env=[{"name": "A", "valueFrom": {"fieldRef": {"fieldPath": "x" * number}}}]
+    ),
+    "fields of a reference": lambda number: _of_container(
+        env=[{"name": "A", "valueFrom": {"fieldRef": {f"k{index}": None for index in range(number - 4086)}}}]
+    ),
+    "references": lambda number: _of_container(
+        env=[{"name": "A", "valueFrom": {f"k{index}": None for index in range(number - 4086)}}]
+    ),
+    "an amount": lambda number: _of_container(resources={"limits": {"a": "1" * (number - 1)}, "requests": {}}),
+    "a resource": lambda number: _of_container(resources={"limits": {}, "requests": {"r" * (number - 1): 1}}),
+    "a command": lambda number: _of_container(command=["x", "y" * (number - 1)]),
+    "args": lambda number: _of_container(args=["x"] * number),
+}
+"""Parts of a pod by how large they are, at most bounds.LONGEST_NAME."""
+
+
+@pytest.mark.parametrize("make", SEEN.values(), ids=SEEN)
+def test_what_is_too_long_is_not_seen_of_a_pod_beyond_a_bound(make: Callable[[int], Object]) -> None:
+    def is_seen(number: int) -> bool:
+        pod = make(number)
+        part = pod.get("metadata") or pod["spec"]["containers"][0]
+        return json.dumps(part)[1:-1] in json.dumps(bounds.within(pod))
+
+    assert is_seen(bounds.LONGEST_NAME)
+    assert not is_seen(bounds.LONGEST_NAME + 1)
+
+
+def test_of_many_parts_the_first_are_seen_of_a_pod_beyond_a_bound() -> None:
+    many = {f"r{index}": "1" for index in range(2 * bounds.QUANTITIES)}
+    container = {"env": [{"name": "A"}] * 5_000, "args": ["a"] * 10_000, "resources": {"limits": many}}
+    seen = bounds.within({"spec": {"containers": [container] * 4}})["spec"]["containers"]
+    assert [len(each["env"]) for each in seen] == [bounds.VARIABLES // 4] * 4
+    assert [len(each["args"]) for each in seen] == [bounds.WORDS // 4] * 4
+    assert [len(each["resources"]["limits"]) for each in seen] == [bounds.QUANTITIES // 4] * 4
+
+
+def test_a_part_without_any_text_is_not_too_long() -> None:
+    claims = {"resourceClaims": [{}], "containers": [{"resources": {"claims": [{}]}}]}
+    assert bounds.excess({"metadata": {"ownerReferences": [{}, {"controller": True}]}, "spec": claims}) == ""
 
 
 @pytest.mark.parametrize("make", [_networks, _json_networks])
@@ -385,6 +529,15 @@ def test_a_body_of_three_megabytes_is_refused_for_all_that_it_holds(part: str) -
     unit = part.encode()
     with pytest.raises(MalformedReview, match="MB of memory, and at most 40 are given to one"):
         answer_review(b"[" + unit * ((3 << 20) // len(unit)), PROFILES, WORLD)
+
+
+@pytest.mark.parametrize(("part", "each"), [("{},", 310), ("[],", 185), ("1,", 90), ("{},[],1,", 585)])
+def test_the_memory_of_a_body_is_estimated_from_above(part: str, each: int) -> None:
+    """Measured figures; signs beyond the first few are counted piece by piece, and all pieces count."""
+    times = 60_000
+    body = b"[" + part.encode() * times + b"1]"
+    assert bounds.parsed_bytes(body, each * times - 1) >= each * times
+    assert bounds.parsed_bytes(body, each * times + 1_000) <= each * times + 1_000
 
 
 def test_a_long_text_is_no_reason_to_refuse_a_body() -> None:

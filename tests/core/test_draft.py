@@ -118,6 +118,8 @@ def test_what_the_draft_added_is_edited_inside_the_operation_that_added_them() -
     draft.set_keys(("spec", "labels"), {"x": "1", "y": "2", "z": "3"})
     draft.remove_key(("spec", "labels"), "z")
     draft.set_key(("spec", "new", 0, "deep"), "more", "1")
+    draft.extend(("spec", "volumes"), [{"name": "e"}])
+    draft.set_key(("spec", "volumes", 1), "emptyDir", {})
     assert draft.operations == [
         {
             "op": "add",
@@ -126,6 +128,7 @@ def test_what_the_draft_added_is_edited_inside_the_operation_that_added_them() -
         },
         {"op": "replace", "path": "/spec/volumes/0", "value": {"name": "z"}},
         {"op": "add", "path": "/spec/labels", "value": {"x": "1", "y": "2"}},
+        {"op": "add", "path": "/spec/volumes/-", "value": {"name": "e", "emptyDir": {}}},
     ]
 
 

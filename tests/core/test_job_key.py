@@ -16,6 +16,7 @@ def test_format_is_pinned() -> None:
         job_key("bert", "pytorchjob", "c80e117c-3086-4d7f-9128-285a4a336947", "", "bert-master-0") == "bert-4e2b1a474f"
     )
     assert job_key("train", "torchx", "train-x/uid", "0", "role 0 replica 0") == "train-6f2baaecab"
+    assert job_key("_my job/ünï-", "job", "uid", "", "x-0") == "my-job-n-003d97b82c"
 
 
 @pytest.mark.parametrize("name", ["", "_", "a" * 300, "x_y.z", "ünï", "-a-", "\ud800", "a" * 51 + "-b"])

@@ -14,6 +14,6 @@ def test_decisions_are_alike_that_say_the_same() -> None:
         Decision("networks", Outcome.INJECTED, Reason.ADDED, "adds b"),
     )
     assert one == same
-    assert len({one, same, *others}) == 5
+    assert all(each != one for each in others)
     assert one != ("networks", Outcome.INJECTED, Reason.ADDED, "adds a")
     assert all(part in repr(one) for part in ("Decision(", "'networks'", "INJECTED", "ADDED", "'adds a'"))

@@ -24,11 +24,20 @@ REFUSED: list[tuple[Any, str]] = [
     ({"metadata": {"labels": {"a": 1}}}, "pod.metadata.labels['a']: expected a string, found a number"),
     ({"metadata": {"annotations": []}}, "pod.metadata.annotations: expected an object, found a list"),
     ({"metadata": {"name": 5}}, "pod.metadata.name: expected a string, found a number"),
+    ({"metadata": {"generateName": 5}}, "pod.metadata.generateName: expected a string, found a number"),
+    ({"metadata": {"namespace": 5}}, "pod.metadata.namespace: expected a string, found a number"),
     (
         {"metadata": {"ownerReferences": [{"controller": "true"}]}},
         "pod.metadata.ownerReferences[0].controller: expected a boolean",
     ),
     ({"spec": []}, "pod.spec: expected an object, found a list"),
+    *((pod(**{key: 1}), f"pod.spec.{key}: expected a string") for key in ("hostname", "subdomain", "restartPolicy")),
+    *((pod(**{key: 1}), f"pod.spec.{key}: expected a boolean") for key in ("hostNetwork", "hostUsers", "hostIPC")),
+    (
+        pod(securityContext={"runAsUser": "0"}),
+        "pod.spec.securityContext.runAsUser: expected an integer, found a string",
+    ),
+    (pod(volumes=[{"name": 1}]), "pod.spec.volumes[0].name: expected a string, found a number"),
     ({"spec": {"containers": {}}}, "pod.spec.containers: expected a list, found an object"),
     ({"spec": {"containers": [None]}}, "pod.spec.containers[0]: expected an object, found nothing"),
     (
@@ -49,6 +58,15 @@ REFUSED: list[tuple[Any, str]] = [
             f"pod.spec.containers[0].env[0].valueFrom.{kind}.{key}: expected a string, found a number",
         )
         for kind, key in (("fieldRef", "fieldPath"), ("configMapKeyRef", "name"), ("secretKeyRef", "key"))
+    ),
+    ({"spec": {"containers": [{"env": {}}]}}, "pod.spec.containers[0].env: expected a list, found an object"),
+    (
+        {"spec": {"containers": [{"volumeMounts": "a"}]}},
+        "pod.spec.containers[0].volumeMounts: expected a list, found a string",
+    ),
+    (
+        {"spec": {"containers": [{"volumeDevices": "a"}]}},
+        "pod.spec.containers[0].volumeDevices: expected a list, found a string",
     ),
     ({"spec": {"containers": [{"command": "sh"}]}}, "pod.spec.containers[0].command: expected a list, found a string"),
     (
@@ -104,12 +122,30 @@ REFUSED: list[tuple[Any, str]] = [
     ),
     (pod(hostNetwork="yes"), "pod.spec.hostNetwork: expected a boolean, found a string"),
     (pod(volumes=[{"name": "v", "emptyDir": "x"}]), "pod.spec.volumes[0].emptyDir: expected an object"),
+    (pod(volumes=[{"name": "v", "emptyDir": {"medium": 1}}]), "pod.spec.volumes[0].emptyDir.medium: expected a string"),
     (
         pod(volumes=[{"name": "v", "downwardAPI": []}]),
         "pod.spec.volumes[0].downwardAPI: expected an object, found a list",
     ),
+    (
+        pod(volumes=[{"name": "v", "downwardAPI": {"items": {}}}]),
+        "pod.spec.volumes[0].downwardAPI.items: expected a list, found an object",
+    ),
+    (pod(volumes=[{"name": "v"}, "x"]), "pod.spec.volumes[1]: expected an object, found a string"),
     (pod(os="windows"), "pod.spec.os: expected an object, found a string"),
     (pod(os={"name": 1}), "pod.spec.os.name: expected a string, found a number"),
+    *(
+        (
+            {"spec": {"containers": [{"securityContext": {key: "yes"}}]}},
+            f"pod.spec.containers[0].securityContext.{key}: expected {what}, found a string",
+        )
+        for what, keys in (
+            ("a boolean", ("privileged", "runAsNonRoot", "allowPrivilegeEscalation")),
+            ("an integer", ("runAsUser", "runAsGroup")),
+            ("an object", ("seLinuxOptions", "seccompProfile", "appArmorProfile", "capabilities")),
+        )
+        for key in keys
+    ),
     (
         {"spec": {"containers": [{"securityContext": {"seLinuxOptions": "s0"}}]}},
         "securityContext.seLinuxOptions: expected an object, found a string",
@@ -138,6 +174,7 @@ REFUSED: list[tuple[Any, str]] = [
         "limits['cpu']: expected a quantity of at most 64 bits, found a number",
     ),
     ({"spec": {"containers": [{"securityContext": {"runAsUser": 2**63}}]}}, "runAsUser: expected an integer"),
+    ({"spec": {"containers": [{"securityContext": {"runAsUser": -(2**63) - 1}}]}}, "runAsUser: expected an integer"),
     ({"metadata": {"labels": {"a" * 3_000_000: 1}}}, f"pod.metadata.labels['{'a' * 253}']: expected a string"),
     (pod(tolerations={}), "pod.spec.tolerations: expected a list, found an object"),
     (pod(tolerations=["x"]), "pod.spec.tolerations[0]: expected an object, found a string"),
@@ -151,6 +188,7 @@ REFUSED: list[tuple[Any, str]] = [
             ({"nodeSelectorTerms": {}}, "nodeSelectorTerms: expected a list, found an object"),
             ({"nodeSelectorTerms": [{"matchExpressions": [1]}]}, "matchExpressions[0]: expected an object"),
             ({"nodeSelectorTerms": [{"matchExpressions": [{"key": 1}]}]}, "matchExpressions[0].key: expected a string"),
+            ({"nodeSelectorTerms": [{"matchExpressions": [{"operator": 1}]}]}, "[0].operator: expected a string"),
             (
                 {"nodeSelectorTerms": [{"matchExpressions": [{"values": "a"}]}]},
                 "nodeSelectorTerms[0].matchExpressions[0].values: expected a list, found a string",
@@ -185,6 +223,15 @@ def test_passes_every_real_pod(name: str) -> None:
         {"spec": {}},
         {"metadata": None, "spec": None},
         pod(initContainers=None, volumes=None),
+        *(
+            {
+                "spec": {
+                    "resources": {"limits": {"a/b": number}},
+                    "containers": [{"securityContext": {"runAsUser": number}}],
+                }
+            }
+            for number in (-(2**63), -(2**62), 0, 2**63 - 1)
+        ),
         {"spec": {"containers": None}},
     ],
 )

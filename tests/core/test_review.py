@@ -91,7 +91,10 @@ def test_a_complete_pod_is_consistent_in_all_its_parts() -> None:
     assert metadata["annotations"][names.CONTAINER] == "train-1"
     status = json.loads(metadata["annotations"][names.STATUS])
     assert status["profile"] == "rails"
+    assert verdict.revision == status["revision"] == PROFILES.profiles["rails"].revision
+    assert verdict.told[:2] == ["networks:injected", "pod-annotations:skipped"]
     assert {"networks", "devices", "ipc-lock", "rendezvous", "environment"} <= set(status["injected"])
+    assert judge(verdict.pod, world(profile="rails")).reason == "unchanged"
     assert status["skipped"] == {}, "nobody asked for podInfo, node selectors or a sidecar"
 
 
@@ -477,8 +480,9 @@ def test_a_denial_carries_code_and_message() -> None:
     response = respond(review(plain({names.PROFILE: "typo"})))
     assert response["allowed"] is False
     assert "patch" not in response
-    assert response["status"]["code"] == 422
-    assert response["status"]["message"].startswith("pod plain: label")
+    message = response["status"].pop("message")
+    assert response["status"] == {"code": 422, "status": "Failure", "reason": "Invalid"}
+    assert message.startswith("pod plain: label")
 
 
 def test_warnings_hold_no_control_characters() -> None:
@@ -523,6 +527,7 @@ MALFORMED: list[tuple[bytes, str]] = [
     (review({}, uid=5), "request.uid"),
     (review({}, uid=""), "request.uid"),
     (review({}, namespace=None), "request.namespace"),
+    *((review({}, **{key: 5}), f"request.{key}: expected a string") for key in ("name", "operation", "subResource")),
     (review(None), "request.object: expected an object, found nothing"),
     (review({"spec": {"containers": 5}}), "request.object.spec.containers"),
 ]

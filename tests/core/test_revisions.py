@@ -107,7 +107,10 @@ def test_what_is_not_known_any_more_is_told() -> None:
     assert when(verdict) == "after"
     assert told(verdict) == [(Outcome.WARNED, Reason.UNKNOWN_REVISION)]
     [warning] = verdict.warnings
-    assert warning.startswith(f"rank 0 of the job has profile a in revision {OLD.revision}, which is not known here; ")
+    assert warning == (
+        f"rank 0 of the job has profile a in revision {OLD.revision}, which is not known here; this pod has profile a in revision "
+        f"{NEW.revision}: start the job again if its members do not meet"
+    )
 
 
 @pytest.mark.parametrize(

@@ -28,117 +28,113 @@ def _pod(*found: Object, annotation: str | None = None, **spec: Any) -> Object:
 @pytest.mark.parametrize(
     ("pod", "profile", "member", "wanted"),
     [
-        pytest.param(_pod(_one("a"), _one("b")), PLAIN, None, (0, "it is the first container"), id="first"),
-        pytest.param(
-            _pod(_one("istio-proxy"), _one("b")), PLAIN, None, (1, "it is the first container"), id="not-a-proxy"
-        ),
-        pytest.param(_pod(_one("istio-proxy")), PLAIN, None, (0, "it is the first container"), id="only-a-proxy"),
+        pytest.param(_pod(_one("a"), _one("b")), PLAIN, None, 0, id="first"),
+        pytest.param(_pod(_one("istio-proxy"), _one("b")), PLAIN, None, 1, id="not-a-proxy"),
+        pytest.param(_pod(_one("istio-proxy")), PLAIN, None, 0, id="only-a-proxy"),
         pytest.param(
             _pod(_one("log"), _one("pytorch")),
             PLAIN,
             TORCH,
-            (1, "kubeflow-pytorchjob names its training container so"),
+            1,
             id="the-systems-name",
         ),
         pytest.param(
             _pod(_one("log"), _one("other")),
             PLAIN,
             TORCH,
-            (0, "it is the first container"),
+            0,
             id="the-systems-name-absent",
         ),
         pytest.param(
             _pod(_one("log"), _one("b", command=["torchrun", "t.py"])),
             PLAIN,
             TORCH,
-            (1, "it starts a torch launcher"),
+            1,
             id="a-launcher",
         ),
         pytest.param(
             _pod(_one("a", command=["torchrun", "t.py"]), _one("pytorch")),
             PLAIN,
             TORCH,
-            (1, "kubeflow-pytorchjob names its training container so"),
+            1,
             id="the-systems-name-before-a-launcher",
         ),
         pytest.param(
             _pod(_one("pytorch"), _one("b", resources=GPU)),
             PLAIN,
             TORCH,
-            (1, "it asks for nvidia.com/gpu"),
+            1,
             id="accelerator-before-the-systems-name",
         ),
         pytest.param(
             _pod(_one("a", resources={"limits": None}), _one("b", resources={"requests": {"amd.com/gpu": 1}})),
             PLAIN,
             None,
-            (1, "it asks for amd.com/gpu"),
+            1,
             id="accelerator-in-requests",
         ),
         pytest.param(
             _pod(_one("a", resources={"limits": {"nvidia.com/gpu": "0"}}), _one("b", resources=GPU)),
             PLAIN,
             None,
-            (1, "it asks for nvidia.com/gpu"),
+            1,
             id="no-accelerator-is-none",
         ),
         pytest.param(
             _pod(_one("a", resources={"limits": {"spidernet.io/shared_cx5_gpu1": "1"}}), _one("b", resources=GPU)),
             PLAIN,
             None,
-            (1, "it asks for nvidia.com/gpu"),
+            1,
             id="network-card-beside-a-gpu",
         ),
         pytest.param(
             _pod(_one("a"), _one("b", resources={"claims": [{"name": "gpu"}]}), _one("c", resources=GPU)),
             PLAIN,
             None,
-            (1, "it has resource claims"),
+            1,
             id="claims",
         ),
         pytest.param(
             _pod(_one("a", resources=GPU), _one("main")),
             PROFILED,
             TORCH,
-            (1, "profile rdma names it"),
+            1,
             id="the-profiles-name",
         ),
         pytest.param(
             _pod(_one("a"), _one("b", resources=GPU)),
             PROFILED,
             None,
-            (1, "it asks for nvidia.com/gpu"),
+            1,
             id="the-profiles-name-absent",
         ),
         pytest.param(
             _pod(_one("a", resources=GPU), _one("main"), _one("c"), annotation="c"),
             PROFILED,
             TORCH,
-            (2, f"annotation {names.CONTAINER} names it"),
+            2,
             id="annotation-before-all",
         ),
-        pytest.param(
-            _pod(_one("a"), annotation=""), PLAIN, None, (0, "it is the first container"), id="empty-annotation-is-none"
-        ),
+        pytest.param(_pod(_one("a"), annotation=""), PLAIN, None, 0, id="empty-annotation-is-none"),
         pytest.param(
             _pod(_one("a"), _one("b"), initContainers=[_one("side", resources=GPU, restartPolicy="Always")]),
             PLAIN,
             None,
-            (0, "it is the first container"),
+            0,
             id="never-a-sidecar",
         ),
     ],
 )
-def test_chooses(pod: Object, profile: Any, member: TrainingPod | None, wanted: tuple[int, str]) -> None:
+def test_chooses(pod: Object, profile: Any, member: TrainingPod | None, wanted: int) -> None:
     assert choose_container(pod, profile, member) == wanted
 
 
 def test_follows_its_own_choice_when_another_injector_adds_a_container() -> None:
     pod = _pod(_one("a", resources=GPU))
-    index, _ = choose_container(pod, PLAIN, None)
+    index = choose_container(pod, PLAIN, None)
     chosen = pod["spec"]["containers"][index]["name"]
     later = _pod(_one("injected", resources=GPU), *pod["spec"]["containers"], annotation=chosen)
-    assert choose_container(later, PLAIN, None)[0] == 1
+    assert choose_container(later, PLAIN, None) == 1
 
 
 @pytest.mark.parametrize(

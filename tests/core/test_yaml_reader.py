@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from webhook.core import yaml_reader
 from webhook.core.errors import InputError
-from webhook.core.yaml_reader import MAX_DEPTH, read_documents
+from webhook.core.yaml_reader import MAX_DEPTH, YamlFault, decode, read_documents
 
 
 def values_of(text: str) -> list[Any]:
@@ -50,6 +50,8 @@ READ: dict[str, tuple[str, list[Any]]] = {
     "JSON values one after the other": ('{"a": 1}\n{"b": 2}', [{"a": 1}, {"b": 2}]),
     "a JSON number that is too large is text": ('{"a": 1e999}', [{"a": "1e999"}]),
     "no number of JSON is text, as in YAML": ('{"a": NaN, "b": Infinity}', [{"a": "NaN", "b": "Infinity"}]),
+    "numbers that are no list are text": ("1 2", ["1 2"]),
+    "an anchor of each document": ("a: &x 1\nb: *x\n---\na: &x 2\nb: *x", [{"a": 1, "b": 1}, {"a": 2, "b": 2}]),
     "JSON with tabs": ('{\n\t"a": 1\n}', [{"a": 1}]),
     "JSON with a surrogate pair": ('{"a": "\\ud83d\\ude00"}', [{"a": "😀"}]),
     "YAML that looks like JSON": ("{a: b, c: [d,]}", [{"a": "b", "c": ["d"]}]),
@@ -61,9 +63,17 @@ REFUSED: dict[str, tuple[str, str]] = {
     "two colons": ("a: b: c", "line 1, column 5: not valid YAML: mapping values are not allowed"),
     "an open list": ("a: [1\nb: 2", "line 2, column 2: not valid YAML: did not find expected ',' or ']'"),
     "an unknown alias": ("a: *b", "line 1, column 4: the alias *b has no anchor before it"),
+    "an alias of the document before": (
+        "a: &x 1\n---\nb: *x",
+        "line 3, column 4: the alias *x has no anchor before it",
+    ),
     "an alias to itself": ("a: &a [*a]", "line 1, column 8: the alias *a has no anchor before it"),
     "a map as a key": ("{{ .Values.image }}", "line 1, column 18: an object stands where a key is needed"),
     "a merge of no map": ("a:\n  <<: 5", "line 2, column 7: found a number; << needs an object, or a list of them"),
+    "a control character before another line": (
+        "a: \x00\nb: x",
+        "line 1, column 4: the character U+0000 is not allowed",
+    ),
     "a control character": ("a: x\nb: \x00", "line 2, column 4: the character U+0000 is not allowed"),
     "half of a surrogate pair": ("a: \ud800", "line 1, column 4: the character U+D800 is not allowed"),
     "half of an escaped surrogate pair": ('{"a": "\\ud800"}', "half of a surrogate pair"),
@@ -98,8 +108,21 @@ def test_reads(text: str, documents: list[Any], loader: type, monkeypatch: pytes
 @pytest.mark.parametrize("escape", ["\\ud800", "\\U0000dfff", "\\U00110000"])
 def test_refuses_an_escape_of_no_character(escape: str, loader: type, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(yaml_reader, "_LOADER", loader)
-    with pytest.raises(InputError, match=r"invalid Unicode|half of a surrogate pair|not in range"):
+    with pytest.raises(YamlFault, match=r"invalid Unicode|half of a surrogate pair|not in range") as refused:
         values_of(f'a: "{escape}"')
+    assert refused.value.line in (0, 1), "of the whole, or its own"
+
+
+@pytest.mark.parametrize(
+    ("content", "place"), [(b"\xff", "line 1, column 1"), (b"a: 1\nb: \xc3\xbc\xff", "line 2, column 5")]
+)
+def test_refuses_what_is_not_utf_8_by_its_place(content: bytes, place: str) -> None:
+    with pytest.raises(YamlFault, match=f"^{place}: the byte 0xff is not UTF-8; save the file in that encoding$"):
+        decode(content)
+
+
+def test_reads_a_byte_order_mark_as_nothing() -> None:
+    assert decode("\ufeffa".encode()) == "a"
 
 
 @LOADERS

@@ -52,7 +52,7 @@ class Reached:
     def tests(self, mutant: Mutant, lines: tuple[int, int], patience: float) -> list[str]:
         """Give the tests that reach any of these lines of its file, at most ``patience`` seconds of them.
 
-        Those of the file of tests that mirrors the mutant's come first, then the quickest.
+        Those of the file of tests that mirrors the mutant's come first, then those beside it, then the quickest.
         """
         mask = (1 << lines[1] + 1) - (1 << lines[0])
         chosen: list[str] = []
@@ -83,7 +83,10 @@ class Reached:
                 for name, reach in self._known.items()
                 if path in reach.lines
             ]
-            self._orders[path] = sorted(found, key=lambda each: (not each[1].startswith(own), each))
+            beside = own.rpartition("/")[0]
+            self._orders[path] = sorted(
+                found, key=lambda each: (not each[1].startswith(own), _file(each[1]).rpartition("/")[0] != beside, each)
+            )
         return self._orders[path]
 
     def seconds(self, tests: Iterable[str]) -> float:

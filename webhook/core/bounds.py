@@ -141,7 +141,6 @@ def within(pod: Object) -> Object:
     owners = (metadata.get("ownerReferences") or ())[:OWNERS]
     kept: Object = {
         "name": (metadata.get("name") or "")[:LONGEST_NAME],
-        "generateName": (metadata.get("generateName") or "")[:LONGEST_NAME],
         "labels": _short(metadata.get("labels"), LONGEST_LABEL),
         "annotations": _short(metadata.get("annotations"), LONGEST_NAME),
         "ownerReferences": [owner for owner in owners if not _long_text(owner, LONGEST_LABEL)],
@@ -441,7 +440,7 @@ def _short_quantities(amounts: Mapping[str, Any] | None, most: int) -> Object:
     return {
         resource: amount
         for resource, amount in islice((amounts or {}).items(), most)
-        if len(resource) + (len(amount) if amount.__class__ is str else 0) <= LONGEST_NAME
+        if len(resource) + len(str(amount)) <= LONGEST_NAME
     }
 
 

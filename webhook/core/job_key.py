@@ -17,6 +17,6 @@ def job_key(name: str, system: str, job_id: str, attempt: str, rank_zero: str) -
     Shape: a label value of at most 63 characters. The format is an interface between versions: tests/core/test_job_key.py pins it.
     """
     identity = "\0".join((system, job_id, attempt, rank_zero))
-    digest = hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_LENGTH]
+    digest = hashlib.sha256(identity.encode(errors="surrogatepass")).hexdigest()[:_HASH_LENGTH]
     readable = _UNFIT.sub("-", name)[:_NAME_LENGTH].strip("._-")
     return f"{readable}-{digest}" if readable else digest

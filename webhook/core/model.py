@@ -106,9 +106,6 @@ class Decision:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Decision) and self._key() == other._key()
 
-    def __hash__(self) -> int:
-        return hash(self._key())
-
     def __repr__(self) -> str:
         return f"Decision{self._key()}"
 

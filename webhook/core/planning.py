@@ -71,7 +71,7 @@ def make_plan(
         advice = "Kubernetes takes a name once in a pod: give each its own"
         raise Denied(STEP, Reason.INVALID_POD, f"pod {podspec.display_name(pod)}: {twice}; {advice}")
     training_pod = recognised if isinstance(recognised, TrainingPod) else None
-    container, _why = choose_container(pod, profile, training_pod)
+    container = choose_container(pod, profile, training_pod)
     if profile.accelerators is not None and (other := _with_other_accelerators(pod, profile, container, recognised)):
         return other
     host_network = podspec.is_host_network(pod)
@@ -88,7 +88,6 @@ def make_plan(
                 pod_name=podspec.display_name(pod),
                 container=container,
                 container_name=podspec.containers(pod)[container].get("name") or "",
-                host_network=host_network,
                 attachments=networks.attachments,
                 training_pod=training_pod,
                 claims_problem=profiles.claims_problem,
@@ -357,7 +356,7 @@ def _only_for_devices(
         return None
     owner = podspec.controller(pod)
     name, uid = owner.get("name") or podspec.display_name(pod), owner.get("uid") or ""
-    made = Rendezvous(job_key(name, training_pod.system, uid or name, "", ""), "worker", "", is_certain=False)
+    made = Rendezvous(job_key(name, training_pod.system, uid or name, "", ""), "worker", "")
     as_member = replace(training_pod, rendezvous=made)
     return None if _why_no_rendezvous(pod, profile, as_member, choice, host_network=host_network) else made
 

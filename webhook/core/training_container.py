@@ -19,8 +19,8 @@ _PROXIES = frozenset({names.ISTIO_PROXY_CONTAINER, "linkerd-proxy"})
 """Sidecars that their own injectors put in front of the pod's containers."""
 
 
-def choose_container(pod: Object, profile: Profile, training_pod: TrainingPod | None) -> tuple[int, str]:
-    """Return the training container's index in ``spec.containers``, and why it is that one.
+def choose_container(pod: Object, profile: Profile, training_pod: TrainingPod | None) -> int:
+    """Return the training container's index in ``spec.containers``.
 
     Precedence: the pod's annotation; the profile; the first that asks for an accelerator or has resource claims; the one that
     the training system calls its own; the first that starts a torch launcher; the first that is not a known proxy. Init containers
@@ -36,24 +36,22 @@ def choose_container(pod: Object, profile: Profile, training_pod: TrainingPod | 
         index = _index(found, wanted)
         if index is None:
             raise Denied(STEP, Reason.INVALID_POD, _absent(pod, wanted))
-        return index, f"annotation {names.CONTAINER} names it"
+        return index
     if profile.container and (index := _index(found, profile.container)) is not None:
-        return index, f"profile {profile.name} names it"
+        return index
     for index, container in enumerate(found):
-        if claims(container):
-            return index, "it has resource claims"
-        if accelerator := find_accelerator(container):
-            return index, f"it asks for {accelerator}"
+        if claims(container) or find_accelerator(container):
+            return index
     if training_pod and training_pod.container and (index := _index(found, training_pod.container)) is not None:
-        return index, f"{training_pod.system} names its training container so"
+        return index
     if len(found) > 1:
         for index, container in enumerate(found):
             if shows_torch_launcher(container):
-                return index, "it starts a torch launcher"
+                return index
     for index, container in enumerate(found):
         if container.get("name") not in _PROXIES:
-            return index, "it is the first container"
-    return 0, "it is the first container"
+            return index
+    return 0
 
 
 def _index(found: Sequence[Object], name: str) -> int | None:

@@ -100,7 +100,7 @@ def decode(content: bytes) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        before = error.object[: error.start].decode("utf-8", "replace")
+        before = error.object[: error.start].decode()
         problem = f"the byte 0x{error.object[error.start]:02x} is not UTF-8; save the file in that encoding"
         raise YamlFault(before.count("\n") + 1, len(before) - before.rfind("\n"), problem) from None
 
@@ -186,14 +186,14 @@ def _skip_space(text: str, position: int) -> int:
 def _finite(literal: str) -> float:
     value = float(literal)
     if not math.isfinite(value):
-        raise ValueError(literal)
+        raise ValueError
     return value
 
 
 def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict(pairs)
     if len(values) < len(pairs):
-        raise ValueError("a key is written twice")
+        raise ValueError  # YAML tells which, and where
     return values
 
 
@@ -208,11 +208,11 @@ def _check_json(value: Any) -> None:
             elif isinstance(node, list):
                 below.extend(node)
             elif isinstance(node, float) and not math.isfinite(node):
-                raise ValueError("not a JSON number")
+                raise ValueError
         if not below:
             return
         level = below
-    raise ValueError("too deep")
+    raise ValueError
 
 
 def _check_surrogates(documents: list[Document]) -> None:
@@ -277,7 +277,7 @@ class _Builder:
             value, nodes, line, text = known
             self._count(event, nodes)
             self._complete(event, value, None, self._nodes, line, text)
-        elif kind == "DocumentStartEvent":
+        else:  # a document begins or ends
             self._anchors.clear()
 
     def _complete(self, event: Any, value: Any, anchor: str | None, before: int, line: int, text: str | None) -> None:

@@ -247,10 +247,13 @@ def test_ranks_wait_for_no_claim_that_the_profile_does_not_give_them() -> None:
     pod = pods.load("live/pytorchjob/bert-master-0.review.json")
     own = pods.load("live/pytorchjob/bert-master-0.review.json")
     own["spec"]["containers"][0]["resources"]["limits"]["rdma/hca"] = "1"
-    for each, in_force in ((pod, unserved), (own, known)):
+    on_host = pods.load("live/pytorchjob/bert-master-0.review.json")
+    on_host["spec"]["hostNetwork"] = True
+    for each, in_force in ((pod, unserved), (own, known), (on_host, known)):
         verdict = decide(each, "train", in_force, world)
         assert "resourceClaims" not in verdict.pod["spec"]
         assert names.RENDEZVOUS_NETWORK not in podspec.annotations(verdict.pod)
+        assert not podspec.has_env(verdict.pod["spec"]["containers"][0], "NCCL_SOCKET_IFNAME")
 
 
 def decision(verdict: Verdict, step: str) -> Decision:

@@ -11,6 +11,7 @@ from webhook.core.cluster.device_classes import (
     IMPLICIT,
     DeviceClass,
     DeviceOffers,
+    Given,
     read_device_class,
     read_device_slice,
 )
@@ -146,3 +147,11 @@ def test_names_drivers_that_publish_nothing_and_pools_that_are_not_complete() ->
     assert found.silent_drivers(nic) == found.silent_drivers(anything) == ()
     assert offers([]).silent_drivers(nic) == ("dra.net",)
     assert DeviceOffers(slices=None).silent_drivers(nic) == ()
+
+
+@pytest.mark.parametrize(
+    ("classes", "told"),
+    [("a", "DeviceClass a"), ("abcd", "DeviceClasses a, b, c, d"), ("abcde", "DeviceClasses a, b, c and 2 more")],
+)
+def test_names_the_classes(classes: str, told: str) -> None:
+    assert str(Given(tuple(classes), {})) == told

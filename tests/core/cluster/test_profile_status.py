@@ -89,6 +89,10 @@ def test_is_not_ready_where_the_configuration_does_not_allow_it() -> None:
         "False NotAllowed: volume v: hostPath /sys is not in allowed.hostPaths of the Configuration: pods that would get it are denied"
         "; add it there, or remove it here"
     )
+    both = judge("{volumes: [{name: v, hostPath: {path: /sys}}], sidecars: [{name: s, image: a/b}]}", nodes=None)[
+        "Ready"
+    ]
+    assert "of the Configuration; sidecar s: image a/b is not in allowed.sidecarImages" in both
 
 
 def test_a_network_of_the_pods_own_namespace_is_looked_for_in_each_that_names_the_profile() -> None:
@@ -143,6 +147,12 @@ def test_knows_the_isolation_of_multus() -> None:
     assert found["NetworksFound"].startswith(
         "False NetworkIsolated: network rails/rail-0 is in another namespace than the pods"
     )
+    action = "; move it to one of multus.globalNamespaces ({}) or to the pods' own, or correct both settings"
+    assert found["NetworksFound"].endswith(action.format("default"))
+    nowhere = judge(
+        RAILS, network("rails/rail-0"), users=["ml"], multus="{namespaceIsolation: true, globalNamespaces: []}"
+    )
+    assert action.format("none") in nowhere["NetworksFound"]
 
 
 def test_a_default_network_counts_too() -> None:
@@ -275,6 +285,7 @@ def test_knows_which_networks_to_look_for() -> None:
     assert network_names(read.profiles["a"]) == {"b", "c", "e"}
     unusable = replace(read.profiles["a"], annotations={names.DEFAULT_NETWORK: "a/b/c"})
     assert network_names(unusable) == {"b", "c"}
+    assert network_names(replace(read.profiles["a"], annotations={})) == {"b", "c"}
 
 
 def test_names_the_first_few_networks() -> None:

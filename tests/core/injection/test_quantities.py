@@ -200,6 +200,7 @@ def test_says_what_to_write() -> None:
         ({"aws.amazon.com/neuron": 16}, 16),
         ({"nvidia.com/gpu": 2, "nvidia.com/gpumem": 3000, "nvidia.com/gpucores": 50}, 2),
         ({"nvidia.com/gpu": 8, "amd.com/gpu": 0}, 8),
+        ({"nvidia.com/gpu": "8", "amd.com/gpu": "0"}, 8),
         ({}, None),
         ({"cpu": 4}, None),
         ({"aliyun.com/gpu-mem": 16}, None),

@@ -61,6 +61,7 @@ def test_a_pod_of_an_unknown_node_type_gets_nothing_of_a_profile_whose_devices_d
     pod = trainer()
     verdict = decided(pod, EFA)
     assert verdict.pod == pod
+    assert (verdict.system, verdict.profile) == ("", "rdma")
     told = warned(verdict, Reason.UNKNOWN_QUANTITY)
     assert "how many of vpc.amazonaws.com/efa it needs is not known" in told
     assert "the pod is left alone, since the rest of profile rdma is of no use without that" in told

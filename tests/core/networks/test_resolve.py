@@ -482,5 +482,6 @@ def test_a_resource_that_nobody_can_ask_for_is_denied_unless_the_profile_names_a
         "pod train-0: network rails/undevised, whose annotation k8s.v1.cni.cncf.io/resourceName is 'x': 'x' has no domain; "
         "correct the NetworkAttachmentDefinition, or name the network and its resource in profile rdma"
     )
+    assert denial(pod(default="rails/undevised"), entries()).message == denied.message
     named = profile(networks=(ProfileNetwork("rails", "undevised", resources=("rdma/hca",)),))
     assert [one.resources for one in resolve(pod(), named).attachments] == [(("rdma/hca", 1),)]

@@ -36,6 +36,8 @@ def test_profiles_mean_the_same_as_objects_and_back(text: str) -> None:
         assert to_objects(objects) == to_objects(text)
         assert parse_profiles(yaml.safe_dump(to_short_form(objects))) == wanted
     assert to_objects(config_map(text)) == to_objects(text)
+    for content in (text, config_map(text)):
+        assert to_objects(content.encode("utf-8-sig")) == to_objects(text)
 
 
 def test_objects_hold_what_the_schema_of_the_api_takes() -> None:

@@ -445,6 +445,15 @@ profiles:
     ]
 
 
+def test_shows_the_line_of_a_key_that_is_no_field() -> None:
+    assert faults("profiles:\n  a:\n    nets:\n      - x\n")[0].startswith("line 3: profiles.a.nets: is not a field")
+
+
+def test_says_how_nothing_is_written_only_where_nothing_stands() -> None:
+    [told] = faults("profiles: {a: {env: {X: [y]}}}")
+    assert told.endswith("profiles.a.env.X: found a list; write a string in quotes")
+
+
 def test_says_the_same_twice() -> None:
     text = "profiles: {a: {x: 1, y: 2, z: 3, env: {A: 1, B: 2}}}"
     assert faults(text) == faults(text)

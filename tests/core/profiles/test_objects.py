@@ -6,7 +6,7 @@ import pytest
 
 from webhook.core.errors import ProfilesError
 from webhook.core.profiles import parse_profiles
-from webhook.core.profiles.load import read_profile
+from webhook.core.profiles.load import parse_configuration, read_profile
 
 HEAD = "apiVersion: fabric-injector.io/v1alpha1\nkind: FabricProfile\n"
 PROFILE = HEAD + "metadata: {name: hostdev, labels: {team: fabric}}\nspec:\n  networks: [{network: default/rdma-net}]\n"
@@ -88,6 +88,10 @@ def test_settings_alone_hold_no_profile() -> None:
             "1 metadata.name: found nothing; write 1 to 63 of a-z, 0-9, '-', '.', such as hostdev",
         ),
         (
+            HEAD + "# fabric\nmetadata:\n  labels: {}\nspec: {}\n",
+            "5 metadata.name: found nothing; write 1 to 63 of a-z, 0-9, '-', '.', such as hostdev",
+        ),
+        (
             HEAD + "metadata: {name: a}\n",
             "1 spec: is missing in FabricProfile a; write spec: and its fields, or spec: {}",
         ),
@@ -99,11 +103,21 @@ def test_settings_alone_hold_no_profile() -> None:
             f"{SETTINGS}---\n{SETTINGS}",
             f"{SETTINGS.count(chr(10)) + 2} kind: Configuration stands at line 1 already; remove one of the two",
         ),
+        (f"- 3\n---\n{PROFILE}", "1 document: found a list; write an object with apiVersion and kind"),
         (f"{PROFILE}---\n3\n", "7 document: found a number; write an object with apiVersion and kind"),
     ],
 )
 def test_a_fault_is_told_with_its_place_in_the_object(text: str, problem: str) -> None:
     assert problem in problems(text)
+
+
+def test_the_file_of_the_configuration_holds_no_profile() -> None:
+    assert parse_configuration(SETTINGS).multus.namespace_isolation
+    with pytest.raises(ProfilesError) as caught:
+        parse_configuration(f"{SETTINGS}---\n{PROFILE}")
+    assert [str(problem) for problem in caught.value.problems] == [
+        "line 9: FabricProfile hostdev: spec: stands in the file of the Configuration; write profiles elsewhere"
+    ]
 
 
 def test_a_name_that_no_label_can_hold_is_refused() -> None:

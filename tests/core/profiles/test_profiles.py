@@ -214,6 +214,14 @@ OTHER_WAYS: list[tuple[str, Profile]] = [
         "rendezvous: {network: any/where}",
         Profile("a", rendezvous=RendezvousSettings(network=ProfileNetwork("any", "where"))),
     ),
+    (
+        "networks: [{network: a@x}], rendezvous: {network: a@x}",
+        Profile(
+            "a",
+            networks=(ProfileNetwork(None, "a", "x"),),
+            rendezvous=RendezvousSettings(network=ProfileNetwork(None, "a", "x")),
+        ),
+    ),
     ("networks: [{network: a/b.c}]", Profile("a", networks=(ProfileNetwork("a", "b.c"),))),
     ("networks: [{network: a, count: 0}]", Profile("a", networks=(ProfileNetwork(None, "a", count=0),))),
     ("networks: [{network: a}, {network: a}]", Profile("a", networks=(ProfileNetwork(None, "a"),) * 2)),
@@ -246,6 +254,40 @@ def test_a_network_to_meet_on_is_told_where_the_job_meets_on_none() -> None:
     text = "profiles: {a: {networks: [{network: f/one}], rendezvous: {addressSource: none, network: f/one}}}"
     [told] = parse_profiles(text).profiles["a"].inert_settings()
     assert told.startswith("rendezvous.network is not used: ")
+
+
+@pytest.mark.parametrize(
+    ("rendezvous", "setting"),
+    [("enabled: false", "{enabled: false}"), ("addressSource: gke", "addressSource: gke")],
+)
+def test_variables_of_devices_are_told_where_no_pod_waits(rendezvous: str, setting: str) -> None:
+    text = f"networks: [{{network: f/one}}], deviceVariables: [NCCL_IB_HCA], rendezvous: {{{rendezvous}}}"
+    [told] = one(text).inert_settings()
+    assert told.startswith(
+        f"deviceVariables gives nothing: with rendezvous: {setting} no pod waits for what is published"
+    )
+
+
+@pytest.mark.parametrize("text", ["profiles: {a: {pods: all}}", "profiles:\n  a:\n    pods: 'all'  # of them"])
+def test_a_revision_is_of_the_content_alone_and_the_same_in_every_version(text: str) -> None:
+    assert parse_profiles(text).profiles["a"].revision == "504a88c0ca16"
+
+
+@pytest.mark.parametrize(
+    ("settings", "given"),
+    [
+        ("multus: {defaultNetworks: 0}, allowed: {}", ""),
+        ("multus: {defaultNetworks: 1}", "multus"),
+        ("allowed: {hostPaths: [/sys]}", "allowed"),
+        ("multus: {namespaceIsolation: true}, allowed: {hostPaths: [/sys]}", "multus, allowed"),
+    ],
+)
+def test_names_the_settings_that_are_given(settings: str, given: str) -> None:
+    assert parse_profiles(f"{{profiles: {{}}, {settings}}}").given_settings() == given
+
+
+def test_takes_a_value_as_long_as_the_bound() -> None:
+    assert one(f"env: {{X: {'y' * 32_768}}}, annotations: {{x: {'y' * 262_144}}}").annotations["x"] == "y" * 262_144
 
 
 def test_refuses_parameters_of_a_claim_that_the_api_server_would_not_store() -> None:

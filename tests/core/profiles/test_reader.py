@@ -72,6 +72,10 @@ YAML_FAULTS = {
 }
 
 
+def test_shows_the_lines_of_json_too() -> None:
+    assert faults('{"profiles":\n {"a":\n  {"pods": "some"}}}')[0].startswith("line 3: profiles.a.pods: found")
+
+
 @pytest.mark.parametrize(("text", "message"), YAML_FAULTS.values(), ids=YAML_FAULTS)
 def test_says_what_is_wrong_and_what_is_allowed(text: str, message: str) -> None:
     assert_says(text, message)

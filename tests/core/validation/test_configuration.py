@@ -52,6 +52,7 @@ def test_refuses_what_the_loader_refuses(content: str, told: str) -> None:
 def test_warns_of_another_key(data: Any) -> None:
     refusal, [warning] = put(data)
     assert (refusal, "the defaults hold" in warning) == ("", True)
+    assert ("it has no data" in warning) is (not data or data == "text")
 
 
 def test_lets_it_be_deleted_unread() -> None:

@@ -23,7 +23,9 @@ def profile(spec: Any, name: str = "fabric") -> Object:
 
 def answer(body: bytes, world: FewWords | None = None, using: Profiles = PROFILES) -> tuple[str, list[str]]:
     """Return the refusal, empty where the profile is let in, and the warnings."""
-    response = json.loads(answer_validation(body, using, world or FewWords()).body)["response"]
+    answered = answer_validation(body, using, world or FewWords())
+    response = json.loads(answered.body)["response"]
+    assert response["uid"] == answered.uid == "705ab4f5-6393-11e8-b7cc-42010a800002"
     status = response.get("status", {})
     assert response["allowed"] is (status == {})
     if status:
@@ -40,6 +42,13 @@ def created(spec: Any, world: FewWords | None = None, name: str = "fabric") -> t
 def test_takes_what_the_loader_takes() -> None:
     assert created({"networks": [{"network": "rails/rail-0"}]}, FewWords(networks=["rails/rail-0"])) == ("", [])
     assert created({}) == ("", [])
+
+
+@pytest.mark.parametrize(("dry_run", "operation"), [(False, "CREATE"), (True, "UPDATE")])
+def test_tells_the_log_what_was_asked(dry_run: bool, operation: str) -> None:
+    body = review("fabricprofiles", operation, profile({}), profile({}), dryRun=dry_run)
+    found = answer_validation(body, PROFILES, FewWords())
+    assert (found.entry, found.operation, found.name, found.dry_run) == ("profiles", operation, "fabric", dry_run)
 
 
 def test_warns_of_what_the_configuration_does_not_allow() -> None:

@@ -13,7 +13,7 @@ from webhook.core.injection.quantities import least_amount
 from webhook.core.model import NetworkDefinition
 from webhook.core.networks import Attachment, resolve_networks
 from webhook.core.networks.finder import Lookup
-from webhook.core.profiles import Multus, Profile, ProfileNetwork, Profiles, RendezvousSettings
+from webhook.core.profiles import Multus, Profile, ProfileNetwork, Profiles
 
 NEVER_REACHED = ("kube-system",)
 """Namespaces whose pods are never sent to the webhook, whatever their labels; its own is another."""
@@ -54,7 +54,7 @@ def attach(
     profile: Profile, network: ProfileNetwork | None, multus: Multus, namespace: str, lookup: Lookup
 ) -> tuple[Attachment, ...]:
     """Attach one network that the profile wants alone, as admission would; raises Denied as it does."""
-    alone = replace(profile, networks=(), rendezvous=RendezvousSettings(enabled=False))
+    alone = replace(profile, networks=())
     if network is not None:
         alone = replace(alone, networks=(network,), annotations={})
     return resolve_networks({}, alone, multus, namespace, lookup).attachments

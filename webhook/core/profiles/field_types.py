@@ -395,7 +395,7 @@ def _check_parameters(value: Any) -> str:
     """Return an object as JSON in one form, so that equal ones are equal."""
     if not isinstance(value, dict):
         raise PydanticCustomError("dict_type", "not an object")
-    text = json.dumps(_whole(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    text = json.dumps(_whole(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     if len(text.encode()) > _MAX_PARAMETERS:
         raise ValueError(f"found an object of more than {_MAX_PARAMETERS} bytes, which the API server refuses")
     return text

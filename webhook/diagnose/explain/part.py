@@ -202,7 +202,7 @@ def _training_container(pod: Object, found: TrainingPod | NotTraining) -> Object
     named = podspec.annotations(pod).get(names.CONTAINER)
     if not listed or (named and all(each.get("name") != named for each in listed)):
         return listed[0] if listed else {}
-    return listed[choose_container(pod, _ANY, found if isinstance(found, TrainingPod) else None)[0]]
+    return listed[choose_container(pod, _ANY, found if isinstance(found, TrainingPod) else None)]
 
 
 def log_command(part: Part, container: str, *, before: bool = False) -> str:

@@ -1,0 +1,38 @@
+"""Nodes: what is kept of one."""
+
+from __future__ import annotations
+
+import pytest
+
+from webhook.core.cluster.nodes import NodeOffer, read_node
+from webhook.core.model import Object
+
+NODE: Object = {
+    "metadata": {"name": "node-0", "labels": {"rail": "fast"}},
+    "spec": {"taints": [{"key": "gpu", "effect": "NoSchedule"}], "unschedulable": True},
+    "status": {
+        "allocatable": {"rdma/hca": "8"},
+        "conditions": [{"type": "DiskPressure"}, {"type": "Ready", "status": "True"}],
+    },
+}
+
+
+def test_keeps_of_a_node_what_decides_about_pods() -> None:
+    taints = ({"key": "gpu", "effect": "NoSchedule"},)
+    assert read_node(NODE) == NodeOffer("node-0", {"rail": "fast"}, {"rdma/hca": "8"}, taints, cordoned=True)
+    assert read_node({}) == NodeOffer("", not_ready="no reason told")
+
+
+@pytest.mark.parametrize(
+    ("conditions", "told"),
+    [
+        ([{"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "kubelet is posting"}], ""),
+        ([{"type": "Ready", "status": "False", "reason": "KubeletNotReady", "message": "no CNI"}], "no CNI"),
+        ([{"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown"}], "NodeStatusUnknown"),
+        ([{"type": "Ready", "status": "Unknown"}], "no reason told"),
+        ([{"type": "DiskPressure", "status": "True", "message": "the disk is full"}], "no reason told"),
+        (None, "no reason told"),
+    ],
+)
+def test_says_why_a_node_is_not_ready(conditions: object, told: str) -> None:
+    assert read_node({"status": {"conditions": conditions}}).not_ready == told
