@@ -47,7 +47,7 @@ def _words(pod: Object, number: int) -> None:
 
 def _hooks(pod: Object, number: int) -> None:
     pod["spec"].pop("initContainers", None)
-    hooks = {f"h{index}": {} for index in range(number - 4)}
+    hooks: Object = {f"h{index}": {} for index in range(number - 4)}
     first(pod).update(command=["a", "b"], args=[], lifecycle={**hooks, "preStop": {"exec": {"command": ["a"]}}})
 
 
@@ -408,7 +408,10 @@ def test_what_is_too_long_is_not_seen_of_a_pod_beyond_a_bound(make: Callable[[in
 def test_of_many_parts_the_first_are_seen_of_a_pod_beyond_a_bound() -> None:
     many = {f"r{index}": "1" for index in range(2 * bounds.QUANTITIES)}
     container = {"env": [{"name": "A"}] * 5_000, "args": ["a"] * 10_000, "resources": {"limits": many}}
-    seen = bounds.within({"spec": {"containers": [container] * 4}})["spec"]["containers"]
+    volumes = [{"name": f"v{index}", "emptyDir": {}} for index in range(2 * bounds.VOLUMES)]
+    part = bounds.within({"spec": {"containers": [container] * 4, "volumes": volumes}})["spec"]
+    assert part["volumes"] == [{"name": f"v{index}"} for index in range(bounds.VOLUMES)]
+    seen = part["containers"]
     assert [len(each["env"]) for each in seen] == [bounds.VARIABLES // 4] * 4
     assert [len(each["args"]) for each in seen] == [bounds.WORDS // 4] * 4
     assert [len(each["resources"]["limits"]) for each in seen] == [bounds.QUANTITIES // 4] * 4

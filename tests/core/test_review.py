@@ -243,7 +243,7 @@ def test_pods_that_are_left_alone_say_why() -> None:
     skipped(judge(torchx, world(profile="none")), Reason.OPTED_OUT)
     empty = pods.load("pods/volcano-pod-1.yaml")
     empty["spec"]["containers"] = []
-    skipped(judge(empty), Reason.INVALID_POD)
+    assert skipped(judge(empty), Reason.INVALID_POD) == "the pod has no containers"
 
 
 def test_a_pod_of_no_system_is_injected_where_it_or_the_profile_asks() -> None:

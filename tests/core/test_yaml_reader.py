@@ -77,7 +77,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     "a control character": ("a: x\nb: \x00", "line 2, column 4: the character U+0000 is not allowed"),
     "half of a surrogate pair": ("a: \ud800", "line 1, column 4: the character U+D800 is not allowed"),
     "half of an escaped surrogate pair": ('{"a": "\\ud800"}', "half of a surrogate pair"),
-    "deep lists": ("[" * 100_000, "nested deeper than 100"),
+    "deep lists": ("[" * 100_000, "line 1, column 101: objects and lists are nested deeper than 100"),
     "deep maps": ("".join(f"{' ' * depth}a:\n" for depth in range(200)), "nested deeper than 100"),
     "deep JSON": ('{"a":' * 150 + "1" + "}" * 150, "nested deeper than 100"),
     "binary that is no text": ("a: !!binary /w==", "line 1, column 4: !!binary does not hold a string"),

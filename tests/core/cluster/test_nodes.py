@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 
-from webhook.core.cluster.nodes import NodeOffer, read_node
+from webhook.core.cluster.nodes import NodeOffer, read_node, shown_amount
 from webhook.core.model import Object
 
 NODE: Object = {
@@ -36,3 +38,16 @@ def test_keeps_of_a_node_what_decides_about_pods() -> None:
 )
 def test_says_why_a_node_is_not_ready(conditions: object, told: str) -> None:
     assert read_node({"status": {"conditions": conditions}}).not_ready == told
+
+
+@pytest.mark.parametrize(
+    ("resource", "amount", "shown"),
+    [
+        ("hugepages-2Mi", 1 << 30, "1024Mi"),
+        ("hugepages-64Ki", 1 << 16, "65536"),
+        ("rdma/hca", 8, "8"),
+        ("example.com/bytes", 1 << 20, "1048576"),
+    ],
+)
+def test_writes_huge_pages_in_mi(resource: str, amount: int, shown: str) -> None:
+    assert shown_amount(resource, Fraction(amount)) == shown

@@ -144,6 +144,7 @@ def test_each_rank_of_a_job_that_meets_by_an_endpoint_of_its_own_is_told_its_dev
 
 def test_such_a_rank_is_told_its_own_devices_by_the_controller_and_nothing_else() -> None:
     pod = admitted(rank_of_c10d(1), fabric("deviceVariables: [NCCL_IB_HCA]"))
+    assert pod["metadata"]["labels"][names.RENDEZVOUS] == "worker"
     status = [{"name": "default/rdma-net", "interface": "net1", "device-info": {"pci": {"rdma-device": "mlx5_4"}}}]
     pod["metadata"]["annotations"]["k8s.v1.cni.cncf.io/network-status"] = json.dumps(status)
     jobs = Jobs()
