@@ -259,6 +259,10 @@ def take_the_node(pod: Object, number: int) -> None:
     pod["spec"]["nodeSelector"] = {"kubernetes.io/hostname": f"node-{number}"}
 
 
+def name_a_node_elsewhere(pod: Object, number: int) -> None:
+    pod["spec"] |= {"nodeName": "", "elsewhere": {"nodeName": f"node-{number}"}}
+
+
 def be_large(pod: Object, number: int) -> None:
     pod["metadata"]["annotations"]["note"] = "x" * (131_000 * number)
 
@@ -277,6 +281,7 @@ def be_called(pod: Object, number: int) -> None:
     [
         *(change_label, choose_by_label, ask_for_networks, ask_for_its_own, mount_memory, name_a_container),
         *(select_nodes, take_the_node, be_large, annotate, be_called),
+        name_a_node_elsewhere,
     ],
 )
 @pytest.mark.parametrize("state", STATES, ids=["injected", "not injected", "observed"])
