@@ -259,6 +259,10 @@ def take_the_node(pod: Object, number: int) -> None:
     pod["spec"]["nodeSelector"] = {"kubernetes.io/hostname": f"node-{number}"}
 
 
+def name_a_node_elsewhere(pod: Object, number: int) -> None:
+    pod["spec"] |= {"nodeName": "", "elsewhere": {"nodeName": f"node-{number}"}}
+
+
 def be_large(pod: Object, number: int) -> None:
     pod["metadata"]["annotations"]["note"] = "x" * (131_000 * number)
 
@@ -277,6 +281,7 @@ def be_called(pod: Object, number: int) -> None:
     [
         *(change_label, choose_by_label, ask_for_networks, ask_for_its_own, mount_memory, name_a_container),
         *(select_nodes, take_the_node, be_large, annotate, be_called),
+        name_a_node_elsewhere,
     ],
 )
 @pytest.mark.parametrize("state", STATES, ids=["injected", "not injected", "observed"])
@@ -638,3 +643,13 @@ def test_a_decision_reads_no_annotation_that_is_not_compared(monkeypatch: pytest
     }
     assert names.NETWORKS in compared
     assert not of_systems, "what a system is recognised by is compared as what was recognised"
+
+
+def test_a_state_that_nobody_declares_is_not_looked_at() -> None:
+    scene = Scene(3)
+    for worker in scene.workers:
+        worker["status"]["containerStatuses"][0]["state"]["other"] = "x"
+    keeper = PodKeeper()
+    kept = [keeper.keep(pod) for pod in scene.reading.pods]  # as a page is kept on which another pod is broken
+    shared = alike.judge_alike(replace(scene.reading, pods=tuple(pod.read_rest() for pod in kept)), kept)
+    assert not [each for each in shared.findings if each.level != "ok"]

@@ -14,6 +14,8 @@ from tests.fake_apiserver import PODS as PATH
 from tests.fake_apiserver import FakeApiServer, text
 from tests.served import as_served
 from webhook.core.model import Object
+from webhook.diagnose.collect.status import _check_pod
+from webhook.diagnose.status.jobs import PodKeeper
 from webhook.kube.catalogue import PODS
 from webhook.kube.connection import Connection
 from webhook.kube.credentials import Credentials
@@ -107,3 +109,16 @@ def test_what_the_reader_of_a_spec_finds_wrong_is_named() -> None:
         server.put(PATH, "a", "ml", spec=pod["spec"], status=pod["status"])
         [page] = Reader(Connection(Credentials("test", server.url))).pages(PODS, read, most=1, spec_as_text=True)
     assert page.broken == [("pods/a", "spec of a is not as it should be")]
+
+
+@pytest.mark.parametrize("number", ["18446744073709551616", "-9223372036854775809", "9" * 30])
+def test_a_quantity_beyond_64_bits_is_named(number: str) -> None:
+    pod = served()
+    pod["spec"]["containers"][0]["resources"]["limits"]["rdma/hca"] = "NUMBER"
+    with FakeApiServer() as server:
+        server.misbehave("list", PATH, text(200, json.dumps({"items": [pod]}).replace('"NUMBER"', number)))
+        [page] = Reader(Connection(Credentials("test", server.url))).pages(
+            PODS, PodKeeper(_check_pod).keep, most=1, spec_as_text=True
+        )
+    where = "pod.spec.containers[0].resources.limits['rdma/hca']"
+    assert page.broken == [("pods/bert-worker-0", f"{where}: expected a quantity of at most 64 bits, found a number")]

@@ -116,3 +116,16 @@ def test_an_outline_is_checked_once_and_kept_while_a_pod_has_it() -> None:
     del kept
     keeper.keep(pods[2])
     assert len(asked) == 3, "nothing is held on to that no pod has"
+
+
+@pytest.mark.parametrize(
+    "of_pod", [{}, {"nodeName": ""}, {"nodeName": None}, {"nodeName": "n\u00f6de-1"}, {"hostname": "host-3"}]
+)
+@pytest.mark.parametrize("label", ["nodeName", "hostname"])
+def test_a_label_that_is_called_as_a_field_is_not_a_pods_own(of_pod: dict[str, Any], label: str) -> None:
+    keeper = PodKeeper()
+    pods = [{"nodeSelector": {label: f"node-{number}"}, **of_pod} for number in (1, 2)]
+    one, other = (keeper.keep({"metadata": {"name": "a-bc", "namespace": "ml"}, "spec": spec}) for spec in pods)
+    assert [one.read_spec(), other.read_spec()] == pods
+    assert one.outline is not other.outline
+    assert not one.own.nodes

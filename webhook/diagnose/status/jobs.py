@@ -77,10 +77,17 @@ class PodKeeper:
         metadata, labels, spec = pod["metadata"], podspec.labels(pod), pod.get("spec")
         name = str(metadata["name"])
         rest = {key: value for key, value in pod.items() if key != "spec"}
-        text, own = outline(bytes(spec) if isinstance(spec, msgspec.Raw) else orjson.dumps(spec), name)
+        whole = bytes(spec) if isinstance(spec, msgspec.Raw) else orjson.dumps(spec)
+        text, own = outline(whole, name)
         known = self._outlines.get(text)
         if known is None:
-            self._check({**rest, "spec": orjson.loads(own.fill(text))})
+            filled = own.fill(text)
+            read = orjson.loads(filled)  # what is refused now is not refused when the pod is looked at
+            if isinstance(spec, msgspec.Raw):
+                read = msgspec.json.decode(filled)  # a number beyond 64 bits stays whole, for the check to name
+            self._check({**rest, "spec": read})
+            if not own.is_of(read):
+                text, own = whole, Own()
             known = self._outlines.setdefault(text, Outline(text))
         return KeptPod(
             str(metadata["namespace"]),

@@ -139,8 +139,8 @@ class Likeness:
     def _state(self, state: Mapping[str, Object | None] | None) -> list[Any]:
         return [
             (key, each.get("reason"), each.get("exitCode"), general(each.get("message"), self.name))
-            for key, each in (state or {}).items()
-            if each is not None
+            for key in ("waiting", "running", "terminated")
+            if (each := (state or {}).get(key)) is not None
         ]
 
     def _blank(self, text: str) -> str:

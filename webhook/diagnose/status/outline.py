@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from webhook.core.model import Object
+
 _LETTERS = re.compile(rb"[a-z]{2}")
 _HOSTNAME = re.compile(rb'"hostname": ?"([ !#-[\]-~]+)"')
 _TOKEN = re.compile(rb'"name": ?"(kube-api-access-[a-z0-9]{5})", ?"projected"')
@@ -49,6 +51,13 @@ class Own(NamedTuple):
             if name:
                 text = text.replace(name, mark)
         return text
+
+    def is_of(self, spec: Object | None) -> bool:
+        """Tell whether node and hostname are those of this spec, and not of a nodeSelector with labels of these names."""
+        told = spec or {}
+        nodes = [told.get("nodeName")] if self.nodes else []
+        host = told.get("hostname") if self.host else ""
+        return [each.decode() for each in self.nodes] == nodes and self.host.decode() == host
 
     def words(self) -> list[str]:
         """Return the names in it."""
