@@ -122,6 +122,25 @@ def cluster_of(scene: Scene) -> HostileConnection:
     return HostileConnection(objects, "research")
 
 
+def spoil_an_object(connection: HostileConnection, kinds: Sequence[str], data: st.DataObject) -> None:
+    """Put junk in one place of what a path holds that has one of the *kinds* in it."""
+    kind = data.draw(st.sampled_from(kinds))
+    fitting = [path for path, value in connection.objects.items() if kind in path and value]
+    path = data.draw(st.sampled_from(fitting or ["/api/v1/nodes"]))
+    value = connection.objects[path]
+    at = data.draw(st.sampled_from([each for each in places(value) if each or not isinstance(value, list)]))
+    connection.objects[path] = broken(value, at, data.draw(st.sampled_from(JUNK)))
+
+
+def spoil_an_annotation(pod: Object, data: st.DataObject) -> None:
+    """Put junk in one place of the JSON that an annotation holds."""
+    annotations = pod["metadata"]["annotations"]
+    key = data.draw(st.sampled_from([names.NETWORK_STATUS, names.STATUS]))
+    value = json.loads(annotations[key])
+    at = data.draw(st.sampled_from(list(places(value))))
+    annotations[key] = json.dumps(broken(value, at, data.draw(st.sampled_from(JUNK))))
+
+
 def spoil_an_answer(connection: HostileConnection, requests: Sequence[str], data: st.DataObject) -> None:
     """Answer one of the *requests* with what is none."""
     asked = data.draw(st.sampled_from(requests))

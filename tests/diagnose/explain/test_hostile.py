@@ -13,7 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.diagnose.explain.test_screens import SCENES
-from tests.diagnose.hostile import JUNK, HostileConnection, broken, cluster_of, places, spoil_an_answer
+from tests.diagnose.hostile import (
+    HostileConnection,
+    cluster_of,
+    spoil_an_annotation,
+    spoil_an_answer,
+    spoil_an_object,
+)
 from tests.diagnose.scenes import Scene
 from tests.pods import FIXTURES, load
 from webhook.cli import explain as command
@@ -67,12 +73,7 @@ def scene(name: str) -> Scene:
 @given(st.data())
 def test_an_object_that_is_broken_in_one_place(data: st.DataObject) -> None:
     connection = cluster_of(scene(data.draw(st.sampled_from(sorted(SCENES)))))
-    kind = data.draw(st.sampled_from(KINDS))
-    fitting = [path for path, value in connection.objects.items() if kind in path and value]
-    path = data.draw(st.sampled_from(fitting or ["/api/v1/nodes"]))
-    value = connection.objects[path]
-    at = data.draw(st.sampled_from([each for each in places(value) if each or not isinstance(value, list)]))
-    connection.objects[path] = broken(value, at, data.draw(st.sampled_from(JUNK)))
+    spoil_an_object(connection, KINDS, data)
     judged(connection, data.draw(st.sampled_from(["job/bert", "pod/bert-worker-0"])))
 
 
@@ -80,11 +81,7 @@ def test_an_object_that_is_broken_in_one_place(data: st.DataObject) -> None:
 @given(st.data())
 def test_an_annotation_whose_json_is_broken_in_one_place(data: st.DataObject) -> None:
     made = scene("well")
-    annotations = made.master["metadata"]["annotations"]
-    key = data.draw(st.sampled_from([names.NETWORK_STATUS, names.STATUS]))
-    value = json.loads(annotations[key])
-    at = data.draw(st.sampled_from(list(places(value))))
-    annotations[key] = json.dumps(broken(value, at, data.draw(st.sampled_from(JUNK))))
+    spoil_an_annotation(made.master, data)
     assert judged(cluster_of(made))["members"]
 
 

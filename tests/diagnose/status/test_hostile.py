@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 
 from tests.cli.test_status import cluster, invoke, reading
 from tests.diagnose.explain.test_screens import SCENES
-from tests.diagnose.hostile import JUNK, HostileConnection, broken, places, spoil_an_answer
+from tests.diagnose.hostile import (
+    JUNK,
+    HostileConnection,
+    broken,
+    places,
+    spoil_an_annotation,
+    spoil_an_answer,
+    spoil_an_object,
+)
 from tests.diagnose.scenes import PROFILES, SPACE, Scene
 from webhook.cli.status_text import status_table
 from webhook.core import names
@@ -61,12 +69,7 @@ def judged(connection: HostileConnection) -> dict[str, Any]:
 @given(st.data())
 def test_an_object_that_is_broken_in_one_place(data: st.DataObject) -> None:
     connection = cluster_of(scene(data.draw(st.sampled_from(sorted(set(SCENES) - {"gke-without-addresses"})))))
-    kind = data.draw(st.sampled_from(KINDS))
-    fitting = [path for path, value in connection.objects.items() if kind in path and value]
-    path = data.draw(st.sampled_from(fitting or ["/api/v1/nodes"]))
-    value = connection.objects[path]
-    at = data.draw(st.sampled_from([each for each in places(value) if each or not isinstance(value, list)]))
-    connection.objects[path] = broken(value, at, data.draw(st.sampled_from(JUNK)))
+    spoil_an_object(connection, KINDS, data)
     judged(connection)
 
 
@@ -74,11 +77,7 @@ def test_an_object_that_is_broken_in_one_place(data: st.DataObject) -> None:
 @given(st.data())
 def test_an_annotation_whose_json_is_broken_in_one_place(data: st.DataObject) -> None:
     made = scene("well")
-    annotations = made.master["metadata"]["annotations"]
-    key = data.draw(st.sampled_from([names.NETWORK_STATUS, names.STATUS]))
-    value = json.loads(annotations[key])
-    at = data.draw(st.sampled_from(list(places(value))))
-    annotations[key] = json.dumps(broken(value, at, data.draw(st.sampled_from(JUNK))))
+    spoil_an_annotation(made.master, data)
     assert judged(cluster_of(made))["jobs"]
 
 
