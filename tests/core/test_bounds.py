@@ -255,6 +255,7 @@ def _in_containers(pod: Object, number: int) -> None:
         "env": [
             {"name": TEXT, "value": TEXT},
             {"name": TEXT, "valueFrom": {"secretKeyRef": {"name": TEXT, "key": TEXT}}},
+            {"name": TEXT, "valueFrom": {"secretKeyRef": {"key": TEXT}, "configMapKeyRef": {"name": TEXT}}},
         ],
         "volumeMounts": [{"name": TEXT, "mountPath": TEXT, "subPathExpr": TEXT}] * 2,
         "readinessProbe": run,

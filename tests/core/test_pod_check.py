@@ -187,6 +187,7 @@ REFUSED: list[tuple[Any, str]] = [
             ([], "requiredDuringSchedulingIgnoredDuringExecution: expected an object, found a list"),
             ({"nodeSelectorTerms": {}}, "nodeSelectorTerms: expected a list, found an object"),
             ({"nodeSelectorTerms": [{"matchExpressions": [1]}]}, "matchExpressions[0]: expected an object"),
+            ({"nodeSelectorTerms": [{}, {"matchExpressions": [1]}]}, "[1].matchExpressions[0]: expected an object"),
             ({"nodeSelectorTerms": [{"matchExpressions": [{"key": 1}]}]}, "matchExpressions[0].key: expected a string"),
             ({"nodeSelectorTerms": [{"matchExpressions": [{"operator": 1}]}]}, "[0].operator: expected a string"),
             (

@@ -33,8 +33,8 @@ PROCESSES = 2
 PATIENCE = 4.0
 """Processor seconds of tests, as measured with coverage, that a mutant is given in a forked process."""
 
-FRESH_PATIENCE = 20.0
-"""The same in a new interpreter."""
+FRESH_PATIENCE = 120.0
+"""The same in a new interpreter: few come so far."""
 
 MEMORY = 3 << 30
 
