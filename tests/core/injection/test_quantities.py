@@ -157,6 +157,12 @@ def test_a_training_container_of_a_sidecars_name_is_asked_too() -> None:
     assert outcomes(decisions) == [KEPT]
 
 
+def test_a_network_that_counts_as_many_devices_is_enough() -> None:
+    per_gpu = ProfileQuantity(EFA, per_accelerator=1)
+    result, _ = run(minimal_pod(trainer(gpus=1)), per_gpu, attachment("rails/rail-0", resource=EFA))
+    assert asked(result) == "1"
+
+
 def test_does_not_count_accelerators_that_the_profile_itself_gives() -> None:
     """A second pass, which finds them in the pod, would count others."""
     result, decisions = run(minimal_pod(trainer()), PER_GPU, resources={"nvidia.com/gpu": "8"})

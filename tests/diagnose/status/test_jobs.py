@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from webhook.core import names
-from webhook.diagnose.status.jobs import KeptPod, Outline, find_jobs
+from webhook.diagnose.status.jobs import KeptPod, Outline, ended_jobs, find_jobs
 from webhook.diagnose.status.outline import Own
 
 LABELS = {"ml": {names.PROFILE: "shared"}, "web": {}}
@@ -38,3 +38,10 @@ def test_pods_of_one_owner_are_told_apart_by_the_keys_that_several_share(
     for job in find_jobs(pods, LABELS):
         found[job.name] = found.get(job.name, "") + "".join(each.name for each in job.pods)
     assert found == jobs
+
+
+def test_a_job_has_ended_where_an_injected_pod_of_it_was_and_none_lives() -> None:
+    ended = pod("a", live=False)._replace(title="over")
+    never = pod("b", owner="u-2", live=False, injected=False)
+    again = [pod("c", owner="u-3", live=False), pod("d", owner="u-3")]
+    assert ended_jobs([ended, never, *again]) == [("ml", "over")]
