@@ -63,7 +63,7 @@ def remove(control_plane: ControlPlane, text: str) -> None:
     api = control_plane.api
     wait_until(lambda: admit(api, "labelled").status == 201, "the webhook to be forgotten", 15)
     definition = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{PLURAL}.fabric-injector.io"
-    wait_until(lambda: api.request("GET", definition).status == 404, "the definition and its profiles to be gone", 30)
+    wait_until(lambda: api.request("GET", definition).status == 404, "the definition and its profiles to be gone", 120)
 
 
 def apply_profiles(control_plane: ControlPlane, profiles: str) -> None:
