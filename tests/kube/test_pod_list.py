@@ -14,7 +14,6 @@ from tests.fake_apiserver import PODS as PATH
 from tests.fake_apiserver import FakeApiServer, text
 from tests.served import as_served
 from webhook.core.model import Object
-from webhook.diagnose.collect.status import _check_pod
 from webhook.diagnose.status.jobs import PodKeeper
 from webhook.kube.catalogue import PODS
 from webhook.kube.connection import Connection
@@ -118,7 +117,7 @@ def test_a_quantity_beyond_64_bits_is_named(number: str) -> None:
     with FakeApiServer() as server:
         server.misbehave("list", PATH, text(200, json.dumps({"items": [pod]}).replace('"NUMBER"', number)))
         [page] = Reader(Connection(Credentials("test", server.url))).pages(
-            PODS, PodKeeper(_check_pod).keep, most=1, spec_as_text=True
+            PODS, PodKeeper(PODS.check).keep, most=1, spec_as_text=True
         )
     where = "pod.spec.containers[0].resources.limits['rdma/hca']"
     assert page.broken == [("pods/bert-worker-0", f"{where}: expected a quantity of at most 64 bits, found a number")]

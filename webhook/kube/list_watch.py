@@ -47,10 +47,16 @@ class Restart(StrEnum):
 
 
 class WatchError(Exception):
-    """End a list or a watch before its time; *relist*: what was listed can no longer be trusted to be followed."""
+    """End a list or a watch before its time; *relist*: what was listed can no longer be trusted to be followed.
 
-    def __init__(self, restart: Restart, message: str, *, relist: bool = True, after_seconds: float = 0.0) -> None:
+    *status*: of the answer, where it was refused.
+    """
+
+    def __init__(
+        self, restart: Restart, message: str, *, relist: bool = True, after_seconds: float = 0.0, status: int = 0
+    ) -> None:
         super().__init__(message)
+        self.status = status
         self.restart = restart
         self.relist = relist
         self.after_seconds = after_seconds
@@ -153,7 +159,7 @@ class ListWatch:
         if response.status == 404 and self._resource.optional:
             raise WatchError(Restart.NOT_INSTALLED, response.problem, after_seconds=NOT_INSTALLED_SECONDS)
         if response.status != 200:
-            raise WatchError(Restart.REFUSED, response.problem)
+            raise WatchError(Restart.REFUSED, response.problem, status=response.status)
 
 
 @contextmanager

@@ -208,9 +208,9 @@ class _Broken(Exception):
 
 
 def _read(resource: Resource, obj: Any, read: Callable[[Object], T], *, is_checked: bool = False) -> T:
-    if not is_checked and (problem := resource.misfit(obj)):
-        raise _Broken(problem)
     try:
+        if not is_checked:
+            resource.check(obj)
         return read(obj)
     except Misfit as problem:
         raise _Broken(str(problem)) from problem

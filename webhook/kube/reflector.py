@@ -36,6 +36,7 @@ class _End:
     restart: Restart
     problem: str = ""
     after_seconds: float = 0.0
+    status: int = 0
 
 
 class Reflector(Generic[T]):
@@ -45,7 +46,8 @@ class Reflector(Generic[T]):
     *on_listed* after ``items`` holds all that was listed.
     *on_restart* gets the resource's name and the reason, a Restart. ``synced``: all was listed once. ``installed``: whether the
     resource was there when last listed. ``last_contact``: monotonic time of the last answer. ``problem``: what ended the last turn
-    before its time. ``unreadable``: why *transform* cannot read an object as it is now, by key.
+    before its time; ``refused``: the status of the answer by which, 0 for none.
+    ``unreadable``: why *transform* cannot read an object as it is now, by key.
     """
 
     def __init__(
@@ -68,6 +70,7 @@ class Reflector(Generic[T]):
         self.installed = True
         self.last_contact = monotonic()
         self.problem = ""
+        self.refused = 0
         self.unreadable: dict[Key, str] = {}
         self._transform = transform
         self._on_change = on_change
@@ -147,7 +150,7 @@ class Reflector(Generic[T]):
                 self._replace({})
             if error.relist:
                 self._version = ""
-            return _End(error.restart, str(error), error.after_seconds)
+            return _End(error.restart, str(error), error.after_seconds, error.status)
         except (
             Exception
         ) as error:  # whatever it is, the next turn may go better; without this thread nothing is seen any more
@@ -159,6 +162,7 @@ class Reflector(Generic[T]):
     def _report(self, end: _End) -> None:
         if end.problem and end.problem != self.problem:
             _log.warning("watch of %s: %s; trying again", self.resource.name, end.problem)
+        self.refused = end.status
         self.problem = end.problem
         self._on_restart(self.resource.name, end.restart)
 

@@ -107,6 +107,11 @@ class Resource:
             return str(error)
         return ""
 
+    def check(self, obj: object) -> None:
+        """Raise Misfit with what keeps *obj* from being one of these objects."""
+        if problem := self.misfit(obj):
+            raise Misfit(problem)
+
 
 def object_key(obj: Object) -> Key:
     """Read an object's key; raise KeyError or TypeError where it has none."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,7 +27,7 @@ from webhook.kube.catalogue import EVENTS, LEASES, NAMESPACES, NODES, PODS
 from webhook.kube.connection import Connection, RequestFailed
 from webhook.kube.reader import whole
 from webhook.kube.reflector import Reflector
-from webhook.kube.resource import Misfit, Resource
+from webhook.kube.resource import Resource
 from webhook.world.held import read_namespace
 from webhook.world.profiles_read import ProfilesRead
 
@@ -37,7 +36,6 @@ T = TypeVar("T")
 MOST_PAGES = 400
 REFRESH_SECONDS = 30.0
 STALE_SECONDS = 60.0
-_ANSWERED = re.compile(r" answered (\d{3})\b")
 _QUEUES = ("Workload", "PodGroup", "Job", "LocalQueue", "Queue")
 _MOST_SPACES = 50
 """Namespaces of jobs that lack injection of which the time of the label is asked for."""
@@ -61,7 +59,7 @@ def read_status(
         nodes = collector.begin_list("nodes", NODES, read_node)
         events = collector.begin_list("Events", EVENTS, keep_event, namespace)
         try:
-            pods = collector.read_list(PODS, PodKeeper(_check_pod).keep, namespace, spec_as_text=True)
+            pods = collector.read_list(PODS, PodKeeper(PODS.check).keep, namespace, spec_as_text=True)
         except RequestFailed as error:
             raise without_pods(error, namespace, "status") from None
         return complete(
@@ -190,8 +188,7 @@ class StatusWatch:
             while not (reflector.synced or reflector.problem):
                 self.wait(0.1)
         if not self._pods.synced:
-            found = _ANSWERED.search(self._pods.problem)
-            error = RequestFailed(self._pods.problem, int(found[1]) if found else 0)
+            error = RequestFailed(self._pods.problem, self._pods.refused)
             raise without_pods(error, self._namespace, "status", "lists and watches")
 
     def look(self) -> tuple[list[JobStatus], tuple[Unread, ...]]:
@@ -260,8 +257,7 @@ class StatusWatch:
 
     def _follow(self, resource: Resource, keep: Callable[[Object], T | None]) -> Reflector[T]:
         def keep_checked(obj: Object) -> T | None:
-            if problem := resource.misfit(obj):
-                raise Misfit(problem)
+            resource.check(obj)
             return keep(obj)
 
         return Reflector(
@@ -272,11 +268,6 @@ class StatusWatch:
             on_listed=self._changed.set,
             on_restart=lambda _resource, _reason: self._changed.set(),
         )
-
-
-def _check_pod(pod: Object) -> None:
-    if problem := PODS.misfit(pod):
-        raise Misfit(problem)
 
 
 def keep_event(event: Object) -> Object | None:
