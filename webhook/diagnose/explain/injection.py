@@ -13,13 +13,12 @@ from webhook.core.review import Verdict
 from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.members import is_apart
 from webhook.diagnose.explain.observation import Observation, Stage, common_form
-from webhook.diagnose.explain.part import Part
+from webhook.diagnose.explain.part import FINISHED, Part
 from webhook.diagnose.explain.reading import Reading
 from webhook.diagnose.finding import Level
 from webhook.diagnose.injected import is_out_of_reach
 
 RENDEZVOUS = "rendezvous"
-_FINISHED = ("Succeeded", "Failed")
 _NOTHING_ASKED = (Reason.NOT_ASKED, Reason.NO_SIDECAR, Reason.DISABLED)
 _HARMLESS = (Reason.SINGLE_NODE, Reason.NO_MASTER, Reason.NO_PROCESS_GROUP, Reason.KEEPS_NAME, Reason.HUGEPAGES)
 _LOOKED_AT_ELSEWHERE = (
@@ -39,7 +38,7 @@ _BY_CHOICE = (Reason.OPTED_OUT, Reason.ROLE)
 
 def observe(reading: Reading, parts: Iterable[Part], looked_at: Iterable[Part]) -> Iterator[Observation]:
     """Look at those that are *looked_at* and not finished."""
-    live = [part for part in parts if part.phase not in _FINISHED]
+    live = [part for part in parts if part.phase not in FINISHED]
     jobs: dict[str, str] = {}
     for part in live:
         if part.is_injected:
@@ -48,7 +47,7 @@ def observe(reading: Reading, parts: Iterable[Part], looked_at: Iterable[Part]) 
     lost = {part.job for part in members} - {part.job for part in members if part.is_master}
     is_held_back = not jobs and not any(part.phase == "Running" for part in live)  # not by the lack of injection
     for part in looked_at:
-        if part.phase in _FINISHED:
+        if part.phase in FINISHED:
             continue
         is_missed = part.job in lost and is_apart(part)
         if part.is_injected:

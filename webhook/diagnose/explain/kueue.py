@@ -20,7 +20,7 @@ from webhook.diagnose.finding import Level
 from webhook.diagnose.owners import identity, title
 from webhook.diagnose.wording import listed
 
-GATE = "kueue.x-k8s.io/"
+_GATE = "kueue.x-k8s.io/"
 """Begins the scheduling gates that Kueue sets."""
 _JOB_UID = "kueue.x-k8s.io/job-uid"
 _NEVER = ("unavailable in ClusterQueue", "> maximum capacity")
@@ -113,7 +113,7 @@ def observe(reading: Reading, parts: Collection[Part]) -> Iterator[Observation]:
 def is_gated(pod: Object) -> bool:
     """Tell a pod that Kueue holds back by a scheduling gate."""
     gates = (pod.get("spec") or {}).get("schedulingGates") or ()
-    return any(str(gate.get("name")).startswith(GATE) for gate in gates)
+    return any(str(gate.get("name")).startswith(_GATE) for gate in gates)
 
 
 def hold_of(workload: Object, now: datetime) -> Hold | None:

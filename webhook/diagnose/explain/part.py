@@ -22,7 +22,7 @@ from webhook.core.workloads import NotTraining, TrainingPod, recognise
 from webhook.diagnose.explain.reading import Reading, seconds_since
 from webhook.diagnose.injected import is_injected, read_injection
 
-_FINISHED = ("Succeeded", "Failed")
+FINISHED = ("Succeeded", "Failed")
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ def read_part(
 
 def read_live_member(pod: Object, claims: Iterable[Object] = ()) -> Member | None:
     """Read what the controller reads of a pod, its spec left aside; None for one that has ended, or is of no job."""
-    live = (pod.get("status") or {}).get("phase") not in _FINISHED
+    live = (pod.get("status") or {}).get("phase") not in FINISHED
     member = read_member(pod) if live else None
     if member is not None and member.has_claims:
         user = member.name, member.uid

@@ -122,7 +122,7 @@ def _pending(
     pods, scheduled = (part.name,), part.condition("PodScheduled")
     gates = [str(each.get("name")) for each in (part.pod.get("spec") or {}).get("schedulingGates") or ()]
     if gates:
-        by_kueue = any(gate.startswith(kueue.GATE) for gate in gates)
+        by_kueue = kueue.is_gated(part.pod)
         said = f": {queue}" if by_kueue and queue else ""
         level: Level = "fail" if said else "warn"
         action = "whoever set the gate must remove it"
