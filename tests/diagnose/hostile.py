@@ -10,6 +10,7 @@ from urllib.parse import unquote
 
 from hypothesis import strategies as st
 
+from tests.diagnose.explain.test_screens import SCENES
 from tests.diagnose.scenes import NOW, PROFILES, Scene, ago
 from webhook.core import names, podspec
 from webhook.core.model import Object
@@ -94,6 +95,20 @@ def _chosen(obj: Object, selector: str) -> bool:
         if key.removeprefix("!") in labels if term.startswith("!") else labels.get(key) != value:
             return False
     return True
+
+
+def small(name: str) -> Scene:
+    """Return a scene of this name, with three pods of its job: more show nothing more."""
+    made = SCENES[name]()
+    made.pods = dict(list(made.pods.items())[:3])
+    return made
+
+
+def held() -> Scene:
+    """Return a job whose pods wait for Kueue, so that most of what can be asked for is."""
+    made = small("kueue-quota")
+    made.workloads = small("suspended-by-kueue").workloads
+    return made
 
 
 def cluster_of(scene: Scene) -> HostileConnection:

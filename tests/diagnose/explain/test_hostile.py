@@ -16,6 +16,8 @@ from tests.diagnose.explain.test_screens import SCENES
 from tests.diagnose.hostile import (
     HostileConnection,
     cluster_of,
+    held,
+    small,
     spoil_an_annotation,
     spoil_an_answer,
     spoil_an_object,
@@ -63,16 +65,10 @@ def judged(connection: HostileConnection, target: str = "job/bert") -> dict[str,
     return document
 
 
-def scene(name: str) -> Scene:
-    made = SCENES[name]()
-    made.pods = dict(list(made.pods.items())[:3])
-    return made
-
-
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_an_object_that_is_broken_in_one_place(data: st.DataObject) -> None:
-    connection = cluster_of(scene(data.draw(st.sampled_from(sorted(SCENES)))))
+    connection = cluster_of(small(data.draw(st.sampled_from(sorted(SCENES)))))
     spoil_an_object(connection, KINDS, data)
     judged(connection, data.draw(st.sampled_from(["job/bert", "pod/bert-worker-0"])))
 
@@ -80,16 +76,9 @@ def test_an_object_that_is_broken_in_one_place(data: st.DataObject) -> None:
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_an_annotation_whose_json_is_broken_in_one_place(data: st.DataObject) -> None:
-    made = scene("well")
+    made = small("well")
     spoil_an_annotation(made.master, data)
     assert judged(cluster_of(made))["members"]
-
-
-def held() -> Scene:
-    """Return a job whose pods wait for Kueue, so that most of what can be asked for is."""
-    made = scene("kueue-quota")
-    made.workloads = scene("suspended-by-kueue").workloads
-    return made
 
 
 @cache

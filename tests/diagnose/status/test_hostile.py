@@ -16,7 +16,9 @@ from tests.diagnose.hostile import (
     JUNK,
     HostileConnection,
     broken,
+    held,
     places,
+    small,
     spoil_an_annotation,
     spoil_an_answer,
     spoil_an_object,
@@ -32,12 +34,6 @@ from webhook.kube.connection import Connection
 from webhook.kube.credentials import Credentials
 
 KINDS = ("/pods", "/events", "/nodes", "/namespaces", "/leases/", "/network-attachment", "/workloads")
-
-
-def scene(name: str) -> Scene:
-    made = SCENES[name]()
-    made.pods = dict(list(made.pods.items())[:3])
-    return made
 
 
 def cluster_of(made: Scene) -> HostileConnection:
@@ -68,7 +64,7 @@ def judged(connection: HostileConnection) -> dict[str, Any]:
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_an_object_that_is_broken_in_one_place(data: st.DataObject) -> None:
-    connection = cluster_of(scene(data.draw(st.sampled_from(sorted(set(SCENES) - {"gke-without-addresses"})))))
+    connection = cluster_of(small(data.draw(st.sampled_from(sorted(set(SCENES) - {"gke-without-addresses"})))))
     spoil_an_object(connection, KINDS, data)
     judged(connection)
 
@@ -76,7 +72,7 @@ def test_an_object_that_is_broken_in_one_place(data: st.DataObject) -> None:
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_an_annotation_whose_json_is_broken_in_one_place(data: st.DataObject) -> None:
-    made = scene("well")
+    made = small("well")
     spoil_an_annotation(made.master, data)
     assert judged(cluster_of(made))["jobs"]
 
@@ -87,12 +83,6 @@ def requests() -> list[str]:
     connection = cluster_of(held())
     judged(connection)
     return sorted(set(connection.asked))
-
-
-def held() -> Scene:
-    made = scene("kueue-quota")
-    made.workloads = scene("suspended-by-kueue").workloads
-    return made
 
 
 @settings(max_examples=60, deadline=None)
@@ -116,7 +106,7 @@ TEXTS = {
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_texts_of_tenants_are_shown_and_obeyed_by_nobody(text: str) -> None:
-    made = scene("dead-controller")
+    made = small("dead-controller")
     for number, pod in enumerate(made.pods.values()):
         metadata = pod["metadata"]
         metadata["labels"] = {key: f"{value}{text}" for key, value in metadata["labels"].items() if key != names.JOB}
@@ -146,7 +136,7 @@ def test_texts_of_tenants_are_shown_and_obeyed_by_nobody(text: str) -> None:
 @settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_a_watch_goes_on_whatever_an_event_holds(data: st.DataObject) -> None:
-    made = scene(data.draw(st.sampled_from(["well", "dead-controller", "kueue-quota", "no-address-left"])))
+    made = small(data.draw(st.sampled_from(["well", "dead-controller", "kueue-quota", "no-address-left"])))
     watch = StatusWatch(Connection(Credentials("test", "http://127.0.0.1:9")))
     for pod in made.pods.values():
         watch._pods._set(*watch._pods._read(pod))
