@@ -65,8 +65,8 @@ def test_a_rank_zero_that_was_not_injected_ends_the_wait_at_once_with_the_cause(
     found = rule(Suspect(member(job=job), None), pods.plain(), master, seconds=1)
     assert told(found) == ("RankZeroNotInjected", found.fate.cause)
     assert found.fate.cause == (
-        f"rank 0 of job {job}, pod {master['metadata']['name']}, was created without injection, before its namespace was labelled or "
-        "while the webhook was not called, so that its address cannot be published: restart the job"
+        f"rank 0 of job {job}, pod {master['metadata']['name']}, was created without injection, before its namespace was labelled, or "
+        "while the webhook was not called or only observed, so that its address cannot be published: restart the job"
     )
 
 
@@ -114,13 +114,13 @@ def test_a_rank_zero_that_the_watch_has_not_shown_yet_is_not_missing() -> None:
     [
         pytest.param(
             {"metadata": {"creationTimestamp": "2026-01-01T09:59:59Z"}},
-            "was created without injection, before its namespace was labelled or while the webhook was not called",
+            "was created without injection, before its namespace was labelled, or while the webhook was not called or only observed",
             "restart the job",
             id="older-than-the-member",
         ),
         pytest.param(
             {"metadata": {"creationTimestamp": "2026-01-01T10:00:00Z"}},
-            "before its namespace was labelled or while the webhook was not called",
+            "before its namespace was labelled, or while the webhook was not called or only observed",
             "restart the job",
             id="of-the-same-second",
         ),

@@ -112,9 +112,9 @@ def test_says_what_would_be_denied_or_left_alone_where_a_namespace_only_observes
 @pytest.mark.parametrize(
     ("labelled", "why", "action"),
     [
-        ("", "before its namespace was labelled or while the webhook was not called", RESTART),
-        (ago(minutes=20), "before its namespace was labelled or while the webhook was not called", RESTART),
-        (ago(minutes=19), "perhaps before its namespace was labelled (it was changed later)", RESTART),
+        ("", "before its namespace was labelled, or while the webhook was not called or only observed", RESTART),
+        (ago(minutes=20), "before its namespace was labelled, or while the webhook was not called or only observed", RESTART),
+        (ago(minutes=19), "perhaps before its namespace was labelled, or while that only observed (it was changed later)", RESTART),
         (
             ago(minutes=21),
             "though its namespace was labelled: the webhook was not called, only observed, or had other profiles",

@@ -158,6 +158,6 @@ def test_a_rank_zero_without_injection_that_nobody_waits_for() -> None:
     scene.labels[names.PROFILE] = "apart"
     scene.pods = {"bert-worker-0": scene.admitted(scene.created(1)), "bert-master-0": scene.created(0)}
     assert texts(findings(scene, "injection"))[0] == (
-        "fail pod bert-master-0 (rank 0): was created without injection, before its namespace was labelled or while the webhook was "
-        "not called; today it would get profile apart"
+        "fail pod bert-master-0 (rank 0): was created without injection, before its namespace was labelled, or while the webhook "
+        "was not called or only observed; today it would get profile apart"
     )

@@ -97,11 +97,14 @@ def about_address(member: Member, placed: Placement | None) -> Complaint | float
 
 
 def why_uncalled(created: str, injected_since: str) -> tuple[str, str]:
-    """Say why a pod was created without injection, and what to do; *injected_since*: when an injected one of its job was, or empty."""
+    """Say why a pod was created without injection, and what to do; *injected_since*: when an injected one of its job was, or empty.
+
+    The API's times are whole seconds: of equal ones it is not known which was first.
+    """
     if "" < injected_since < created:
         why = "was created without injection while older pods of the job were injected: the webhook was not called, or only observed"
         return why, SEE_CHECK
-    why = "was created without injection, before its namespace was labelled or while the webhook was not called"
+    why = "was created without injection, before its namespace was labelled, or while the webhook was not called or only observed"
     return why, "restart the job"
 
 

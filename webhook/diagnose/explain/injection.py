@@ -187,7 +187,10 @@ def _uncalled(reading: Reading, part: Part, first_injected: str) -> tuple[Code, 
         why = "was created without injection, though its namespace was labelled: "
         return Code.WEBHOOK_MISSED, why + "the webhook was not called, only observed, or had other profiles", SEE_CHECK
     if labelled > created:
-        why = "was created without injection, perhaps before its namespace was labelled (it was changed later)"
+        why = (
+            "was created without injection, perhaps before its namespace was labelled, or while that only observed "
+            "(it was changed later)"
+        )
     return Code.WEBHOOK_MISSED, why, Code.WEBHOOK_MISSED.action
 
 
