@@ -170,7 +170,7 @@ def test_a_rank_zero_without_a_pod_is_told_by_its_name_until_it_has_an_address(w
 def test_where_the_profile_says_so_a_rank_zero_without_a_pod_ends_the_wait(world: World) -> None:
     cause = annotation(world.fails, names.WAIT_ENDS)
     assert cause is not None
-    assert "does not exist 30 s after its member train-1" in cause
+    assert "has no live pod 30 s after its member train-1" in cause
     assert events(world.fails)["RankZeroMissing"] == cause
     assert annotation(world.fails, names.MASTER_ADDR) is None
 

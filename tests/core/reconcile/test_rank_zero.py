@@ -187,7 +187,7 @@ def test_where_the_profile_says_so_the_wait_ends_for_a_rank_zero_without_a_pod()
     assert rule(Suspect(fails, None, NAME), seconds=29).fate == Fate()
     found = rule(Suspect(fails, None, NAME))
     assert told(found) == ("RankZeroMissing", found.fate.cause)
-    assert "bert-master-0, does not exist 30 s after its member w-1 was put on a node" in found.fate.cause
+    assert "bert-master-0, has no live pod 30 s after its member w-1 was put on a node" in found.fate.cause
     assert "unreachable: fail" in found.fate.cause
 
 

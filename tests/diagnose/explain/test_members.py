@@ -69,6 +69,33 @@ def test_a_member_that_waits_for_a_rank_zero_that_has_ended_waits_in_vain() -> N
     assert first(scene).message == "rank 0 is Succeeded, and its members still run"
 
 
+@pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
+@pytest.mark.parametrize(
+    ("labels", "why"),
+    [({names.PROFILE: "none"}, "carries label fabric-injector.io/profile: none"), ({}, "was not injected")],
+    ids=["opted out", "missed"],
+)
+def test_a_member_that_waits_for_a_rank_zero_that_was_not_injected_and_has_ended(
+    phase: str, labels: Object, why: str
+) -> None:
+    scene = Scene()
+    scene.pods["bert-master-0"] = scene.created(0)
+    scene.master["metadata"]["labels"] |= labels
+    scene.master["status"] = {"phase": phase}
+    for worker in scene.workers:
+        scene.wait(worker, ago(minutes=5))
+    found = first(scene)
+    assert found.message == f"rank 0 {why}, so that its address was published to nobody; it is {phase}, and its members still run"
+    assert found.action == "give all pods of the job the same labels and networks, then restart it"
+
+
+def test_a_rank_zero_without_injection_whose_members_met_it_ended_for_its_own_reason() -> None:
+    scene = Scene()
+    scene.pods["bert-master-0"] = scene.created(0)
+    scene.master["status"] = {"phase": "Failed"}
+    assert first(scene).message == "rank 0 is Failed, and its members still run"
+
+
 def test_a_rank_zero_that_is_being_deleted() -> None:
     scene = Scene()
     scene.master["metadata"]["deletionTimestamp"] = ago(seconds=5)

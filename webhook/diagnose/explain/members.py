@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from webhook.core import podspec
+from webhook.core import names, podspec
 from webhook.core.model import Reason
 from webhook.core.reconcile.member import is_name
 from webhook.core.workloads import TrainingPod, kueue_pod_group, leaderworkerset
@@ -84,7 +84,10 @@ def _rank_zero(reading: Reading, key: str, members: Sequence[Part]) -> Iterator[
             return
         message = f"rank 0 is {last.phase}{_why_ended(last)}, and its members still run"
         action = f"look at its log, then restart the job: {log_command(last, str(last.training.get('name')))}"
-        if last.phase == "Terminating":
+        if not last.is_injected and any(seconds_waited(reading, part) is not None for part in told):
+            message = f"rank 0 {_why_unpublished(last)}, so that its address was published to nobody; it is {last.phase}"
+            message, action = f"{message}, and its members still run", Code.RANK_ZERO_APART.action
+        elif last.phase == "Terminating":
             action = "wait for the next one; if this one stays, look at its finalizers and at its node's kubelet"
         yield Observation(Stage.MEMBERS, "fail", Code.RANK_ZERO_ENDED, message, action, (last.name,))
         return
@@ -109,6 +112,11 @@ def _succeeded(reading: Reading, part: Part) -> Observation:
         return Observation(Stage.SUMMARY, "ok", Code.RANK_ZERO_DONE, message, pods=(part.name,))
     message = f"rank 0 has ended well {duration(seconds)} ago, and its members still run"
     return Observation(Stage.MEMBERS, "warn", Code.MEMBERS_LINGER, message, pods=(part.name,))
+
+
+def _why_unpublished(part: Part) -> str:
+    profile = podspec.labels(part.pod).get(names.PROFILE)
+    return f"carries label {names.PROFILE}: {profile}" if profile == names.PROFILE_NONE else "was not injected"
 
 
 def _why_ended(part: Part) -> str:
