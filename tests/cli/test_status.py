@@ -118,6 +118,24 @@ def was_not_injected(scene: Scene) -> None:
     scene.pods = {name: scene.created(number) for number, name in enumerate(scene.pods)}
 
 
+def is_not_indexed(scene: Scene) -> None:
+    """A Job's pods have GPUs and start torchrun, and no rank: nothing is injected, which looks like a mistake."""
+    scene.pods = {"bert-x7k2p": scene.created(1)}
+    pod = scene.pods["bert-x7k2p"]
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "bert", "uid": "u-job", "controller": True}
+    labels = {"batch.kubernetes.io/job-name": "bert", "batch.kubernetes.io/controller-uid": "u-job"}
+    pod["metadata"] |= {"name": "bert-x7k2p", "ownerReferences": [owner], "labels": labels}
+    pod["spec"]["containers"][0] |= {"command": ["torchrun", "--nnodes=2", "train.py"], "env": []}
+
+
+def is_missed_on_one_node(scene: Scene) -> None:
+    was_not_injected(scene)
+    scene.pods = {"bert-master-0": scene.pods["bert-master-0"]}
+    for entry in scene.master["spec"]["containers"][0]["env"]:
+        if entry["name"] in ("PET_NNODES", "WORLD_SIZE"):
+            entry["value"] = "1"
+
+
 def observes(scene: Scene) -> None:
     scene.labels[names.MODE] = names.MODE_OBSERVE
     was_not_injected(scene)
@@ -170,6 +188,8 @@ TROUBLE = [
     lacks_a_network,
     is_unscheduled,
     was_not_injected,
+    is_not_indexed,
+    is_missed_on_one_node,
     observes,
     drifts,
     loses_rank_zero,
@@ -208,6 +228,24 @@ def test_leaves_out_what_asks_for_no_profile() -> None:
     was_not_injected(scene)
     assert look_at_all(reading(scene, labels={SPACE: {}})) == []
     assert len(look_at_all(reading(scene, labels=None))) == 1, "the labels are not known"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param({"command": ["jupyter", "lab"]}, id="starts no launcher"),
+        pytest.param({"command": ["torchrun", "--standalone", "train.py"]}, id="on one node"),
+        pytest.param({"resources": {}}, id="without a GPU"),
+        pytest.param({names.PROFILE: names.PROFILE_NONE}, id="opted out"),
+    ],
+)
+def test_leaves_out_what_does_not_look_as_if_it_trained(change: Object) -> None:
+    scene = Scene()
+    is_not_indexed(scene)
+    [pod] = scene.pods.values()
+    pod["metadata"]["labels"] |= {key: value for key, value in change.items() if key == names.PROFILE}
+    pod["spec"]["containers"][0] |= {key: value for key, value in change.items() if key != names.PROFILE}
+    assert look_at_all(reading(scene)) == []
 
 
 def test_an_owner_that_can_create_no_pod() -> None:

@@ -251,16 +251,22 @@ def _names_network(pod: Object, profile: Profile, namespace: Namespace) -> bool:
 def _leave(pod: Object, profile: Profile, recognised: NotTraining) -> Skip:
     """Skip a pod that is not known to train; with a warning where it looks as if it did."""
     how = f"label the pod {names.PROFILE}={profile.name} to inject it all the same"
-    containers = podspec.containers(pod)
-    accelerator = find_pod_accelerator(pod) if recognised.reason not in (Reason.ROLE, Reason.TPU) else None
-    mark = next(filter(None, map(find_mark, containers)), "") if accelerator is not None else ""
-    if not mark or run_on_one_node(containers):
+    looks = looks_like_training(pod, recognised)
+    if not looks:
         return _skip(recognised.reason, f"{recognised.message}; {how}", recognised.system, profile.name)
     message = (
-        f"{recognised.message}, though it asks for {accelerator} and {mark}; {how}, "
+        f"{recognised.message}, though it {looks}; {how}, "
         f"or {names.PROFILE}={names.PROFILE_NONE} to leave it without this warning"
     )
     return Skip(Decision(STEP, Outcome.WARNED, recognised.reason, message), recognised.system, profile.name)
+
+
+def looks_like_training(pod: Object, recognised: NotTraining) -> str:
+    """Say by what a pod that is not known to train looks as if it did, ``asks for nvidia.com/gpu and starts a launcher``; else ""."""
+    containers = podspec.containers(pod)
+    accelerator = find_pod_accelerator(pod) if recognised.reason not in (Reason.ROLE, Reason.TPU) else None
+    mark = next(filter(None, map(find_mark, containers)), "") if accelerator is not None else ""
+    return "" if not mark or run_on_one_node(containers) else f"asks for {accelerator} and {mark}"
 
 
 def _with_other_accelerators(

@@ -12,6 +12,7 @@ import orjson
 
 from webhook.core import names, podspec
 from webhook.core.model import Object
+from webhook.core.planning import looks_like_training
 from webhook.core.workloads import TrainingPod, recognise
 from webhook.diagnose.injected import is_injected
 from webhook.diagnose.owners import identity, title
@@ -114,7 +115,7 @@ class StatusJob(NamedTuple):
 
 
 def find_jobs(pods: Iterable[KeptPod], labels: Mapping[str, Mapping[str, str]] | None) -> list[StatusJob]:
-    """Return the jobs that have been injected, or train where a profile is asked for, in the order of namespace and name.
+    """Return the jobs that were injected, or train or look so where a profile is asked for, in the order of namespace and name.
 
     *labels*: of each namespace by its name; None where they cannot be read, so that any may ask. Those without a live pod are left out.
     """
@@ -171,5 +172,12 @@ def _split(pods: Sequence[KeptPod]) -> Mapping[str, list[KeptPod]]:
 
 def _trains(pods: Sequence[KeptPod]) -> bool:
     live = [pod for pod in pods if pod.is_live]
-    found = (recognise(pod.read()) for pod in live[:_MOST_LOOKED_AT])
-    return any(isinstance(each, TrainingPod) and each.rendezvous is not None for each in found)
+    return any(_shows_training(pod.read()) for pod in live[:_MOST_LOOKED_AT])
+
+
+def _shows_training(pod: Object) -> bool:
+    """Tell a pod that trains, or looks as if it did and did not opt out: of both `explain` says that they were not injected."""
+    found = recognise(pod)
+    if isinstance(found, TrainingPod):
+        return True
+    return podspec.labels(pod).get(names.PROFILE) != names.PROFILE_NONE and bool(looks_like_training(pod, found))
