@@ -161,7 +161,8 @@ def _may_meet(rank_zero: Object, source: Source) -> bool:
 def _about_missing(suspect: Suspect) -> Ruling:
     member, _, name = suspect
     called = f", {first_label(name)}," if name else ""
-    what = f"rank 0 of job {member.job}{called} has no live pod {MISSING_SECONDS:.0f} s after its member {member.name} was put on a node"
+    after = f"{MISSING_SECONDS:.0f} s after its member {member.name} was put on a node"
+    what = f"rank 0 of job {member.job}{called} has no live pod {after}"
     owner = "look at the Events of the job's owner, and at the quota and policies of its namespace"
     if member.fails_without_rank_zero:
         cause = f"{what}, and the profile says unreachable: fail: {owner}"
