@@ -280,8 +280,22 @@ def test_a_rank_zero_from_before_the_label_is_found(api: Client, explain: Explai
     first = found["findings"][0]
     assert first["subject"] == "pod bert-master-0 (rank 0)"
     assert first["message"].startswith(
-        "was created without injection, perhaps before its namespace was labelled, or while that only observed (it was changed later); today"
+        "was created without injection, perhaps before its namespace was labelled, or while that only observed (it was changed later);"
     )
+
+
+def test_a_suspended_job_says_so_itself(api: Client, explain: Explain, namespace: NamespaceFactory) -> None:
+    name = namespace({names.PROFILE: "rdma-shared"})
+    template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "i"}]}}
+    spec = {"suspend": True, "template": template}
+    path = f"/apis/batch/v1/namespaces/{name}/jobs"
+    api.expect("POST", path, {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "su"}, "spec": spec})
+    first = explain.document("job/su", "-n", name)["findings"][0]
+    assert (first["level"], first["code"], first["subject"]) == ("warn", "job-suspended", "Job su")
+    shown = json.loads(explain("-n", name, "-o", "json", command="status").stdout)
+    assert [(job["name"], job["first"]) for job in shown["jobs"]] == [("su", first)]
+    patch = first["action"].rpartition(" -p ")[2].strip("'")
+    assert not api.expect("PATCH", f"{path}/su", json.loads(patch))["spec"]["suspend"]
 
 
 def test_who_holds_the_devices_of_a_full_node(api: Client, explain: Explain, namespace: NamespaceFactory) -> None:

@@ -52,7 +52,7 @@ admission: pod-refused pod-denied other-webhook-unreachable pod-security-refused
 injection: injected injection-status-unreadable step-skipped step-doubtful not-injected not-injected-unknown
   webhook-missed webhook-out-of-reach all-injected left-out rank-zero-apart
 drift: drift
-members: job-over job-without-pods rank-zero-twice rank-zero-missing rank-zero-ended rank-zero-done members-linger
+members: job-over job-without-pods job-suspended rank-zero-twice rank-zero-missing rank-zero-ended rank-zero-done members-linger
   members-missing
 containers: pod-ended-by-node container-not-starting container-failed
 addresses: addresses-told address-outdated address-untold meets-by-name address-former

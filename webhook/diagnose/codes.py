@@ -334,6 +334,8 @@ class Code(Enum):
 
     JOB_OVER = "members", "The job has no live pod."
     JOB_WITHOUT_PODS = "members", "The job has no pod.", "look at the job itself: is it suspended, queued, or finished?"
+    JOB_SUSPENDED = ("members", "The job is suspended, so it makes no pods.",
+        "let whoever suspended it resume it, or: kubectl patch job NAME --type merge -p '{\"spec\":{\"suspend\":false}}'")
     RANK_ZERO_TWICE = "members", "The job has several live rank-0 pods.", "delete all but the newest"
     RANK_ZERO_MISSING = ("members", "The job has no rank-0 pod.",
         "look at the Events of the job's owner, and at the quota and policies of its namespace")

@@ -113,8 +113,16 @@ def test_says_what_would_be_denied_or_left_alone_where_a_namespace_only_observes
     ("labelled", "why", "action"),
     [
         ("", "before its namespace was labelled, or while the webhook was not called or only observed", RESTART),
-        (ago(minutes=20), "before its namespace was labelled, or while the webhook was not called or only observed", RESTART),
-        (ago(minutes=19), "perhaps before its namespace was labelled, or while that only observed (it was changed later)", RESTART),
+        (
+            ago(minutes=20),
+            "before its namespace was labelled, or while the webhook was not called or only observed",
+            RESTART,
+        ),
+        (
+            ago(minutes=19),
+            "perhaps before its namespace was labelled, or while that only observed (it was changed later)",
+            RESTART,
+        ),
         (
             ago(minutes=21),
             "though its namespace was labelled: the webhook was not called, only observed, or had other profiles",

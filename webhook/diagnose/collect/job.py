@@ -20,6 +20,7 @@ from webhook.diagnose.collect.counters import read_traffic
 from webhook.diagnose.collect.device_offers import read_device_offers
 from webhook.diagnose.collect.kueue import read_workloads
 from webhook.diagnose.collect.logs import read_logs
+from webhook.diagnose.collect.suspension import begin_suspended, suspended_jobs
 from webhook.diagnose.explain.events import concerns
 from webhook.diagnose.explain.holders import nodes_to_read
 from webhook.diagnose.explain.judgement import networks_to_read
@@ -29,7 +30,7 @@ from webhook.diagnose.explain.reading import Reading, label_time
 from webhook.diagnose.explain.selection import choose, find_jobs, known_names
 from webhook.diagnose.job_kinds import JobKind
 from webhook.diagnose.listing import Unread
-from webhook.diagnose.owners import identity
+from webhook.diagnose.owners import identity, title
 from webhook.kube.catalogue import (
     EVENTS,
     LEASES,
@@ -104,6 +105,9 @@ def read_job(
             space_title, lambda: reader.find(NAMESPACES, ("", namespace), whole, managed_fields=True)
         )
         nodes = collector.begin_part("nodes", lambda: collector.read_list(NODES, read_node).items)
+        idle = owners | {title(pod) for pod in pods} if all(map(podspec.is_ending, pods)) else set()
+        kind = target.of_kind.kind if target.of_kind else ""
+        of_suspended = begin_suspended(collector, namespace, sorted(idle)[:_MOST_ROOTS], kind)
         of_workloads = collector.begin(lambda: _workloads(collector, target, namespace, pods, owner))
         device_offers = begin_device_offers(collector, pods)
         of_claims = collector.begin(lambda: read_claims(collector, namespace, pods))
@@ -130,8 +134,8 @@ def read_job(
                 *of_pods,
                 *(event for event in concerned if not _is_of_another_kind(target, event.get("involvedObject") or {})),
             )
-        workloads = of_workloads.result()
-        if not pods and not events and not workloads:
+        workloads, suspended = of_workloads.result(), suspended_jobs(of_suspended)
+        if not pods and not events and not workloads and not suspended:
             if labels is None and not any(part.what == space_title for part in collector.unread):
                 raise InputError(f"{target}: namespace {namespace} does not exist; name the job's namespace by -n")
             listed = known_names(_list(collector, PODS.metadata, namespace))
@@ -165,6 +169,7 @@ def read_job(
         claim_templates=claim_templates,
         device_offers=device_offers.result(),
         workloads=workloads,
+        suspended=suspended,
         lease=lease.result(),
         lease_key=lease_key,
         logs=found_logs,

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 from urllib.parse import quote
 
+from webhook.core import names
 from webhook.core.cluster.nodes import NodeOffer, read_node
 from webhook.core.errors import InputError, Unavailable
 from webhook.core.model import Namespace, Object
@@ -17,6 +18,7 @@ from webhook.diagnose.collect.collector import MOST_BROKEN, Collector
 from webhook.diagnose.collect.job import begin_device_offers, read_claims, read_networks, read_profiles
 from webhook.diagnose.collect.jobs import without_pods
 from webhook.diagnose.collect.kueue import read_workloads
+from webhook.diagnose.collect.suspension import begin_all_suspended, suspended_jobs
 from webhook.diagnose.explain.judgement import networks_to_read
 from webhook.diagnose.explain.reading import label_time
 from webhook.diagnose.lease import judge_lease
@@ -104,6 +106,8 @@ def complete(
     of_claims = collector.begin(lambda: read_claims(collector, namespace, members))
     lacking = {job.namespace: None for job in jobs if any(pod.is_live and not pod.injected for pod in job.pods)}
     of_workloads = collector.begin(lambda: read_workloads(collector, namespace, members))
+    is_asked = any(names.PROFILE in each for each in (labels or {}).values())
+    of_suspended = begin_all_suspended(collector, namespace) if is_asked else []
     networks = read_networks(collector, wanted)
     labelled = {space: _label_time(collector, space) for space in list(lacking)[:_MOST_SPACES]}
     return StatusReading(
@@ -123,6 +127,7 @@ def complete(
         of_claims.result().claims,
         of_claims.result().templates,
         device_offers.result(),
+        suspended_jobs(of_suspended),
         collector.notes(),
     )
 

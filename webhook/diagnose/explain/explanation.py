@@ -23,6 +23,7 @@ from webhook.diagnose.explain import (
     memory,
     networks,
     scheduling,
+    suspension,
     traffic,
     transport,
     waiting,
@@ -140,7 +141,7 @@ def _causes(
 ) -> Iterator[Observation]:
     """Ask each topic: one that looks at each pod by itself is asked of those that are *looked_at*, which alone have a verdict."""
     refused = list(events.observe_refusals(reading, parts))
-    held = list(kueue.observe(reading, parts))
+    held = list(kueue.observe(reading, parts)) or list(suspension.observe(reading))
     yield from held
     yield from refused
     yield from spread(injection.observe(reading, parts, looked_at))

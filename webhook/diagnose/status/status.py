@@ -19,6 +19,7 @@ from webhook.diagnose.explain.kueue import hold_of, owner_of, workloads_of
 from webhook.diagnose.explain.members import expected_members
 from webhook.diagnose.explain.part import Part
 from webhook.diagnose.explain.reading import Reading
+from webhook.diagnose.explain.suspension import suspended_of
 from webhook.diagnose.explain.waiting import seconds_waited
 from webhook.diagnose.finding import Finding
 from webhook.diagnose.listing import Unread
@@ -34,7 +35,7 @@ class StatusReading(NamedTuple):
     """Hold what was read of the cluster; None, as in `Reading`, for what may not be read.
 
     *labels*: of each namespace; *labelled*: by namespace, when its profile label was written. *networks* and *unread*: as in `Reading`.
-    *workloads*: as there, but of all jobs.
+    *workloads* and *suspended*: as there, but of all jobs.
     *claims* and *claim_templates*: by namespace, those of `Reading`; a namespace is missing where they may not be read.
     *may_lack_claims*: pods are newer than the claims, so that one that is not known says nothing.
     """
@@ -55,6 +56,7 @@ class StatusReading(NamedTuple):
     claims: Mapping[str, Mapping[str, Object]] = {}
     claim_templates: Mapping[str, frozenset[str]] = {}
     device_offers: DeviceOffers = DeviceOffers()
+    suspended: Sequence[Object] = ()
     unread: tuple[Unread, ...] = ()
     may_lack_claims: bool = False
 
@@ -115,6 +117,9 @@ class Judge:
         self._workloads: dict[str, list[Object]] = {}
         for workload in reading.workloads or ():
             self._workloads.setdefault(str(workload["metadata"]["namespace"]), []).append(workload)
+        self._suspended: dict[str, list[Object]] = {}
+        for job in reading.suspended:
+            self._suspended.setdefault(str(job["metadata"]["namespace"]), []).append(job)
 
     def events_of(self, namespace: str) -> Sequence[Object]:
         """Return the Events of a namespace."""
@@ -139,12 +144,12 @@ class Judge:
         )
 
     def without_pods(self, jobs: Sequence[StatusJob]) -> list[JobStatus]:
-        """Look at owners that have no pod, in namespaces that ask for a profile: their Events tell why, or Kueue's Workloads."""
+        """Look at owners that have no pod, in namespaces that ask for a profile: by Events, Kueue's Workloads, or themselves."""
         owners: dict[str, list[str]] = {}
         for job in jobs:
             owners.setdefault(job.namespace, []).append(job.owner)
         found: list[JobStatus] = []
-        for space in dict.fromkeys((*self._events, *self._workloads)):
+        for space in dict.fromkeys((*self._events, *self._workloads, *self._suspended)):
             if names.PROFILE not in (self._reading.labels or {}).get(space, {}):
                 continue
             subjects = {
@@ -156,7 +161,8 @@ class Judge:
                 and not any(concerns(event, owner, (owner,)) for owner in owners.get(space, ()))
             }
             held = (each for each in self._workloads.get(space, ()) if hold_of(each, self._reading.now) is not None)
-            subjects |= {name: None for name in map(owner_of, held) if name not in owners.get(space, ())}
+            idle = (*map(owner_of, held), *(str(job["metadata"]["name"]) for job in self._suspended.get(space, ())))
+            subjects |= {name: None for name in idle if name not in owners.get(space, ())}
             found += [self.of(StatusJob(space, name, name, ())) for name in filter(None, subjects)]
         return found
 
@@ -182,6 +188,8 @@ class Judge:
             of_space = self._workloads.get(job.namespace, ())
             is_placed = any(pod.is_live for pod in job.pods) and all(pod.own.nodes for pod in job.pods if pod.is_live)
             workloads = workloads_of(of_space, pods, job.owner) if of_space and not is_placed else ()
+        is_idle = not any(pod.is_live for pod in job.pods)
+        suspended = suspended_of(self._suspended.get(job.namespace, ()), owners) if is_idle else ()
         labels = None if reading.labels is None else reading.labels.get(job.namespace)
         claims = reading.claims.get(job.namespace)
         if reading.may_lack_claims and claims is not None and not set(_claims_of(pods)) <= claims.keys():
@@ -207,6 +215,7 @@ class Judge:
             lease=reading.lease,
             lease_key=reading.lease_key,
             workloads=workloads,
+            suspended=suspended,
             unread=reading.unread,
         )
 

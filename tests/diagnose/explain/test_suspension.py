@@ -1,0 +1,157 @@
+"""What is told of a job that somebody has suspended: it has no pod, and says so itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.diagnose.hostile import HostileConnection, cluster_of
+from tests.diagnose.scenes import SPACE, Scene, workload
+from webhook.core.errors import InputError
+from webhook.core.model import Object
+from webhook.diagnose.collect.job import Target, read_job
+from webhook.diagnose.collect.status import read_status
+from webhook.diagnose.explain.explanation import explain
+from webhook.diagnose.finding import Finding
+from webhook.diagnose.job_kinds import find_kind
+from webhook.diagnose.status.status import look_at_all
+
+BATCH, JOBSETS = "batch/v1", "jobset.x-k8s.io/v1alpha2"
+IN_SPEC, IN_POLICY = {"suspend": True}, {"runPolicy": {"suspend": True}}
+QUEUE = {"kueue.x-k8s.io/queue-name": "team"}
+
+
+def job(name: str = "su", spec: Object | None = None, **metadata: Any) -> Object:
+    return {"metadata": {"name": name, "namespace": SPACE, **metadata}, "spec": IN_SPEC if spec is None else spec}
+
+
+def cluster(*jobs: tuple[str, str, Object], scene: Scene | None = None) -> HostileConnection:
+    """Return a cluster of these jobs, each with its API version and its resource; without pods unless a *scene* has some."""
+    if scene is None:
+        scene = Scene(0)
+        scene.pods.clear()
+    connection = cluster_of(scene)
+    connection.objects["/api/v1/namespaces"] = [{"metadata": {"name": SPACE, "labels": scene.labels}}]
+    connection.objects["/api/v1/events"] = scene.events
+    for version, resource, made in jobs:
+        connection.objects[f"/apis/{version}/namespaces/{SPACE}/{resource}/{made['metadata']['name']}"] = made
+        for path in (f"/apis/{version}/{resource}", f"/apis/{version}/namespaces/{SPACE}/{resource}"):
+            connection.objects.setdefault(path, []).append(made)
+    return connection
+
+
+def told(connection: HostileConnection, written: str = "job/su") -> list[Finding]:
+    kind, _, name = written.partition("/")
+    target = Target("job", name, find_kind(kind), kind)
+    return [each for each in explain(read_job(connection, target, SPACE)).findings if each.level != "ok"]
+
+
+def shown(connection: HostileConnection) -> dict[str, str]:
+    """Return the jobs of `status`, and what it says of each first."""
+    found = look_at_all(read_status(connection))
+    return {each.name: str(each.first.code) if each.first else "" for each in found}
+
+
+@pytest.mark.parametrize(
+    ("version", "resource", "kind", "spec", "field", "patch"),
+    [
+        (BATCH, "jobs", "Job", IN_SPEC, "suspend", '{"suspend":false}'),
+        (JOBSETS, "jobsets", "JobSet", IN_SPEC, "suspend", '{"suspend":false}'),
+        ("trainer.kubeflow.org/v1alpha1", "trainjobs", "TrainJob", IN_SPEC, "suspend", '{"suspend":false}'),
+        ("ray.io/v1", "rayjobs", "RayJob", IN_SPEC, "suspend", '{"suspend":false}'),
+        ("ray.io/v1", "rayclusters", "RayCluster", IN_SPEC, "suspend", '{"suspend":false}'),
+        *(
+            (version, f"{kind.lower()}s", kind, IN_POLICY, "runPolicy.suspend", '{"runPolicy":{"suspend":false}}')
+            for version, kind in (
+                ("kubeflow.org/v1", "PyTorchJob"),
+                ("kubeflow.org/v1", "TFJob"),
+                ("kubeflow.org/v1", "XGBoostJob"),
+                ("kubeflow.org/v1", "PaddleJob"),
+                ("kubeflow.org/v1", "JAXJob"),
+                ("kubeflow.org/v1", "MPIJob"),
+                ("kubeflow.org/v2beta1", "MPIJob"),
+            )
+        ),
+    ],
+)
+def test_each_kind_says_that_it_is_suspended(
+    version: str, resource: str, kind: str, spec: Object, field: str, patch: str
+) -> None:
+    connection = cluster((version, resource, job(spec=spec)))
+    for written in ("job/su", f"{kind.lower()}.{version.partition('/')[0]}/su"):
+        [found] = told(connection, written)
+        assert (found.level, str(found.code), found.subject) == ("warn", "job-suspended", f"{kind} su")
+        assert found.message == f"is suspended, so that it makes no pods: its spec.{field} is true"
+        assert found.action == (
+            f"let whoever suspended it resume it, or: kubectl patch {kind.lower()} su -n {SPACE} --type merge -p "
+            f"'{{\"spec\":{patch}}}'"
+        )
+    assert shown(connection) == {"su": "job-suspended"}
+
+
+@pytest.mark.parametrize("spec", [{}, {"suspend": False}, {"runPolicy": {"suspend": False}}, {"runPolicy": None}])
+def test_a_job_that_is_not_suspended_is_not_told_to_be(spec: Object) -> None:
+    connection = cluster((BATCH, "jobs", job(spec=spec)))
+    with pytest.raises(InputError, match="has no such pod"):
+        told(connection)
+    assert shown(connection) == {}
+
+
+def test_one_of_another_kind_than_was_asked_for_is_another() -> None:
+    with pytest.raises(InputError, match="has no such pod"):
+        told(cluster((JOBSETS, "jobsets", job())), "job.batch/su")
+
+
+def test_a_job_that_was_suspended_by_the_one_that_made_it_is_not_told() -> None:
+    owner = {"apiVersion": JOBSETS, "kind": "JobSet", "name": "su", "uid": "u-1", "controller": True}
+    connection = cluster(
+        (JOBSETS, "jobsets", job(uid="u-1")),
+        (BATCH, "jobs", job("su-workers-0", ownerReferences=[owner])),
+        (BATCH, "jobs", job("su", ownerReferences=[owner])),
+    )
+    assert [each.subject for each in told(connection)] == ["JobSet su"]
+    assert shown(connection) == {"su": "job-suspended"}
+
+
+def test_kueue_suspends_in_its_own_words() -> None:
+    held = workload(("QuotaReserved", "False", "Pending", "no room"), owner=("Job", "su"))
+    scene = Scene(0)
+    scene.pods.clear()
+    scene.workloads.append(held)
+    connection = cluster((BATCH, "jobs", job(labels=QUEUE)), scene=scene)
+    assert [str(each.code) for each in told(connection)] == ["kueue-waiting"]
+    scene.workloads.clear()
+    [found] = told(cluster((BATCH, "jobs", job(labels=QUEUE)), scene=scene))
+    assert found.message.endswith("is true, as Kueue sets it for jobs of LocalQueue team")
+    assert found.action == "see its Workload: Kueue lets it run once it admits that"
+
+
+def test_a_job_whose_pods_have_ended_is_suspended_too_and_one_that_runs_is_not_asked() -> None:
+    scene = Scene(1)
+    suspended = ("kubeflow.org/v1", "pytorchjobs", job("bert", IN_POLICY))
+    connection = cluster(suspended, scene=scene)
+    assert told(connection, "job/bert") == []
+    assert not [each for each in connection.asked if "pytorchjobs" in each]
+    assert shown(connection) == {"bert": ""}
+    for pod in scene.pods.values():
+        pod["status"]["phase"] = "Failed"
+    connection = cluster(suspended, scene=scene)
+    assert [str(each.code) for each in told(connection, "job/bert")] == ["job-suspended"]
+    assert shown(connection) == {"bert": "job-suspended"}
+
+
+def test_status_shows_it_where_a_profile_is_asked_for() -> None:
+    connection = cluster((BATCH, "jobs", job()))
+    connection.objects["/api/v1/namespaces"][0]["metadata"]["labels"] = {}
+    assert shown(connection) == {}
+    assert not [each for each in connection.asked if each.endswith("/jobs")]
+
+
+@pytest.mark.parametrize(("answer", "noted"), [(403, []), (500, ["Job su"])])
+def test_who_may_not_read_a_kind_learns_nothing_of_it(answer: int, noted: list[str]) -> None:
+    connection = cluster((BATCH, "jobs", job()), (JOBSETS, "jobsets", job()))
+    connection.spoil = lambda request, *given: (answer, b"{}") if "/batch/" in request else given
+    reading = read_job(connection, Target("job", "su"), SPACE)
+    assert [each.what for each in reading.unread] == noted
+    assert [each.subject for each in explain(reading).findings if str(each.code) == "job-suspended"] == ["JobSet su"]
