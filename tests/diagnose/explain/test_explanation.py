@@ -24,6 +24,16 @@ def test_a_job_that_has_ended() -> None:
     assert (found.level, found.message) == ("ok", "has no live pod: 2 Succeeded")
 
 
+def test_a_job_that_has_failed_is_not_told_to_be_over_besides() -> None:
+    scene = Scene(1)
+    for pod in scene.pods.values():
+        pod["status"] |= {
+            "phase": "Failed",
+            "containerStatuses": [{"name": "pytorch", "state": {"terminated": {"exitCode": 1}}}],
+        }
+    assert [str(each.code) for each in explain(scene.reading).findings] == ["container-failed"]
+
+
 @pytest.mark.parametrize(
     ("kind", "reason", "message"),
     [

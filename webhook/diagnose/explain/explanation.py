@@ -108,6 +108,10 @@ def judge(reading: Reading, looked: Looked | None = None) -> Judged:
     observed = [*_causes(reading, parts, looked_at, spread)]
     is_explained = any(one.level == "fail" and one.stage < Stage.WAIT for one in observed)
     observed += waiting.observe(reading, parts, is_explained=is_explained)
+    if parts and not any(part.is_live for part in parts) and not any(one.level == "fail" for one in observed):
+        phases = Counter(part.phase for part in parts)
+        message = "has no live pod: " + ", ".join(f"{number:,} {phase}" for phase, number in phases.items())
+        observed.append(Observation(Stage.SUMMARY, "ok", Code.JOB_OVER, message, subject=reading.target))
     followed = {part.job for part in parts if not part.is_master}
     masters = {part.name for part in parts if part.is_master and (part.is_certain or part.job in followed)}
     return Judged(parts, fold(observed, masters, reading.focus), masters)
@@ -164,10 +168,6 @@ def _causes(
     yield from events.observe(reading, parts, unattached)
     for unread in reading.unread:
         yield Observation(Stage.UNREAD, "warn", Code.UNREAD, unread.problem, "", subject=unread.what)
-    if parts and not any(part.is_live for part in parts):
-        phases = Counter(part.phase for part in parts)
-        message = "has no live pod: " + ", ".join(f"{number:,} {phase}" for phase, number in phases.items())
-        yield Observation(Stage.SUMMARY, "ok", Code.JOB_OVER, message, subject=reading.target)
     if not parts and not refused and not held:
         message = f"namespace {reading.namespace} has no pod of it"
         yield Observation(Stage.MEMBERS, "fail", Code.JOB_WITHOUT_PODS, message, subject=reading.target)
