@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tests.diagnose.explain.explanations import findings, first, one, texts
-from tests.diagnose.scenes import Scene, ago
+from tests.diagnose.hostile import cluster_of
+from tests.diagnose.scenes import SPACE, Scene, ago
 from tests.worlds import network
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.core.profiles import parse_profiles
+from webhook.diagnose.collect.job import Target, read_job
 from webhook.diagnose.explain.explanation import explain
 from webhook.diagnose.injected import lacks_injection
 from webhook.diagnose.listing import Unread
@@ -140,6 +142,39 @@ def test_a_worker_that_was_not_injected_when_it_was_created(labelled: str, why: 
         f"fail pod bert-worker-1: was created without injection, {why}; today it would get profile shared"
     ]
     assert found.action == action
+
+
+@pytest.mark.parametrize("profiles", ["read", "unread"])
+def test_the_webhook_configuration_is_gone(profiles: str) -> None:
+    scene = Scene()
+    scene.pods["bert-worker-1"] = scene.created(2)
+    scene.changes = {"configured": False, **({"profiles": None} if profiles == "unread" else {})}
+    [found] = findings(scene, "configuration")
+    gets = "; with it, it would get profile shared" if profiles == "read" else ""
+    assert texts([found]) == [
+        "fail pod bert-worker-1: was created without injection, and MutatingWebhookConfiguration zz-fabric-injector does not exist now: "
+        f"no pod is sent to the webhook{gets}"
+    ]
+    assert found.action == "let an administrator apply the manifests of fabric-injector again, then restart the job"
+    assert findings(scene, "injection") == []
+    scene.changes["configured"] = True
+    assert findings(scene, "configuration") == []
+
+
+def test_whether_the_webhook_configuration_is_there_is_asked_where_a_pod_lacks_injection() -> None:
+    path = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/zz-fabric-injector"
+    scene = Scene()
+    connection = cluster_of(scene)
+    assert read_job(connection, Target("job", "bert"), SPACE).configured is None
+    assert f"GET {path}" not in connection.asked, "all are injected"
+    scene.pods["bert-worker-1"] = scene.created(2)
+    connection = cluster_of(scene)
+    assert read_job(connection, Target("job", "bert"), SPACE).configured is False
+    connection.objects[path] = {"metadata": {"name": "zz-fabric-injector"}}
+    assert read_job(connection, Target("job", "bert"), SPACE).configured is True
+    connection.spoil = lambda request, *answer: (403, b"{}") if request.endswith(path) else answer
+    read = read_job(connection, Target("job", "bert"), SPACE)
+    assert (read.configured, [each for each in read.unread if "configuration" in each.what.lower()]) == (None, [])
 
 
 def test_a_pod_that_names_its_profile_in_an_unlabelled_namespace() -> None:

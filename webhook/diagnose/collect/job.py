@@ -28,6 +28,7 @@ from webhook.diagnose.explain.kueue import may_be_held, workloads_of
 from webhook.diagnose.explain.part import read_part
 from webhook.diagnose.explain.reading import Reading, label_time
 from webhook.diagnose.explain.selection import choose, find_jobs, known_names
+from webhook.diagnose.injected import lacks_injection
 from webhook.diagnose.job_kinds import JobKind
 from webhook.diagnose.listing import Unread
 from webhook.diagnose.owners import identity, title
@@ -41,6 +42,7 @@ from webhook.kube.catalogue import (
     RESOURCE_CLAIM_TEMPLATES,
     RESOURCE_CLAIMS,
     UNFINISHED,
+    WEBHOOK_CONFIGURATIONS,
 )
 from webhook.kube.claims_api import ClaimsApi
 from webhook.kube.connection import Connection, RequestFailed
@@ -111,6 +113,7 @@ def read_job(
         of_workloads = collector.begin(lambda: _workloads(collector, target, namespace, pods, owner))
         device_offers = begin_device_offers(collector, pods)
         of_claims = collector.begin(lambda: read_claims(collector, namespace, pods))
+        of_configuration = collector.begin(lambda: is_configured(collector, any(map(lacks_injection, pods))))
         lease = collector.begin_part(
             f"Lease {'/'.join(lease_key)}", lambda: reader.find(LEASES, lease_key, whole) or {}
         )
@@ -170,12 +173,24 @@ def read_job(
         device_offers=device_offers.result(),
         workloads=workloads,
         suspended=suspended,
+        configured=of_configuration.result(),
         lease=lease.result(),
         lease_key=lease_key,
         logs=found_logs,
         traffic=found_traffic,
         unread=collector.notes(),
     )
+
+
+def is_configured(collector: Collector, is_asked: bool) -> bool | None:
+    """Tell whether the MutatingWebhookConfiguration exists; None where that is not *asked*, or it may not be read."""
+    if not is_asked:
+        return None
+    resource = WEBHOOK_CONFIGURATIONS.metadata
+    try:
+        return collector.reader.find(resource, ("", names.WEBHOOK_CONFIGURATION), whole) is not None
+    except Unavailable:
+        return None
 
 
 def _workloads(

@@ -15,7 +15,7 @@ from webhook.core.cluster.nodes import NodeOffer, read_node
 from webhook.core.errors import InputError, Unavailable
 from webhook.core.model import Namespace, Object
 from webhook.diagnose.collect.collector import MOST_BROKEN, Collector
-from webhook.diagnose.collect.job import begin_device_offers, read_claims, read_networks, read_profiles
+from webhook.diagnose.collect.job import begin_device_offers, is_configured, read_claims, read_networks, read_profiles
 from webhook.diagnose.collect.jobs import without_pods
 from webhook.diagnose.collect.kueue import read_workloads
 from webhook.diagnose.collect.suspension import begin_all_suspended, suspended_jobs
@@ -128,6 +128,7 @@ def complete(
         of_claims.result().templates,
         device_offers.result(),
         suspended_jobs(of_suspended),
+        is_configured(collector, bool(lacking)),
         collector.notes(),
     )
 

@@ -128,6 +128,8 @@ def _not_injected(reading: Reading, part: Part, *, some_injected: bool, first_in
         if (reading.labels or {}).get(names.MODE) == names.MODE_OBSERVE:  # which is known without any profile
             message = f"nothing was injected: label {names.MODE} of namespace {reading.namespace} only observes"
             return Observation(Stage.ADMISSION, "warn", Code.NAMESPACE_OBSERVES, message, pods=pods)
+        if reading.configured is False:
+            return _unconfigured(part)
         return Observation(
             stage, level, Code.NOT_INJECTED_UNKNOWN, "nothing was injected, and why is unknown", pods=pods
         )
@@ -143,6 +145,8 @@ def _not_injected(reading: Reading, part: Part, *, some_injected: bool, first_in
         return Observation(stage, "fail", Code.POD_DENIED, message, "correct that, then restart the job", pods)
     if verdict.profile and verdict.reason in ("injected", "unchanged"):
         code, why, action = _uncalled(reading, part, first_injected)
+        if code is Code.WEBHOOK_MISSED and reading.configured is False:
+            return _unconfigured(part, verdict.profile)
         message = f"{why}; today it would get profile {verdict.profile}"
         return Observation(Stage.ADMISSION, "fail", code, message, action, pods)
     if decision is not None and decision.reason is Reason.OPTED_OUT and first_injected and not part.is_master:
@@ -154,6 +158,16 @@ def _not_injected(reading: Reading, part: Part, *, some_injected: bool, first_in
     if decision is not None and decision.reason is Reason.NO_PROFILE:
         action = f"kubectl label namespace {reading.namespace} {names.PROFILE}=PROFILE, then restart the job"
     return Observation(stage, level, Code.NOT_INJECTED, f"not injected: {text}", action, pods)
+
+
+def _unconfigured(part: Part, profile: str = "") -> Observation:
+    """Say of a pod without injection that none is sent to the webhook now; *profile*: what it would get, as far as that is known."""
+    configuration = f"MutatingWebhookConfiguration {names.WEBHOOK_CONFIGURATION}"
+    message = f"was created without injection, and {configuration} does not exist now: no pod is sent to the webhook"
+    if profile:
+        message += f"; with it, it would get profile {profile}"
+    action = "let an administrator apply the manifests of fabric-injector again, then restart the job"
+    return Observation(Stage.ADMISSION, "fail", Code.CONFIGURATION_MISSING, message, action, (part.name,))
 
 
 def _would_be(verdict: Verdict) -> str:

@@ -32,6 +32,7 @@ class Reading:
     read, or no pod has any. *device_offers*: what drivers give out by claims (DRA).
     *workloads*: Kueue's Workloads of the job that have not finished, None where they could not be read.
     *suspended*: the job, where it has no live pod and is suspended, as far as that may be read.
+    *configured*: whether the MutatingWebhookConfiguration exists; None where nobody asks, or it may not be read, as by most users.
     *logs*: by the name of each pod whose log was read; None where nobody asked for logs. *traffic*: likewise, by byte counters.
     *now* is the API server's time, which all other times come from.
     """
@@ -56,6 +57,7 @@ class Reading:
     device_offers: DeviceOffers = field(default_factory=DeviceOffers)
     workloads: tuple[Object, ...] | None = ()
     suspended: tuple[Object, ...] = ()
+    configured: bool | None = None
     lease: Object | None = None
     lease_key: tuple[str, str] = ("fabric-injector", "fabric-injector")
     logs: Mapping[str, PodLog] | None = None

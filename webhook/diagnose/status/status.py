@@ -34,7 +34,7 @@ _SERVICES = ("ReplicaSet", "DaemonSet", "Deployment", "Node", "Pod")
 class StatusReading(NamedTuple):
     """Hold what was read of the cluster; None, as in `Reading`, for what may not be read.
 
-    *labels*: of each namespace; *labelled*: by namespace, when its profile label was written. *networks* and *unread*: as in `Reading`.
+    *labels*: of each namespace; *labelled*: by namespace, when its profile label was written. *networks*, *configured* and *unread*: as in `Reading`.
     *workloads* and *suspended*: as there, but of all jobs.
     *claims* and *claim_templates*: by namespace, those of `Reading`; a namespace is missing where they may not be read.
     *may_lack_claims*: pods are newer than the claims, so that one that is not known says nothing.
@@ -57,6 +57,7 @@ class StatusReading(NamedTuple):
     claim_templates: Mapping[str, frozenset[str]] = {}
     device_offers: DeviceOffers = DeviceOffers()
     suspended: Sequence[Object] = ()
+    configured: bool | None = None
     unread: tuple[Unread, ...] = ()
     may_lack_claims: bool = False
 
@@ -216,6 +217,7 @@ class Judge:
             lease_key=reading.lease_key,
             workloads=workloads,
             suspended=suspended,
+            configured=reading.configured,
             unread=reading.unread,
         )
 
