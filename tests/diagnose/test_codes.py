@@ -55,7 +55,7 @@ drift: drift
 members: job-over job-without-pods job-suspended rank-zero-twice rank-zero-missing rank-zero-ended rank-zero-done members-linger
   members-missing
 containers: pod-ended-by-node container-not-starting container-failed
-addresses: addresses-told address-outdated address-untold meets-by-name address-former
+addresses: addresses-told address-outdated address-untold meets-by-name names-unresolved address-former
 controller: controller-silent
 wait: wait-begun wait-long wait-stuck wait-ended wait-gave-up
 interfaces: rdma-disabled rdma-devices-told rdma-devices-unnamed rdma-devices-excluded gid-index-fixed interface-absent

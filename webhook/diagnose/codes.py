@@ -382,6 +382,8 @@ class Code(Enum):
         "see what is said of the controller, which publishes it")
     MEETS_BY_NAME = ("addresses", "The pod was given rank 0's name, since rank 0 had no pod: they meet on the pod network.",
         "where a job must not do so, set rendezvous.unreachable: fail in the profile")
+    NAMES_UNRESOLVED = ("addresses", "The pod uses its node's network and DNS, which do not know the name that rank 0 has.",
+        "set dnsPolicy: ClusterFirstWithHostNet in the job's template, or take hostNetwork off it, then restart the job")
     ADDRESS_FORMER = ("addresses", "The pod runs since before rank 0, or its sandbox, was made again: it holds a former address.",
         "restart these members: delete the pods, or restart the job")
 

@@ -152,8 +152,8 @@ def test_the_webhook_configuration_is_gone(profiles: str) -> None:
     [found] = findings(scene, "configuration")
     gets = "; with it, it would get profile shared" if profiles == "read" else ""
     assert texts([found]) == [
-        "fail pod bert-worker-1: was created without injection, and MutatingWebhookConfiguration zz-fabric-injector does not exist now: "
-        f"no pod is sent to the webhook{gets}"
+        "fail pod bert-worker-1: was created without injection, and MutatingWebhookConfiguration zz-fabric-injector does not exist "
+        f"now: no pod is sent to the webhook{gets}"
     ]
     assert found.action == "let an administrator apply the manifests of fabric-injector again, then restart the job"
     assert findings(scene, "injection") == []

@@ -8,6 +8,8 @@ from dataclasses import replace
 
 from webhook.core import names, podspec
 from webhook.core.model import Object
+from webhook.core.workloads import TrainingPod
+from webhook.core.workloads.endpoint import is_local
 from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.observation import Observation, Stage, common_form
 from webhook.diagnose.explain.part import Part, log_command
@@ -52,6 +54,7 @@ def observe(parts: Sequence[Part], looked_at: Iterable[Part]) -> Iterator[Observ
         followed = not part.is_live and newest.get(part.job, "") > part.created
         found = [
             *_pod(part),
+            *_unresolved(part),
             *(each for status in part.container_statuses for each in _container(part, status, existing)),
         ]
         for one in found:
@@ -67,11 +70,35 @@ def _pod(part: Part) -> Iterator[Observation]:
         yield Observation(Stage.SCHEDULING, "fail", Code.POD_ENDED_BY_NODE, message, action, (part.name,), detail=text)
 
 
+def _unresolved(part: Part) -> Iterator[Observation]:
+    """Tell a pod that has failed where the name of its rank 0 means nothing: hostNetwork alone takes the cluster's DNS from it.
+
+    Source: https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/#pod-s-dns-policy
+    """
+    spec = part.pod.get("spec") or {}
+    meets = part.found.rendezvous if isinstance(part.found, TrainingPod) else None
+    hosts = sorted(host for host in meets.hosts if not is_local(host)) if meets is not None else []
+    if not hosts or not podspec.is_host_network(part.pod) or spec.get("dnsConfig"):
+        return
+    ended = [_ended(status) for status in part.container_statuses]
+    has_failed = any(each.get("exitCode") and each.get("reason") != "OOMKilled" for each in ended)
+    if has_failed and (spec.get("dnsPolicy") or "ClusterFirst") in ("ClusterFirst", "Default"):
+        whose = "uses its node's network (hostNetwork) and its node's DNS"
+        message = f"{whose}, which knows no name of the cluster: {hosts[0]}, where rank 0 is, among them"
+        yield Observation(Stage.NETWORK, "fail", Code.NAMES_UNRESOLVED, message, pods=(part.name,))
+
+
+def _ended(status: Object) -> Object:
+    """Return how a container ended, now or before; an empty object for one that has not."""
+    states = (status.get("state") or {}, status.get("lastState") or {})
+    return next((each["terminated"] for each in states if each.get("terminated")), {})
+
+
 def _container(part: Part, status: Object, existing: Collection[str]) -> Iterator[Observation]:
-    name, state, last = str(status.get("name")), status.get("state") or {}, status.get("lastState") or {}
+    name, state = str(status.get("name")), status.get("state") or {}
     waiting, pods = state.get("waiting") or {}, (part.name,)
     reason = str(waiting.get("reason") or "")
-    ended = state.get("terminated") or last.get("terminated") or {}
+    ended = _ended(status)
     is_wait = name == names.WAIT_CONTAINER
     title = "the wait step" if is_wait else f"container {name}"
     if is_wait and ended.get("exitCode") == WAITED_IN_VAIN:

@@ -34,8 +34,8 @@ _SERVICES = ("ReplicaSet", "DaemonSet", "Deployment", "Node", "Pod")
 class StatusReading(NamedTuple):
     """Hold what was read of the cluster; None, as in `Reading`, for what may not be read.
 
-    *labels*: of each namespace; *labelled*: by namespace, when its profile label was written. *networks*, *configured* and *unread*: as in `Reading`.
-    *workloads* and *suspended*: as there, but of all jobs.
+    *labels*: of each namespace; *labelled*: by namespace, when its profile label was written. *networks*,
+    *configured* and *unread*: as in `Reading`. *workloads* and *suspended*: as there, but of all jobs.
     *claims* and *claim_templates*: by namespace, those of `Reading`; a namespace is missing where they may not be read.
     *may_lack_claims*: pods are newer than the claims, so that one that is not known says nothing.
     """
