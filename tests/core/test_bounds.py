@@ -103,6 +103,14 @@ def _commands(pod: Object, number: int) -> None:
     ]
 
 
+def _signs(pod: Object, number: int) -> None:
+    half = number // 2
+    pod["spec"]["containers"] = [
+        {"name": "a", "command": ["train", ";" * half]},
+        {"name": "b", "args": ["a{" * (number - half)]},
+    ]
+
+
 def _volumes(pod: Object, number: int) -> None:
     pod["spec"]["volumes"] = [{"name": f"v{index}", "emptyDir": {}} for index in range(number)]
 
@@ -302,6 +310,7 @@ BOUNDS: list[tuple[Callable[[Object, int], None], int, str]] = [
     (_in_containers, bounds.CHARACTERS, "its containers hold {} characters, and at most 262144"),
     (_characters, bounds.CHARACTERS, "its containers hold {} characters, and at most 262144"),
     (_commands, bounds.COMMANDS, "its containers hold {} characters of command and args, and at most 65536"),
+    (_signs, bounds.SIGNS, "its containers hold {} quotes, separators and expansions in command and args, and at most 8192"),
     (_volumes, bounds.VOLUMES, "spec.volumes holds {} volumes, and at most 500"),
     (_owners, bounds.OWNERS, "metadata.ownerReferences holds {} owners, and at most 100"),
     (_labels, bounds.LABELS, "metadata.labels holds {} labels, and at most 1000"),

@@ -29,6 +29,10 @@ COMMAND: Final = 32_768
 """Characters of a container's command and args that are read as a shell would. A longer one is a program of its own, and not read."""
 COMMANDS: Final = 65_536
 """The same of all app containers together, of which each may be read."""
+SIGNS: Final = 8_192
+"""Quotes, separators, expansions and the like among them, each of which takes as long as ten plain words. Real scripts of 32 KB have
+3,300."""
+_SIGNS: Final = b"\n'\"\\$`#;&|()<>{}"
 VOLUMES: Final = 500
 TOLERATIONS: Final = 1_000
 NODE_VALUES: Final = 10_000
@@ -382,6 +386,7 @@ def _text_excess(containers: Iterable[Object], of_pod: Object) -> str:
 
 def _command_excess(containers: Iterable[Object]) -> str:
     found = 0
+    read: list[str] = []
     for container in containers:
         length = 0
         for key in ("command", "args"):
@@ -389,7 +394,17 @@ def _command_excess(containers: Iterable[Object]) -> str:
                 length += len(word)
         if length <= COMMAND:
             found += length
-    return _too_many("its containers", "characters of command and args", found, COMMANDS) if found > COMMANDS else ""
+            read += container.get("command") or ()
+            read += container.get("args") or ()
+    if found > COMMANDS:
+        return _too_many("its containers", "characters of command and args", found, COMMANDS)
+    if found <= SIGNS:
+        return ""
+    text = "".join(read).encode(errors="replace")
+    signs = len(text) - len(text.translate(None, _SIGNS))
+    if signs > SIGNS:
+        return _too_many("its containers", "quotes, separators and expansions in command and args", signs, SIGNS)
+    return ""
 
 
 def _characters(item: Any) -> int:
