@@ -15,7 +15,6 @@ from click.testing import CliRunner, Result
 from tests import ROOT
 from tests.cli.dry_run_command import POD, TORCHX, call, offline
 from tests.dry_run.runs import OBJECTS
-from tests.pods import FIXTURES
 from webhook.cli import main
 from webhook.core import names
 from webhook.core.profiles.convert import to_objects
@@ -35,17 +34,10 @@ def space(name: str, **labels: str) -> dict[str, Any]:
 @pytest.fixture
 def cases(tmp_path: Path) -> Path:
     """Give the page's example in a folder with what it names."""
-    text = re.findall(r'```yaml title="cases.yaml"\n(.*?)```', (ROOT / "docs/cases.md").read_text(), re.DOTALL)
-    (tmp_path / "cases.yaml").write_text(text[0])
-    (tmp_path / "profiles.yaml").write_text(PROFILES)
-    (tmp_path / "cluster.yaml").write_text(yaml.safe_dump_all([space("research", **{names.PROFILE: "rdma"}), NETWORK]))
-    pods = []
-    for number, name in enumerate(("bert-master-0", "bert-worker-0")):
-        pod = yaml.safe_load((FIXTURES / f"pods/kubeflow-pytorchjob-{number}.yaml").read_text())
-        pod["metadata"]["name"] = name
-        pod["metadata"].pop("namespace", None)
-        pods.append(pod)
-    (tmp_path / "bert.yaml").write_text(yaml.safe_dump_all(pods))
+    page = (ROOT / "docs/cases.md").read_text()
+    for name, text in re.findall(r'```yaml title="([\w.]+)"\n(.*?)```', page, re.DOTALL):
+        (tmp_path / name).write_text(text)
+    (tmp_path / "bert.yaml").write_text((ROOT / "manifests/examples/jobs/pytorchjob.yaml").read_text())
     return tmp_path / "cases.yaml"
 
 

@@ -17,7 +17,8 @@ from webhook.core.errors import MalformedReview
 from webhook.core.model import Object, Outcome, Reason
 from webhook.core.networks.selection import MOST_ELEMENTS
 from webhook.core.review import answer_review, decide
-from webhook.core.workloads import recognise
+from webhook.core.workloads import launchers, recognise, shell
+from webhook.core.workloads.shell import Words
 
 PROFILES = hostile.profiles()
 WORLD = hostile.world("plain")
@@ -93,6 +94,21 @@ def _pod_quantities(pod: Object, number: int) -> None:
 def _characters(pod: Object, number: int) -> None:
     pod["spec"].pop("initContainers", None)
     pod["spec"]["containers"] = [{"name": "pytorch", "command": ["train"], "args": ["a" * (number - 12)]}]
+
+
+def _commands(pod: Object, number: int) -> None:
+    each, rest = divmod(number, 50)
+    pod["spec"]["containers"] = [
+        {"name": f"c{index}", "command": ["a" * (each + (index < rest))]} for index in range(50)
+    ]
+
+
+def _signs(pod: Object, number: int) -> None:
+    half = number // 2
+    pod["spec"]["containers"] = [
+        {"name": "a", "command": ["train", ";" * half]},
+        {"name": "b", "args": ["a{" * (number - half)]},
+    ]
 
 
 def _volumes(pod: Object, number: int) -> None:
@@ -293,6 +309,8 @@ BOUNDS: list[tuple[Callable[[Object, int], None], int, str]] = [
      ": spec.volumes, tolerations, resourceClaims and what chooses its nodes holds {} characters, and at most 262144"),
     (_in_containers, bounds.CHARACTERS, "its containers hold {} characters, and at most 262144"),
     (_characters, bounds.CHARACTERS, "its containers hold {} characters, and at most 262144"),
+    (_commands, bounds.COMMANDS, "its containers hold {} characters of command and args, and at most 65536"),
+    (_signs, bounds.SIGNS, "its containers hold {} quotes, separators and expansions in command and args, and at most 8192"),
     (_volumes, bounds.VOLUMES, "spec.volumes holds {} volumes, and at most 500"),
     (_owners, bounds.OWNERS, "metadata.ownerReferences holds {} owners, and at most 100"),
     (_labels, bounds.LABELS, "metadata.labels holds {} labels, and at most 1000"),
@@ -416,6 +434,36 @@ def test_of_many_parts_the_first_are_seen_of_a_pod_beyond_a_bound() -> None:
     assert [len(each["env"]) for each in seen] == [bounds.VARIABLES // 4] * 4
     assert [len(each["args"]) for each in seen] == [bounds.WORDS // 4] * 4
     assert [len(each["resources"]["limits"]) for each in seen] == [bounds.QUANTITIES // 4] * 4
+
+
+def test_of_many_commands_little_is_seen_of_a_pod_beyond_a_bound() -> None:
+    containers = [{"name": f"c{index}", "command": ["a" * 400], "args": ["b" * 100]} for index in range(200)]
+    seen = bounds.within({"spec": {"containers": containers}})["spec"]["containers"]
+    assert sum(len(word) for each in seen for key in ("command", "args") for word in each.get(key) or ()) == 200 * 100
+
+
+def test_commands_that_are_too_long_to_be_read_deny_nothing() -> None:
+    pod = pods.load(OURS)
+    pod["spec"]["containers"] = [{"name": f"c{index}", "command": ["a" * (bounds.COMMAND + 1)]} for index in range(5)]
+    assert decide(pod, "train", PROFILES, WORLD).reason != Reason.TOO_LARGE
+
+
+def test_many_long_commands_are_each_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[Words] = []
+
+    def read_commands(argv: Words) -> tuple[Words, ...] | None:
+        read.append(argv)
+        return shell.read_commands(argv)
+
+    monkeypatch.setattr(launchers, "read_commands", read_commands)
+    monkeypatch.setattr(launchers, "_SCRIPTS", launchers._Scripts())
+    pod = pods.load(OURS)
+    pod["spec"]["containers"] += [
+        {"name": f"c{index}", "command": ["sh", "-c", f"torchrun --master_addr=$MASTER_ADDR t.py {index} {'a' * 900}"]}
+        for index in range(60)
+    ]
+    assert decide(pod, "train", PROFILES, WORLD).reason == "injected"
+    assert len(read) == len(set(read)) > 60
 
 
 def test_a_part_without_any_text_is_not_too_long() -> None:

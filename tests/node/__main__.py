@@ -21,6 +21,7 @@ from .product import install, save_image
 from .requirements import not_possible
 
 NAMESPACE = "research"
+JOB = Path(__file__).with_name("job.yaml")
 PROFILES = """\
 profiles:
   rdma-shared:
@@ -80,6 +81,8 @@ The cluster runs until you press Ctrl-C here. In another terminal:
   fabric-injector check
   fabric-injector explain -n {NAMESPACE} pod/bert-worker-0
   kubectl get pods -n {NAMESPACE} -o wide
+  kubectl create -n {NAMESPACE} -f {JOB}
+  fabric-injector explain -n {NAMESPACE} job/llm
 """)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

@@ -1,13 +1,16 @@
 """Jobs of three systems really run, and exchange their data on the secondary network."""
 
 import pytest
+import yaml
 
 from tests.apiserver.client import Client
+from tests.waiting import wait_until
 from webhook.core import names
 
 from . import jobs
+from .__main__ import JOB
 from .conftest import SHARED_MEMORY_BYTES, Figures, NamespaceFactory
-from .pods import Report
+from .pods import Pod, Report
 
 IPC_LOCK = 1 << 14
 MIB = 1 << 20
@@ -47,6 +50,18 @@ def test_a_job_meets_and_trains_on_the_fabric(
         assert report.pod.get()["status"]["containerStatuses"][0]["allocatedResources"] == DEVICES_OF_A_POD
     if system == "torchx":
         assert reports[0].environment["TORCHX_RANK0_HOST"] == "localhost"
+
+
+def test_the_job_of_make_node_meets_on_the_fabric(api: Client, namespace: NamespaceFactory) -> None:
+    where = namespace("rdma-shared")
+    for each in yaml.safe_load_all(JOB.read_text()):
+        api.ensure(each, where)
+    path = f"/api/v1/namespaces/{where}/pods?labelSelector=job-name%3Dllm"
+    wait_until(lambda: len(api.expect("GET", path)["items"]) == 2, "both pods of the Job", 60)
+    pods = [Pod(api, each, 0) for each in api.expect("GET", path)["items"]]
+    for report in (pod.report() for pod in pods):
+        assert report.train["environment"]["MASTER_ADDR"] in {pod.fabric_address() for pod in pods}
+        assert_on_the_fabric(report)
 
 
 def test_without_injection_the_same_job_trains_on_the_pod_network(api: Client, namespace: NamespaceFactory) -> None:

@@ -26,7 +26,7 @@ from webhook.core.errors import Unavailable
 from webhook.core.model import MasterAddress, Namespace
 from webhook.kube.connection import Connection
 from webhook.kube.credentials import Credentials
-from webhook.world.cluster import Cluster
+from webhook.world.cluster import MOST_LOOKUPS, Cluster
 
 CONFIG = json.dumps({"type": "macvlan", "ipam": {"type": "whereabouts", "range": "192.168.1.0/24"}})
 RAIL = "/apis/k8s.cni.cncf.io/v1/namespaces/ml/network-attachment-definitions/rail-0"
@@ -164,6 +164,29 @@ def test_asks_once_for_a_burst(server: FakeApiServer, cluster: Cluster) -> None:
 def slow_absence(exchange: Exchange) -> None:
     exchange.server.closing.wait(0.1)
     status(404, "not found")(exchange)
+
+
+def test_networks_that_are_slow_to_look_up_hold_up_no_namespace(server: FakeApiServer, cluster: Cluster) -> None:
+    server.put(NAMESPACES, "ml", labels={names.PROFILE: "hostdev"})
+    go = threading.Event()
+
+    def slow(exchange: Exchange) -> None:
+        go.wait(5)
+        status(404, "not found")(exchange)
+
+    networks = [f"rail-{number}" for number in range(MOST_LOOKUPS)]
+    for name in networks:
+        server.misbehave("get", RAIL.replace("rail-0", name), slow)
+    asking = [threading.Thread(target=cluster.network, args=("ml", name)) for name in networks]
+    for thread in asking:
+        thread.start()
+    wait_until(lambda: len(server.requests) == MOST_LOOKUPS, "as many networks as may be asked for at a time")
+    try:
+        assert cluster.namespace("ml") == Namespace("ml", {names.PROFILE: "hostdev"})
+    finally:
+        go.set()
+        for thread in asking:
+            thread.join()
 
 
 def test_says_absent_where_the_server_says_so(server: FakeApiServer, cluster: Cluster) -> None:

@@ -1,5 +1,6 @@
 """Which rank 0 of a job counts, and what of it is believed."""
 
+import sys
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from tests.pods import member_pod
 from webhook.core import names
 from webhook.core.model import MasterAddress, Namespace
-from webhook.world.held import Masters, read_address, read_master, read_namespace
+from webhook.world.held import Master, Masters, read_address, read_master, read_namespace
 
 
 def pod(name: str = "m", created: str = "2026-01-01T00:00:00Z", addr: str | None = "192.168.1.5", **more: Any) -> Any:
@@ -48,7 +49,8 @@ def test_falls_back_when_the_newest_ends() -> None:
     assert addr(masters) == "10.0.0.1"
     masters.update(("ml", "a"), None)
     assert addr(masters) is None
-    assert not masters._of_job
+    assert not masters._newest
+    assert not masters._in_order
     assert not masters._of_pod
 
 
@@ -78,6 +80,36 @@ def test_keeps_jobs_of_one_name_apart_by_namespace() -> None:
     other = pod("m", addr="10.9.9.9", namespace="other")
     masters.update(("other", "m"), read_master(other))
     assert (addr(masters), addr(masters, "other"), addr(masters, "none")) == ("192.168.1.5", "10.9.9.9", None)
+
+
+def _calls(masters: Masters, changed: Master | None, key: tuple[str, str]) -> int:
+    """Count the calls of functions, ours and built-in, in an update."""
+    calls = 0
+
+    def count(_frame: object, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        masters.update(key, changed)
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_an_update_takes_no_longer_among_many_of_one_job(ends: bool) -> None:
+    work = set()
+    for count in (10, 1000):
+        several = [read_master(pod(f"m{number}", addr=f"10.0.0.{number % 250 + 1}")) for number in range(count)]
+        masters = Masters()
+        for number, master in enumerate(several):
+            masters.update(("ml", f"m{number}"), master)
+        key = ("ml", f"m{count // 2}")
+        work.add(_calls(masters, None if ends else read_master(pod(key[1], addr="10.1.0.1")), key))
+        assert len(masters.pods()) == count - ends
+    assert len(work) == 1
 
 
 def test_takes_a_pod_out_that_was_never_in() -> None:

@@ -25,6 +25,14 @@ QUANTITIES: Final = 1_000
 CHARACTERS: Final = 262_144
 """Characters of all that is read of the containers; also of the labels, and of the volumes, tolerations, claims and labels of nodes
 together. Linux starts no program with one word of 131,072. Source: execve(2)."""
+COMMAND: Final = 32_768
+"""Characters of a container's command and args that are read as a shell would. A longer one is a program of its own, and not read."""
+COMMANDS: Final = 65_536
+"""The same of all app containers together, of which each may be read."""
+SIGNS: Final = 8_192
+"""Quotes, separators, expansions and the like among them, each of which takes as long as ten plain words. Real scripts of 32 KB have
+3,300."""
+_SIGNS: Final = b"\n'\"\\$`#;&|()<>{}"
 VOLUMES: Final = 500
 TOLERATIONS: Final = 1_000
 NODE_VALUES: Final = 10_000
@@ -278,7 +286,7 @@ def _spec_excess(spec: Object) -> str:
         return _too_many("its containers", "volumeMounts", mounts, MOUNTS)
     if quantities > QUANTITIES:
         return _too_many("its containers", "resources, claims and capabilities", quantities, QUANTITIES)
-    return _text_excess(containers, whole or {})
+    return _text_excess(containers, whole or {}) or _command_excess(spec.get("containers") or ())
 
 
 def _node_terms(affinity: Object) -> list[Object]:
@@ -376,6 +384,29 @@ def _text_excess(containers: Iterable[Object], of_pod: Object) -> str:
     return ""
 
 
+def _command_excess(containers: Iterable[Object]) -> str:
+    found = 0
+    read: list[str] = []
+    for container in containers:
+        length = 0
+        for key in ("command", "args"):
+            for word in container.get(key) or ():
+                length += len(word)
+        if length <= COMMAND:
+            found += length
+            read += container.get("command") or ()
+            read += container.get("args") or ()
+    if found > COMMANDS:
+        return _too_many("its containers", "characters of command and args", found, COMMANDS)
+    if found <= SIGNS:
+        return ""
+    text = "".join(read).encode(errors="replace")
+    signs = len(text) - len(text.translate(None, _SIGNS))
+    if signs > SIGNS:
+        return _too_many("its containers", "quotes, separators and expansions in command and args", signs, SIGNS)
+    return ""
+
+
 def _characters(item: Any) -> int:
     """Count the characters of the texts of an object, apart from its keys; 0 for anything else."""
     found = 0
@@ -456,7 +487,7 @@ def _cut(container: Object, share: int) -> Object:
     }
     for key in ("command", "args"):
         words = (container.get(key) or ())[: WORDS // share]
-        if sum(map(len, words)) <= LONGEST_NAME:
+        if sum(map(len, words)) <= min(LONGEST_NAME, COMMANDS // (2 * share)):
             kept[key] = words
     resources = container.get("resources") or {}
     kept["resources"] = {

@@ -43,6 +43,7 @@ MASTERS = PODS.metadata.select(labels=f"{names.RENDEZVOUS}=master", fields=UNFIN
 LOOKUP_SECONDS = 1.0
 CONFIGURATION_SECONDS = 4.0
 MOST_LOOKUPS = 4
+"""Look-ups of networks at a time; as many of namespaces and profiles."""
 STALE_SECONDS = 480.0
 """Silence after which what is held counts as old: a watch of 360 s, 30 s until silence breaks it, and pauses to try again."""
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?", re.ASCII)
@@ -97,7 +98,8 @@ class Cluster:
         self._one_list = threading.Lock()
         self._lookups = threading.Semaphore(MOST_LOOKUPS)
         self._namespace = self._lookup(self._namespaces, read_namespace, self._lookups)
-        self._network = self._lookup(self._networks, define_network, self._lookups)
+        # pods name networks, as many as a tenant likes that do not exist: none of them may use up what others' namespaces need
+        self._network = self._lookup(self._networks, define_network, threading.Semaphore(MOST_LOOKUPS))
         self.at_once: World = _AtOnce(self._namespace, self._network, self._masters)
 
     def start(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from bisect import bisect_left, insort
 from collections.abc import Mapping
 from dataclasses import dataclass
 from sys import intern
@@ -102,35 +103,42 @@ def read_address(text: str | None) -> MasterAddress | None:
 
 
 class Masters:
-    """Index live rank-0 pods by job. One thread updates, any may ask."""
+    """Index live rank-0 pods by job. One thread updates, any may ask.
+
+    A tenant may label thousands of pods as rank 0 of one job: none of them is looked at because of another.
+    """
 
     def __init__(self) -> None:
         self._of_pod: dict[Key, Master] = {}
-        self._of_job: dict[Key, tuple[Master, ...]] = {}
+        self._in_order: dict[Key, list[tuple[str, str, Key]]] = {}  # the pods of each job by age, the newest last
+        self._newest: dict[Key, Master] = {}
 
     def update(self, pod: Key, master: Master | None) -> None:
         """Put the *pod* (namespace, name) in, or take it out where it is no live rank 0 any more."""
         former = self._of_pod.pop(pod, None)
+        if former is not None:
+            in_order = self._in_order[former.namespace, former.job]
+            del in_order[bisect_left(in_order, (former.created, former.uid, pod))]
         if master is not None:
             self._of_pod[pod] = master
+            insort(self._in_order.setdefault((master.namespace, master.job), []), (master.created, master.uid, pod))
         for job in {(one.namespace, one.job) for one in (former, master) if one is not None}:
-            kept = [other for other in self._of_job.get(job, ()) if other != former]
-            if master is not None and (master.namespace, master.job) == job:
-                kept.append(master)
-            if kept:  # one assignment, so that no reader sees the job without the pod that is being replaced
-                self._of_job[job] = tuple(sorted(kept, key=lambda other: (other.created, other.uid)))
+            if in_order := self._in_order[job]:
+                # one assignment, so that no reader sees the job without the pod that is being replaced
+                self._newest[job] = self._of_pod[in_order[-1][2]]
             else:
-                self._of_job.pop(job, None)
+                del self._in_order[job]
+                self._newest.pop(job, None)
 
     def address(self, namespace: str, job: str) -> MasterAddress | None:
         """Give the address of the newest live rank 0, by (creationTimestamp, uid); None where it has none published."""
-        masters = self._of_job.get((namespace, job))
-        return masters[-1].address if masters else None
+        newest = self._newest.get((namespace, job))
+        return newest.address if newest is not None else None
 
     def profile(self, namespace: str, job: str) -> ProfileOfMaster | None:
         """Give the profile that the newest live rank 0 tells; None where it tells none."""
-        masters = self._of_job.get((namespace, job))
-        return masters[-1].profile if masters else None
+        newest = self._newest.get((namespace, job))
+        return newest.profile if newest is not None else None
 
     def pods(self) -> dict[Key, Master]:
         """Give all live rank-0 pods, those that have no address yet among them."""

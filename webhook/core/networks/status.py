@@ -15,6 +15,8 @@ MAX_LENGTH = 65_536
 """Longer values count as unusable: Multus writes some 300 bytes for each network."""
 MAX_ADDRESSES = 32
 """How many addresses of one entry are looked at, and how many of its faults are told."""
+MAX_ENTRIES = 32
+"""How many entries of the wanted network are looked at, those on the promised interface first: a forged value may hold hundreds."""
 MAX_NAME = 400
 """Longest ``namespace/name@interface/family``, and longest name of an interface: what is longer is none of Kubernetes' or of Linux'."""
 MAX_PROBLEM = 500
@@ -88,7 +90,7 @@ def _read(status: str, wanted: Wanted) -> Secondary:
     unnamed = [entry for entry in named if not entry.get("interface")]
     others = [entry for entry in named if entry.get("interface") not in (wanted.interface, None, "")]
     problems: list[str] = []
-    for entry in (*promised, *unnamed, *others):
+    for entry in (*promised, *unnamed, *others)[:MAX_ENTRIES]:
         found = _choose(entry, wanted.family, problems)
         if found is not None:
             interface = entry.get("interface")

@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from enum import Enum
-from functools import lru_cache
 from typing import Final, NamedTuple
 
-from webhook.core import podspec
+from webhook.core import bounds, podspec
 from webhook.core.model import Object
 from webhook.core.workloads.shell import MOST_CHARACTERS, Words, characters_of, read_commands
 
@@ -37,8 +36,9 @@ _VALUE: Final = re.compile(
 )
 _SCRIPT: Final = re.compile(r"(?:sh|bash|dash|ash|ksh|zsh|\.|source|eval)\Z|[^$]*/|.*\.sh\Z", re.DOTALL)
 _SUBSTITUTED: Final = re.compile(r"(?:\$\(|`)\s*(?:(?:sh|bash|source|\.)\s|[^\s()`]*(?:/|\.sh\b))")
-_REMEMBERED: Final = 4096
-"""Characters of a command that is remembered with many others."""
+_REMEMBERED: Final = bounds.COMMANDS + bounds.WORDS
+"""Characters of the commands that are remembered, twice: as many as a pod may have, of which the same is asked again and again. The
+words of a long one may take a megabyte."""
 _NOTHING_TAKEN: list[tuple[str, bool]] = []
 """One for all commands that start no launcher: thousands may be remembered."""
 _MOST_GIVEN: Final = 16
@@ -260,6 +260,7 @@ def _runs_again(commands: tuple[Command, ...]) -> bool:
     has_launcher = any(each.options is not None for each in commands)
     loops, name = 0, ""
     braces: list[str] = []  # the function that each { begins; the name before a mere group is none's
+    begun: dict[str, int] = {}  # how often each stands among them
     functions: set[str] = set()
     repeated: set[str] = set()
     trains_in_function = False
@@ -272,9 +273,13 @@ def _runs_again(commands: tuple[Command, ...]) -> bool:
                 loops = max(0, loops - 1)
             elif words[at] == "{":
                 braces.append(name)
+                begun[name] = begun.get(name, 0) + 1
                 functions.add(name)
-            elif words[at] == "}":
-                del braces[-1:]
+            elif words[at] == "}" and braces:
+                ended = braces.pop()
+                begun[ended] -= 1
+                if not begun[ended]:
+                    del begun[ended]
             elif words[at] == "function":
                 at += 1
                 name = "".join(words[at : at + 1])
@@ -283,12 +288,12 @@ def _runs_again(commands: tuple[Command, ...]) -> bool:
         name = program if len(words) == 1 else ""
         if loops and program.startswith("$"):
             return True  # "$@" in a function that is given the launcher, or $CMD
-        if loops or program in braces:  # a function may call itself
+        if loops or program in begun:  # a function may call itself
             repeated.add(program)
         if options is not None or (not has_launcher and _PYTHON.match(program)):
             if loops:
                 return True
-            trains_in_function = trains_in_function or any(braces)
+            trains_in_function = trains_in_function or any(begun)
     return trains_in_function and not functions.isdisjoint(repeated - {""})
 
 
@@ -334,8 +339,7 @@ def _script(container: Object) -> Script | None:
     characters = characters_of(argv)
     if characters > MOST_CHARACTERS:
         return None
-    words = tuple(argv)
-    return _read(words) if characters - len(words) <= _REMEMBERED else _read_long(words)
+    return _SCRIPTS.read(tuple(argv), characters)
 
 
 def _parse(argv: Words) -> Script | None:
@@ -343,10 +347,32 @@ def _parse(argv: Words) -> Script | None:
     return None if commands is None else Script(tuple([Command(words, _options(words)) for words in commands]))
 
 
-_read = lru_cache(32)(_parse)
-"""Read once what the pods of a job share."""
-_read_long = lru_cache(4)(_parse)
-"""Few of the long ones: the words of one may take a megabyte."""
+class _Scripts:
+    """Read once what the pods of a job share. Of what is remembered, what was not asked for lately is forgotten.
+
+    Several threads may ask: at worst they read the same twice.
+    """
+
+    def __init__(self) -> None:
+        self._young: dict[Words, tuple[Script | None]] = {}
+        self._old: dict[Words, tuple[Script | None]] = {}
+        self._characters = 0
+
+    def read(self, argv: Words, characters: int) -> Script | None:
+        """Return what these words, of so many characters, start; None for what is not understood."""
+        known = self._young.get(argv)
+        if known is None:
+            known = self._old.get(argv)
+            if known is None:
+                known = (_parse(argv),)
+            if self._characters + characters > _REMEMBERED:
+                self._old, self._young, self._characters = self._young, {}, 0
+            self._young[argv] = known
+            self._characters += characters
+        return known[0]
+
+
+_SCRIPTS: Final = _Scripts()
 
 
 def _is_named_elsewhere(container: Object, name: str) -> bool:

@@ -10,11 +10,15 @@ import re
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
+from webhook.core import bounds
+
 Words: TypeAlias = tuple[str, ...]
 
-MOST_CHARACTERS: Final = 32_768
+MOST_CHARACTERS: Final = bounds.COMMAND
 """Characters of a command that is read: a longer one is a program of its own."""
 MOST_WORDS: Final = 4096
+MOST_SIGNS: Final = 4096
+"""Quotes, separators, expansions and the like, each of which takes as long as ten plain words. Real scripts of 32 KB have 2,000."""
 _DEEPEST: Final = 4
 """Shells within shells: ``bash -c "srun sh -c '…'"``."""
 SHELLS: Final = frozenset(("sh", "bash", "dash", "ash", "ksh", "zsh"))
@@ -22,10 +26,22 @@ _SIGNS = ("-", "+")
 _QUIET: Final = "\0"
 """Stands for a ``$`` that this shell does not expand; a shell within may."""
 _PLAIN: Final = re.compile(r"""[^ \t\n'"\\$`#;&|()<>]+""")
+_PLAIN_WORDS: Final = re.compile(r"""(?:[^ \t\n'"\\$`#;&|()<>]++[ \t]++)+""")
+_BLANKS: Final = re.compile(r"[ \t]+")
+_QUOTED: Final = re.compile(r"'[^']*+'" r'|"[^"\\$`]*+"')
+"""A quoted part in which nothing is expanded."""
 _ENDS_COMMAND: Final = frozenset("\n;&|()")
-_ENDS_WORD = _ENDS_COMMAND | frozenset(" \t<>")
+_ENDS_WORD = _ENDS_COMMAND | frozenset("<>")
 _HEREDOC: Final = re.compile(r"""<<(-?)[ \t]*(?:'([^'\n]*)'|"([^"\n]*)"|([^\s;&|()<>'"`$]+))""")
 _OPENING: Final = {"$(": ")", "${": "}", "`": "`", '"': '"', "'": "'"}
+_NEITHER_OPENS_NOR_CLOSES: Final = re.compile(r"""[^'"\\$`(){}]+""")
+
+
+class _Signs:
+    """Count what is left of MOST_SIGNS for the texts of one container, those within others among them."""
+
+    def __init__(self) -> None:
+        self.left = MOST_SIGNS
 
 
 def read_commands(argv: Words) -> tuple[Words, ...] | None:
@@ -34,8 +50,11 @@ def read_commands(argv: Words) -> tuple[Words, ...] | None:
     Assignments before a command, redirections and a shell's own words (``if``, ``for``, ``exec``) stand among the words. Comments are
     left out. Quotes are taken off; ``$NAME``, ``$(…)`` and backquotes stay as they are written.
     """
-    found = _within(argv, 0) if is_short(argv) else None
-    return found if found is not None and sum(map(len, found)) + len(found) <= MOST_WORDS else None
+    signs = _Signs()
+    found = _within(argv, 0, signs) if is_short(argv) else None
+    if found is None or signs.left < 0:
+        return None
+    return found if sum(map(len, found)) + len(found) <= MOST_WORDS else None
 
 
 def is_short(argv: Sequence[str]) -> bool:
@@ -53,17 +72,17 @@ def characters_of(argv: Sequence[str]) -> int:
     return characters
 
 
-def _within(words: Words, depth: int) -> tuple[Words, ...] | None:
+def _within(words: Words, depth: int, signs: _Signs) -> tuple[Words, ...] | None:
     """Return the command itself, or those of the text that it hands to a shell, behind what stands around that shell."""
     shell, at = _shell_text(words)
     if not at:
         return (words,)
-    if depth == _DEEPEST or (commands := _split(words[at].replace(_QUIET, "$"))) is None:
+    if depth == _DEEPEST or (commands := _split(words[at].replace(_QUIET, "$"), signs)) is None:
         return None
     around = words[:shell] + words[at + 1 :]
     found = [around] if around else []
     for command in commands:
-        inner = _within(command, depth + 1)
+        inner = _within(command, depth + 1, signs)
         if inner is None:
             return None
         found += inner
@@ -84,8 +103,8 @@ def _shell_text(words: Words) -> tuple[int, int]:
     return 0, 0
 
 
-def _split(text: str, *, is_heredoc: bool = False) -> list[Words] | None:
-    """Split a shell's text; None where a quote or a parenthesis is left open.
+def _split(text: str, signs: _Signs, *, is_heredoc: bool = False) -> list[Words] | None:
+    """Split a shell's text; None where a quote or a parenthesis is left open, or where there are too many *signs*.
 
     The lines of a here-document are read as commands, for it may be a script; as one word where they are none. One within another
     is not looked for.
@@ -96,11 +115,29 @@ def _split(text: str, *, is_heredoc: bool = False) -> list[Words] | None:
     parts: list[str] = []
     position, length = 0, len(text)
     while position < length:
+        if plain := _PLAIN_WORDS.match(text, position):
+            run: list[str] = _PLAIN.findall(text, position, plain.end())
+            if parts:
+                run[0] = "".join(parts) + run[0]
+                parts = []
+            words += run
+            position = plain.end()
+            continue
         if plain := _PLAIN.match(text, position):
             parts.append(plain[0])
             position = plain.end()
             continue
         character = text[position]
+        if character in " \t":
+            if parts:
+                words.append("".join(parts))
+                parts = []
+            blanks = _BLANKS.match(text, position)
+            position = blanks.end() if blanks is not None else position + 1
+            continue
+        signs.left -= 1
+        if signs.left < 0:
+            return None
         if character == "#" and parts:
             parts.append(character)
         elif character == "#":
@@ -115,7 +152,7 @@ def _split(text: str, *, is_heredoc: bool = False) -> list[Words] | None:
             if text.startswith("<<<", position):
                 words.append("<<<")
                 position += 2
-            elif not is_heredoc and (heredoc := _HEREDOC.match(text, position)):
+            elif character == "<" and not is_heredoc and (heredoc := _HEREDOC.match(text, position)):
                 heredocs.append(heredoc)
                 words += ("<<", _delimiter(heredoc))
                 position = heredoc.end() - 1
@@ -130,11 +167,15 @@ def _split(text: str, *, is_heredoc: bool = False) -> list[Words] | None:
                     start = position + 1
                     end, position = _end_of_heredoc(text, start, heredoc)
                     lines = text[start:end]
-                    inner = _split(lines, is_heredoc=True)
+                    inner = _split(lines, signs, is_heredoc=True)
                     commands += [(lines,)] if inner is None else inner
                 heredocs = []
         elif text.startswith("\\\n", position):
             position += 1  # a line that goes on
+        elif quoted := _QUOTED.match(text, position):
+            part = quoted[0][1:-1]
+            parts.append(part.replace("$", _QUIET) if character == "'" else part)
+            position = quoted.end() - 1
         else:
             end = _end_of_part(text, position)
             if end < 0:
@@ -189,6 +230,9 @@ def _end_of_part(text: str, position: int) -> int:
     open_parts = [_OPENING[opening]]
     position += len(opening)
     while position < len(text):
+        if passed := _NEITHER_OPENS_NOR_CLOSES.match(text, position):
+            position = passed.end()
+            continue
         character, wanted = text[position], open_parts[-1]
         pair = text[position : position + 2]
         if wanted == "'":

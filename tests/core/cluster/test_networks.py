@@ -1,0 +1,30 @@
+"""A network of a profile in the namespaces that use it: looked at once where that is the same in all of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.worlds import network, profiles
+from webhook.core.cluster.networks import look_at_network
+from webhook.core.networks import define_network
+
+SPACES = ("research", "train", "vision")
+
+
+@pytest.mark.parametrize(
+    ("name", "multus", "count"),
+    [
+        ("default/rdma", "{}", 1),
+        ("rdma", "{}", 3),
+        ("default/rdma", "{namespaceIsolation: true, globalNamespaces: [default]}", 3),
+    ],
+    ids=["one for all", "each namespace's own", "isolated"],
+)
+def test_a_network_is_looked_at_as_often_as_it_differs(name: str, multus: str, count: int) -> None:
+    read = profiles(f"multus: {multus}\nprofiles: {{a: {{networks: [{{network: {name}, resource: rdma/hca}}]}}}}")
+    profile = read.profiles["a"]
+    defined = [define_network(network(f"{space}/rdma")) for space in ("default", *SPACES)]
+    definitions = {(each.namespace, each.name): each for each in defined}
+    look = look_at_network(profile, profile.networks[0], read.settings.multus, SPACES, definitions)
+    assert len(look.attached) == count
+    assert not look.faults
