@@ -258,7 +258,7 @@ def _leave(pod: Object, profile: Profile, recognised: NotTraining) -> Skip:
         return _skip(recognised.reason, f"{recognised.message}; {how}", recognised.system, profile.name)
     message = (
         f"{recognised.message}, though it asks for {accelerator} and {mark}; {how}, "
-        f"or {names.PROFILE}={names.PROFILE_NONE} to leave it without this warning"
+        f"or {names.PROFILE}={names.PROFILE_NONE} to leave it alone"
     )
     return Skip(Decision(STEP, Outcome.WARNED, recognised.reason, message), recognised.system, profile.name)
 

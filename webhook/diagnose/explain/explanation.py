@@ -162,7 +162,7 @@ def _causes(
     unattached = {pod for one in (*claimed, *attached) if one.level == "fail" for pod in one.pods}
     yield from events.observe(reading, parts, unattached)
     for unread in reading.unread:
-        yield Observation(Stage.UNREAD, "warn", Code.UNREAD, unread.problem, "", subject=unread.what)
+        yield Observation(Stage.UNREAD, "warn", Code.UNREAD, unread.problem, unread.remedy, subject=unread.what)
     if parts and not any(part.is_live for part in parts):
         phases = Counter(part.phase for part in parts)
         message = "has no live pod: " + ", ".join(f"{number:,} {phase}" for phase, number in phases.items())

@@ -124,7 +124,8 @@ def _number(key: str, members: Sequence[Part], *, is_refused: bool) -> Iterator[
     wanted = max((expected_members(part) for part in members), default=0)
     there = [part for part in members if part.phase != "Terminating"]
     if wanted > len(there) > 0:
-        message, action = f"has {len(there):,} of {counted(wanted, 'member')}", "" if is_refused else None
+        message = f"has {len(there):,} of {counted(wanted, 'member')}"
+        action = "see what else is said of the job, which is why the others are not there" if is_refused else None
         yield Observation(Stage.MEMBERS, "warn", Code.MEMBERS_MISSING, message, action, subject=f"job {key}")
 
 
