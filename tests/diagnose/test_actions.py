@@ -40,8 +40,12 @@ def test_all_places_are_seen() -> None:
     assert len(list(places())) > 150
 
 
-@pytest.mark.parametrize("place", [place for place in places() if place.action is not None], ids=lambda place: place.where)
+@pytest.mark.parametrize(
+    "place", [place for place in places() if place.action is not None], ids=lambda place: place.where
+)
 def test_no_fault_is_without_an_action(place: Place) -> None:
     is_ok = isinstance(place.level, ast.Constant) and place.level.value == "ok"
-    empty = [each for each in ast.walk(place.action or place.level) if isinstance(each, ast.Constant) and each.value == ""]
+    empty = [
+        each for each in ast.walk(place.action or place.level) if isinstance(each, ast.Constant) and each.value == ""
+    ]
     assert is_ok or not empty, f"{place.where}: an empty action"

@@ -67,7 +67,7 @@ def print_status(
     most: int | None = None,
     problem: str = "",
 ) -> None:
-    """Print the table, as much of it as fits into *most* lines; where there is none, which jobs have *ended*; then what is unread, and the codes."""
+    """Print the table, as much of it as fits into *most* lines, or which jobs have *ended*; then what is unread, and the codes."""
     if problem:
         echo(styled(printable(f"not up to date: {problem}", limit=None), "yellow"))
     codes = code_lines([*(job.first.code for job in found if job.first), *([Code.UNREAD] if unread else [])])

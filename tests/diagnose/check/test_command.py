@@ -109,9 +109,7 @@ def test_names_last_the_codes_of_what_is_wrong() -> None:
     wrong = [each["code"] for each in told(installed())["findings"] if each["level"] != "ok"]
     last = invoke(installed()).stdout.splitlines()[-1]
     assert wrong
-    assert (
-        last == f"codes: {', '.join(dict.fromkeys(wrong))}; what one means: fabric-injector check --explain CODE"
-    )
+    assert last == f"codes: {', '.join(dict.fromkeys(wrong))}; what one means: fabric-injector check --explain CODE"
 
 
 def test_equal_findings_of_several_subjects_are_one_line() -> None:

@@ -173,4 +173,6 @@ def test_a_wait_that_is_over_points_at_a_pod_that_is_there() -> None:
     gave_up(scene, "bert-master-0")
     [found] = findings(scene, "wait")
     assert found.message.endswith("was not published after 1800 s.")
-    assert found.action.startswith("look at the Events of its rank-0 pod bert-master-0, at that pod's network-status annotation, ")
+    assert found.action.startswith(
+        "look at the Events of its rank-0 pod bert-master-0, at that pod's network-status annotation, "
+    )

@@ -110,7 +110,10 @@ def _look(
 
 def _unjudged(profile: str, *, is_unusable: bool) -> _Remark:
     """Say why a namespace cannot be judged: it must not look like one that nobody labelled."""
-    why, action = "is not known, for the profiles were not read", "see what else is said of the profiles, or give --profiles FILE"
+    why, action = (
+        "is not known, for the profiles were not read",
+        "see what else is said of the profiles, or give --profiles FILE",
+    )
     if is_unusable:
         why, action = "has a fault", "correct the profile, as its own finding says, and run check again"
     return _Remark("warn", Code.UNREAD, f"cannot be judged: profile {profile}, which it names, {why}", action)

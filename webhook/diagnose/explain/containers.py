@@ -25,7 +25,9 @@ _CANNOT_START = {
     "CrashLoopBackOff": "",
 }
 _NO_SHELL = re.compile(r'exec: "?(?:/bin/)?sh"?: .*(?:not found|no such file)', re.IGNORECASE | re.DOTALL)
-_POINTER = re.compile(r" Look at ((?:the Events of its rank-0 pod ([^\s,]*)|this pod's annotation [^\s,]*), at .*)$", re.DOTALL)
+_POINTER = re.compile(
+    r" Look at ((?:the Events of its rank-0 pod ([^\s,]*)|this pod's annotation [^\s,]*), at .*)$", re.DOTALL
+)
 """How a wait step whose time was up ends; see wait.sh. It says what to do."""
 _SHELL_ACTION = "its image has no sh: set rendezvous.waitImage of the profile to installed, then restart the job"
 _MEMORY_ACTION = "raise the container's memory limit, or let it use less: what is written to /dev/shm counts too"

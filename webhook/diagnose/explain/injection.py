@@ -151,10 +151,10 @@ def _not_injected(reading: Reading, part: Part, *, some_injected: bool, first_in
         return Observation(Stage.MEMBERS, "fail", Code.LEFT_OUT, message, pods=pods)
     if decision is not None and decision.reason in _BY_CHOICE:
         return Observation(Stage.SUMMARY, "ok", Code.NOT_INJECTED, f"not injected: {text}", "", pods)
-    text, action = _split_advice(text)
+    text, remedy = _split_advice(text)
     if decision is not None and decision.reason is Reason.NO_PROFILE:
-        action = f"kubectl label namespace {reading.namespace} {names.PROFILE}=PROFILE, then restart the job"
-    return Observation(stage, level, Code.NOT_INJECTED, f"not injected: {text}", action, pods)
+        remedy = f"kubectl label namespace {reading.namespace} {names.PROFILE}=PROFILE, then restart the job"
+    return Observation(stage, level, Code.NOT_INJECTED, f"not injected: {text}", remedy, pods)
 
 
 def _split_advice(text: str) -> tuple[str, str | None]:

@@ -161,7 +161,9 @@ def _pending(
         else:
             action = next((remedy for sign, remedy in _REMEDIES.items() if sign in text), Code.UNSCHEDULABLE.action)
             if _waits_for_gang(text):
-                action = "see why the rest of its gang is not there: its pods, and the quota and policies of the namespace"
+                action = (
+                    "see why the rest of its gang is not there: its pods, and the quota and policies of the namespace"
+                )
         if _QUOTA.search(text):
             code, action = Code.QUEUE_WAITING, _quota_action(text)
         yield Observation(Stage.SCHEDULING, "fail", code, _ON_NO_NODE, action, pods, detail=text)
