@@ -21,6 +21,7 @@ from webhook.diagnose.wording import counted, duration
 
 _NODES = re.compile(r"--nnodes(?:=|\s+)[\"']?(\d{1,6})(?![\d:])")
 """A fixed number; of ``2:4`` only torchrun knows how many there should be."""
+_NUMBER = re.compile(r"[0-9]{1,6}")
 _SOON_SECONDS = 30.0
 _ENDING_SECONDS = 300.0
 """How long members may take to end after rank 0: they write checkpoints."""
@@ -133,10 +134,10 @@ def expected_members(part: Part) -> int:
     """Return how many pods the job is to have, as the pod itself tells; 0 where it does not."""
     annotations = podspec.annotations(part.pod)
     for key in (leaderworkerset.SIZE, kueue_pod_group.GROUP_SIZE):
-        if annotations.get(key, "").isdecimal():
+        if _NUMBER.fullmatch(annotations.get(key, "")):
             return int(annotations[key])
     if "--nnodes" in part.command:
         found = _NODES.search(part.command)
         return int(found[1]) if found else 0
     nodes = part.literals.get("PET_NNODES") or ""
-    return int(nodes) if nodes.isdecimal() else 0
+    return int(nodes) if _NUMBER.fullmatch(nodes) else 0
