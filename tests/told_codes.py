@@ -1,4 +1,7 @@
-"""Note which codes are told in a run of tests, and at which levels; a plugin for pytest, which conftest.py of tests/diagnose begins."""
+"""Note which codes are told in a run of tests, and at which levels, and let none but *ok* be without an action.
+
+A plugin for pytest, which conftest.py of tests/diagnose begins.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +25,7 @@ _make = Finding.__init__
 def _note(self: Finding, *values: Any, **named: Any) -> None:
     _make(self, *values, **named)
     TOLD[str(self.code)].add(self.level)
+    assert self.action or self.level == "ok", f"who is told of a fault is told what to do: {self}"
 
 
 def begin() -> None:

@@ -369,6 +369,7 @@ def test_the_table_and_the_document(profiles: Path) -> None:
     assert "fail job bert-" in lines[1]
     assert "has no rank-0 pod" in lines[1]
     assert lines[2].split()[:3] == ["research", "albert", "Running"]
+    assert lines[-1].startswith("code: rank-zero-missing; what one means: ")
     assert result.exit_code == 1
     document = json.loads(invoke(connection, "-A", "--profiles", str(profiles), "-o", "json").stdout)
     assert document["summary"] == {"jobs": 2, "failing": 1}
@@ -427,6 +428,29 @@ def test_fits_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         assert any("fail job" in line for line in lines)
     monkeypatch.delenv("NO_COLOR")
     assert any("\x1b[31mfail" in line for line in status_text.status_table(found, with_namespace=True))
+
+
+@pytest.mark.parametrize("columns", [40, 80, 200])
+def test_a_watch_keeps_its_lines_for_the_codes(
+    columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scene = Scene()
+    loses_rank_zero(scene)
+    found = look_at_all(reading(scene)) * 30
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    status_text.print_status(found, (), "", most=12)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) < 12
+    assert " ".join(lines).endswith("code: rank-zero-missing; what one means: fabric-injector check --explain CODE")
+
+
+def test_a_change_names_its_code(capsys: pytest.CaptureFixture[str]) -> None:
+    """Lines of changes have no end at which codes could stand."""
+    scene = Scene()
+    loses_rank_zero(scene)
+    status_text.print_changes(look_at_all(reading(scene)), {}, "table")
+    assert capsys.readouterr().out.endswith("has no rank-0 pod (rank-zero-missing)\n")
 
 
 @pytest.fixture

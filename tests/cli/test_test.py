@@ -65,6 +65,7 @@ def test_a_table_node_by_node() -> None:
         ["c", "9.50", "fail", "-"],
     ]
     assert "does not reach rank 0" in done.stdout
+    assert "code: test-ranks-apart; what one means: fabric-injector check --explain CODE" in done.stdout
     assert "round 3 of 3" in done.stderr
 
 

@@ -104,3 +104,13 @@ def test_every_code_is_told_by_some_test(tmp_path: Path) -> None:
     assert codes - told.keys() == set()
     faults = {code for code, levels in told.items() if levels != {"ok"}}
     assert {code for code in faults if not Code[code.upper().replace("-", "_")].action} == set(), "who is told must act"
+
+
+@pytest.mark.parametrize("code", [code for code in Code if re.search(r"\bapply\b", code.action)], ids=str)
+def test_who_is_to_apply_something_is_given_the_command(code: Code) -> None:
+    assert "kubectl apply --server-side" in code.action
+
+
+@pytest.mark.parametrize("code", [code for code in Code if "manifests" in code.action], ids=str)
+def test_who_is_to_apply_the_manifests_is_given_the_command_of_helm_too(code: Code) -> None:
+    assert "kubectl apply --server-side -f install.yaml (Helm: helm upgrade …" in code.action

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from webhook.cli.findings import print_findings, print_json
+from webhook.cli.findings import print_codes, print_findings, print_json
 from webhook.diagnose.codes import Code
 from webhook.diagnose.finding import Finding, as_document, exit_status, worst_first
 
@@ -51,13 +51,42 @@ def test_gives_all_findings_and_their_number_by_level() -> None:
 
 def test_says_what_the_code_says_where_it_has_nothing_better() -> None:
     assert Finding("fail", Code.NODE_NOT_READY, "node a", "is not Ready").action == "look at the node's kubelet"
-    assert Finding("warn", Code.NODE_NOT_READY, "node a", "is not Ready", "").action == ""
+    assert Finding("ok", Code.NODE_NOT_READY, "node a", "is not Ready", "").action == ""
 
 
 def test_lets_a_terminal_interpret_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     """A Lease's holder or a denial may hold anything."""
     print_findings([Finding("fail", Code.LEASE_STALE, "Lease", "held by \x1b]0;x\x07", "look at \x9b2J")])
     assert capsys.readouterr().out == "fail  Lease: held by  ]0;x \n      → look at  2J\n"
+
+
+TOLD = "; what one means: fabric-injector check --explain CODE\n"
+
+
+@pytest.mark.parametrize(
+    ("findings", "told"),
+    [
+        ([], ""),
+        ([FINE], ""),
+        ([BROKEN, FINE], f"code: network-missing{TOLD}"),
+        ([BROKEN, DOUBTFUL, BROKEN, FINE], f"codes: network-missing, resource-nowhere{TOLD}"),
+    ],
+)
+def test_names_once_the_code_of_each_that_is_not_ok(
+    findings: list[Finding], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Pages, and check --explain, are asked by code."""
+    print_codes(findings)
+    assert capsys.readouterr().out == told
+
+
+def test_codes_fit_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "40")
+    print_codes([BROKEN, DOUBTFUL])
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 40
+    assert " ".join(lines) + "\n" == f"codes: network-missing, resource-nowhere{TOLD}"
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-8"])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from webhook.cli.completion import complete_namespace
-from webhook.cli.findings import echo, print_findings, print_json, show_progress
+from webhook.cli.findings import echo, print_codes, print_findings, print_json, show_progress
 from webhook.cli.options import (
     FILE,
     Failure,
@@ -171,8 +171,8 @@ def _print(findings: Sequence[Finding], connection: Connection, subject: Subject
     print_findings(grouped(findings))
     number = count(findings)
     told = ", ".join((counted(number["fail"], "failure"), counted(number["warn"], "warning"), f"{number['ok']:,} ok"))
-    bad = next((each for each in findings if each.level != "ok"), None)
-    echo(told if bad is None else f"{told}; what a finding means: check --explain CODE, such as {bad.code}")
+    echo(told)
+    print_codes(findings)
 
 
 def _explain(written: str) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from webhook.cli.completion import TARGET_WORDS, complete_target
-from webhook.cli.findings import echo, print_findings, print_json, print_table, show_progress
+from webhook.cli.findings import echo, print_codes, print_findings, print_json, print_table, show_progress
 from webhook.cli.input_files import read_profiles_option
 from webhook.cli.options import (
     FILE,
@@ -220,6 +220,7 @@ def _read_target(target: str | None, selector: str | None) -> Target:
 def print_explanation(explanation: Explanation) -> None:
     """Print the findings, then a table of the members."""
     print_findings(unread_at_once(explanation.findings))
+    print_codes(explanation.findings)
     _print_members(explanation)
 
 

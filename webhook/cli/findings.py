@@ -19,6 +19,7 @@ import click
 from webhook.core.printable import LONGEST_TEXT, printable
 
 if TYPE_CHECKING:
+    from webhook.diagnose.codes import Code
     from webhook.diagnose.finding import Finding, Level
 
 _WIDEST = 253
@@ -36,13 +37,27 @@ def print_findings(findings: Iterable[Finding]) -> None:
             echo(f"      → {_wrapped(printable(finding.action, limit=LONGEST_TEXT), 8)}")
 
 
+def print_codes(findings: Iterable[Finding]) -> None:
+    """Name the codes of what failed or is in doubt, in the order of these lines."""
+    for line in code_lines(each.code for each in findings if each.level != "ok"):
+        echo(line)
+
+
+def code_lines(codes: Iterable[Code]) -> list[str]:
+    """Return lines that name each of the codes once, by which the documentation is ordered, and who says more; none for none."""
+    named = list(dict.fromkeys(map(str, codes)))
+    word = "code" if len(named) == 1 else "codes"
+    text = f"{word}: {', '.join(named)}; what one means: fabric-injector check --explain CODE"
+    return _wrapped(text, 0).split("\n") if named else []
+
+
 def styled(text: str, colour: str) -> str:
     """Colour a text, unless NO_COLOR says otherwise; what is no terminal gets none. Source: no-color.org."""
     return text if os.environ.get("NO_COLOR") else click.style(text, fg=colour)
 
 
 def _wrapped(text: str, indent: int) -> str:
-    """Break a text between words where a terminal would break it anywhere; a file or a pipe gets one line."""
+    """Break a text between words, and indent what follows, where a terminal would break it anywhere; a file or a pipe gets one line."""
     if not sys.stdout.isatty():
         return text
     width = max(_NARROWEST, shutil.get_terminal_size().columns - indent)

@@ -253,7 +253,7 @@ def _job(job: JobStatus) -> Object:
 
 def _unread(unread: Iterable[Unread]) -> Iterable[Finding]:
     """Return what could not be read as `explain` tells it: all that the caller may not read in one."""
-    return unread_at_once([Finding("warn", Code.UNREAD, each.what, each.problem) for each in unread])
+    return unread_at_once([Finding("warn", Code.UNREAD, each.what, each.problem, each.remedy) for each in unread])
 
 
 def _now() -> str:

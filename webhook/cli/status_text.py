@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from webhook.cli.findings import echo, styled
+from webhook.cli.findings import code_lines, echo, styled
 from webhook.core.printable import LONGEST_TEXT, printable
+from webhook.diagnose.codes import Code
 from webhook.diagnose.wording import counted, listed
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def print_changes(
         if output == "json":
             click.echo(json.dumps(job.as_json()))
         else:
-            echo(printable(f"{at}  {'  '.join(job.cells())}  {_text(job) or 'ok'}", limit=LONGEST_TEXT))
+            echo(printable(f"{at}  {'  '.join(job.cells())}  {_told(job)}", limit=LONGEST_TEXT))
     for namespace, name in shown.keys() - now.keys():
         if output == "json":
             click.echo(json.dumps({"namespace": namespace, "name": name, "phase": None}))
@@ -66,12 +67,13 @@ def print_status(
     most: int | None = None,
     problem: str = "",
 ) -> None:
-    """Print the table, as much of it as fits into *most* lines; where there is none, which jobs have *ended*; then what is unread."""
+    """Print the table, as much of it as fits into *most* lines, or which jobs have *ended*; then what is unread, and the codes."""
     if problem:
         echo(styled(printable(f"not up to date: {problem}", limit=None), "yellow"))
+    codes = code_lines([*(job.first.code for job in found if job.first), *([Code.UNREAD] if unread else [])])
     if found:
         lines = list(status_table(found, with_namespace=not space))
-        notes = 2 + len(unread) + bool(problem)
+        notes = 2 + len(unread) + bool(problem) + len(codes)
         if most is not None and len(lines) > most - notes:
             del lines[max(1, most - notes - 1) :]
             lines.append(f"… {counted(len(found), 'job')} in all")
@@ -87,6 +89,8 @@ def print_status(
             echo(f"no job in {where} is injected, or trains where a profile is asked for")
     for each in unread:
         echo(styled("warn", "yellow") + printable(f"  {each.what}: {each.problem}", limit=LONGEST_TEXT))
+    for line in codes:
+        echo(line)
 
 
 def status_table(found: Sequence[JobStatus], *, with_namespace: bool) -> list[str]:
@@ -114,6 +118,11 @@ def _text(job: JobStatus) -> str:
     """Return the finding in one line: level, subject unless it is the job itself, message."""
     first = job.first
     return "" if first is None else f"{first.level} {first.subject}: {first.message}"
+
+
+def _told(job: JobStatus) -> str:
+    """Return the finding in one line, with its code: lines of changes have no end at which codes could stand."""
+    return "ok" if job.first is None else f"{_text(job)} ({job.first.code})"
 
 
 def _cut(text: str, most: int | None) -> str:

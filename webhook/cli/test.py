@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from webhook.cli.findings import echo, print_findings, print_json, print_table
+from webhook.cli.findings import echo, print_codes, print_findings, print_json, print_table
 from webhook.cli.input_files import read_profiles_option
 from webhook.cli.options import (
     Failure,
@@ -126,6 +126,7 @@ def command(
         print_json(findings, namespace=space, groups=[result.as_json() for result in results])
     else:
         print_findings(findings if not pairwise else [finding for finding in findings if finding.level != "ok"])
+        print_codes(findings)
         _print_speeds(results)
         if pairwise:
             _print_matrix(chosen, results)

@@ -255,8 +255,7 @@ def _leave(pod: Object, profile: Profile, recognised: NotTraining) -> Skip:
     if not looks:
         return _skip(recognised.reason, f"{recognised.message}; {how}", recognised.system, profile.name)
     message = (
-        f"{recognised.message}, though it {looks}; {how}, "
-        f"or {names.PROFILE}={names.PROFILE_NONE} to leave it without this warning"
+        f"{recognised.message}, though it {looks}; {how}, or {names.PROFILE}={names.PROFILE_NONE} to leave it alone"
     )
     return Skip(Decision(STEP, Outcome.WARNED, recognised.reason, message), recognised.system, profile.name)
 

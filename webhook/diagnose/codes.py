@@ -10,6 +10,8 @@ from enum import Enum, unique
 
 from webhook.core.cluster.nodes import Shortage
 
+_APPLY = "kubectl apply --server-side -f install.yaml (Helm: helm upgrade … --reuse-values)"
+
 
 @unique
 class Code(Enum):
@@ -54,7 +56,7 @@ class Code(Enum):
         "add it to allowed in the Configuration, or remove it from the profile")
     DEFINITION_AGREES = "profiles", "The API server knows FabricProfiles as this version does."
     DEFINITION_MISSING = ("profiles", "The CustomResourceDefinition of FabricProfile does not exist, so there are no profiles.",
-        "apply the manifests again; it comes first")
+        f"apply the manifests again: {_APPLY}; it comes first")
     DEFINITION_NOT_ESTABLISHED = ("profiles", "The CustomResourceDefinition of FabricProfile is not served.",
         "look at the conditions of its status: does another one have its names?")
     DEFINITION_DIFFERS = ("profiles", "The CustomResourceDefinition of FabricProfile is not that of this version.",
@@ -77,13 +79,13 @@ class Code(Enum):
 
     CONFIGURATION_AS_SHIPPED = "configuration", "The webhook configuration does what the shipped one does."
     CONFIGURATION_MISSING = ("configuration", "The MutatingWebhookConfiguration does not exist, so no pod is sent to the webhook.",
-        "apply the manifests; it comes last")
+        f"apply the manifests: {_APPLY}; it comes last")
     WEBHOOK_NEVER_CALLED = ("configuration", "The configuration selects no pod of a labelled namespace.",
-        "apply the shipped configuration again: rules, selectors")
+        f"apply the shipped configuration again (rules, selectors): {_APPLY}")
     UNLABELLED_CALLED = ("configuration", "The webhook is called for pods of namespaces that nobody labelled.",
         "let namespaceSelector ask that label fabric-injector.io/profile exists")
     OPTED_OUT_CALLED = ("configuration", "The webhook is called for pods that opted out.",
-        "apply the shipped objectSelector again")
+        f"apply the shipped objectSelector again: {_APPLY}")
     OPTED_IN_NOT_SERVED = ("configuration", "Pods that opted in themselves are injected, and told no addresses.",
         "add component pod-opt-in, or --pod-opt-in to the arguments of the controller")
     SYSTEM_CALLED = ("configuration", "If kube-system or its own namespace were labelled, the webhook could stop itself.",
@@ -99,33 +101,33 @@ class Code(Enum):
     REVIEW_VERSION_MISSING = ("configuration", "The API servers may not send the one version that is answered.",
         "set [v1]")
     MIRROR_PODS_CALLED = ("configuration", "The webhook is called for a kubelet's static pods.",
-        "apply the shipped matchConditions again")
+        f"apply the shipped matchConditions again: {_APPLY}")
     WEBHOOK_BY_URL = ("configuration", "The configuration calls a URL in place of a Service.",
-        "apply the shipped clientConfig again, unless that was chosen")
+        f"unless that was chosen, apply the shipped clientConfig again: {_APPLY}")
     WEBHOOK_ELSEWHERE = ("configuration", "The configuration calls a Service of another namespace than the one that was looked at.",
         "give its namespace by --system-namespace")
     SERVICE_MISSING = ("configuration", "The configuration calls a Service that does not exist.",
-        "apply the manifests again")
+        f"apply the manifests again: {_APPLY}")
     WEBHOOK_PATH_WRONG = ("configuration", "The configuration calls a path that the webhook does not serve.",
         "let the path of clientConfig be /mutate")
 
     VALIDATION_AS_SHIPPED = "validation", "Mistakes in labels of namespaces and in profiles are told to who makes them."
     VALIDATION_MISSING = ("validation", "The ValidatingWebhookConfiguration does not exist, so mistakes are told here alone.",
-        "apply the manifests")
+        f"apply the manifests: {_APPLY}")
     VALIDATION_INCOMPLETE = ("validation", "The API server asks about namespaces or about profiles no more.",
-        "apply the shipped configuration again: rules")
+        f"apply the shipped configuration again (rules): {_APPLY}")
     VALIDATION_ELSEWHERE = ("validation", "The API server asks somebody else about namespaces and profiles, or nobody.",
-        "apply the shipped configuration again: clientConfig")
+        f"apply the shipped configuration again (clientConfig): {_APPLY}")
     VALIDATION_FAILS_CLOSED = ("validation", "While the webhook is away, nobody can label a namespace or change a profile.",
         "set failurePolicy Ignore, as shipped")
     VALIDATION_DISTRUSTED = ("validation", "The API servers do not trust the webhook's certificate, and let mistakes pass.",
-        "see that the controller, or whoever keeps the certificates, is running, and that its role is that of the manifests")
+        "see that the controller, or whoever keeps the certificates, is running, and that its role is as install.yaml has it")
 
     NOT_INSTALLED = "installation", "Nothing of fabric-injector is installed yet."
 
     DEPLOYMENT_READY = "deployments", "All replicas of the Deployment are ready."
     DEPLOYMENT_MISSING = ("deployments", "The Deployment does not exist in this namespace.",
-        "apply the manifests again, or give --system-namespace")
+        f"give --system-namespace, or apply the manifests again: {_APPLY}")
     DEPLOYMENT_DOWN = ("deployments", "No replica of the Deployment is ready.",
         "look at its pods with kubectl describe, and at their logs")
     DEPLOYMENT_DEGRADED = "deployments", "Some replicas of the Deployment are not ready.", "look at its pods"
@@ -257,7 +259,8 @@ class Code(Enum):
         "rename ours, so that its name comes last")
 
     PRIVILEGES_RIGHT = "privileges", "The account may do all that it needs, and nothing dangerous besides."
-    PRIVILEGES_LACKING = "privileges", "The account may not do what it needs.", "apply the RBAC manifests again"
+    PRIVILEGES_LACKING = ("privileges", "The account may not do what it needs.",
+        f"apply the RBAC manifests again: {_APPLY}")
     PRIVILEGES_EXCESSIVE = ("privileges", "The account may do dangerous things that it does not need.",
         "look for a role binding beside the shipped ones, and remove it")
     PRIVILEGES_UNKNOWN = ("privileges", "What the account may do is told only to who may create subjectaccessreviews.",
@@ -267,7 +270,7 @@ class Code(Enum):
         "to install, ask an administrator of the cluster")
     POLICIES_BOUND = "privileges", "The admission policies of the manifests are in force."
     POLICIES_MISSING = ("privileges", "An admission policy of the manifests is missing or not bound.",
-        "apply the manifests again")
+        f"apply the manifests again: {_APPLY}")
 
     QUOTA_FITS = "quotas", "The ResourceQuota has room for a pod."
     QUOTA_TOO_SMALL = "quotas", "The ResourceQuota is smaller than what one pod takes.", "raise it"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from webhook.world.permitted import REFUSED
+
 T = TypeVar("T")
 
 
@@ -14,6 +16,11 @@ class Unread:
 
     what: str
     problem: str
+
+    @property
+    def remedy(self) -> str | None:
+        """Return what to do where the caller was not refused; None: what the code of such a finding says."""
+        return None if REFUSED in self.problem else "mend what the message names, or ask again later"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from webhook.diagnose.codes import Code
+from webhook.diagnose.codes import SHORTAGES, Code
 
 _SEEN: Mapping[str, str] = {
     "clock": "date -u",
@@ -12,7 +12,7 @@ _SEEN: Mapping[str, str] = {
     "controller": "kubectl -n fabric-injector logs deployment/fabric-injector-controller",
     "profiles": "kubectl get fabricprofiles; kubectl describe fabricprofile NAME",
     "certificates": "fabric-injector certs show",
-    "configuration": "kubectl get mutatingwebhookconfiguration fabric-injector -o yaml",
+    "configuration": "kubectl get mutatingwebhookconfiguration zz-fabric-injector -o yaml",
     "validation": "kubectl get validatingwebhookconfiguration fabric-injector -o yaml",
     "deployments": "kubectl -n fabric-injector describe deployments,pods",
     "devices": "kubectl describe nodes; kubectl get resourceslices",
@@ -28,10 +28,80 @@ _SEEN: Mapping[str, str] = {
 }
 
 
+_CHECK, _EXPLAIN, _LOGS, _EXEC, _TEST = "check", "explain", "explain --logs", "explain --exec", "test"
+_OF_JOBS = (
+    "addresses",
+    "admission",
+    "containers",
+    "controller",
+    "drift",
+    "events",
+    "injection",
+    "interfaces",
+    "members",
+    "memlock",
+    "scheduling",
+    "shared-memory",
+    "volumes",
+    "wait",
+)
+_BY_TOPIC: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(_OF_JOBS, (_EXPLAIN,)),
+    "lease": (_CHECK, _EXPLAIN),
+    "transport": (_LOGS,),
+    "test": (_TEST,),
+    "unread": (_CHECK, _EXPLAIN, _TEST),
+}
+"""Which commands tell the findings of a topic; those of others are told by ``check`` alone."""
+_BY_CODE: Mapping[Code, tuple[str, ...]] = {
+    **dict.fromkeys((Code.LEASE_HELD, Code.LEASE_AHEAD, Code.ALL_INJECTED), (_CHECK,)),
+    **dict.fromkeys(
+        (
+            Code.DEVICES_LOST,
+            Code.NETWORK_PENDING,
+            Code.NETWORK_FAILED,
+            Code.ADDRESSES_EXHAUSTED,
+            Code.NETWORK_NOT_ATTACHED,
+            Code.NETWORK_STATUS_MISSING,
+            Code.NETWORK_STATUS_UNREADABLE,
+            Code.ADDRESS_UNUSABLE,
+            Code.ADDRESS_MISSING,
+            Code.CLAIM_MISSING,
+            Code.CLAIM_UNALLOCATED,
+            Code.CLAIM_ADDRESS_MISSING,
+        ),
+        (_EXPLAIN,),
+    ),
+    **dict.fromkeys(
+        (
+            *SHORTAGES.values(),
+            Code.CONFIGURATION_MISSING,
+            Code.DRIVER_SILENT,
+            Code.NETWORK_MISSING,
+            Code.CLAIM_TEMPLATE_MISSING,
+            Code.NAMESPACE_OBSERVES,
+            Code.WEBHOOK_UNREACHABLE,
+            Code.WEBHOOK_MISSED,
+            Code.WEBHOOK_OUT_OF_REACH,
+        ),
+        (_CHECK, _EXPLAIN),
+    ),
+    **dict.fromkeys((Code.TRAFFIC_MEASURED, Code.TRAFFIC_ON_POD_NETWORK), (_EXEC,)),
+    Code.SHARED_MEMORY_SMALL: (_EXPLAIN, _TEST),
+}
+"""Of those that are not told by the commands of their topic."""
+
+
+def commands(code: Code) -> tuple[str, ...]:
+    """Return the commands that tell it, ``("check", "explain --logs")``."""
+    return _BY_CODE.get(code) or _BY_TOPIC.get(code.topic, (_CHECK,))
+
+
 def section(code: Code) -> str:
     """Return the section of one code, in Markdown."""
     lines = [f"## {code}", "", code.means, ""]
-    seen = f'`fabric-injector check -o json`, or `explain`: a finding with `"code": "{code}"`, topic `{code.topic}`.'
+    told = " or ".join(f"`fabric-injector {command}`" for command in commands(code))
+    seen = f'{told}; with `-o json`, a finding with `"code": "{code}"`, topic `{code.topic}`.'
     if code.topic in _SEEN:
         seen += f" By hand: `{_SEEN[code.topic]}`."
     action = code.action or "Nothing, or what the finding itself says."
@@ -43,7 +113,8 @@ def section(code: Code) -> str:
 def manual() -> str:
     """Return the whole page."""
     head = (
-        "# Findings\n\nEach finding of `check`, `explain` and `status` has a stable code.\n"
+        "# Findings\n\nEach finding of `check`, `explain`, `status` and `test` has a stable code, which stands under what they print.\n"
+        "`status` tells the first of what `explain` finds of a job, and `test` also what it finds of the test's own pods.\n"
         "`fabric-injector check --explain CODE` prints its section of this page, which\n"
         "`python -m webhook.diagnose.manual > docs/findings.md` writes from webhook/diagnose/codes.py.\n"
     )

@@ -102,8 +102,14 @@ def test_the_variable_of_an_earlier_version_names_the_installation(
 def test_names_the_cluster_first_and_counts_in_words() -> None:
     lines = invoke(installed()).stdout.splitlines()
     assert lines[0] == "cluster: server http://127.0.0.1:9 of test; installation in namespace fabric-injector"
-    assert " failures, " in lines[-1]
-    assert "check --explain CODE, such as " in lines[-1]
+    assert " failures, " in lines[-2]
+
+
+def test_names_last_the_codes_of_what_is_wrong() -> None:
+    wrong = [each["code"] for each in told(installed())["findings"] if each["level"] != "ok"]
+    last = invoke(installed()).stdout.splitlines()[-1]
+    assert wrong
+    assert last == f"codes: {', '.join(dict.fromkeys(wrong))}; what one means: fabric-injector check --explain CODE"
 
 
 def test_equal_findings_of_several_subjects_are_one_line() -> None:

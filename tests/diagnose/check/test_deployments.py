@@ -191,3 +191,14 @@ NO_CONTROLLER = "no address is published, and no certificate renewed"
 )
 def test_judges(deployments: list[Deployment], expected: list[str]) -> None:
     assert brief(check_deployments(deployments, [], "ns")) == expected
+
+
+@pytest.mark.parametrize("ready", [0, 1], ids=["no pod", "a pod that is about to go"])
+def test_one_that_is_scaled_to_nothing_has_no_pods_to_look_at(ready: int) -> None:
+    scaled = Deployment("w", "webhook", 0, ready, 0, "i:1")
+    [told, _] = check_deployments([scaled, CONTROLLER], [], "ns")
+    assert brief([told]) == [f"fail Deployment ns/w: is scaled to 0 replicas: {NO_WEBHOOK}"]
+    assert (told.code, told.action) == (
+        Code.DEPLOYMENT_DOWN,
+        "`kubectl -n ns scale deployment w --replicas=2`",
+    )

@@ -39,7 +39,7 @@ def look(*namespaces: LabelledNamespace, known: Profiles | None = PROFILES) -> l
     ("namespace", "expected"),
     [
         (space(), ["ok namespace a: uses profile shared"]),
-        (space(profile="none"), ["ok namespaces: none carries the label fabric-injector.io/profile yet"]),
+        (space(profile="none"), ["ok namespaces: none names a profile by label fabric-injector.io/profile yet"]),
         (space(profile="gone"), ["fail namespace a: no profile is named 'gone': every training pod is denied"]),
         (space(profile="theirs"), ["fail namespace a: profile theirs is not for it: every training pod is denied"]),
         (space(name="elsewhere", profile="theirs"), ["ok namespace elsewhere: uses profile theirs"]),
@@ -131,13 +131,24 @@ def test_tells_what_is_alike_once() -> None:
     ]
 
 
-def test_says_nothing_of_profiles_that_are_not_known() -> None:
-    """Without profiles it cannot be told whether a namespace's is right."""
-    assert look(space(), space("kube-system"), known=None)[-1].startswith("warn namespace kube-system")
+def test_no_labelled_namespace() -> None:
+    assert look() == ["ok namespaces: none carries the label fabric-injector.io/profile yet"]
+    assert look(known=None) == look()
 
 
-def test_says_nothing_of_a_profile_whose_faults_are_told_by_themselves() -> None:
-    """What the webhook makes of it, its last good content, is unknown."""
-    spaces = [LabelledNamespace("a", {names.PROFILE: "broken"}), LabelledNamespace("b", {names.PROFILE: "gone"})]
-    found = brief(list(check_namespaces(spaces, Profiles(), "fabric-injector", {"broken"})))
-    assert [line.partition(": ")[0] for line in found] == ["fail namespace b"]
+def test_a_namespace_whose_profile_is_not_known_cannot_be_judged() -> None:
+    """Without profiles it cannot be told whether a namespace's is right: that is no namespace without a label."""
+    assert look(space(), space("b"), space("kube-system"), known=None) == [
+        "warn each of 2 namespaces (a, b): cannot be judged: profile shared, which it names, is not known, for the profiles were not "
+        "read",
+        "warn namespace kube-system: carries the label fabric-injector.io/profile, but its pods are never sent to the webhook",
+    ]
+
+
+def test_a_namespace_whose_profile_has_a_fault_cannot_be_judged() -> None:
+    """What the webhook makes of it, its last good content, is unknown; the fault is told by itself."""
+    faulty = LabelledNamespace("a", {names.PROFILE: "broken"})
+    told = "warn namespace a: cannot be judged: profile broken, which it names, has a fault"
+    for spaces, more in (([faulty], []), ([faulty, space("b", "gone")], ["fail namespace b"])):
+        found = brief(check_namespaces(spaces, Profiles(), "fabric-injector", {"broken"}))
+        assert [found[0], *(line.partition(": ")[0] for line in found[1:])] == [told, *more]

@@ -173,7 +173,10 @@ def test_a_wait_that_is_over_points_at_a_pod_that_is_there() -> None:
     scene = Scene(2)
     gave_up(scene, "bert-master-0")
     [found] = findings(scene, "wait")
-    assert "Look at the Events of its rank-0 pod bert-master-0, at" in found.message
+    assert found.message.endswith("was not published after 1800 s.")
+    assert found.action.startswith(
+        "look at the Events of its rank-0 pod bert-master-0, at that pod's network-status annotation, "
+    )
 
 
 def on_the_nodes_network(policy: str | None = None, **spec: object) -> Scene:

@@ -40,9 +40,14 @@ def test_a_pod_of_no_training_system() -> None:
     pod = scene.created(1)
     pod["metadata"] |= {"labels": {}, "ownerReferences": []}
     scene.pods = {"bert-worker-0": pod}
-    assert one(scene, "injection").startswith(
+    [found] = findings(scene, "injection")
+    assert texts([found]) == [
         "fail pod bert-worker-0: not injected: a plain pod, of no training system that is known, though it asks for nvidia.com/gpu and "
-        "starts a launcher; label the pod"
+        "starts a launcher"
+    ]
+    assert found.action == (
+        "label the pod fabric-injector.io/profile=shared to inject it all the same, or fabric-injector.io/profile=none to leave it "
+        "alone, then restart the job"
     )
 
 

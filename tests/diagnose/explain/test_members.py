@@ -140,3 +140,13 @@ def test_members_that_are_missing(how: str) -> None:
 
     scene = Scene(before=say)
     assert "has 4 of 6 members" in one(scene, "members")
+
+
+def test_a_number_of_members_that_no_job_has_is_none() -> None:
+    """Python reads no number of more than 4,300 digits, and a tenant may write one."""
+    scene = Scene()
+    for pod in scene.pods.values():
+        [container, *_] = pod["spec"]["containers"]
+        next(entry for entry in container["env"] if entry["name"] == "PET_NNODES")["value"] = "9" * 5000
+        pod["metadata"]["annotations"]["kueue.x-k8s.io/pod-group-total-count"] = "9" * 5000
+    assert findings(scene, "members") == []

@@ -137,7 +137,7 @@ def test_a_gang_that_is_not_complete_is_no_matter_of_a_quota() -> None:
     scene.unschedule(scene.master, "pod group is not ready, 4 minAvailable, 3 Pending")
     text = "3/4 tasks in gang unschedulable: pod group is not ready, 1 Pending, 4 minAvailable"
     scene.events.append(event("PodGroup", "bert", "Unschedulable", text, source="volcano"))
-    assert first(scene).action == ""
+    assert first(scene).action.startswith("see why the rest of its gang is not there")
 
 
 def test_a_queue_of_kueue_that_does_not_exist() -> None:

@@ -118,6 +118,10 @@ def _look(deployment: Deployment, pods: Sequence[OwnPod], namespace: str, nodes:
     reasons = dict.fromkeys(pod.why for pod in pods if pod.why)  # those of a rollout under way too
     why = f" ({'; '.join(reasons)})" if reasons else ""
     subject = f"Deployment {namespace}/{deployment.name}"
+    if deployment.wanted == 0:
+        action = f"`kubectl -n {namespace} scale deployment {deployment.name} --replicas=2`"
+        message = f"is scaled to 0 replicas: {_TASKS[deployment.role]}"
+        return Finding("fail", Code.DEPLOYMENT_DOWN, subject, message, action)
     told = f"{deployment.ready} of {counted(deployment.wanted, 'replica')} ready"
     if deployment.ready == 0:
         action = f"look at `kubectl -n {namespace} describe pods`, and at their logs"

@@ -53,7 +53,8 @@ def check_earlier_pods(pods: Iterable[Object], unreached: Sequence[Object] = ())
         )
         if found.masters:
             message += f", rank 0 among them ({listed(found.masters)}): pods that such a job gets from now on wait for it in vain"
-        yield Finding("warn", Code.WEBHOOK_MISSED, f"namespace {namespace}", message)
+        action = "restart the jobs; where that does not help, see what else is said here of the webhook: is it called?"
+        yield Finding("warn", Code.WEBHOOK_MISSED, f"namespace {namespace}", message, action)
     if not spaces:
         message = "none of the unfinished ones in labelled namespaces is without injection"
         yield Finding("ok", Code.ALL_INJECTED, "training pods", message)

@@ -208,7 +208,7 @@ def _unread(inventory: Inventory) -> Iterator[Finding]:
     for part in inventory.unread:
         if inventory.subject.workload and part.what in OF_INSTALLATION:
             continue
-        yield Finding("warn", Code.UNREAD, part.what, part.problem, None if " answered 403" in part.problem else "")
+        yield Finding("warn", Code.UNREAD, part.what, part.problem, part.remedy)
 
 
 def _users(inventory: Inventory) -> dict[str, list[str]]:

@@ -63,14 +63,14 @@ def check_namespaces(
 
     *unusable*: names of profiles that exist, and have faults that are told by themselves.
     """
+    labelled = list(namespaces)
     alike: dict[_Remark, list[str]] = {}
-    for namespace in namespaces:
-        if namespace.profile in unusable:
-            continue
-        for remark in _look(namespace, profiles, own_namespace):
+    for namespace in labelled:
+        for remark in _look(namespace, profiles, own_namespace, unusable):
             alike.setdefault(remark, []).append(namespace.name)
-    if not alike:
-        yield Finding("ok", Code.NAMESPACES_UNLABELLED, "namespaces", f"none carries the label {names.PROFILE} yet")
+    if not any(namespace.profile for namespace in labelled):
+        found = f"names a profile by label {names.PROFILE}" if labelled else f"carries the label {names.PROFILE}"
+        yield Finding("ok", Code.NAMESPACES_UNLABELLED, "namespaces", f"none {found} yet")
     for remark, where in alike.items():
         yield Finding(remark.level, remark.code, _subject(where), remark.message, remark.action)
 
@@ -79,7 +79,9 @@ def _subject(where: Sequence[str]) -> str:
     return f"namespace {where[0]}" if len(where) == 1 else f"each of {len(where)} namespaces ({listed(where)})"
 
 
-def _look(namespace: LabelledNamespace, profiles: Profiles | None, own_namespace: str) -> Iterator[_Remark]:
+def _look(
+    namespace: LabelledNamespace, profiles: Profiles | None, own_namespace: str, unusable: Collection[str]
+) -> Iterator[_Remark]:
     mode = namespace.labels.get(names.MODE)
     if mode is not None and mode != names.MODE_OBSERVE:
         message = f"label {names.MODE}: {mode} means nothing"
@@ -91,16 +93,30 @@ def _look(namespace: LabelledNamespace, profiles: Profiles | None, own_namespace
         message = f"carries the label {names.PROFILE}, but its pods are never sent to the webhook"
         yield _Remark("warn", Code.NAMESPACE_EXCLUDED, message)
         return
-    profile = profiles.profiles.get(name) if profiles else None
-    if profiles is not None and profile is None:
+    if profiles is None or name in unusable:
+        yield _unjudged(name, is_unusable=name in unusable)
+        return
+    profile = profiles.profiles.get(name)
+    if profile is None:
         yield _Remark(
             "fail",
             Code.PROFILE_UNKNOWN,
             f"no profile is named {name!r}: every training pod is denied",
             f"use one of: {listed(sorted(profiles.profiles)) or 'none, for there are no profiles'}",
         )
-    if profile is not None:
+    else:
         yield from _of_profile(namespace, profile)
+
+
+def _unjudged(profile: str, *, is_unusable: bool) -> _Remark:
+    """Say why a namespace cannot be judged: it must not look like one that nobody labelled."""
+    why, action = (
+        "is not known, for the profiles were not read",
+        "see what else is said of the profiles, or give --profiles FILE",
+    )
+    if is_unusable:
+        why, action = "has a fault", "correct the profile, as its own finding says, and run check again"
+    return _Remark("warn", Code.UNREAD, f"cannot be judged: profile {profile}, which it names, {why}", action)
 
 
 def _of_profile(namespace: LabelledNamespace, profile: Profile) -> Iterator[_Remark]:

@@ -164,7 +164,7 @@ def check_account(
     surplus = [str(access) for access, answer in excess.items() if answer == "yes"]
     unknown = [access for access, answer in (*lacking.items(), *excess.items()) if answer == "unknown"]
     if missing:
-        action = f"apply rbac-{role}.yaml of the manifests again"
+        action = f"{Code.PRIVILEGES_LACKING.action}; its role is that of rbac-{role}.yaml of the manifests"
         yield Finding("fail", Code.PRIVILEGES_LACKING, subject, f"may not {listed(missing)}", action)
     if surplus:
         message = f"may {listed(surplus)}, which it does not need"

@@ -82,13 +82,13 @@ def _job(reading: Reading, members: Sequence[Part]) -> tuple[int, list[Observati
         untold += 1
         if told and told != address:
             message = f"is told that rank 0 is at {told}, and {master.name} is at {address}"
-            found.append(Observation(Stage.ADDRESS, "fail", Code.ADDRESS_OUTDATED, message, "", pods))
+            found.append(Observation(Stage.ADDRESS, "fail", Code.ADDRESS_OUTDATED, message, pods=pods))
         elif seconds_waited(reading, part) is not None:
             continue  # what it waits for is told
         else:
             own = "its own address" if not part.member.devices else "what is its own: its address, or its RDMA devices"
             message = f"is not told {own}" if told else f"is not told that rank 0 is at {address}"
-            found.append(Observation(Stage.ADDRESS, "warn", Code.ADDRESS_UNTOLD, message, "", pods))
+            found.append(Observation(Stage.ADDRESS, "warn", Code.ADDRESS_UNTOLD, message, pods=pods))
     if former:
         rest = f" and {len(former) - _MOST_NAMED:,} more" if len(former) > _MOST_NAMED else ""
         action = f"restart them, or the job: kubectl delete pod -n {reading.namespace} {' '.join(former[:_MOST_NAMED])}{rest}"

@@ -27,8 +27,10 @@ _CANNOT_START = {
     "CrashLoopBackOff": "",
 }
 _NO_SHELL = re.compile(r'exec: "?(?:/bin/)?sh"?: .*(?:not found|no such file)', re.IGNORECASE | re.DOTALL)
-_POINTER = re.compile(r" Look at the Events of its rank-0 pod ([^\s,]*), at .*$", re.DOTALL)
-"""How a wait step whose time was up ends; see wait.sh."""
+_POINTER = re.compile(
+    r" Look at ((?:the Events of its rank-0 pod ([^\s,]*)|this pod's annotation [^\s,]*), at .*)$", re.DOTALL
+)
+"""How a wait step whose time was up ends; see wait.sh. It says what to do."""
 _SHELL_ACTION = "its image has no sh: set rendezvous.waitImage of the profile to installed, then restart the job"
 _MEMORY_ACTION = "raise the container's memory limit, or let it use less: what is written to /dev/shm counts too"
 _POD_FAILED = {
@@ -124,14 +126,17 @@ def _container(part: Part, status: Object, existing: Collection[str]) -> Iterato
         yield Observation(Stage.CONTAINER, "fail", Code.CONTAINER_FAILED, message, action, pods, detail=text)
 
 
-def _without_pointer(part: Part, text: str, existing: Collection[str]) -> tuple[str, str]:
-    """Return the wait step's last words, and what to do; words that point at a rank-0 pod which is not there are left out."""
+def _without_pointer(part: Part, text: str, existing: Collection[str]) -> tuple[str, str | None]:
+    """Return the wait step's last words, and what to do, None for what the code says; a rank-0 pod that is gone is not pointed at."""
     pointer = _POINTER.search(text)
-    if pointer is None or not pointer[1] or pointer[1] in existing:
-        return text, ""
+    if pointer is None:
+        return text, None
+    if not pointer[2] or pointer[2] in existing:
+        action = f"look at {pointer[1].rstrip('.')}" if pointer[2] != "" else None
+        return text[: pointer.start()], action
     owner = podspec.controller(part.pod)
     title = f"{owner.get('kind')} {owner.get('name')}" if owner else "the job"
-    there = f"there is no pod {pointer[1]} now: look at the Events of {title}, and at the quota and policies of its namespace"
+    there = f"there is no pod {pointer[2]} now: look at the Events of {title}, and at the quota and policies of its namespace"
     return text[: pointer.start()], there
 
 

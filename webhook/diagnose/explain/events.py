@@ -65,7 +65,7 @@ def observe(reading: Reading, parts: Sequence[Part], unattached: Collection[str]
         message = common_form(str(event.get("message") or ""), part.name)
 
         said = f"Event {event.get('reason')}"
-        yield Observation(Stage.EVENT, "warn", Code.EVENT, said, "", (part.name,), detail=message)
+        yield Observation(Stage.EVENT, "warn", Code.EVENT, said, pods=(part.name,), detail=message)
 
 
 def observe_refusals(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
@@ -118,7 +118,7 @@ def _told(text: str, *, is_creation: bool) -> tuple[Code, str, str | None] | Non
     told = _refusal(text)
     if told is None and is_creation:
         message = common_form(text.removeprefix("Error creating: "), "", limit=600)
-        return Code.POD_REFUSED, f"could not be created: {message}", ""
+        return Code.POD_REFUSED, f"could not be created: {message}", None
     return told
 
 

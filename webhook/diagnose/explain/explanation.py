@@ -167,7 +167,7 @@ def _causes(
     unattached = {pod for one in (*claimed, *attached) if one.level == "fail" for pod in one.pods}
     yield from events.observe(reading, parts, unattached)
     for unread in reading.unread:
-        yield Observation(Stage.UNREAD, "warn", Code.UNREAD, unread.problem, "", subject=unread.what)
+        yield Observation(Stage.UNREAD, "warn", Code.UNREAD, unread.problem, unread.remedy, subject=unread.what)
     if not parts and not refused and not held:
         message = f"namespace {reading.namespace} has no pod of it"
         yield Observation(Stage.MEMBERS, "fail", Code.JOB_WITHOUT_PODS, message, subject=reading.target)

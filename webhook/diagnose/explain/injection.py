@@ -113,11 +113,12 @@ def _decision(part: Part, decision: Decision) -> Iterator[Observation]:
         return
     message = common_form(decision.message.removeprefix(f"pod {part.name}: "), part.name)
     if outcome is Outcome.WARNED:
-        yield Observation(Stage.SPEED, "warn", Code.STEP_DOUBTFUL, f"{step}: {message}", "", (part.name,))
+        yield Observation(Stage.SPEED, "warn", Code.STEP_DOUBTFUL, f"{step}: {message}", pods=(part.name,))
     else:
         level: Level = "ok" if reason in _HARMLESS else "warn"
         stage = Stage.SUMMARY if level == "ok" else Stage.SPEED
-        yield Observation(stage, level, Code.STEP_SKIPPED, f"not injected: {step}: {message}", "", (part.name,))
+        action = "" if level == "ok" else None
+        yield Observation(stage, level, Code.STEP_SKIPPED, f"not injected: {step}: {message}", action, (part.name,))
 
 
 def _not_injected(reading: Reading, part: Part, *, some_injected: bool, first_injected: str) -> Observation:
@@ -154,10 +155,16 @@ def _not_injected(reading: Reading, part: Part, *, some_injected: bool, first_in
         return Observation(Stage.MEMBERS, "fail", Code.LEFT_OUT, message, pods=pods)
     if decision is not None and decision.reason in _BY_CHOICE:
         return Observation(Stage.SUMMARY, "ok", Code.NOT_INJECTED, f"not injected: {text}", "", pods)
-    action = ""
+    text, remedy = _split_advice(text)
     if decision is not None and decision.reason is Reason.NO_PROFILE:
-        action = f"kubectl label namespace {reading.namespace} {names.PROFILE}=PROFILE, then restart the job"
-    return Observation(stage, level, Code.NOT_INJECTED, f"not injected: {text}", action, pods)
+        remedy = f"kubectl label namespace {reading.namespace} {names.PROFILE}=PROFILE, then restart the job"
+    return Observation(stage, level, Code.NOT_INJECTED, f"not injected: {text}", remedy, pods)
+
+
+def _split_advice(text: str) -> tuple[str, str | None]:
+    """Return what admission found of a pod that it left alone, and what it says to do, which ends its message."""
+    found, _, advice = text.rpartition("; ")
+    return (found, f"{advice}, then restart the job") if found and names.PROFILE in advice else (text, None)
 
 
 def _unconfigured(part: Part, profile: str = "") -> Observation:

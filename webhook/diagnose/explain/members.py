@@ -21,6 +21,7 @@ from webhook.diagnose.wording import counted, duration
 
 _NODES = re.compile(r"--nnodes(?:=|\s+)[\"']?(\d{1,6})(?![\d:])")
 """A fixed number; of ``2:4`` only torchrun knows how many there should be."""
+_NUMBER = re.compile(r"[0-9]{1,6}")
 _SOON_SECONDS = 30.0
 _ENDING_SECONDS = 300.0
 """How long members may take to end after rank 0: they write checkpoints."""
@@ -134,7 +135,8 @@ def _number(key: str, members: Sequence[Part], *, is_refused: bool) -> Iterator[
     wanted = max((expected_members(part) for part in members), default=0)
     there = [part for part in members if part.phase != "Terminating"]
     if wanted > len(there) > 0:
-        message, action = f"has {len(there):,} of {counted(wanted, 'member')}", "" if is_refused else None
+        message = f"has {len(there):,} of {counted(wanted, 'member')}"
+        action = "see what else is said of the job, which is why the others are not there" if is_refused else None
         yield Observation(Stage.MEMBERS, "warn", Code.MEMBERS_MISSING, message, action, subject=f"job {key}")
 
 
@@ -142,10 +144,10 @@ def expected_members(part: Part) -> int:
     """Return how many pods the job is to have, as the pod itself tells; 0 where it does not."""
     annotations = podspec.annotations(part.pod)
     for key in (leaderworkerset.SIZE, kueue_pod_group.GROUP_SIZE):
-        if annotations.get(key, "").isdecimal():
+        if _NUMBER.fullmatch(annotations.get(key, "")):
             return int(annotations[key])
     if "--nnodes" in part.command:
         found = _NODES.search(part.command)
         return int(found[1]) if found else 0
     nodes = part.literals.get("PET_NNODES") or ""
-    return int(nodes) if nodes.isdecimal() else 0
+    return int(nodes) if _NUMBER.fullmatch(nodes) else 0

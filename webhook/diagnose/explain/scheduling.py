@@ -81,7 +81,11 @@ def _could_be_placed(part: Part, said: str, found: Iterable[Observation]) -> boo
     if not found or any(one.code is not Code.UNSCHEDULABLE for one in found):
         return False
     is_schedulable = part.condition("PodScheduled").get("reason") == "Schedulable"
-    return is_schedulable or (_GANG.search(said) is not None and _NO_NODE.search(said) is None)
+    return is_schedulable or _waits_for_gang(said)
+
+
+def _waits_for_gang(said: str) -> bool:
+    return _GANG.search(said) is not None and _NO_NODE.search(said) is None
 
 
 def _gang(part: Part) -> str:
@@ -155,7 +159,11 @@ def _pending(
             code, action = Code.TAINT_UNTOLERATED, Code.TAINT_UNTOLERATED.action
             text = f"{text}; {taints}" if reading.nodes else text
         else:
-            action = next((remedy for sign, remedy in _REMEDIES.items() if sign in text), "")
+            action = next((remedy for sign, remedy in _REMEDIES.items() if sign in text), Code.UNSCHEDULABLE.action)
+            if _waits_for_gang(text):
+                action = (
+                    "see why the rest of its gang is not there: its pods, and the quota and policies of the namespace"
+                )
         if _QUOTA.search(text):
             code, action = Code.QUEUE_WAITING, _quota_action(text)
         yield Observation(Stage.SCHEDULING, "fail", code, _ON_NO_NODE, action, pods, detail=text)

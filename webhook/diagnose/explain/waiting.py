@@ -35,7 +35,7 @@ def observe(reading: Reading, parts: Iterable[Part], *, is_explained: bool) -> I
     for cause, names_of_pods in ended.items():
         message = f"will not get rank 0's address: {cause}"
         yield Observation(
-            Stage.WAIT, "warn" if is_explained else "fail", Code.WAIT_ENDED, message, "", tuple(names_of_pods)
+            Stage.WAIT, "warn" if is_explained else "fail", Code.WAIT_ENDED, message, pods=tuple(names_of_pods)
         )
     for missing, waiting in groups.items():
         pods, longest = tuple(name for name, _ in waiting), max(seconds for _, seconds in waiting)
@@ -46,7 +46,7 @@ def observe(reading: Reading, parts: Iterable[Part], *, is_explained: bool) -> I
             yield Observation(Stage.SUMMARY, "ok", Code.WAIT_BEGUN, f"{told}, for {since}", pods=pods)
         elif missing:
             level: Level = "warn" if is_explained else "fail"
-            action = "" if is_explained else None
+            action = "see what else is said of the job, which is why it waits" if is_explained else None
             yield Observation(Stage.WAIT, level, Code.WAIT_LONG, f"waits for {what}, for {since}", action, pods)
         else:
             message = f"has waited for {since}, and all that it needs is in its annotations"

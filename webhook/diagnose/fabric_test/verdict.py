@@ -25,6 +25,7 @@ _RUNTIMES_SHARED_MEMORY = 64 * _MIB
 _LITTLE_MEMLOCK = 64 * _MIB
 """Most Linux distributions let a process lock 8 MiB or less; RDMA buffers of NCCL alone take more than this."""
 _SLOWER = 0.5
+_TO_MEET = "give the profile a network with addresses, and leave rendezvous on in it, if ranks are to meet there"
 _OF_CONTAINERS = (Code.CONTAINER_FAILED, Code.CONTAINER_NOT_STARTING)
 _SEE_CAUSES = "see what is said of these pods"
 
@@ -131,7 +132,7 @@ def judge(pods: Sequence[Object], ranks: int, nodes: Sequence[str] = (), causes:
         if report.told:
             findings += _hardware(report)
     if complete and not any(names.RENDEZVOUS in podspec.labels(pod) for pod in pods):
-        findings.append(Finding("warn", Code.TEST_UNMEASURED, where, _why_not_tried(pods), ""))
+        findings.append(Finding("warn", Code.TEST_UNMEASURED, where, _why_not_tried(pods), _TO_MEET))
         return GroupResult(ran_on, tuple(findings))
     expected = _fabric_addresses(pods)
     for worker in workers:
