@@ -14,6 +14,7 @@ from webhook.core.reading_cost import (
     MOST_BYTES,
     MOST_BYTES_OF_VALUES,
     bytes_outside,
+    has_many_escapes,
     is_mostly_text,
     is_soon_read,
 )
@@ -116,3 +117,9 @@ def test_what_is_long_is_not_soon_read_whatever_it_holds() -> None:
 @pytest.mark.parametrize("before", [b"", b" ", b"\\", b"  "], ids=str)
 def test_a_text_may_begin_with_a_string(before: bytes) -> None:
     assert is_mostly_text(before + b'"' + b"a" * 100_000 + b'"')
+
+
+def test_escapes_are_counted() -> None:
+    assert not has_many_escapes(b"a" * 100_000)
+    assert not has_many_escapes(b"\\n" * 100)
+    assert has_many_escapes(b"\\n" * 101)

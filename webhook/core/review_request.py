@@ -12,6 +12,7 @@ from webhook.core.errors import MalformedReview
 from webhook.core.model import Object
 from webhook.core.pod_check import check_pod
 from webhook.core.printable import printable
+from webhook.core.reading_cost import has_many_escapes, is_mostly_text
 from webhook.core.review_fields import decode_fields
 
 _LONGEST_NAMESPACE: Final = 63
@@ -24,11 +25,11 @@ _POD: Final = {"group": "", "version": "v1", "resource": "pods"}
 def parse_review(body: bytes, *, in_part: bool | None = None) -> Object:
     """Return the request of an AdmissionReview v1, its pod's structure checked.
 
-    *in_part*: without the fields that are not read; by itself of a small one. Raises MalformedReview naming what is wrong, never
-    anything else.
+    *in_part*: without the fields that are not read; by itself of a small one, or one that is mostly text. Raises MalformedReview
+    naming what is wrong, never anything else.
     """
     if in_part is None:
-        in_part = len(body) <= bounds.SMALL
+        in_part = len(body) <= bounds.SMALL or (is_mostly_text(body) and not has_many_escapes(body))
     if in_part:
         _check_size(body, bounds.PARSED_BYTES)
         review = decode_fields(body)
