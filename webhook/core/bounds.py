@@ -388,14 +388,15 @@ def _command_excess(containers: Iterable[Object]) -> str:
     found = 0
     read: list[str] = []
     for container in containers:
+        words: list[str] = [*(container.get("command") or ()), *(container.get("args") or ())]
         length = 0
-        for key in ("command", "args"):
-            for word in container.get(key) or ():
-                length += len(word)
-        if length <= COMMAND:
+        for word in words:
+            length += len(word)
+            if length > COMMAND:
+                break
+        else:
             found += length
-            read += container.get("command") or ()
-            read += container.get("args") or ()
+            read += words
     if found > COMMANDS:
         return _too_many("its containers", "characters of command and args", found, COMMANDS)
     if found <= SIGNS:
