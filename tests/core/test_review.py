@@ -268,8 +268,7 @@ def test_a_pod_that_looks_like_training_and_is_left_alone_is_warned_of() -> None
     assert (verdict.reason, verdict.operations) == (Reason.UNKNOWN_SYSTEM, [])
     assert verdict.warnings == (
         "a plain pod, of no training system that is known, though it asks for nvidia.com/gpu and starts a launcher; label the pod "
-        "fabric-injector.io/profile=shared to inject it all the same, or fabric-injector.io/profile=none to leave it without this "
-        "warning",
+        "fabric-injector.io/profile=shared to inject it all the same, or fabric-injector.io/profile=none to leave it alone",
     )
     assert respond(review(on_gpus(plain(), "mpirun", "t")))["warnings"]
 

@@ -264,6 +264,7 @@ AGAIN = [
     "while true; do python t.py; sleep 5; done",
     "run() { torchrun t.py; }\nuntil run; do sleep 5; done",
     "function run { torchrun t.py; }; while ! run; do sleep 5; done",
+    "function run { function run { a; }; torchrun t.py; }; while ! run; do sleep 5; done",
     "train() { torchrun t.py; }; main() { train; }; until main; do sleep 5; done",
     "while true\ndo\n  exec 3>log\n  { torchrun t.py; } 2>&1\ndone",
 ]

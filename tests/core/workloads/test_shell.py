@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from webhook.core.workloads.shell import MOST_CHARACTERS, MOST_SIGNS, Words, read_commands
+from webhook.core.workloads.shell import MOST_CHARACTERS, MOST_SIGNS, MOST_WORDS, Words, read_commands
 
 TEXTS: dict[str, tuple[Words, ...]] = {
     "torchrun t.py": (("torchrun", "t.py"),),
@@ -58,6 +58,8 @@ ARGVS: dict[Words, tuple[Words, ...] | None] = {
     ("sh", "-c", "a" * (MOST_CHARACTERS + 1)): None,
     ("a" * (MOST_CHARACTERS - 2), ""): (("a" * (MOST_CHARACTERS - 2), ""),),
     ("a" * (MOST_CHARACTERS - 2), "b"): None,
+    ("sh", "-c", "a " * (MOST_WORDS - 1)): (("a",) * (MOST_WORDS - 1),),
+    ("sh", "-c", "a " * MOST_WORDS): None,
     ("sh", "-c", "a" + ";" * MOST_SIGNS): (("a",),),
     ("sh", "-c", "a" + ";" * (MOST_SIGNS + 1)): None,
     ("sh", "-c", "a <<X\n" + ";" * MOST_SIGNS + "\nX"): None,
