@@ -97,7 +97,8 @@ def _characters(pod: Object, number: int) -> None:
 
 def _commands(pod: Object, number: int) -> None:
     each, rest = divmod(number, 50)
-    pod["spec"]["containers"] = [
+    too_long = {"name": "long", "command": ["a" * (bounds.COMMAND + 1)]}  # not read, and so not counted
+    pod["spec"]["containers"] = [too_long] + [
         {"name": f"c{index}", "command": ["a" * (each + (index < rest))]} for index in range(50)
     ]
 
