@@ -208,9 +208,7 @@ def _end_of_heredoc(text: str, position: int, heredoc: re.Match[str]) -> tuple[i
 
 
 def _part(raw: str) -> str:
-    """Take the quotes off a part of a word."""
-    if raw[0] == "'":
-        return raw[1:-1].replace("$", _QUIET)
+    """Take the quotes off a part of a word, which is not in single quotes."""
     if raw[0] == "\\":
         return raw[1:].replace("$", _QUIET).replace("\n", "")
     if raw[0] == '"':
