@@ -141,7 +141,7 @@ def test_a_worker_whose_leader_starts_only_after_it_is_given_the_leaders_name(
     events = f"/api/v1/namespaces/{worker.namespace}/events?fieldSelector=reason%3DMeetsByName"
     wait_until(lambda: api.expect("GET", events)["items"], "an Event that says so", 30)
     (told,) = api.expect("GET", events)["items"]
-    assert "ddp-driver-0-0, does not exist" in told["message"]
+    assert "ddp-driver-0-0, has no live pod" in told["message"]
 
 
 def test_the_wait_for_a_rank_zero_that_is_left_alone_ends_with_the_cause(begun: dict[str, list[Pod]]) -> None:
