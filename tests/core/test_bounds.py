@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import orjson
 import pytest
 
 from tests import pods
+from tests.calls import count_calls
 from tests.core import hostile
 from webhook.core import bounds, names
 from webhook.core.errors import MalformedReview
@@ -610,22 +611,14 @@ def _shapes() -> Iterator[Any]:
 
 
 def _work(pod: Object, profile: str) -> int:
-    """Count the calls of functions, ours and built-in, in a decision about *pod*."""
+    """Count the calls of a decision about *pod*."""
     body, world = hostile.review(pod), hostile.world(profile)
-    calls = 0
 
-    def count(_frame: object, event: str, _argument: object) -> None:
-        nonlocal calls
-        calls += event in ("call", "c_call")
+    def decide_or_refuse() -> None:
+        with suppress(MalformedReview):
+            answer_review(body, PROFILES, world)
 
-    sys.setprofile(count)
-    try:
-        answer_review(body, PROFILES, world)
-    except MalformedReview:
-        pass
-    finally:
-        sys.setprofile(None)
-    return calls
+    return count_calls(decide_or_refuse)
 
 
 COUNTED = 3 * bounds._FEW

@@ -1,14 +1,15 @@
 """Which rank 0 of a job counts, and what of it is believed."""
 
-import sys
+from functools import partial
 from typing import Any
 
 import pytest
 
+from tests.calls import count_calls
 from tests.pods import member_pod
 from webhook.core import names
 from webhook.core.model import MasterAddress, Namespace
-from webhook.world.held import Master, Masters, read_address, read_master, read_namespace
+from webhook.world.held import Masters, read_address, read_master, read_namespace
 
 
 def pod(name: str = "m", created: str = "2026-01-01T00:00:00Z", addr: str | None = "192.168.1.5", **more: Any) -> Any:
@@ -82,22 +83,6 @@ def test_keeps_jobs_of_one_name_apart_by_namespace() -> None:
     assert (addr(masters), addr(masters, "other"), addr(masters, "none")) == ("192.168.1.5", "10.9.9.9", None)
 
 
-def _calls(masters: Masters, changed: Master | None, key: tuple[str, str]) -> int:
-    """Count the calls of functions, ours and built-in, in an update."""
-    calls = 0
-
-    def count(_frame: object, event: str, _argument: object) -> None:
-        nonlocal calls
-        calls += event in ("call", "c_call")
-
-    sys.setprofile(count)
-    try:
-        masters.update(key, changed)
-    finally:
-        sys.setprofile(None)
-    return calls
-
-
 @pytest.mark.parametrize("ends", [False, True])
 def test_an_update_takes_no_longer_among_many_of_one_job(ends: bool) -> None:
     work = set()
@@ -107,7 +92,8 @@ def test_an_update_takes_no_longer_among_many_of_one_job(ends: bool) -> None:
         for number, master in enumerate(several):
             masters.update(("ml", f"m{number}"), master)
         key = ("ml", f"m{count // 2}")
-        work.add(_calls(masters, None if ends else read_master(pod(key[1], addr="10.1.0.1")), key))
+        changed = None if ends else read_master(pod(key[1], addr="10.1.0.1"))
+        work.add(count_calls(partial(masters.update, key, changed)))
         assert len(masters.pods()) == count - ends
     assert len(work) == 1
 
