@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from webhook.core import names
+from webhook.core import names, podspec
 from webhook.core.model import Object
 
 CONTAINERS: Final = 200
@@ -388,7 +388,7 @@ def _command_excess(containers: Iterable[Object]) -> str:
     found = 0
     read: list[str] = []
     for container in containers:
-        words: list[str] = [*(container.get("command") or ()), *(container.get("args") or ())]
+        words = podspec.argv(container)
         length = 0
         for word in words:
             length += len(word)
