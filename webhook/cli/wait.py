@@ -17,6 +17,8 @@ from typing import NoReturn
 import click
 
 _PAUSE_SECONDS = 0.2
+_SETTLE_SECONDS = 2
+"""From the last file to the end of the wait, where one was missing: wait.sh says why."""
 _TIME_IS_UP = 75
 _DEVICE_FILES = ("nccl-ib-hca", "ucx-net-devices")
 """What is not an address; the injection's names of them are not imported, for they cost time at each start."""
@@ -32,30 +34,45 @@ def command(needs: tuple[str, ...]) -> None:
     """
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: sys.exit(143))
-    job = os.environ.get("FABRIC_INJECTOR_JOB") or "unknown"
     limit = int(os.environ.get("FABRIC_INJECTOR_TIMEOUT") or 1800)
     waiting = _Wait()
-    click.echo(f"fabric-injector-wait: job {job}: waiting for {' '.join(needs)}")
-    start = time.monotonic()
+    click.echo(f"fabric-injector-wait: job {_job()}: waiting for {' '.join(needs)}")
+    end = time.monotonic() + limit
+    while _hold_back(waiting, needs, end=end, limit=limit):
+        time.sleep(_SETTLE_SECONDS)
+    _leave(waiting.line("master-addr"))
+
+
+def _hold_back(waiting: _Wait, needs: tuple[str, ...], *, end: float, limit: int) -> bool:
+    """Return once nothing is missing: whether something was."""
+    waited = False
     while missing := waiting.first_missing(needs):
+        waited = True
         if cause := waiting.line("wait-ends"):
             _give_up(cause)
-        if time.monotonic() - start >= limit:
-            if missing[0] in _DEVICE_FILES:
-                _give_up(
-                    f"annotation fabric-injector.io/{missing[0]}, the names of this pod's RDMA devices, {missing[1]} after {limit} s. "
-                    "Look at this pod's annotation k8s.v1.cni.cncf.io/network-status, at its Events, and at the fabric-injector "
-                    "controller."
-                )
-            rank_zero = os.environ.get("FABRIC_INJECTOR_RANK_ZERO") or ""
-            told_in = os.environ.get("FABRIC_INJECTOR_ADDRESS_ANNOTATION") or "network-status"
-            where = told_in if " " in told_in else f"that pod's {told_in} annotation"
-            _give_up(
-                f"{missing[0]} of job {job} {missing[1]} after {limit} s. Look at the Events of its rank-0 pod {rank_zero}, "
-                f"at {where}, and at the fabric-injector controller."
-            )
+        if time.monotonic() >= end:
+            _give_up(_time_is_up(*missing, limit))
         time.sleep(_PAUSE_SECONDS)
-    _leave(waiting.line("master-addr"))
+    return waited
+
+
+def _time_is_up(file: str, why: str, limit: int) -> str:
+    if file in _DEVICE_FILES:
+        return (
+            f"annotation fabric-injector.io/{file}, the names of this pod's RDMA devices, {why} after {limit} s. "
+            "Look at this pod's annotation k8s.v1.cni.cncf.io/network-status, at its Events, and at the fabric-injector controller."
+        )
+    rank_zero = os.environ.get("FABRIC_INJECTOR_RANK_ZERO") or ""
+    told_in = os.environ.get("FABRIC_INJECTOR_ADDRESS_ANNOTATION") or "network-status"
+    where = told_in if " " in told_in else f"that pod's {told_in} annotation"
+    return (
+        f"{file} of job {_job()} {why} after {limit} s. Look at the Events of its rank-0 pod {rank_zero}, "
+        f"at {where}, and at the fabric-injector controller."
+    )
+
+
+def _job() -> str:
+    return os.environ.get("FABRIC_INJECTOR_JOB") or "unknown"
 
 
 class _Wait:

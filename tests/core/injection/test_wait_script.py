@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -201,6 +202,22 @@ def test_it_waits_for_an_address_that_comes_late(sandbox: Sandbox, shell: list[s
         assert process.poll() is None
         (sandbox.folder / "master-addr").write_text("10.9.9.9")
         assert process.wait(timeout=20) == 0
+
+
+def test_it_stays_beyond_the_next_look_at_the_containers(sandbox: Sandbox, shell: list[str]) -> None:
+    """What came late may have come ahead of the kubelet's own view of the pod; and it may go again meanwhile."""
+    file, next_file = sandbox.folder / "master-addr", sandbox.folder / "next"
+    os.mkfifo(file)
+    with sandbox.start(shell, "master-addr", timeout=60) as process:
+        with file.open("w"):  # opens once the first look reads it, which finds nothing
+            next_file.write_text("10.9.9.9")
+            next_file.replace(file)
+        for address in ("", "10.9.9.10"):
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(timeout=0.5)
+            file.write_text(address)
+        assert process.wait(timeout=20) == 0
+    assert sandbox.log.read_text() == "10.9.9.10\n"
 
 
 def test_it_ends_when_told_to(sandbox: Sandbox, shell: list[str]) -> None:

@@ -73,19 +73,33 @@ give_up() {
   leave "fabric-injector: $1"
   exit 75
 }
-while lacks "$@"; do
-  cause=''
-  { read -r cause < "$dir/wait-ends"; } 2>/dev/null
-  [ -z "$cause" ] || give_up "$cause"
-  now
-  if [ $((seconds - start)) -ge "$limit" ]; then
-    text="annotation fabric-injector.io/$lack, the names of this pod's RDMA devices, $why after $limit s. Look at this pod's" # devices
-    text="$text annotation k8s.v1.cni.cncf.io/network-status, at its Events, and at the fabric-injector controller." # devices
-    case $lack in nccl-ib-hca | ucx-net-devices) give_up "$text" ;; esac # devices
-    text="$lack of job ${FABRIC_INJECTOR_JOB:-unknown} $why after $limit s. Look at the Events of its rank-0 pod"
-    give_up "$text ${FABRIC_INJECTOR_RANK_ZERO:-}, at that pod's network-status annotation, and at the fabric-injector controller."
-  fi
-  pause
+# hold_back NEED...: until nothing lacks; $waited: something did.
+hold_back() {
+  waited=''
+  while lacks "$@"; do
+    waited=1
+    cause=''
+    { read -r cause < "$dir/wait-ends"; } 2>/dev/null
+    [ -z "$cause" ] || give_up "$cause"
+    now
+    if [ $((seconds - start)) -ge "$limit" ]; then
+      text="annotation fabric-injector.io/$lack, the names of this pod's RDMA devices, $why after $limit s. Look at this pod's" # devices
+      text="$text annotation k8s.v1.cni.cncf.io/network-status, at its Events, and at the fabric-injector controller." # devices
+      case $lack in nccl-ib-hca | ucx-net-devices) give_up "$text" ;; esac # devices
+      text="$lack of job ${FABRIC_INJECTOR_JOB:-unknown} $why after $limit s. Look at the Events of its rank-0 pod"
+      give_up "$text ${FABRIC_INJECTOR_RANK_ZERO:-}, at that pod's network-status annotation, and at the fabric-injector controller."
+    fi
+    pause
+  done
+}
+hold_back "$@"
+# The kubelet shows a new annotation in the volume before it starts containers by it: a sync that took the pod from before waits for the
+# next look at the containers, a second at most where the node is at ease. If we ended ahead of that look, it would start the next
+# container with an empty variable. What is there at our start is in the pod of every later sync.
+while [ -n "$waited" ]; do
+  enough=$((ticks + 10))
+  while [ "$ticks" -lt "$enough" ]; do pause; done
+  hold_back "$@"
 done
 address=''
 { read -r address < "$dir/master-addr"; } 2>/dev/null
