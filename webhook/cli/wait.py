@@ -17,8 +17,6 @@ from typing import NoReturn
 import click
 
 _PAUSE_SECONDS = 0.2
-_SETTLE_SECONDS = 2
-"""From the last file to the end of the wait, where one was missing: wait.sh says why."""
 _TIME_IS_UP = 75
 _DEVICE_FILES = ("nccl-ib-hca", "ucx-net-devices")
 """What is not an address; the injection's names of them are not imported, for they cost time at each start."""
@@ -38,22 +36,23 @@ def command(needs: tuple[str, ...]) -> None:
     waiting = _Wait()
     click.echo(f"fabric-injector-wait: job {_job()}: waiting for {' '.join(needs)}")
     end = time.monotonic() + limit
-    while _hold_back(waiting, needs, end=end, limit=limit):
-        time.sleep(_SETTLE_SECONDS)
+    settle = float(os.environ.get("FABRIC_INJECTOR_SETTLE") or 2)  # wait.sh says what for
+    while True:
+        _hold_back(waiting, needs, end=end, limit=limit)
+        time.sleep(settle)
+        if not waiting.first_missing(needs):
+            break
     _leave(waiting.line("master-addr"))
 
 
-def _hold_back(waiting: _Wait, needs: tuple[str, ...], *, end: float, limit: int) -> bool:
-    """Return once nothing is missing: whether something was."""
-    waited = False
+def _hold_back(waiting: _Wait, needs: tuple[str, ...], *, end: float, limit: int) -> None:
+    """Return once nothing is missing."""
     while missing := waiting.first_missing(needs):
-        waited = True
         if cause := waiting.line("wait-ends"):
             _give_up(cause)
         if time.monotonic() >= end:
             _give_up(_time_is_up(*missing, limit))
         time.sleep(_PAUSE_SECONDS)
-    return waited
 
 
 def _time_is_up(file: str, why: str, limit: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
@@ -60,6 +59,7 @@ class Sandbox:
             "FABRIC_INJECTOR_DIR": str(self.folder),
             "FABRIC_INJECTOR_PROC_NET": str(self.net),
             "FABRIC_INJECTOR_TIMEOUT": str(timeout),
+            "FABRIC_INJECTOR_SETTLE": "0",
             "FABRIC_INJECTOR_JOB": "bert-4e2b1a474f",
             "FABRIC_INJECTOR_RANK_ZERO": "bert-master-0",
             "FABRIC_INJECTOR_TERMINATION_LOG": str(self.log),
@@ -205,17 +205,16 @@ def test_it_waits_for_an_address_that_comes_late(sandbox: Sandbox, shell: list[s
 
 
 def test_it_stays_beyond_the_next_look_at_the_containers(sandbox: Sandbox, shell: list[str]) -> None:
-    """What came late may have come ahead of the kubelet's own view of the pod; and it may go again meanwhile."""
-    file, next_file = sandbox.folder / "master-addr", sandbox.folder / "next"
-    os.mkfifo(file)
+    """The volume may be ahead of the pod by which the kubelet starts containers; and an address may go again meanwhile."""
+    sandbox.more = {"FABRIC_INJECTOR_SETTLE": ""}
+    (sandbox.folder / "master-addr").write_text("10.9.9.9")
     with sandbox.start(shell, "master-addr", timeout=60) as process:
-        with file.open("w"):  # opens once the first look reads it, which finds nothing
-            next_file.write_text("10.9.9.9")
-            next_file.replace(file)
+        assert process.stdout is not None
+        process.stdout.readline()
         for address in ("", "10.9.9.10"):
             with pytest.raises(subprocess.TimeoutExpired):
                 process.wait(timeout=0.5)
-            file.write_text(address)
+            (sandbox.folder / "master-addr").write_text(address)
         assert process.wait(timeout=20) == 0
     assert sandbox.log.read_text() == "10.9.9.10\n"
 

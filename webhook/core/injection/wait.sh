@@ -73,11 +73,8 @@ give_up() {
   leave "fabric-injector: $1"
   exit 75
 }
-# hold_back NEED...: until nothing lacks; $waited: something did.
 hold_back() {
-  waited=''
   while lacks "$@"; do
-    waited=1
     cause=''
     { read -r cause < "$dir/wait-ends"; } 2>/dev/null
     [ -z "$cause" ] || give_up "$cause"
@@ -92,14 +89,14 @@ hold_back() {
     pause
   done
 }
-hold_back "$@"
 # The kubelet shows a new annotation in the volume before it starts containers by it: a sync that took the pod from before waits for the
 # next look at the containers, a second at most where the node is at ease. If we ended ahead of that look, it would start the next
-# container with an empty variable. What is there at our start is in the pod of every later sync.
-while [ -n "$waited" ]; do
-  enough=$((ticks + 10))
-  while [ "$ticks" -lt "$enough" ]; do pause; done
+# container with an empty variable.
+while :; do
   hold_back "$@"
+  enough=$((ticks + 5 * ${FABRIC_INJECTOR_SETTLE:-2}))
+  while [ "$ticks" -lt "$enough" ]; do pause; done
+  lacks "$@" || break
 done
 address=''
 { read -r address < "$dir/master-addr"; } 2>/dev/null
