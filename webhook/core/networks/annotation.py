@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Final, Literal, NamedTuple
 
-from webhook.core.networks.selection import MOST_ELEMENTS, NetworkElement, TooManyNetworks, parse_selection
+from webhook.core.networks.selection import NetworkElement, check_count, parse_selection
 
 MAX_LENGTH: Final = 262_144
 """Bytes of all annotations of one object together. Source: apimachinery pkg/api/validation TotalAnnotationSizeLimitB."""
@@ -49,7 +49,7 @@ def parse_networks(value: str, default_namespace: str) -> NetworksAnnotation:
 
     Shape: ``rail-0, rails/rail-1@rdma1`` or ``[{"name": "rail-1", "namespace": "rails", "interface": "rdma1"}]``.
     Accepts what Multus accepts, so also empty elements, which no network answers to.
-    Raises ValueError naming the element that Multus refuses, TooManyNetworks for more than are read.
+    Raises ValueError naming the element that Multus refuses, TooMuch for one that is more than is read.
     Source: multus-cni 4.3 pkg/k8sclient parsePodNetworkAnnotation.
     """
     if not value:
@@ -59,8 +59,7 @@ def parse_networks(value: str, default_namespace: str) -> NetworksAnnotation:
     text = value if value.isascii() else _SURROGATE.sub("\ufffd", value)
     if _JSON_SIGNS.search(text):
         return NetworksAnnotation("json", parse_selection(text, default_namespace), value)
-    if (found := text.count(",") + 1) > MOST_ELEMENTS:
-        raise TooManyNetworks(found)
+    check_count(text.count(",") + 1)
     items = text.split(",")
     elements = tuple(_read_item(item, index, default_namespace) for index, item in enumerate(items, 1))
     return NetworksAnnotation("comma", elements, value)

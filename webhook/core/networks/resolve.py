@@ -12,7 +12,7 @@ from webhook.core.model import NetworkDefinition, Object, Reason
 from webhook.core.networks.annotation import NetworksAnnotation, parse_networks
 from webhook.core.networks.finder import STEP, Finder, Lookup
 from webhook.core.networks.merge import merge_networks
-from webhook.core.networks.selection import NetworkElement, TooManyNetworks
+from webhook.core.networks.selection import NetworkElement, TooMuch
 from webhook.core.profiles import Multus, Profile, ProfileNetwork
 
 _MULTUS_NAMESPACE: Final = "kube-system"
@@ -139,8 +139,8 @@ def resolve_networks(
 def _read(annotation: str, text: str, namespace: str, finder: Finder) -> NetworksAnnotation:
     try:
         return parse_networks(text, namespace)
-    except TooManyNetworks as excess:
-        message = f"pod {finder.pod_name}: annotation {annotation} {excess}; name fewer"
+    except TooMuch as excess:
+        message = f"pod {finder.pod_name}: annotation {annotation} {excess}"
         raise Denied(STEP, Reason.TOO_LARGE, message) from None
     except ValueError as error:
         message = f"pod {finder.pod_name}: annotation {annotation}: {error}; Multus refuses it: correct or remove it"

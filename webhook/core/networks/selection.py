@@ -7,22 +7,28 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from ipaddress import IPv4Address
+from typing import Final
 
 from webhook.core.networks import go_json
 from webhook.core.networks.go_net import is_cidr, is_mac, parse_ip
 from webhook.core.value_types import INTEGER, LIST, NUMBER, OBJECT, STRING, type_name
 
-MOST_ELEMENTS = 256
+MOST_ELEMENTS: Final = 256
 """Networks of one pod; the largest public manifest names 32."""
+_MOST_COMMAS: Final = 16 * MOST_ELEMENTS
+"""In JSON, which stand between all that it holds: counted before it is read."""
 _SURROGATE = re.compile(f"[{chr(0xD800)}-{chr(0xDFFF)}]")
 _INTEGER = re.compile(r"-?[0-9]{1,19}")
 
 
-class TooManyNetworks(ValueError):
-    """Refuse a value that names more networks than are read."""
+class TooMuch(ValueError):
+    """Refuse a value that is more than is read."""
 
-    def __init__(self, found: int) -> None:
-        super().__init__(f"names {found} networks, and at most {MOST_ELEMENTS} are read")
+
+def check_count(found: int) -> None:
+    """Raise TooMuch for more networks than are read."""
+    if found > MOST_ELEMENTS:
+        raise TooMuch(f"names {found} networks, and at most {MOST_ELEMENTS} are read; name fewer")
 
 
 @dataclass(init=False)
@@ -54,16 +60,22 @@ def parse_selection(text: str, default_namespace: str) -> tuple[NetworkElement, 
     """Read a list of network selection elements, ``[{"name": "rail-0", "namespace": "rails"}]``.
 
     Keys match without regard to case, the last of a repeated key wins, unknown keys are ignored.
-    Raises ValueError naming the element that Multus refuses, TooManyNetworks for more than are read.
+    Raises ValueError naming the element that Multus refuses, TooMuch for one that is more than is read.
     Source: multus-cni pkg/k8sclient parsePodNetworkAnnotation, pkg/types NetworkSelectionElement; Go encoding/json.
     """
     if not text.lstrip(" \t\n\r").startswith("["):
         raise ValueError(
             "holds '[', '{' or '\"' and is not a JSON list; write [{\"name\": ...}], or names and commas alone"
         )
-    elements = go_json.parse(text)
-    if len(elements) > MOST_ELEMENTS:
-        raise TooManyNetworks(len(elements))
+    if (commas := text.count(",")) > _MOST_COMMAS:
+        raise TooMuch(
+            f"holds {commas} commas, and at most {_MOST_COMMAS} are read; name fewer networks, and less of each"
+        )
+    try:
+        elements = go_json.parse(text)
+    except RecursionError:
+        raise TooMuch("is nested deeper than is read; leave out what is nested") from None
+    check_count(len(elements))
     found = []
     for index, element in enumerate(elements, 1):
         try:
