@@ -483,7 +483,7 @@ def test_networks_are_counted_before_they_are_looked_up(make: Callable[[Object, 
         ("[" + "1," * 4_096 + "1]", "names 4097 networks, and at most 256 are read"),
         (
             '[{"name":"a","x":[' + "1," * 4_097 + "1]}]",
-            "holds 4097 commas, and at most 4096 are read; name fewer networks",
+            "holds 4098 commas, and at most 4096 are read; name fewer networks",
         ),
     ],
     ids=["deep", "most commas", "too many commas"],
