@@ -64,6 +64,9 @@ ARGVS: dict[Words, tuple[Words, ...] | None] = {
     ("sh", "-c", "a" + ";" * (MOST_SIGNS + 1)): None,
     ("sh", "-c", "a <<X\n" + ";" * MOST_SIGNS + "\nX"): None,
     ("sh", "-c", "sh -c '" + ";" * MOST_SIGNS + "'"): None,
+    ("sh", "-c", "sh -c a;" * (MOST_SIGNS // 9)): (("a",),) * (MOST_SIGNS // 9),
+    ("sh", "-c", "sh -c a;" * (MOST_SIGNS // 9 + 1)): None,
+    ("sh", "-c", "echo $A$1 a$ $'b' $;c"): (("echo", "$A$1", "a$", "$b", "$"), ("c",)),
 }
 
 

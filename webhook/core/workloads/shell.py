@@ -19,14 +19,20 @@ MOST_CHARACTERS: Final = bounds.COMMAND
 MOST_WORDS: Final = 4096
 MOST_SIGNS: Final = 4096
 """Quotes, separators, expansions and the like, each of which takes as long as ten plain words. Real scripts of 32 KB have 2,000."""
+_TEXT: Final = 8
+"""Signs for which a text within another counts."""
 _DEEPEST: Final = 4
 """Shells within shells: ``bash -c "srun sh -c '…'"``."""
 SHELLS: Final = frozenset(("sh", "bash", "dash", "ash", "ksh", "zsh"))
+_FEWEST: Final = 3
+"""Words of a command that hands a text to a shell."""
 _SIGNS = ("-", "+")
 _QUIET: Final = "\0"
 """Stands for a ``$`` that this shell does not expand; a shell within may."""
-_PLAIN: Final = re.compile(r"""[^ \t\n'"\\$`#;&|()<>]+""")
-_PLAIN_WORDS: Final = re.compile(r"""(?:[^ \t\n'"\\$`#;&|()<>]++[ \t]++)+""")
+_WORD: Final = r"""(?:[^ \t\n'"\\$`#;&|()<>]++|\$(?![({]))++"""
+_PLAIN: Final = re.compile(_WORD)
+_PLAIN_WORDS: Final = re.compile(rf"(?:{_WORD}[ \t]++)++")
+_PLAIN_COMMAND: Final = re.compile(rf"((?:{_WORD}[ \t]*+)++)([;&|()\n]++)")
 _BLANKS: Final = re.compile(r"[ \t]+")
 _QUOTED: Final = re.compile(r"'[^']*+'" r'|"[^"\\$`]*+"')
 """A quoted part in which nothing is expanded."""
@@ -77,11 +83,16 @@ def _within(words: Words, depth: int, signs: _Signs) -> tuple[Words, ...] | None
     shell, at = _shell_text(words)
     if not at:
         return (words,)
+    if depth:
+        signs.left -= _TEXT
     if depth == _DEEPEST or (commands := _split(words[at].replace(_QUIET, "$"), signs)) is None:
         return None
     around = words[:shell] + words[at + 1 :]
     found = [around] if around else []
     for command in commands:
+        if len(command) < _FEWEST:
+            found.append(command)
+            continue
         inner = _within(command, depth + 1, signs)
         if inner is None:
             return None
@@ -115,6 +126,13 @@ def _split(text: str, signs: _Signs, *, is_heredoc: bool = False) -> list[Words]
     parts: list[str] = []
     position, length = 0, len(text)
     while position < length:
+        if not words and not parts and not heredocs and (plain := _PLAIN_COMMAND.match(text, position)):
+            commands.append(tuple(_PLAIN.findall(plain[1])))
+            position = plain.end()
+            signs.left -= len(plain[2])
+            if signs.left < 0:
+                return None
+            continue
         if plain := _PLAIN_WORDS.match(text, position):
             run: list[str] = _PLAIN.findall(text, position, plain.end())
             if parts:
