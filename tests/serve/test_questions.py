@@ -6,10 +6,12 @@ import json
 import socket
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
 
+from tests.calls import count_calls
 from tests.world.test_held import pod
 from tests.worlds import namespace, network, profiles
 from webhook.core.errors import Unavailable
@@ -123,6 +125,26 @@ def test_a_large_cluster_is_told_in_pieces(count: int) -> None:
     with asking(own) as world:
         assert world.snapshot() == own.snapshot()
     assert len(own.snapshot().networks) == count
+
+
+def test_a_cluster_twenty_times_as_large_takes_twenty_times_as_long_to_tell() -> None:
+    def told(count: int) -> int:
+        """Count the calls that it takes in the process of admission, which they keep waiting."""
+        world = ObjectsWorld(namespace(f"n{number}") for number in range(count))
+        near, far = socket.socketpair()
+
+        def ask() -> None:
+            with far:
+                assert ParentWorld(far).snapshot() == world.snapshot()
+                far.shutdown(socket.SHUT_RDWR)
+
+        with near, ThreadPoolExecutor(1) as asking:
+            asked = asking.submit(ask)
+            calls = count_calls(lambda: Answers(world, profiles, dict).serve(near))
+            asked.result()
+        return calls
+
+    assert told(20 * PAGE_ITEMS) <= 20 * told(PAGE_ITEMS)
 
 
 def test_a_question_without_an_end_is_not_kept() -> None:

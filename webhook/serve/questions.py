@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import logging
 import socket
-from collections.abc import Callable, Mapping
-from heapq import nsmallest
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from typing import Any, Protocol
 
 from webhook.core.errors import Unavailable
@@ -50,6 +50,7 @@ class Answers:
         self, world: CheckedWorld, profiles: Callable[[], Profiles], problems: Callable[[], Mapping[str, str]]
     ) -> None:
         self._world = world
+        self._left: Iterator[Any] = iter(())  # of what is listed
         self._answers: dict[str, Callable[..., Any]] = {
             "profiles": profiles,
             "problems": problems,
@@ -59,14 +60,18 @@ class Answers:
             "master": world.master,
             "master_profile": world.master_profile,
             "known": self._known,
+            "more": self._more,
         }
 
     def serve(self, asking: socket.socket) -> None:
         """Answer each question that comes from *asking*, until it is closed or asks what cannot be asked."""
-        with asking.makefile("rwb") as lines:
-            while (line := lines.readline(QUESTION_BYTES)).endswith(b"\n"):
-                lines.write(json.dumps(self._answer(*json.loads(line))).encode() + b"\n")
-                lines.flush()
+        try:
+            with asking.makefile("rwb") as lines:
+                while (line := lines.readline(QUESTION_BYTES)).endswith(b"\n"):
+                    lines.write(json.dumps(self._answer(*json.loads(line))).encode() + b"\n")
+                    lines.flush()
+        finally:
+            self._left = iter(())  # nobody asks for the rest
 
     def _answer(self, name: str, *arguments: str) -> Any:
         try:
@@ -74,8 +79,14 @@ class Answers:
         except Unavailable as error:
             return {"unavailable": str(error)}
 
-    def _known(self, kind: str, *after: str) -> tuple[Any, ...]:
-        """Return the objects whose keys come next after *after*, with their keys; of *kind*, a field of Snapshot."""
-        held = getattr(self._world.snapshot(), kind)
-        keys = nsmallest(PAGE_ITEMS, (key for key in held if key > after))
-        return tuple((key, held[key]) for key in keys)
+    def _known(self, kind: str) -> tuple[Any, ...]:
+        """Return the first objects of *kind*, a field of Snapshot, with their keys.
+
+        They come in no order: to look for the next key in each answer would take as many steps as there are objects, each time.
+        """
+        self._left = iter(getattr(self._world.snapshot(), kind).items())
+        return self._more()
+
+    def _more(self) -> tuple[Any, ...]:
+        """Return the next objects; none where all were told."""
+        return tuple(islice(self._left, PAGE_ITEMS))

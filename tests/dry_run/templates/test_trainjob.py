@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.calls import count_calls
 from tests.dry_run.templates.kinds import container, env, find, names, runtime, template, train_job
 from webhook.core import podspec
 from webhook.core.model import Object
@@ -106,6 +107,16 @@ def test_takes_a_runtime_of_the_jobs_own_namespace() -> None:
     found = find(other, train_job(runtimeRef={"name": "own", "kind": "TrainingRuntime"}))
     assert "TrainingRuntime/own" in [each.source for each in found.ignored]
     assert "is not in the input" in " ".join(each.message for each in found.ignored)
+
+
+def test_looks_through_no_other_object_of_the_input_for_a_runtime() -> None:
+    jobs = [train_job()] * 20
+    others: list[Object] = [{"kind": "Other", "metadata": {"name": f"o{number}"}} for number in range(5_000)]
+
+    def calls(*objects: Object) -> int:
+        return count_calls(lambda: find(*objects))
+
+    assert calls(*jobs, *others) < 1.2 * (calls(*jobs) + calls(*others))
 
 
 def test_writes_no_torch_variables_for_another_runtime() -> None:

@@ -33,7 +33,7 @@ from webhook.dry_run.templates import (
 )
 from webhook.dry_run.templates.documents import parse_documents
 from webhook.dry_run.templates.section import Section
-from webhook.dry_run.templates.workload import Expand, Found, Ignored, Template, Workload
+from webhook.dry_run.templates.workload import Expand, Found, Ignored, Peers, Template, Workload, by_name
 
 __all__ = ["Ignored", "Template", "Templates", "display_name", "find_templates", "named_objects", "parse_documents"]
 
@@ -69,7 +69,7 @@ def find_templates(documents: Sequence[Any], namespace: str | None = None) -> Te
     Raises InputError where the pods together would be too large to show.
     """
     objects = list(named_objects(documents))
-    peers = [value for _, value in objects if isinstance(value, dict)]
+    peers = by_name(value for _, value in objects)
     pods: list[Template] = []
     ignored: list[Ignored] = []
     variables = 0
@@ -110,7 +110,7 @@ def _is_list(value: Object) -> bool:
     return isinstance(kind, str) and kind.endswith("List") and isinstance(value.get("items"), list)
 
 
-def _find(source: str, value: Any, namespace: str, peers: Sequence[Object]) -> Found:
+def _find(source: str, value: Any, namespace: str, peers: Peers) -> Found:
     if not isinstance(value, dict):
         yield Ignored(source, f"is not {OBJECT}", broken=True)
         return

@@ -79,14 +79,11 @@ def expand_runtime(workload: Workload) -> Found:
 
 
 def _find_runtime(workload: Workload, kind: str, name: str) -> Section | None:
-    for peer in workload.peers:
-        metadata = peer.get("metadata")
-        if peer.get("kind") != kind or not isinstance(metadata, dict) or metadata.get("name") != name:
-            continue
-        namespace = metadata.get("namespace")
-        if kind == "ClusterTrainingRuntime" or namespace in (None, workload.namespace):
-            return Section(copied(Section(peer).node("spec").value), f"{kind}/{name} spec")
-    return None
+    known = workload.peers.get((kind, name), {})
+    found = known.get(workload.namespace) or known.get(None)
+    if found is None and kind == "ClusterTrainingRuntime":
+        found = next(iter(known.values()), None)
+    return Section(copied(Section(found).node("spec").value), f"{kind}/{name} spec") if found else None
 
 
 def _apply_trainer(workload: Workload, template: Section, policy: Section, nodes: int, *, runs_command: bool) -> None:

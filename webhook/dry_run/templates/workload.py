@@ -6,9 +6,9 @@ webhook.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from webhook.core.errors import InputError, MalformedReview
 from webhook.core.model import Object
@@ -48,13 +48,15 @@ class Ignored:
 Found: TypeAlias = Iterator[Template | Ignored]
 Expand: TypeAlias = Callable[["Workload"], Found]
 """Find the pods of one kind of object."""
+Peers: TypeAlias = Mapping[tuple[str, str], Mapping[str | None, Object]]
+"""Objects by kind and name, and those by namespace: an input of thousands is not looked through for each of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Workload:
     """Hold an object of the input whose templates are looked for.
 
-    *source*: how messages name the object of the input, ``Job/train``; *root* may be a part of it. *peers*: all objects of the
+    *source*: how messages name the object of the input, ``Job/train``; *root* may be a part of it. *peers*: the objects of the
     input. *expand* finds the pods of an object inside this one. *pod_labels*: what a wrapper adds to every template. *copies*: how
     many objects like this one a wrapper makes, of which one is shown.
     """
@@ -62,7 +64,7 @@ class Workload:
     root: Section
     source: str
     namespace: str
-    peers: Sequence[Object]
+    peers: Peers
     expand: Callable[[Workload], Found]
     pod_labels: Mapping[str, str] = field(default_factory=dict)
     copies: int = 1
@@ -144,6 +146,19 @@ class Workload:
     def ignore(self, path: str, message: str) -> Ignored:
         """Return why the part at *path* gives no pod."""
         return Ignored(f"{self.source} {path}" if path else self.source, message)
+
+
+def by_name(values: Iterable[Any]) -> Peers:
+    """Return the objects among *values* that have a kind and a name; of several that are the same, the first."""
+    found: dict[tuple[str, str], dict[str | None, Object]] = {}
+    for value in values:
+        metadata = value.get("metadata") if isinstance(value, dict) else None
+        if isinstance(metadata, dict):
+            key = value.get("kind"), metadata.get("name"), metadata.get("namespace")
+            match key:
+                case str(kind), str(name), str() | None as namespace:
+                    found.setdefault((kind, name), {}).setdefault(namespace, value)
+    return found
 
 
 def checked_pod(template: Section) -> Object:

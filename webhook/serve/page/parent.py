@@ -65,8 +65,10 @@ class ParentWorld:
 
     def _known(self, kind: str) -> dict[Any, Any]:
         known: dict[Any, Any] = {}
-        while page := self._ask("known", kind, *(next(reversed(known)) if known else ())):
+        page = self._ask("known", kind)
+        while page:
             known.update(page)
+            page = self._ask("more")
         return known
 
     def _ask(self, *question: str) -> Any:
