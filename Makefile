@@ -135,7 +135,7 @@ soak: $(STAMP) ## rotate, roll out and end replicas under load, and count failed
 bench-nodes: $(STAMP) ## roll out on two nodes, let nodes die under load, and count failed admissions (needs Go; about 8 minutes)
 	@$(BIN)/python -m tests.bench.nodes
 
-CHART_FILES := $(addprefix manifests/base/,custom-resource-definition.yaml rbac-webhook.yaml admission-policy.yaml admission-policy-copies.yaml rbac-users.yaml service.yaml priority-class.yaml) \
+CHART_FILES := $(addprefix manifests/base/,custom-resource-definition.yaml rbac-webhook.yaml admission-policy.yaml admission-policy-copies.yaml rbac-users.yaml anti-affinity-policy.yaml service.yaml priority-class.yaml) \
 	$(wildcard manifests/base/pod-disruption-budget-*.yaml) $(addprefix manifests/components/,cert-manager/issuers.yaml \
 	cert-manager/certificates.yaml prometheus/service-metrics.yaml prometheus/service-monitor.yaml \
 	prometheus-rules/prometheus-rule.yaml profile-viewer/profile-viewer.yaml grafana-dashboard/fabric-injector.json) $(wildcard manifests/components/network-policy/n*.yaml)

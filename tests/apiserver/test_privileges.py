@@ -502,13 +502,14 @@ def test_the_policies_pass_the_type_check(controller_manager: ControlPlane, inst
     policies = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
     shipped = [
         "fabric-injector-addresses",
+        "fabric-injector-anti-affinity",
         "fabric-injector-ca-bundle",
         "fabric-injector-claim-templates",
         "fabric-injector-copies",
         "fabric-injector-created",
         "fabric-injector-priority",
     ]
-    installed.ensure_shipped("admission-policy-copies", "priority-class")
+    installed.ensure_shipped("admission-policy-copies", "anti-affinity-policy", "priority-class")
     for name in shipped:
         wait_until(lambda path=f"{policies}/{name}": bool(checked(installed.api, path)), f"the check of {name}", 30)  # type: ignore[misc]
         assert checked(installed.api, f"{policies}/{name}")["typeChecking"] == {}

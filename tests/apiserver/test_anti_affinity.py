@@ -1,0 +1,119 @@
+"""The policy about anti-affinity: no pod of others keeps the injector's own from the nodes of a zone."""
+
+from typing import Any
+
+import pytest
+
+from tests.waiting import wait_until
+
+from .conftest import NamespaceFactory
+from .controlplane import ControlPlane
+
+KEPT = "spec.affinity.podAntiAffinity: a required term whose labelSelector matches the pods of fabric-injector"
+NAME, COMPONENT, HASH = "app.kubernetes.io/name", "app.kubernetes.io/component", "pod-template-hash"
+OURS = {"matchLabels": {NAME: "fabric-injector"}}
+JOB = "jobset.sigs.k8s.io/job-key"
+
+
+def pod(*terms: dict[str, Any], labels: dict[str, str] | None = None) -> dict[str, Any]:
+    """Give a pod that will have none of these on its nodes."""
+    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": list(terms)}}
+    spec = {"containers": [{"name": "c", "image": "i"}], "affinity": affinity}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "x-", "labels": labels or {}}, "spec": spec}
+
+
+def term(selector: dict[str, Any] | None = OURS, topology: str = "kubernetes.io/os", **more: Any) -> dict[str, Any]:
+    """Give a term, of all namespaces unless *more* says which."""
+    chosen = {} if selector is None else {"labelSelector": selector}
+    return {"topologyKey": topology, **chosen, **(more or {"namespaceSelector": {}})}
+
+
+def where(key: str, operator: str, *values: str) -> dict[str, Any]:
+    """Give a labelSelector of one expression."""
+    return {"matchExpressions": [{"key": key, "operator": operator, **({"values": list(values)} if values else {})}]}
+
+
+@pytest.fixture(scope="module")
+def tenant(installed: ControlPlane, namespace: NamespaceFactory) -> str:
+    """Install the policy, and wait until it counts; give a namespace."""
+    space = namespace()
+    installed.ensure_shipped("anti-affinity-policy")
+    wait_until(lambda: installed.api.create(pod(term()), space, dry_run=True).status == 403, "the policy to count", 30)
+    return space
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        term(namespaces=["fabric-injector"]),
+        term(namespaces=["other", "fabric-injector"], namespaceSelector={"matchLabels": {"a": "b"}}),
+        term(),
+        term({}),
+        term(topology="topology.kubernetes.io/zone"),
+        term({"matchLabels": {NAME: "fabric-injector", COMPONENT: "webhook"}}),
+        term({"matchLabels": {COMPONENT: "controller"}}),
+        term(where(NAME, "In", "trainer", "fabric-injector")),
+        term(where(NAME, "Exists")),
+        term(where(NAME, "NotIn", "trainer")),
+        term(where(COMPONENT, "In", "webhook")),
+        term(where(COMPONENT, "NotIn", "webhook")),
+        term(where(HASH, "Exists")),
+        term(where("team", "DoesNotExist")),
+        term(where("team", "NotIn", "vision")),
+        term({}, matchLabelKeys=[NAME], namespaceSelector={}),
+    ],
+)
+def test_what_would_keep_our_pods_away_is_refused(installed: ControlPlane, tenant: str, one: dict[str, Any]) -> None:
+    for terms in ([one], [term({"matchLabels": {"app": "a"}}), one]):
+        answer = installed.api.create(pod(*terms, labels={NAME: "fabric-injector"}), tenant, dry_run=True)
+        assert answer.status == 403, answer.json
+        assert KEPT in answer.message
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        term(topology="kubernetes.io/hostname"),
+        term({}, topology="kubernetes.io/hostname"),
+        term(None),
+        term(OURS, namespaces=[]),
+        term({"matchLabels": {"app": "trainer"}}),
+        term({"matchLabels": {NAME: "trainer"}}),
+        term({"matchLabels": {COMPONENT: "worker"}}),
+        term(where(NAME, "In", "trainer")),
+        term(where(NAME, "NotIn", "fabric-injector")),
+        term(where(NAME, "DoesNotExist")),
+        term(where(COMPONENT, "In", "worker")),
+        term(where("team", "Exists")),
+        term(
+            {
+                "matchExpressions": [
+                    *where(JOB, "Exists")["matchExpressions"],
+                    *where(JOB, "NotIn", "x")["matchExpressions"],
+                ]
+            }
+        ),
+    ],
+)
+def test_other_terms_are_none_of_its_business(installed: ControlPlane, tenant: str, one: dict[str, Any]) -> None:
+    """The last is JobSet's exclusive placement."""
+    answer = installed.api.create(pod(one), tenant, dry_run=True)
+    assert answer.status == 201, answer.message
+
+
+def test_a_term_of_the_pods_own_namespace_reaches_no_other(installed: ControlPlane, tenant: str) -> None:
+    assert installed.api.create(pod(term(namespaces=[tenant])), tenant, dry_run=True).status == 201
+
+
+def test_our_own_namespace_may(installed: ControlPlane, tenant: str) -> None:
+    installed.api.ensure(
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}, "fabric-injector"
+    )
+    answer = installed.api.create(pod(term()), "fabric-injector", dry_run=True)
+    assert KEPT not in answer.message
+
+
+def test_a_list_that_is_too_long_to_be_looked_at_does_not_pass(installed: ControlPlane, tenant: str) -> None:
+    harmless = [term({"matchLabels": {f"app{number}": "a" for number in range(500)}}) for _ in range(60)]
+    answer = installed.api.create(pod(*harmless, term()), tenant, dry_run=True)
+    assert answer.status in (403, 422), answer.message
