@@ -302,6 +302,15 @@ def test_says_what_is_done_with_more_variables_than_it_remembers() -> None:
         assert {use_of(container, name) for name in named} == {Use.LAUNCHER}
 
 
+def test_answers_about_another_container_and_a_list_that_took_the_place_of_one() -> None:
+    """What was asked last is known again by its lists: one of the same words is another, and one with other words too."""
+    for text, starts in (("torchrun t.py", True), ("python t.py", False)) * 3:
+        container = {"command": ["sh", "-c"], "args": [text]}
+        assert shows_torch_launcher(container) == starts
+        assert shows_torch_launcher({**container, "args": None}) is False
+    assert shows_torch_launcher({}) is False
+
+
 @given(
     st.lists(
         st.sampled_from([*USES, *TORCH, *NONE, *AGAIN, *ONCE, " ", "; ", "'", '"', "$M", "--master_addr", "$("])
