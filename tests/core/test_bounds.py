@@ -654,6 +654,20 @@ def test_the_work_grows_no_faster_than_the_pod(build: Callable[[int], Object]) -
     assert _work(build(12_000), "full") <= 2 * many + 200 + COUNTED
 
 
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [("spec/containers distinct", 760), ("spec/containers/0/env alike", 38), ("spec/containers/0/command alike", 9)],
+    ids=["containers that train", "variables", "words"],
+)
+def test_each_item_is_looked_at_a_few_times_only(name: str, most: int) -> None:
+    """Calls in plain Python for each further item: what was found of one is not looked for again."""
+    build = dict(hostile.shapes(hostile.rich()))[name]
+    few, many = 20, 80
+    for times in (few, many):  # which fills what is remembered
+        _work(build(times), "full")
+    assert (_work(build(many), "full") - _work(build(few), "full")) / (many - few) <= most
+
+
 def test_every_text_that_is_told_is_short() -> None:
     for name, build in hostile.shapes(hostile.rich()):
         if not name.endswith(" letters"):

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.calls import count_calls
 from tests.core import hostile
 from webhook.core import bounds
 from webhook.core.reading_cost import (
@@ -123,3 +124,11 @@ def test_escapes_are_counted() -> None:
     assert not has_many_escapes(b"a" * 100_000)
     assert not has_many_escapes(b"\\n" * 100)
     assert has_many_escapes(b"\\n" * 101)
+
+
+def test_commas_are_not_counted_where_they_cannot_be_too_many() -> None:
+    """Each takes another sign, so that 100 KB of variables are surely soon read, however many there are."""
+    variable = '{"name":"HEAD","valueFrom":{"fieldRef":{"fieldPath":"metadata.name"}}}'
+    body = f'{{"env":[{",".join([variable] * 1_400)}]}}'.encode()
+    assert is_soon_read(body)
+    assert count_calls(lambda: is_soon_read(body)) < 300

@@ -57,8 +57,12 @@ def find_pod_accelerator(pod: Object) -> str | None:
 
 def find_tpu(pod: Object) -> str | None:
     """Return the TPU resource that a container asks for, ``google.com/tpu``."""
-    asked = (name for each in containers(pod) for found in (limits(each), requests(each)) for name in found)
-    return next((name for name in asked if "tpu" in name and _TPU.match(name)), None)
+    for container in containers(pod):
+        for quantities in (limits(container), requests(container)):
+            for name in quantities:
+                if "tpu" in name and _TPU.match(name):
+                    return name
+    return None
 
 
 def count_accelerators(container: Object) -> int | None:

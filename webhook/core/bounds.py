@@ -80,6 +80,7 @@ _RESOURCES: Final = ("limits", "requests", "claims")
 _HOOKS: Final = ("livenessProbe", "readinessProbe", "startupProbe")
 _SOURCES: Final = ("emptyDir", "hostPath", "configMap")
 _REFERENCES: Final = ("fieldRef", "configMapKeyRef", "secretKeyRef", "resourceFieldRef")
+_KNOWN_REFERENCES: Final = frozenset(_REFERENCES)
 _FIELDS: Final = 10
 """More than such a reference has."""
 _TEXTS: Final = ("name", "image", "imagePullPolicy", "restartPolicy")
@@ -111,8 +112,10 @@ def parsed_bytes(body: bytes, most: int) -> int:
         return 0
     value = 90 if body.isascii() else 180
     found = 0
-    for sign, each, largest in ((b"{", _OBJECT_BYTES, _OBJECT_BYTES), (b"[", 95, max(95, value)), (b",", value, value)):
-        if found > most or found + largest * len(body) <= most:  # whatever the rest may be
+    # what it and all further signs take at most for a byte: an empty object or list takes three with its comma
+    rests = ((_OBJECT_BYTES + value) // 3 + 1, (95 + value) // 3 + 1, value // 2 + 1)
+    for sign, each, rest in zip((b"{", b"[", b","), (_OBJECT_BYTES, 95, value), rests, strict=True):
+        if found > most or found + rest * len(body) <= most:
             break
         found += each * _occurrences(body, sign, (most - found) // each)
     return found
@@ -411,18 +414,21 @@ def _command_excess(containers: Iterable[Object]) -> str:
 def _characters(item: Any) -> int:
     """Count the characters of the texts of an object, apart from its keys; 0 for anything else."""
     found = 0
-    if item.__class__ is dict:
+    if isinstance(item, dict):
         for text in item.values():
-            if text.__class__ is str:
+            if isinstance(text, str):
                 found += len(text)
     return found
 
 
 def _reference_characters(variable: Object) -> int:
-    source, found = variable.get("valueFrom") or {}, 0
+    source: Object = variable.get("valueFrom") or {}
+    found = 0
     if len(source) == 1:
-        key, reference = next(iter(source.items()))
-        return _characters(reference) if key in _REFERENCES else 0
+        for key, reference in source.items():
+            if key in _KNOWN_REFERENCES:
+                found += _characters(reference)
+        return found
     for key in _REFERENCES:
         if key in source:
             found += _characters(source[key])

@@ -103,8 +103,13 @@ def env_value(container: Object, name: str) -> str | None:
     """Return the literal value that counts for variable *name* (the last entry wins); None where absent or by valueFrom."""
     for entry in reversed(env(container)):
         if entry.get("name") == name:
-            return None if entry.get("valueFrom") else entry.get("value") or ""
+            return literal(entry)
     return None
+
+
+def literal(entry: Object) -> str | None:
+    """Return the literal value of an environment entry; None where it is by valueFrom."""
+    return None if entry.get("valueFrom") else entry.get("value") or ""
 
 
 def has_env(container: Object, name: str) -> bool:

@@ -124,9 +124,9 @@ def _lines(plan: Plan, training: Object) -> list[str]:
     if plan.rendezvous_network is not None and plan.rendezvous_network.interface:
         wanted.setdefault(names.ENV_NCCL_SOCKET_IFNAME, f"={plan.rendezvous_network.interface}")
     lines = []
-    own = {entry["name"] for entry in podspec.env(training) if entry["name"] in wanted}
+    own = {entry["name"]: entry for entry in podspec.env(training) if entry["name"] in wanted}
     for name, ours in wanted.items():
-        value = podspec.env_value(training, name) if name in own else ours
+        value = podspec.literal(own[name]) if name in own else ours
         if value is not None and len(value) <= _MOST and "$" not in value and value.isprintable():
             lines.append(f"{name}={value}")
     return lines

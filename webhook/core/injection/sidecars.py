@@ -85,20 +85,25 @@ def find_brought(pod: Object, plan: Plan, sidecar: ProfileSidecar) -> str:
     """
     training = podspec.containers(pod)[plan.container]
     ours = {each.name for each in plan.profile.sidecars}
+    repository = _repository(sidecar.image)
+    last = "".join(repository[-1:])
     for container in podspec.running_containers(pod):
+        if last not in (container.get("image") or ""):
+            continue  # most, of which no more is asked
         name = container.get("name")
-        if container is not training and name not in ours and _runs_image_of(container, sidecar):
+        if container is not training and name not in ours and _runs_image_of(container, sidecar, repository):
             return str(name)
     return ""
 
 
-def _runs_image_of(container: Object, sidecar: ProfileSidecar) -> bool:
+def _runs_image_of(container: Object, sidecar: ProfileSidecar, ours: list[str]) -> bool:
     """Tell whether the container's image is the sidecar's in any version, maybe from a mirror.
 
     A mirror has another registry, and folders before the repository: the last two parts of its path tell the image. The last part alone
     may be another one's, ``daemon``, unless the container mounts something where the sidecar does, too.
+    *ours*: the sidecar's repository.
     """
-    theirs, ours = _repository(container.get("image") or ""), _repository(sidecar.image)
+    theirs = _repository(container.get("image") or "")
     if not theirs or theirs[-1:] != ours[-1:]:
         return False
     if theirs[-2:] == ours[-2:]:

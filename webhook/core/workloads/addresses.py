@@ -40,7 +40,7 @@ class Variables:
     def __init__(self, pod: Object, container: Object) -> None:
         self._pod = pod
         self._env = podspec.env(container)
-        self._entries = {entry["name"]: entry for entry in self._env}
+        self._entries: dict[str, Object] = {}
         self._places: dict[int, int] = {}
         self._named: dict[str, list[int]] = {}
         self._known: dict[int, str | None] = {}
@@ -76,6 +76,8 @@ class Variables:
 
     def counts(self, entry: Object) -> bool:
         """Tell whether an entry is the one that decides what its variable holds: the last of its name."""
+        if not self._entries:
+            self._entries = {each["name"]: each for each in self._env}
         return self._entries.get(entry["name"]) is entry
 
     def _place(self, entry: Object) -> int:

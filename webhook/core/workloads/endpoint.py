@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Final, NamedTuple
 
-LONGEST = 1024
+LONGEST: Final = 1024
 """Characters of a text that could still be an address."""
-OWN_ADDRESS = "status.podIP"
+OWN_ADDRESS: Final = "status.podIP"
 """Stands for the pod's own address on the cluster network, which is not known at admission."""
-_VARIABLES = frozenset(
+_VARIABLES: Final = frozenset(
     (
         "MASTER_ADDR",
         "PET_MASTER_ADDR",
@@ -20,9 +21,9 @@ _VARIABLES = frozenset(
         "INIT_METHOD",
     )
 )
-_SUFFIXES = ("_MASTER_ADDR", "RDZV_ENDPOINT", "_MASTER_ADDRESS", "RDZV_HOST", "_INIT_METHOD", "_DIST_URL")
-_ENDPOINT = re.compile(r"(?P<scheme>[a-z]+://)?(?P<host>\[[^\]]*\]|[^:\[\]/]*)(?P<rest>(?::[^:]*)?)\Z")
-_LOCAL = frozenset(("localhost", "127.0.0.1", "::1", "[::1]", "0.0.0.0", "[::]", OWN_ADDRESS))  # noqa: S104  # read, not bound
+_SUFFIXES: Final = ("_MASTER_ADDR", "RDZV_ENDPOINT", "_MASTER_ADDRESS", "RDZV_HOST", "_INIT_METHOD", "_DIST_URL")
+_ENDPOINT: Final = re.compile(r"(?P<scheme>[a-z]+://)?(?P<host>\[[^\]]*\]|[^:\[\]/]*)(?P<rest>(?::[^:]*)?)\Z")
+_LOCAL: Final = frozenset(("localhost", "127.0.0.1", "::1", "[::1]", "0.0.0.0", "[::]", OWN_ADDRESS))  # noqa: S104  # read, not bound
 
 
 class Endpoint(NamedTuple):
@@ -48,7 +49,13 @@ def split_endpoint(value: str) -> Endpoint | None:
 
     A reference after the first DNS label hides nothing that counts: ``ddp-0.ddp.$(NAMESPACE).svc`` is a host.
     """
-    match = _ENDPOINT.match(value.strip()) if len(value) <= LONGEST else None
+    return _split(value) if value and len(value) <= LONGEST else None
+
+
+@lru_cache(256)
+def _split(value: str) -> Endpoint | None:
+    """Split a short text: all containers and pods of a job hold the same few."""
+    match = _ENDPOINT.match(value.strip())
     if match is None or not match["host"]:
         return None
     label = first_label(match["host"])

@@ -72,6 +72,10 @@ _LOOP: Final = frozenset(("while", "until", "for", "select"))
 _PYTHON: Final = re.compile(r"(?:.*/)?python[0-9.]*\Z", re.DOTALL)
 
 
+_ENDPOINTS: Final = ("--main-process-ip", "--rdzv-endpoint")
+"""Options that take an address where the backend is static; accelerate composes the endpoint from the first."""
+
+
 class Command(NamedTuple):
     """Hold a simple command; *options*: those between a torch launcher and its script, ``--master-addr``, None where it starts none."""
 
@@ -95,9 +99,13 @@ class Script:
         self.commands = commands
         self.starts_torch = False
         self.sets_backend = False
+        self.asks_for_backend = False
         for command in commands:
-            if command.options is not None:
+            options = command.options
+            if options is not None:
                 self.starts_torch = True
+                if not options.get("--rdzv-backend") and not options.keys().isdisjoint(_ENDPOINTS):
+                    self.asks_for_backend = True
             for word in command.words:
                 if "PET_RDZV_BACKEND" in word:
                     self.sets_backend = True
@@ -304,10 +312,10 @@ def use_of(container: Object, name: str) -> Use:
     """
     if _is_named_elsewhere(container, name):
         return Use.OTHER
-    if not any(name in text for text in podspec.argv(container)):
+    if not _names(container, name):
         return Use.NONE
     script = _script(container)
-    return Use.OTHER if script is None else script.use(name, is_static=_backend(container, script) == "static")
+    return Use.OTHER if script is None else script.use(name, is_static=_is_static(container, script))
 
 
 def given_variables(container: Object) -> frozenset[str]:
@@ -315,7 +323,7 @@ def given_variables(container: Object) -> frozenset[str]:
     script = _script(container)
     if script is None or not script.starts_torch:
         return frozenset()
-    taken = script.taken(is_static=_backend(container, script) == "static")
+    taken = script.taken(is_static=_is_static(container, script))
     found = frozenset([name for of_command in taken for name, _ in of_command])
     return found if len(found) <= _MOST_GIVEN else frozenset()
 
@@ -331,6 +339,14 @@ def given_addresses(container: Object) -> list[str]:
         ]
         found += [word.partition("=")[2] for word in words if word.startswith("MASTER_ADDR=")]
     return found
+
+
+def _names(container: Object, name: str) -> bool:
+    for key in ("command", "args"):
+        for text in container.get(key) or ():
+            if name in text:
+                return True
+    return False
 
 
 def _script(container: Object) -> Script | None:
@@ -436,6 +452,11 @@ def _says_one_node(options: dict[str, str]) -> bool:
     return "--standalone" in options or nodes in ("1", "1:1") or options.get("--rdzv-endpoint") == "localhost:0"
 
 
+def _is_static(container: Object, script: Script) -> bool:
+    """Tell whether the backend is static where no option names one; it is not looked up where no option depends on it."""
+    return script.asks_for_backend and _backend(container, script) == "static"
+
+
 def _backend(container: Object, script: Script) -> str:
     """Return the backend where no option names one; empty where it cannot be known."""
     if script.sets_backend:
@@ -457,8 +478,7 @@ def _taken(command: Command, *, is_static: bool) -> list[tuple[str, bool]]:
     backend = options.get("--rdzv-backend")
     if backend:
         is_static = backend == "static"
-    # accelerate composes the endpoint from --main_process_ip
-    endpoints = [options.get(name, "") for name in ("--main-process-ip", "--rdzv-endpoint")] if is_static else []
+    endpoints = [options.get(name, "") for name in _ENDPOINTS] if is_static else []
     values = (options.get("--master-addr", ""), *endpoints)
     matches = [match for value in values if (match := _VALUE.match(value))]
     return [(each["bare"] or each["braced"] or each["kubernetes"], each["port"] is not None) for each in matches]
