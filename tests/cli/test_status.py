@@ -538,7 +538,7 @@ def test_a_watch_tells_what_time_alone_makes_a_fault(trouble: Callable[[Scene], 
 def test_a_watch_that_cannot_begin_says_why(
     server: FakeApiServer, answer: Behaviour, kind: type[Exception], told: str
 ) -> None:
-    server.misbehave("list", PODS, answer)
+    server.misbehave("list", PODS, *[answer] * 50)  # it may be asked again before the other lists have come
     with (
         StatusWatch(Connection(Credentials("test", server.url)), profiles=read_file("p.yaml", PROFILES)) as watch,
         pytest.raises(kind, match=told),

@@ -10,7 +10,17 @@ from typing import Any
 import pytest
 
 from tests.core.builders import profile
-from tests.fake_apiserver import CLAIM_TEMPLATES, NOT_INSTALLED, PODS, Behaviour, FakeApiServer, hang, status, text
+from tests.fake_apiserver import (
+    CLAIM_TEMPLATES,
+    NOT_INSTALLED,
+    PODS,
+    Behaviour,
+    Exchange,
+    FakeApiServer,
+    hang,
+    status,
+    text,
+)
 from tests.waiting import wait_until
 from webhook.control import claim_templates as module
 from webhook.control.claim_templates import ClaimTemplates
@@ -140,6 +150,24 @@ def test_makes_it_again_when_somebody_deletes_it(world: World) -> None:
         world.server.delete(CLAIM_TEMPLATES, NAME, "ml")
         wait_until(lambda: world.made("ml") == 2, "another one")
     assert world.there() == {("ml", NAME)}
+
+
+def test_makes_it_again_when_it_was_deleted_before_the_answer_came(world: World) -> None:
+    def answer_late(exchange: Exchange) -> None:
+        made = world.server.put(CLAIM_TEMPLATES, NAME, "ml", uid="uid-late", labels=LABELS, spec=template_spec(NIC))
+        watched = world.keeper._watched
+        assert watched is not None
+        wait_until(lambda: ("ml", NAME) in watched.templates.items, "the watch to bring it")
+        world.server.delete(CLAIM_TEMPLATES, NAME, "ml")
+        wait_until(lambda: ("ml", NAME) not in watched.templates.items, "the watch to bring its end")
+        exchange.answer(201, made)
+
+    world.profiles(cards=cards())
+    world.named = {"ml": "cards"}
+    world.server.misbehave("POST", f"{GROUP}/v1/namespaces/ml/resourceclaimtemplates", answer_late)
+    with running(world.keeper):
+        wait_until(lambda: world.made("ml") == 2, "another one")
+        wait_until(lambda: world.there() == {("ml", NAME)}, "the template")
 
 
 def test_makes_what_a_pod_of_another_namespace_names(world: World) -> None:

@@ -275,12 +275,18 @@ class ClaimTemplates:
     def _make_one(self, watched: _Watched, key: Key, content: TemplateContent, owner: Object | None) -> None:
         made = make_template(*key, content.claim, content.spec, owner)
         body = {"apiVersion": watched.ours.group.removeprefix("/apis/"), **made}
-        response = self._send(key, "made", "POST", watched.ours.path_in(key[0]), body)
+        until = self._monotonic() + MADE_SECONDS
+        self._made[key] = "", until  # before it is there: the watch may bring it, and its end, ahead of the answer
+        try:
+            response = self._send(key, "made", "POST", watched.ours.path_in(key[0]), body)
+        finally:
+            awaited = self._made.pop(key, None) is not None
         if response is None:
             return
         if response.status == 201:
             uid = str((response.json().get("metadata") or {}).get("uid") or "")
-            self._made[key] = uid, self._monotonic() + MADE_SECONDS
+            if awaited:
+                self._made[key] = uid, until
             self._true[uid] = True
             self._resting.pop(key, None)
             self._told.pop(key_text(key), None)
