@@ -79,8 +79,6 @@ CONFINEMENTS: Final = ("seLinuxOptions", "seccompProfile", "appArmorProfile")
 _RESOURCES: Final = ("limits", "requests", "claims")
 _HOOKS: Final = ("livenessProbe", "readinessProbe", "startupProbe")
 _SOURCES: Final = ("emptyDir", "hostPath", "configMap")
-_REFERENCES: Final = ("fieldRef", "configMapKeyRef", "secretKeyRef", "resourceFieldRef")
-_KNOWN_REFERENCES: Final = frozenset(_REFERENCES)
 _FIELDS: Final = 10
 """More than such a reference has."""
 _TEXTS: Final = ("name", "image", "imagePullPolicy", "restartPolicy")
@@ -426,10 +424,10 @@ def _reference_characters(variable: Object) -> int:
     found = 0
     if len(source) == 1:
         for key, reference in source.items():
-            if key in _KNOWN_REFERENCES:
+            if key in podspec.REFERENCES:
                 found += _characters(reference)
         return found
-    for key in _REFERENCES:
+    for key in podspec.REFERENCES:
         if key in source:
             found += _characters(source[key])
     return found

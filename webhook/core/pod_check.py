@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
 
+from webhook.core import podspec
 from webhook.core.errors import MalformedReview
 from webhook.core.model import Object
 from webhook.core.value_types import BOOLEAN, INTEGER, LIST, OBJECT, STRING, type_name
@@ -29,7 +30,6 @@ _CONTAINER = _CONTAINER_TEXTS | {
     "startupProbe",
     "lifecycle",
 }
-_REFERENCES: Final = frozenset(("fieldRef", "configMapKeyRef", "secretKeyRef", "resourceFieldRef"))
 
 
 class _Key(NamedTuple):
@@ -285,7 +285,7 @@ def _check_variable(entry: Object, where: _Path) -> None:
     if not isinstance(source, dict):
         _fail((*where, "valueFrom"), OBJECT, source)
     for kind, reference in source.items():
-        if reference is None or kind not in _REFERENCES:
+        if reference is None or kind not in podspec.REFERENCES:
             continue
         at = (*where, "valueFrom", kind)
         if not isinstance(reference, dict):

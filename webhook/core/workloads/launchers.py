@@ -342,10 +342,9 @@ def given_addresses(container: Object) -> list[str]:
 
 
 def _names(container: Object, name: str) -> bool:
-    for key in ("command", "args"):
-        for text in container.get(key) or ():
-            if name in text:
-                return True
+    for text in podspec.argv(container):  # noqa: SIM110  # any() would make a generator
+        if name in text:
+            return True
     return False
 
 
