@@ -26,8 +26,9 @@ from tests.dry_run.templates.kinds import (
     wrapped,
 )
 from tests.dry_run.templates.test_kinds import SHOWN
+from tests.pods import FIXTURES
 from webhook.core import names
-from webhook.core.model import Object
+from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.core.profiles import parse_profiles
 from webhook.dry_run import DryRun, PodResult, dry_run, render_diff, render_page
 from webhook.dry_run.summary import Summary
@@ -36,11 +37,13 @@ from webhook.world.objects import ObjectsWorld
 NET1 = "net1 of default/rdma-net"
 
 
-def roles(workers: int) -> Object:
-    return {
-        "Master": {"replicas": 1, "template": template(container("pytorch"))},
-        "Worker": {"replicas": workers, "template": template(container("pytorch"))},
-    }
+def role(replicas: int, **env: str) -> Object:
+    own = container("pytorch", env=[{"name": name, "value": value} for name, value in env.items()])
+    return {"replicas": replicas, "template": template(own)}
+
+
+def roles(workers: int, **env: str) -> Object:
+    return {"Master": role(1, **env), "Worker": role(workers, **env)}
 
 
 def summaries(*manifests: Object, **options: Any) -> tuple[Summary, ...]:
@@ -134,15 +137,17 @@ def test_tells_roles_with_their_replicas_and_where_the_job_meets_and_trains() ->
         "pods": 4,
         "roles": {"rank 0": 1, "worker": 3},
         "jobs": 1,
+        "agents": "",
         "meets": NET1,
         "trains": NET1,
+        "problem": "",
         "summary": summary.text,
         "warnings": [],
     }
 
 
 def test_tells_a_job_that_meets_on_the_pod_network_and_trains_on_the_fabric() -> None:
-    annotations = {names.CONTAINER: "m", names.RENDEZVOUS_NETWORK: "default/rdma-net@net1/any"}
+    annotations = {names.CONTAINER: "m", names.STATUS: "{}", names.RENDEZVOUS_NETWORK: "default/rdma-net@net1/any"}
     own = {"name": "m", "env": [{"name": "NCCL_SOCKET_IFNAME", "value": "=net1"}]}
     after = {"metadata": {"name": "p", "annotations": annotations}, "spec": {"containers": [own]}}
     before = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "m"}]}}
@@ -203,8 +208,15 @@ def test_tells_pods_that_are_injected_or_left_alone() -> None:
 
 
 def test_tells_what_an_observed_namespace_would_get() -> None:
-    [summary] = run(namespace="watched").workloads
-    assert summary.roles == {"rank 0": 1, "worker": 1}
+    [observed], [injected] = run(namespace="watched").workloads, run().workloads
+    assert observed == replace(injected, namespace="watched")
+    denied = pytorch_job(pytorchReplicaSpecs=roles(3))
+    denied["metadata"]["namespace"] = "watched"
+    denied["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["metadata"] = {
+        "annotations": {names.CONTAINER: "absent"}
+    }
+    [summary] = summaries(denied, profile=None)
+    assert summary.roles == {"denied": 1, "worker": 3}
     [summary] = summaries(ray("RayCluster", None), profile=None, namespace="watched")
     assert summary.roles == {"denied": 5}
 
@@ -214,10 +226,13 @@ def test_tells_what_an_observed_namespace_would_get() -> None:
     [
         ("=net1", "net1"),
         ("net1", "net1"),
-        ("^lo,docker", "NCCL_SOCKET_IFNAME=^lo,docker"),
+        ("net", "net1"),
+        ("net7,net1", "net1"),
+        ("^=lo,eth0", "net1"),
         ("", ""),
         ("eth0", ""),
         ("=eth0", ""),
+        ("=net7", ""),
     ],
 )
 def test_tells_where_a_container_that_chooses_itself_trains(value: str, told: str) -> None:
@@ -226,7 +241,82 @@ def test_tells_where_a_container_that_chooses_itself_trains(value: str, told: st
         own = group["template"]["spec"]["containers"][0]
         group["template"] = template({**own, "env": [{"name": "NCCL_SOCKET_IFNAME", "value": value}]})
     [summary] = summaries(manifest)
-    assert summary.trains == told
+    assert (summary.trains, summary.warnings) == (told, ())
+
+
+@pytest.mark.parametrize(
+    ("value", "among"), [("^lo", "eth0 and net1"), ("^docker", "lo, eth0 and net1"), ("net,eth", "eth0 and net1")]
+)
+def test_a_pattern_is_no_place_and_nccl_may_choose_another_interface(value: str, among: str) -> None:
+    [summary] = summaries(pytorch_job(pytorchReplicaSpecs=roles(3, NCCL_SOCKET_IFNAME=value)))
+    assert summary.text == f"4 pods: 1 rank 0, 3 workers; meets on {NET1}"
+    assert summary.warnings == (
+        f"NCCL_SOCKET_IFNAME={value} lets NCCL choose among {among} in 4 pods from bert-master-0 on: it may not use net1; name one "
+        "interface, or remove the variable",
+    )
+
+
+def test_a_pattern_that_leaves_one_interface_needs_no_warning() -> None:
+    known = parse_profiles(
+        "profiles: {efa: {env: {NCCL_SOCKET_IFNAME: '^lo,veth'}, rendezvous: {addressSource: none}}}"
+    )
+    job = yaml.safe_dump(pytorch_job(pytorchReplicaSpecs=roles(3)))
+    [efa] = dry_run(job, namespace="x", profile="efa", profiles=known, world=ObjectsWorld(OBJECTS)).workloads
+    assert (efa.trains, efa.warnings) == ("", ())
+
+
+def test_names_no_place_to_train_where_pods_name_different_interfaces() -> None:
+    [summary] = summaries(pytorch_job(pytorchReplicaSpecs=roles(3) | {"Master": role(1, NCCL_SOCKET_IFNAME="eth0")}))
+    assert summary.text == f"4 pods: 1 rank 0, 3 workers; meets on {NET1}"
+    assert summary.warnings == (
+        "NCCL uses different interfaces: eth0 in bert-master-0, net1 in 3 pods from bert-worker-0 on; set NCCL_SOCKET_IFNAME alike in "
+        "all pods, or remove it",
+    )
+
+
+C10D = ["torchrun", "--nnodes=4", "--rdzv_backend=c10d", "--rdzv_endpoint=$(MASTER_ADDR):29500", "t.py"]
+SAYS_OWN = [*C10D[:-1], "--local_addr=10.1.2.3", "t.py"]
+AGENTS = "torchrun meets on the pod network, its ranks"
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"command": C10D}, f"{AGENTS} meet and train on {NET1}"),
+        ({"command": SAYS_OWN}, f"{AGENTS} train on {NET1}"),
+        (
+            {"command": ["/start.sh"], "env": [{"name": "PET_RDZV_BACKEND", "value": "c10d"}]},
+            f"{AGENTS} meet and train on {NET1}",
+        ),
+        ({"command": [*C10D[:2], "--rdzv_backend=etcd", *C10D[3:]]}, f"trains on {NET1}"),
+        (
+            {"command": ["torchrun", "--rdzv_endpoint=bert-master-0:29500", "t.py"]},
+            f"meets on the pod network, trains on {NET1}",
+        ),
+        ({"command": ["torchrun", "--rdzv_endpoint=$(MASTER_ADDR):29500", "t.py"]}, f"meets and trains on {NET1}"),
+        ({"command": ["python", "t.py"]}, f"meets and trains on {NET1}"),
+    ],
+)
+def test_tells_where_agents_and_ranks_meet_by_the_backend_of_the_command(fields: Object, told: str) -> None:
+    """With c10d the store is at the name of rank 0, which tells the ranks its address on the fabric."""
+    each = {"template": template(container("pytorch", **fields))}
+    [summary] = summaries(
+        pytorch_job(pytorchReplicaSpecs={"Master": each | {"replicas": 1}, "Worker": each | {"replicas": 3}})
+    )
+    assert summary.text == f"4 pods: 1 rank 0, 3 workers; {told}"
+
+
+def test_tells_of_torchx_that_its_agents_meet_at_a_name() -> None:
+    [summary] = summaries(torchx(3))
+    assert summary.text == f"3 pods: 1 rank 0, 2 workers; {AGENTS} meet and train on {NET1}"
+    [worker] = run(json.dumps(run().pods[1].before)).workloads
+    assert worker.text == f"1 pod: 1 worker; {AGENTS} train on {NET1}"
+
+
+def test_tells_of_torchx_where_a_static_endpoint_is() -> None:
+    job = yaml.safe_load((FIXTURES / "torchx/nightly-volcano-static.yaml").read_text())
+    [summary] = summaries(job)
+    assert summary.text == f"2 pods: 1 rank 0, 1 worker; meets on the pod network, trains on {NET1}"
 
 
 def test_tells_that_pods_on_the_nodes_network_train_there() -> None:
@@ -258,10 +348,7 @@ def test_warns_of_members_that_wait_for_a_rank_zero_that_no_pod_is() -> None:
     result = run(json.dumps(worker))
     [summary] = result.workloads
     job = result.pods[0].job
-    expected = (
-        f"1 pod waits for the address of role 0 replica 0, rank 0 of job {job}, which no admitted pod of this input is: "
-        "another manifest must make it"
-    )
+    expected = f"1 pod waits for the address of role 0 replica 0, rank 0 of job {job}, which is not in this input"
     assert summary.warnings == (expected,)
     assert f"warning: {expected}" in render_diff(result)
     [entry] = json.loads(render_page(result))["workloads"]
@@ -279,38 +366,105 @@ def test_warns_of_members_whose_rank_zero_is_denied() -> None:
     assert summary.text == f"4 pods: 1 denied, 3 workers; meets and trains on {NET1}"
     [warning] = summary.warnings
     assert warning.startswith("3 pods wait for the address of bert-master-0, rank 0 of job bert-")
-    assert warning.endswith("which no admitted pod of this input is: a denied pod may be it")
+    assert warning.endswith(", which is denied")
 
 
-def half(leader: Object, **labels: str) -> Object:
-    """Return a Volcano Job whose master runs a script out of sight, and whose workers show that they are of several nodes."""
+def half(leader: Object, labels: Object | None = None, **spec: Any) -> Object:
+    """Return a Volcano Job whose master is *leader*, and whose workers show that they are of several nodes and name the master."""
     env = [{"name": "HEAD", "value": "bert-master-0.bert"}]
     worker = container("w", command=["torchrun", "--nnodes=3", "--master_addr=$(HEAD)", "t.py"], env=env)
-    master = {"metadata": {"labels": labels}, **template(container("m", **leader))}
+    master = {"metadata": {"labels": labels or {}}, **template({**worker, **leader}, **spec)}
     tasks = [{"name": "master", "replicas": 1, "template": master}]
     tasks.append({"name": "worker", "replicas": 2, "template": template(worker)})
     return volcano_job(tasks=tasks)
 
 
-def test_warns_of_pods_that_are_left_alone_beside_injected_ones() -> None:
-    [summary] = summaries(half({"command": ["/scripts/start.sh"]}))
-    assert summary.roles == {"left alone": 1, "worker": 2}
+SCRIPT = {"command": ["/scripts/start.sh"], "env": []}
+
+
+def test_a_job_whose_rank_zero_is_left_alone_cannot_meet() -> None:
+    [summary] = summaries(half(SCRIPT))
+    assert summary.text == "3 pods: 1 left alone, 2 workers; cannot meet"
     lonely, alone = summary.warnings
-    assert lonely.endswith("which no admitted pod of this input is: it is left alone")
+    assert lonely.startswith("2 pods wait for the address of bert-master-0, rank 0 of job bert-")
+    assert (
+        ", which publishes none: this pod of Volcano Job bert asks for an accelerator, but shows no launcher" in lonely
+    )
     assert alone == (
-        "1 pod that asks for an accelerator is left alone while others are injected (bert-master-0): if they train together, give all "
-        "of them the label fabric-injector.io/profile, or all of them fabric-injector.io/profile=none"
+        "pods that ask for the same accelerators are injected (2 pods from bert-worker-0 on) and left alone (bert-master-0): if they "
+        "train together, give all of them the label fabric-injector.io/profile, or all fabric-injector.io/profile=none"
     )
 
 
-def test_does_not_warn_of_a_job_that_is_injected_as_one_or_of_a_pod_that_says_none() -> None:
-    assert summaries(half({"command": ["torchrun", "--nnodes=3", "t.py"]}))[0].warnings == ()
-    job = half({"command": ["/scripts/start.sh"]}, **{names.PROFILE: names.PROFILE_NONE})
+def test_a_job_of_which_a_pod_says_that_it_never_meets_cannot_meet() -> None:
+    pods = run().pods
+    told = Decision("rendezvous", Outcome.WARNED, Reason.DISAGREES, "never")
+    [summary] = DryRun((pods[0], replace(pods[1], decisions=(*pods[1].decisions, told))), ()).workloads
+    assert summary.text == "2 pods: 1 rank 0, 1 worker; cannot meet"
+
+
+def test_a_job_whose_rank_zero_is_on_the_nodes_network_cannot_meet() -> None:
+    [summary] = summaries(half({}, hostNetwork=True))
+    assert summary.text == "3 pods: 1 injected, 2 workers; cannot meet"
+    lonely, differing = summary.warnings
+    assert lonely.endswith(
+        ", which publishes none: the pod uses the node's network: Multus gives it no secondary address"
+    )
+    assert differing == (
+        "pods that ask for the same accelerators differ in networks: none (bert-master-0) and default/rdma-net (bert-worker-0); if "
+        "they train together, make them alike"
+    )
+
+
+def test_a_job_that_waits_for_nobody_may_still_be_half_injected() -> None:
+    job = half({"command": ["torchrun", "--nnodes=3", "--master_addr=localhost", "t.py"]}, hostNetwork=True)
+    worker = job["spec"]["tasks"][1]["template"]["spec"]["containers"][0]
+    worker["command"] = ["torchrun", "--nnodes=3", "--master_addr=bert-master-0.bert", "t.py"]
+    [summary] = summaries(job)
+    assert summary.text.endswith("; half injected")
+    assert summary.as_json()["problem"] == "half injected"
+
+
+@pytest.mark.parametrize(
+    ("leader", "problem", "differ"),
+    [
+        (
+            {"resources": {"limits": {"nvidia.com/gpu": "8", "rdma/hca": "2"}}},
+            "half injected",
+            "devices: rdma/hca: 2 (bert-master-0) and rdma/hca: 1 (bert-worker-0)",
+        ),
+        (
+            {"command": ["torchrun", "t.py"], "env": [{"name": "WORLD_SIZE", "value": "1"}]},
+            "cannot meet",
+            "number of nodes: one (bert-master-0) and several (bert-worker-0)",
+        ),
+    ],
+)
+def test_tells_in_what_pods_of_the_same_accelerators_differ(leader: Object, problem: str, differ: str) -> None:
+    [summary] = summaries(half(leader))
+    assert summary.problem == problem
+    assert summary.warnings[-1] == (
+        f"pods that ask for the same accelerators differ in {differ}; if they train together, make them alike"
+    )
+
+
+def test_pods_of_other_accelerators_may_differ() -> None:
+    [summary] = summaries(half({**SCRIPT, "resources": {"limits": {"nvidia.com/gpu": "1"}}}))
+    assert len(summary.warnings) == 1  # that bert-master-0 publishes no address
+
+
+def test_does_not_warn_of_a_job_that_is_injected_as_one() -> None:
+    [summary] = summaries(half({"command": ["torchrun", "--nnodes=3", "t.py"]}))
+    assert (summary.problem, summary.warnings) == ("", ())
+
+
+def test_a_pod_whose_label_says_none_makes_no_job_half_injected_but_publishes_no_address() -> None:
+    job = half(SCRIPT, {names.PROFILE: names.PROFILE_NONE})
     job["metadata"]["namespace"] = "research"
     [summary] = summaries(job, profile=None)
-    assert summary.roles == {"left alone": 1, "worker": 2}
+    assert summary.text == "3 pods: 1 left alone, 2 workers; cannot meet"
     [lonely] = summary.warnings
-    assert lonely.endswith("it is left alone")
+    assert lonely.endswith(f", which publishes none: pod bert-master-0: label {names.PROFILE} is none")
 
 
 def test_does_not_warn_where_a_pod_that_is_not_shown_may_be_rank_zero() -> None:

@@ -265,7 +265,7 @@ def test_counts_the_pods_of_a_workload(page: Page) -> None:
         "Memory /dev/shm of 16Gi, may be locked",
         "Rendezvous net1 of default/rdma-net-ipam",
     ]
-    expect(page.get_by_label("Rank 0 is missing")).to_have_count(0)
+    expect(page.get_by_label("Warnings for workloads")).to_have_count(0)
 
 
 def test_names_objects_without_pods(page: Page) -> None:

@@ -40,7 +40,7 @@ class Verdict:
 
     *reason*: metric label, ``injected``, ``unchanged``, or the Reason of a skip or denial. *operations* lead from the input to *pod*.
     *job* and *role* (``master`` or ``worker``) are empty where the pod's rendezvous is not moved.
-    *observed*: the namespace only observes, so that nothing is changed or denied.
+    *observed*: the namespace only observes, so that nothing is changed or denied; *would_be*: the pod as it would be otherwise.
     """
 
     allowed: bool
@@ -57,6 +57,7 @@ class Verdict:
     profile: str
     revision: str
     observed: bool
+    would_be: Object | None
 
     def __init__(
         self,
@@ -74,6 +75,7 @@ class Verdict:
         profile: str = "",
         revision: str = "",
         observed: bool = False,
+        would_be: Object | None = None,
     ) -> None:
         self.allowed = allowed
         self.pod = pod
@@ -89,6 +91,7 @@ class Verdict:
         self.profile = profile
         self.revision = revision
         self.observed = observed
+        self.would_be = would_be
 
     @property
     def told(self) -> list[str]:
@@ -385,7 +388,15 @@ def _observe(verdict: Verdict, pod: Object) -> Verdict:
     told = [f"observe mode: {each.step} would be {each.outcome}: {each.message}" for each in verdict.decisions]
     warnings = tuple(map(printable, told))
     return replace(
-        verdict, allowed=True, code=200, message="", pod=pod, operations=[], warnings=warnings, observed=True
+        verdict,
+        allowed=True,
+        code=200,
+        message="",
+        pod=pod,
+        operations=[],
+        warnings=warnings,
+        observed=True,
+        would_be=verdict.pod,
     )
 
 

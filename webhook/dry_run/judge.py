@@ -16,8 +16,9 @@ from webhook.dry_run.templates import Ignored, Template, Templates, find_templat
 class PodResult:
     """Hold the answer about one pod: *before* as it reaches admission, *after* as it leaves, *patch* from one to the other.
 
-    *rendezvous*: ``master``, ``worker`` or empty. *observed*: the namespace only observes; the decisions are what would be done.
-    *workload*: the object of the input, ``Job/train``. *replicas*: for how many of its pods this one stands.
+    *rendezvous*: ``master``, ``worker`` or empty. *observed*: the namespace only observes; the decisions are what would be done, and
+    *would_be* is the pod that would leave admission. *workload*: the object of the input, ``Job/train``. *replicas*: for how many of
+    its pods this one stands.
     """
 
     source: str
@@ -36,6 +37,12 @@ class PodResult:
     observed: bool = False
     workload: str = ""
     replicas: int = 1
+    would_be: Object | None = None
+
+    @property
+    def planned(self) -> Object:
+        """Return the pod as it leaves admission, or would where the namespace only observes."""
+        return self.would_be or self.after
 
     @property
     def name(self) -> str:
@@ -103,6 +110,11 @@ class DryRun:
         """Return whether every pod is allowed."""
         return all(pod.allowed for pod in self.pods)
 
+    @property
+    def is_whole(self) -> bool:
+        """Return whether no workload is half injected, and none cannot meet."""
+        return not any(workload.problem for workload in self.workloads)
+
     def as_json(self) -> Object:
         """Return the document that ``POST /dry-run`` and ``dry-run -o json`` answer."""
         return {
@@ -159,6 +171,7 @@ def _judge(
         verdict.observed,
         template.workload,
         template.replicas,
+        verdict.would_be,
     )
 
 

@@ -1,22 +1,29 @@
-"""Say of each workload what its pods are together: how many of each role, where they meet and train, and who waits for nobody."""
+"""Say of each workload what its pods are together: how many of each role, where they meet and train, and what keeps them from it."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from webhook.core import names, podspec
-from webhook.core.accelerators import find_pod_accelerator
+from webhook.core.accelerators import is_accelerator
+from webhook.core.injection.environment import nccl_may_use
+from webhook.core.injection.fixed_settings import INTERFACES
 from webhook.core.injection.wait import needs
 from webhook.core.model import Object, Outcome, Reason
+from webhook.core.networks.annotation import parse_networks
 from webhook.core.printable import printable
+from webhook.core.workloads.launchers import given_variables, meets_by
 
 if TYPE_CHECKING:
     from webhook.dry_run.judge import PodResult
 
+HALF_INJECTED = "half injected"
+CANNOT_MEET = "cannot meet"
 _RANK_ZERO = "rank 0"
 _CANDIDATE = "candidate for rank 0"
 _WORKER = "worker"
@@ -24,7 +31,8 @@ _INJECTED = "injected"
 _ALONE = "left alone"
 _DENIED = "denied"
 _PLURALS = {_WORKER: "workers", _CANDIDATE: "candidates for rank 0"}
-_POD_NETWORK = "eth0"
+_POD_NETWORK = "the pod network"
+_NODE_NETWORK = "the node's network"
 _MOST_SHOWN = 60
 _NUMBER = re.compile(r"\d+")
 
@@ -35,16 +43,19 @@ class Summary:
 
     *source*: the object of the input, ``Job/train``; for pods that the input itself holds, their job. *roles*: pods of each role,
     ``{"rank 0": 1, "worker": 3}``, the pods that are not shown among them. *jobs*: process groups, each with a rank 0 of its own.
-    *meets* and *trains*: the interfaces, ``net1 of default/rdma-net``; *meets* is ``the pod network`` where rank 0's address stays as
-    the manifest has it; each is empty where nothing is known.
+    *agents*: where torchrun's agents meet, where their ranks meet elsewhere. *meets* and *trains*: of the ranks,
+    ``net1 of default/rdma-net``. Each is empty where nothing is known, and where there is a *problem*: ``half injected`` or
+    ``cannot meet``.
     """
 
     source: str
     namespace: str
     roles: dict[str, int]
     jobs: int
+    agents: str
     meets: str
     trains: str
+    problem: str
     warnings: tuple[str, ...]
 
     @property
@@ -52,7 +63,7 @@ class Summary:
         """Return one line: ``4 pods: 1 rank 0, 3 workers; meets and trains on net1 of default/rdma-net``."""
         number = sum(self.roles.values())
         text = f"{number} pods" if number > 1 else "1 pod"
-        if len(self.roles) == 1 and not self.meets:
+        if len(self.roles) == 1 and not (self.meets or self.agents):
             text += f", all {next(iter(self.roles))}" if number > 1 else f", {next(iter(self.roles))}"
         else:
             jobs = f" in {self.jobs} jobs" if self.jobs > 1 else ""
@@ -60,11 +71,14 @@ class Summary:
                 f"{count} {_PLURALS.get(role, role) if count > 1 else role}" for role, count in self.roles.items()
             ]
             text += f"{jobs}: {', '.join(counted)}"
-        if self.meets and self.meets == self.trains:
-            return f"{text}; meets and trains on {self.meets}"
-        if self.meets:
-            text += f"; meets on {self.meets}"
-        return f"{text}{',' if self.meets else ';'} trains on {self.trains}" if self.trains else text
+        places = self.problem or self._places()
+        return f"{text}; {places}" if places else text
+
+    def _places(self) -> str:
+        if self.agents:
+            ranks = _on((("meet", self.meets), ("train", self.trains)))
+            return f"torchrun meets on {self.agents}{f', its ranks {ranks}' if ranks else ''}"
+        return _on((("meets", self.meets), ("trains", self.trains)))
 
     def as_json(self) -> Object:
         """Return the entry of the document."""
@@ -74,20 +88,35 @@ class Summary:
             "pods": sum(self.roles.values()),
             "roles": self.roles,
             "jobs": self.jobs,
+            "agents": self.agents,
             "meets": self.meets,
             "trains": self.trains,
+            "problem": self.problem,
             "summary": self.text,
             "warnings": list(self.warnings),
         }
 
 
+def _on(done: Iterable[tuple[str, str]]) -> str:
+    """Write what is done where, ``meets and trains on net1``."""
+    verbs: dict[str, list[str]] = {}
+    for verb, place in done:
+        if place:
+            verbs.setdefault(place, []).append(verb)
+    return ", ".join(f"{' and '.join(each)} on {place}" for place, each in verbs.items())
+
+
 def summarise(pods: Sequence[PodResult]) -> tuple[Summary, ...]:
     """Return a summary of each workload, in the input's order; none for workloads that no profile is for."""
-    published = {(pod.namespace, pod.job) for pod in pods if pod.allowed and pod.rendezvous == "master"}
+    members = {id(pod): _member(pod) for pod in pods}
+    everyone = _Everyone(
+        {(each.pod.namespace, each.pod.job) for each in members.values() if each.publishes},
+        {(each.pod.namespace, podspec.own_name(each.pod.before)): each for each in members.values()},
+    )
     return tuple(
-        _summary(namespace, source, members, published)
-        for (namespace, source), members in group(pods).items()
-        if source and any(member.profile or not member.allowed for member in members)
+        _summary(namespace, source, [members[id(pod)] for pod in found], everyone)
+        for (namespace, source), found in group(pods).items()
+        if source and any(pod.profile or not pod.allowed for pod in found)
     )
 
 
@@ -101,50 +130,62 @@ def group(pods: Sequence[PodResult]) -> dict[tuple[str, str], list[PodResult]]:
     return workloads
 
 
-def _summary(namespace: str, source: str, pods: list[PodResult], published: set[tuple[str, str]]) -> Summary:
-    first = [pod for pod in pods if pod.allowed and pod.rendezvous == "master"]
-    keys = {pod.job for pod in first}
-    roles: Counter[str] = Counter()
-    for pod in pods:
-        roles[_role(pod, has_first=bool(first), several=len(keys) > 1)] += pod.replicas
-    jobs = sum(pod.replicas for pod in first) if len(keys) == 1 else 1
-    return Summary(
-        source,
-        namespace,
-        dict(roles),
-        jobs,
-        _meets(pods),
-        _trains(pods),
-        (*_lonely(pods, published), *_half_injected(pods)),
+class _Member(NamedTuple):
+    """Hold what was decided about one pod, as far as its workload is concerned.
+
+    *training*: its training container. *network*: where its address is, ``net1 of default/rdma-net``. *interfaces*: all that it has.
+    *needs*: what its wait step waits for. *accelerators*: what it asks for. *facts*: what is the same in all pods that train
+    together, by its name.
+    """
+
+    pod: PodResult
+    state: str
+    training: Object
+    network: str
+    interfaces: Sequence[str]
+    needs: Sequence[str]
+    accelerators: str
+    facts: Mapping[str, str]
+
+    @property
+    def publishes(self) -> bool:
+        """Tell whether the controller publishes the pod's address to the members of its job."""
+        return self.pod.rendezvous == "master" and self.state == _INJECTED
+
+
+class _Everyone(NamedTuple):
+    """Hold the pods of the whole input: the jobs for which one of them publishes, and each by its name; both by namespace."""
+
+    published: set[tuple[str, str]]
+    named: Mapping[tuple[str, str], _Member]
+
+
+def _member(pod: PodResult) -> _Member:
+    made = pod.planned
+    annotations = podspec.annotations(made)
+    is_denied = not pod.allowed or any(each.outcome is Outcome.DENIED for each in pod.decisions)
+    state = _DENIED if is_denied else _INJECTED if names.STATUS in annotations else _ALONE
+    own = annotations.get(names.CONTAINER)
+    network, interface = _network(made)
+    attached = _attached(made, pod.namespace)
+    asked = _asked(made)
+    accelerators = [f"{name}: {number}" for name, number in asked.items() if is_accelerator(name)]
+    devices = [f"{name}: {number}" for name, number in asked.items() if "/" in name and not is_accelerator(name)]
+    return _Member(
+        pod,
+        state,
+        next((each for each in podspec.containers(made) if each.get("name") == own), {}),
+        f"{interface} of {network}" if interface else network,
+        [*INTERFACES, *dict.fromkeys(filter(None, (interface, *(each for _, each in attached))))],
+        needs(made),
+        ", ".join(sorted(accelerators)),
+        {
+            "training system": pod.system,
+            "number of nodes": "one" if any(each.reason is Reason.SINGLE_NODE for each in pod.decisions) else "several",
+            "networks": ", ".join(sorted(key for key, _ in attached)),
+            "devices": ", ".join(sorted(devices)),
+        },
     )
-
-
-def _role(pod: PodResult, *, has_first: bool, several: bool) -> str:
-    if not pod.allowed:
-        return _DENIED
-    if pod.rendezvous:
-        return _WORKER if pod.rendezvous == "worker" else _CANDIDATE if several else _RANK_ZERO
-    is_injected = names.STATUS in podspec.annotations(pod.after) or any(
-        decision.outcome is Outcome.INJECTED for decision in pod.decisions
-    )
-    if not is_injected:
-        return _ALONE
-    return _WORKER if has_first and pod.system else _INJECTED
-
-
-def _meets(pods: Sequence[PodResult]) -> str:
-    """Say where the members meet: at rank 0's secondary address where one waits for it; an address of its own moves no meeting."""
-    members = [pod for pod in pods if pod.allowed and pod.rendezvous]
-    for pod in members:
-        if any(need.startswith("master-addr") for need in needs(pod.after)):
-            network, interface = _network(pod.after)
-            return f"{interface} of {network}" if interface else network
-    return "the pod network" if members or any(map(_keeps_name, pods)) else ""
-
-
-def _keeps_name(pod: PodResult) -> bool:
-    """Tell a member that the profile leaves on the pod network."""
-    return any(each.outcome is Outcome.SKIPPED and each.reason is Reason.KEEPS_NAME for each in pod.decisions)
 
 
 def _network(pod: Object) -> tuple[str, str]:
@@ -153,67 +194,174 @@ def _network(pod: Object) -> tuple[str, str]:
     return network, rest.rpartition("/")[0]
 
 
-def _trains(pods: Iterable[PodResult]) -> str:
-    """Say which interfaces NCCL takes in the training containers; empty where nothing was injected or nothing chooses one."""
-    injected = [pod.after for pod in pods if pod.allowed and pod.after != pod.before]
-    networks = {interface: f"{interface} of {network}" for network, interface in map(_network, injected) if interface}
-    found = dict.fromkeys(filter(None, map(_interface, injected)))
-    return " and ".join(networks.get(interface, interface) for interface in found)
+def _attached(pod: Object, namespace: str) -> list[tuple[str, str]]:
+    """Return the networks that Multus attaches, each with its interface: ``[("default/rdma-net", "net1")]``."""
+    value = "" if podspec.is_host_network(pod) else podspec.annotations(pod).get(names.NETWORKS, "")
+    with suppress(ValueError):
+        elements = enumerate(parse_networks(value, namespace).elements, 1)
+        return [(f"{each.namespace}/{each.name}", each.interface or f"net{number}") for number, each in elements]
+    return []
 
 
-def _interface(pod: Object) -> str:
-    if podspec.is_host_network(pod):
-        return "the node's network"
-    wanted = podspec.annotations(pod).get(names.CONTAINER)
-    training = (container for container in podspec.containers(pod) if container.get("name") == wanted)
-    value = next((podspec.env_value(container, names.ENV_NCCL_SOCKET_IFNAME) for container in training), None) or ""
-    if (
-        value.removeprefix("=") == _POD_NETWORK
-    ):  # NCCL's connections; its data has cards of its own, as with TCPXO and EFA
-        return ""
-    is_choice = value.startswith("^") or "," in value
-    return (
-        f"{names.ENV_NCCL_SOCKET_IFNAME}={value[:_MOST_SHOWN]}" if is_choice else value[:_MOST_SHOWN].removeprefix("=")
+def _asked(pod: Object) -> dict[str, str]:
+    """Return what the containers of a pod ask for together, ``{"nvidia.com/gpu": "8"}``; the numbers of several are listed."""
+    found: dict[str, str] = {}
+    for container in podspec.running_containers(pod):
+        for name, quantity in {**podspec.requests(container), **podspec.limits(container)}.items():
+            if quantity not in ("0", 0):
+                found[name] = f"{found[name]} + {quantity}" if name in found else str(quantity)
+    return found
+
+
+def _summary(namespace: str, source: str, members: list[_Member], everyone: _Everyone) -> Summary:
+    """Put together what was decided about each pod of one workload."""
+    first = [each for each in members if each.publishes]
+    keys = {each.pod.job for each in first}
+    roles: Counter[str] = Counter()
+    for each in members:
+        roles[_role(each, has_first=bool(first), several=len(keys) > 1)] += each.pod.replicas
+    (never, unseen), half = _waiting(members, everyone), [*_half_injected(members)]
+    (agents, meets), (trains, unsure) = _meets(members), _trains(members)
+    cannot_meet = bool(never) or any(map(_never_meets, members))
+    if problem := CANNOT_MEET if cannot_meet else HALF_INJECTED if half else "":
+        agents, meets, trains, unsure = "", "", "", []
+    warnings = tuple(map(printable, (*never, *unseen, *half, *unsure)))
+    jobs = sum(each.pod.replicas for each in first) if len(keys) == 1 else 1
+    return Summary(source, namespace, dict(roles), jobs, agents, meets, trains, problem, warnings)
+
+
+def _role(member: _Member, *, has_first: bool, several: bool) -> str:
+    if member.state != _INJECTED:
+        return member.state
+    if member.pod.rendezvous:
+        return _WORKER if member.pod.rendezvous == "worker" else _CANDIDATE if several else _RANK_ZERO
+    return _WORKER if has_first and member.pod.system else _INJECTED
+
+
+def _meets(members: Iterable[_Member]) -> tuple[str, str]:
+    """Say where torchrun's agents meet, empty where the ranks meet there too, and where the ranks do: where they look for rank 0.
+
+    With c10d the agents meet at the name of the endpoint, and rank 0 tells the ranks its own address.
+    """
+    joined = [each for each in members if each.state == _INJECTED and each.pod.rendezvous]
+    if not joined:
+        return "", _POD_NETWORK if any(map(_keeps_name, members)) else ""
+    agents: dict[str, None] = {}
+    places: dict[str, None] = {}
+    for each in [each for each in joined if each.pod.rendezvous == "worker"] or joined:
+        match meets_by(each.training):
+            case "c10d":
+                agents[_POD_NETWORK] = None
+                places.update((_told_by(zero), None) for zero in joined if zero.publishes)
+            case "static":
+                given = given_variables(each.training)
+                is_moved = any(podspec.is_published(one) and one["name"] in given for one in podspec.env(each.training))
+                places[each.network if is_moved else _POD_NETWORK] = None
+            case "":
+                is_moved = any(need.startswith("master-addr") for need in each.needs)
+                places[each.network if is_moved else _POD_NETWORK] = None
+    meets = " and ".join(filter(None, places))
+    return "" if meets in agents else "".join(agents), meets
+
+
+def _told_by(zero: _Member) -> str:
+    """Return where the ranks of a c10d job find rank 0; empty where its user says it."""
+    if "local-addr:own" in zero.needs:
+        return zero.network
+    is_said = podspec.has_env(zero.training, "PET_LOCAL_ADDR") or podspec.mentions(
+        zero.training, "--local-addr", "--local_addr"
     )
+    return "" if is_said else _POD_NETWORK
 
 
-def _lonely(pods: list[PodResult], published: set[tuple[str, str]]) -> Iterator[str]:
-    """Warn of members that wait for a rank 0 which no pod of the input is."""
-    waiting: Counter[tuple[str, str]] = Counter()
-    for pod in pods:
-        if pod.allowed and pod.rendezvous == "worker" and (pod.namespace, pod.job) not in published:
-            zero = _rank_zero(pod.after)
-            if "master-addr" in needs(pod.after) and not any(_may_be(other, zero) for other in pods):
-                waiting[zero, pod.job] += pod.replicas
-    denied = any(not pod.allowed for pod in pods)
-    for (zero, job), number in waiting.items():
+def _never_meets(member: _Member) -> bool:
+    """Tell a member of which a decision says that its own command can never meet rank 0."""
+    return any(each.step == "rendezvous" and each.reason is Reason.DISAGREES for each in member.pod.decisions)
+
+
+def _keeps_name(member: _Member) -> bool:
+    """Tell a member that the profile leaves on the pod network."""
+    return any(each.outcome is Outcome.SKIPPED and each.reason is Reason.KEEPS_NAME for each in member.pod.decisions)
+
+
+def _trains(members: Sequence[_Member]) -> tuple[str, list[str]]:
+    """Say on which interfaces NCCL connects in all injected pods, empty where that is not known of each, and warn where it differs.
+
+    ``eth0`` is where NCCL connects, and not where it trains: devices such as EFA's, which have no interface, carry the data.
+    """
+    found: dict[tuple[str, ...], list[_Member]] = {}
+    warnings = []
+    for each in members:
+        if each.state == _INJECTED:
+            found.setdefault(_nccl_interfaces(each), []).append(each)
+    for choice, those in found.items():
+        if len(choice) > 1 and (lacking := [one for one in choice if one not in INTERFACES]) and lacking != [*choice]:
+            value = podspec.env_value(those[0].training, names.ENV_NCCL_SOCKET_IFNAME) or ""
+            warnings.append(
+                f"{names.ENV_NCCL_SOCKET_IFNAME}={value[:_MOST_SHOWN]} lets NCCL choose among {_listed(choice)} in {_named(those)}: "
+                f"it may not use {_listed(lacking)}; name one interface, or remove the variable"
+            )
+    if len(found) > 1 and not warnings and () not in found:
+        differing = ", ".join(f"{_listed(choice)} in {_named(those)}" for choice, those in found.items())
+        warnings.append(
+            f"NCCL uses different interfaces: {differing}; set {names.ENV_NCCL_SOCKET_IFNAME} alike in all pods, or remove it"
+        )
+    if len(found) != 1 or warnings:
+        return "", warnings
+    networks: dict[str, set[str]] = {}
+    for each in members:
+        networks.setdefault(_network(each.pod.planned)[1], set()).add(each.network)
+    taken = [one for one in next(iter(found)) if one not in INTERFACES]
+    return _listed([next(iter(networks[one])) if len(networks.get(one, ())) == 1 else one for one in taken]), warnings
+
+
+def _nccl_interfaces(member: _Member) -> tuple[str, ...]:
+    """Return the interfaces among which NCCL chooses in a pod; empty where nothing there says it."""
+    if podspec.is_host_network(member.pod.planned):
+        return (_NODE_NETWORK,)
+    value = podspec.env_value(member.training, names.ENV_NCCL_SOCKET_IFNAME) or ""
+    if len(value) < 2 or "$(" in value:
+        return ()
+    if found := tuple(each for each in member.interfaces if nccl_may_use(value, each)):
+        return found
+    own = [each for each in podspec.containers(member.pod.before) if each.get("name") == member.training.get("name")]
+    is_ours = not any(podspec.has_env(each, names.ENV_NCCL_SOCKET_IFNAME) for each in own)
+    # The annotation says nothing of interfaces that GKE or a DRA driver makes: one that the webhook names is there.
+    return (value[1:],) if is_ours and value.startswith("=") else ()
+
+
+def _waiting(members: Sequence[_Member], everyone: _Everyone) -> tuple[list[str], list[str]]:
+    """Warn of pods that wait for the address of one that never publishes it, and of those whose rank 0 is not among the admitted."""
+    never: list[str] = []
+    unseen: list[str] = []
+    waiting: dict[tuple[str, str], list[_Member]] = {}
+    for each in members:
+        if each.state == _INJECTED and "master-addr" in each.needs:
+            waiting.setdefault((each.pod.job, _rank_zero(each.pod.planned)), []).append(each)
+    for (job, name), those in waiting.items():
+        namespace = those[0].pod.namespace
+        if (namespace, job) in everyone.published or any(_may_be(each, name) for each in members):
+            continue
+        number = sum(each.pod.replicas for each in those)
         who = f"{number} pods wait" if number > 1 else "1 pod waits"
-        is_left = any(podspec.own_name(pod.before) == zero and _is_left_alone(pod) for pod in pods)
-        why = "it is left alone" if is_left else "a denied pod may be it" if denied else "another manifest must make it"
-        yield printable(
-            f"{who} for the address of {zero or 'rank 0'}, rank 0 of job {job}, which no admitted pod of this input is: {why}"
-        )
+        text = f"{who} for the address of {name or 'rank 0'}, rank 0 of job {job}"
+        zero = everyone.named.get((namespace, name))
+        if zero is not None and zero.state != _DENIED:
+            never.append(f"{text}, which publishes none{_why_none(zero)}")
+        elif zero is not None:
+            unseen.append(f"{text}, which is denied")
+        elif any(each.state == _DENIED for each in members):
+            unseen.append(f"{text}, which may be a denied pod")
+        else:
+            unseen.append(f"{text}, which is not in this input")
+    return never, unseen
 
 
-def _is_left_alone(pod: PodResult) -> bool:
-    return _role(pod, has_first=False, several=False) == _ALONE
-
-
-def _half_injected(pods: list[PodResult]) -> Iterator[str]:
-    """Warn of pods that ask for an accelerator and are left alone beside injected ones: they lack the interface that those use."""
-    able = [pod for pod in pods if pod.allowed and find_pod_accelerator(pod.before)]
-    left = [pod for pod in able if _is_left_alone(pod)]
-    alone = [pod for pod in left if podspec.labels(pod.before).get(names.PROFILE) != names.PROFILE_NONE]
-    if alone and len(left) < len(able):
-        number = sum(pod.replicas for pod in alone)
-        who = (
-            f"{number} pods that ask for an accelerator are" if number > 1 else "1 pod that asks for an accelerator is"
-        )
-        shown = f"{alone[0].name} first" if number > 1 else alone[0].name
-        yield printable(
-            f"{who} left alone while others are injected ({shown}): if they train together, give all of them the label "
-            f"{names.PROFILE}, or all of them {names.PROFILE}={names.PROFILE_NONE}"
-        )
+def _why_none(member: _Member) -> str:
+    """Give the reason of the decision that a pod takes no part in a rendezvous, or in anything."""
+    steps, outcomes = ("rendezvous", "profile"), (Outcome.SKIPPED, Outcome.WARNED)
+    found = [each for each in member.pod.decisions if each.step in steps and each.outcome in outcomes]
+    return f": {found[0].message}" if found else ""
 
 
 def _rank_zero(pod: Object) -> str:
@@ -222,9 +370,43 @@ def _rank_zero(pod: Object) -> str:
     return next(filter(None, (podspec.env_value(wait, "FABRIC_INJECTOR_RANK_ZERO") for wait in waits)), "")
 
 
-def _may_be(pod: PodResult, rank_zero: str) -> bool:
-    """Tell whether a pod that is not shown, but for which *pod* stands, may have this name: it differs in numbers alone."""
-    if pod.replicas == 1 or not pod.allowed:
+def _may_be(member: _Member, rank_zero: str) -> bool:
+    """Tell whether a pod that is not shown, but for which this one stands, may have this name: it differs in numbers alone."""
+    if member.pod.replicas == 1 or member.state == _DENIED:
         return False
-    own = podspec.own_name(pod.before)
+    own = podspec.own_name(member.pod.before)
     return own != rank_zero and _NUMBER.sub("0", own) == _NUMBER.sub("0", rank_zero)
+
+
+def _half_injected(members: Iterable[_Member]) -> Iterator[str]:
+    """Warn of pods that ask for the same accelerators and do not get the same; of those whose label says ``none``, nobody asks it."""
+    alike: dict[str, list[_Member]] = {}
+    for each in members:
+        is_out = podspec.labels(each.pod.before).get(names.PROFILE) == names.PROFILE_NONE
+        if each.accelerators and each.state != _DENIED and not is_out:
+            alike.setdefault(each.accelerators, []).append(each)
+    for those in alike.values():
+        alone = [each for each in those if each.state == _ALONE]
+        injected = [each for each in those if each.state == _INJECTED]
+        if alone and injected:
+            yield (
+                f"pods that ask for the same accelerators are injected ({_named(injected)}) and left alone ({_named(alone)}): "
+                f"if they train together, give all of them the label {names.PROFILE}, or all {names.PROFILE}={names.PROFILE_NONE}"
+            )
+        for other in injected[1:]:
+            fact = next((fact for fact, value in injected[0].facts.items() if other.facts[fact] != value), "")
+            if fact:
+                told = " and ".join(f"{each.facts[fact] or 'none'} ({each.pod.name})" for each in (injected[0], other))
+                yield f"pods that ask for the same accelerators differ in {fact}: {told}; if they train together, make them alike"
+                break
+
+
+def _named(members: Sequence[_Member]) -> str:
+    """Name pods: ``bert-master-0``, ``3 pods from bert-worker-0 on``."""
+    number = sum(each.pod.replicas for each in members)
+    return f"{number} pods from {members[0].pod.name} on" if number > 1 else members[0].pod.name
+
+
+def _listed(texts: Sequence[str]) -> str:
+    *first, last = texts or ("",)
+    return " and ".join((", ".join(first), last)) if first else last

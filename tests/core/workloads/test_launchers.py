@@ -14,6 +14,7 @@ from webhook.core.workloads.launchers import (
     given_addresses,
     given_variables,
     is_in_sight,
+    meets_by,
     run_on_one_node,
     runs_again,
     shows_launcher,
@@ -184,6 +185,37 @@ def test_null_probes_and_hooks_name_nothing() -> None:
 )
 def test_lists_the_variables_that_options_take(text: str, variables: set[str]) -> None:
     assert given_variables(running(text)) == variables
+
+
+@pytest.mark.parametrize(
+    ("text", "backend"),
+    [
+        ("torchrun --rdzv_backend=c10d --rdzv_endpoint $B:1 t.py", "c10d"),
+        ("torchrun --standalone prepare.py; torchrun --rdzv-backend c10d --rdzv_endpoint head:1 t.py", "c10d"),
+        ("torchrun --rdzv_backend=etcd --rdzv_endpoint etcd:1 t.py", "etcd"),
+        ("torchrun --rdzv_endpoint head:1 t.py", "static"),
+        ("torchrun --master_addr head t.py", "static"),
+        ("torchrun t.py", ""),
+        ("torchrun --rdzv_backend=$B --rdzv_endpoint head:1 t.py", ""),
+        ("torchrun --rdzv_backend=c10d t.py; torchrun --master_addr head u.py", ""),
+        ("export PET_RDZV_BACKEND=c10d; torchrun --rdzv_endpoint head:1 t.py", ""),
+        ("torchrun --standalone t.py", ""),
+        ("python t.py --rdzv_backend=c10d", ""),
+        ("echo 'x", ""),
+    ],
+)
+def test_tells_the_backend_by_which_agents_meet(text: str, backend: str) -> None:
+    assert meets_by(running(text)) == backend
+
+
+def test_a_variable_tells_the_backend_of_what_is_out_of_sight() -> None:
+    env = [{"name": "PET_RDZV_BACKEND", "value": "c10d"}]
+    assert [meets_by(running(text, env=env)) for text in ("/start.sh", "torchrun t.py", "python t.py")] == [
+        "c10d",
+        "c10d",
+        "",
+    ]
+    assert meets_by({"name": "image's own", "env": env}) == "c10d"
 
 
 @pytest.mark.parametrize(

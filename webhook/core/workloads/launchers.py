@@ -341,6 +341,25 @@ def given_addresses(container: Object) -> list[str]:
     return found
 
 
+def meets_by(container: Object) -> str:
+    """Return the backend by which torchrun's agents of several nodes meet, ``c10d``; empty where it is not known.
+
+    ``static`` is told only where an option names the endpoint, which then outweighs every variable.
+    """
+    script = _script(container)
+    found = set()
+    for command in script.commands if script is not None else ():
+        options = command.options
+        if script is not None and options is not None and not _says_one_node(options):
+            backend = options.get("--rdzv-backend") or _backend(container, script)
+            is_named = any(options.get(name) for name in ("--master-addr", *_ENDPOINTS))
+            found.add(backend if is_named or backend != "static" else "")
+    if not found and not is_in_sight(container):
+        return podspec.env_value(container, "PET_RDZV_BACKEND") or ""
+    backend = found.pop() if len(found) == 1 else ""
+    return "" if "$" in backend else backend
+
+
 def _names(container: Object, name: str) -> bool:
     for text in podspec.argv(container):  # noqa: SIM110  # any() would make a generator
         if name in text:

@@ -49,8 +49,8 @@ export function showResults(target, answer, asked) {
   const cards = h("div", { class: "cards" });
   target.replaceChildren(h("h2", { id: "results-title", tabindex: "-1" }, headline(answer)));
   target.append(h("p", { class: "stale" }, "This answers what you asked before your last change."));
-  const lonely = answer.workloads.flatMap(({ source, warnings }) => warnings.map((message) => ({ source, message })));
-  if (lonely.length) target.append(listed("Rank 0 is missing", lonely, "callout warned"));
+  const warned = answer.workloads.flatMap(({ source, warnings }) => warnings.map((message) => ({ source, message })));
+  if (warned.length) target.append(listed("Warnings for workloads", warned, "callout warned"));
   if (answer.workloads.length) target.append(overview(answer.workloads));
   target.append(...nextSteps(answer, asked));
   const kinds = Object.keys(VERDICTS).filter((kind) => answer.pods.some((pod) => verdict(pod) === kind));
