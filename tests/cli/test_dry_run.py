@@ -208,7 +208,43 @@ def test_shows_examples_in_its_help() -> None:
     result = call("--help")
     assert "fabric-injector dry-run -f job.yaml --server" in result.stdout
     assert "FABRIC_INJECTOR_DRY_RUN_NAMESPACE" in result.stdout
-    assert "Exit status: 0 all pods are allowed, 1 some pod is denied, 2" in result.stdout
+    told = " ".join(result.stdout.split())
+    assert "Exit status: 0 all pods are allowed, 1 some pod is denied, 2" in told
+    assert "3 a workload is half injected or cannot meet; of several, 2 counts first, then 1" in told
+
+
+def half_injected() -> str:
+    """Return a Volcano Job whose rank 0, on the node's network, has no address that its worker waits for."""
+    own = {
+        "command": ["torchrun", "--nnodes=2", "--master_addr=$(HEAD)", "t.py"],
+        "env": [{"name": "HEAD", "value": "b-m-0.b"}],
+    }
+    limits = {"resources": {"limits": {"nvidia.com/gpu": 8}}}
+    spec = {"containers": [{"name": "c", "image": "i", **own, **limits}]}
+    tasks = [
+        {"name": "m", "replicas": 1, "template": {"spec": {**spec, "hostNetwork": True}}},
+        {"name": "w", "replicas": 1, "template": {"spec": spec}},
+    ]
+    job = {
+        "apiVersion": "batch.volcano.sh/v1alpha1",
+        "kind": "Job",
+        "metadata": {"name": "b"},
+        "spec": {"tasks": tasks},
+    }
+    return yaml.safe_dump(job)
+
+
+def test_a_job_that_cannot_meet_ends_with_status_3_unless_something_is_worse(folder: Path) -> None:
+    job = ("-f", "-", "--namespace", "research")
+    result = offline(folder, *job, stdin=half_injected())
+    assert "Job/b: 2 pods: 1 injected, 1 worker; cannot meet" in result.stdout
+    assert result.exit_code == 3
+    labelled = {**POD, "metadata": {"name": "p", "labels": {names.PROFILE: "absent"}}}
+    denied = f"---\n{json.dumps(labelled)}\n"
+    assert offline(folder, *job, stdin=half_injected() + denied).exit_code == 1
+    assert offline(folder, *job, stdin=half_injected() + denied + "---\n7\n").exit_code == 2
+    assert offline(folder, *job, stdin=half_injected() + "---\n7\n").exit_code == 2
+    assert offline(folder, *job, "-o", "json", "--require-injection", stdin=half_injected()).exit_code == 3
 
 
 def allowing(folder: Path, file: str, path: str, *objects: object) -> None:

@@ -100,15 +100,16 @@ def command(
     \b
     Output:
       diff   for each pod the decision, a unified diff, what each step did, warnings;
-             for each workload its pods by role, and where they meet and train
+             for each workload its pods by role, and where they meet and train or why they cannot
       json   the document that POST /dry-run answers
       patch  a JSON list of {source, namespace, name, allowed, message, patch}, each with a JSON Patch
       pod    a YAML stream of the pods as they leave admission
 
     With --expect, diff says of each case whether all is as expected, and what differs; json is one document of them.
 
-    Exit status: 0 all pods are allowed, 1 some pod is denied, 2 the command or its input is wrong. 1 too where a case is not as
-    expected, and with --require-injection where nothing is injected.
+    Exit status: 0 all pods are allowed, 1 some pod is denied, 2 the command or its input is wrong, 3 a workload is half injected or
+    cannot meet; of several, 2 counts first, then 1. 1 too where a case is not as expected, and with --require-injection where nothing
+    is injected.
     """  # noqa: D301  # \\b is click's own mark
     manifests = [*file, *more]
     if expect:
@@ -162,7 +163,11 @@ def command(
     if not is_injected:
         for step in next_steps(run, known.profiles if known else ()):
             note(f"next: {step}")
-    sys.exit(2 if run.is_broken else 0 if run.is_allowed and (is_injected or not require_injection) else 1)
+    if run.is_broken:
+        sys.exit(2)
+    if not run.is_allowed or (require_injection and not is_injected):
+        sys.exit(1)
+    sys.exit(0 if run.is_whole else 3)
 
 
 def _run_cases(paths: tuple[Path, ...], profiles: Path | None, objects: tuple[Path, ...], output: str) -> NoReturn:
