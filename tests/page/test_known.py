@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Page, expect
+from pathlib import Path
+
+import yaml
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.sockets.server import Server
+from webhook.core.profiles.objects import SETTINGS_API_VERSION, SETTINGS_KIND
+from webhook.presets import read_presets
 
 from .actions import judge
+from .conftest import NETWORKS, watched
 
 
 def open_view(page: Page, name: str) -> None:
@@ -22,6 +30,35 @@ def test_shows_profiles(page: Page) -> None:
     expect(rails.locator("dl")).to_contain_text("rendezvous.timeout")
     expect(rails.locator("dl")).to_contain_text("600s")
     assert page.locator(".profile").count() == 3
+
+
+def test_shows_every_preset(context: BrowserContext, tmp_path: Path) -> None:
+    presets = read_presets()
+    allowed: dict[str, list[str]] = {}
+    for preset in presets:
+        for key, values in preset.allowed.items():
+            allowed[key] = sorted({*allowed.get(key, ()), *values})
+    settings = yaml.safe_dump({"apiVersion": SETTINGS_API_VERSION, "kind": SETTINGS_KIND, "allowed": allowed})
+    file = tmp_path / "profiles.yaml"
+    file.write_text("---\n".join([settings, *(preset.text for preset in presets)]))
+    with Server(tmp_path / "log", "--profiles", file, "--objects", NETWORKS) as server:
+        url = server.addresses["dryRun"]
+        with watched(context, f"{url}/#profiles", url) as page:
+            expect(page.locator(".profile h2")).to_have_text([preset.name for preset in presets])
+            expect(page.locator("#profiles")).to_contain_text('"mountPath":"/usr/local/nvidia/lib64"')
+            expect(page.locator("#profiles")).not_to_contain_text("[object Object]")
+
+
+def test_an_error_of_drawing_is_not_one_of_the_server(context: BrowserContext, url: str) -> None:
+    page = context.new_page()
+    failed: list[str] = []
+    page.on("pageerror", lambda error: failed.append(str(error)))
+    page.route("**/state", lambda route: route.fulfill(json={"version": "1", "problems": []}))
+    page.goto(url)
+    expect(page.locator("#server")).to_have_text("this page failed: reload it")
+    page.get_by_role("button", name="Refresh").click()
+    expect(page.locator("#server")).to_have_text("this page failed: reload it")
+    assert failed
 
 
 def test_shows_networks(page: Page) -> None:

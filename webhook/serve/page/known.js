@@ -4,7 +4,8 @@ import { $, UNSEEN, appendLazily, count, gather, h } from "./dom.js";
 
 const FIRST = 100; // rows shown at once
 
-const code = (text) => h("code", {}, text.replace(UNSEEN, "\ufffd")); // a value of a profile may hold what does not show
+const plain = (value) => (value !== null && typeof value === "object" ? JSON.stringify(value) : String(value));
+const code = (value) => h("code", {}, plain(value).replace(UNSEEN, "\ufffd")); // a value of a profile may hold what does not show
 const SHOWN = 3; // links in one cell; the others are counted
 const chip = (kind, text) => h("span", { class: `chip ${kind}` }, text);
 const holder = (view) => $(view).querySelector(".held");
@@ -156,9 +157,9 @@ function network(wanted, known) {
   ];
 }
 
-const pairs = (map) => Object.entries(map).map(([key, value]) => code(`${key}=${value}`));
+const pairs = (map) => Object.entries(map).map(([key, value]) => code(`${key}=${plain(value)}`));
 
 function written(value) {
   if (Array.isArray(value)) return value.map(code);
-  return value !== null && typeof value === "object" ? pairs(value) : code(String(value));
+  return value !== null && typeof value === "object" ? pairs(value) : code(value);
 }

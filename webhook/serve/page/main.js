@@ -31,12 +31,15 @@ async function refresh() {
     const text = JSON.stringify(next);
     if (text === told) return;
     const added = next.local && !state.local ? addLocalViews(next.local) : [];
-    [state, told] = [next, text];
+    state = next;
     draw();
+    told = text;
     VIEWS.push(...added);
     if (added.length) showView(false);
   } catch (error) {
-    server(error instanceof Problem && error.status ? error.message : "server gone", "gone");
+    const isOurs = !(error instanceof Problem); // of drawing
+    server(isOurs ? "this page failed: reload it" : error.status ? error.message : "server gone", "gone");
+    if (isOurs) throw error; // the browser's console says where
   } finally {
     clearTimeout(late);
   }
