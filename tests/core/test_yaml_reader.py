@@ -141,6 +141,51 @@ def test_refuses(text: str, message: str) -> None:
     assert message in str(caught.value)
 
 
+REPEATED: dict[str, tuple[str, list[Any], list[str]]] = {
+    "a key": (
+        "a: 1\nb: 2\na: 3",
+        [{"a": 3, "b": 2}],
+        ["line 3, column 1: a: is written twice, also in line 1; the last one counts"],
+    ),
+    "a key thrice": (
+        "- a: 1\n  a: 2\n  a: 3",
+        [[{"a": 3}]],
+        [
+            "line 2, column 3: [0].a: is written twice, also in line 1; the last one counts",
+            "line 3, column 3: [0].a: is written twice, also in line 2; the last one counts",
+        ],
+    ),
+    "a key of the second document": (
+        "a: 1\n---\na: {b: 1}\na: 2",
+        [{"a": 1}, {"a": 2}],
+        ["line 4, column 1: a: is written twice, also in line 3; the last one counts"],
+    ),
+    "a key beside a merge": (
+        "{<<: {b: 1}, b: 2, b: 3}",
+        [{"b": 3}],
+        ["line 1, column 20: b: is written twice, also in line 1; the last one counts"],
+    ),
+    "a key of JSON": (
+        '{"a": 1,\n"a": 2}',
+        [{"a": 2}],
+        ["line 2, column 1: a: is written twice, also in line 1; the last one counts"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "values", "warnings"), REPEATED.values(), ids=REPEATED)
+def test_takes_the_last_of_a_key_that_is_written_twice(text: str, values: list[Any], warnings: list[str]) -> None:
+    documents = read_documents(text, takes_last=True)
+    assert [document.value for document in documents] == values
+    assert list(documents[-1].warnings) == warnings
+    assert not any(document.warnings for document in documents[:-1])
+
+
+def test_warns_of_few_keys_that_are_written_twice() -> None:
+    [document] = read_documents("a: 1\n" * 1000, takes_last=True)
+    assert len(document.warnings) == 20
+
+
 def test_refuses_a_bomb_of_aliases() -> None:
     lines = ["a0: &a0 [" + ", ".join(["x"] * 10) + "]"]
     lines += [f"a{level}: &a{level} [" + ", ".join([f"*a{level - 1}"] * 10) + "]" for level in range(1, 12)]

@@ -120,3 +120,8 @@ def test_finds_no_line_in_another_manifest() -> None:
     assert line("", text="kind: Job\nmetadata: {name: b}\n") == 0
     assert line("", text="kind: Job\nmetadata: {name: a, namespace: other}\n") == 0
     assert line("", text="kind: 3\nmetadata: a\n---\n- 1\n") == 0
+
+
+def test_finds_the_last_of_a_key_that_is_written_twice() -> None:
+    text = JOB.replace("          image: i\n", "          image: h\n          image: i\n")
+    assert line(" spec.parts[0].template", "spec", "containers", 0, "image", text=text) == 12

@@ -21,6 +21,7 @@ from webhook.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from webhook.core.model import Object
@@ -136,10 +137,11 @@ def command(
     from webhook.world.permitted import PermittedWorld
 
     try:
-        documents = read_manifests(manifests)
+        warnings: dict[int, Sequence[str]] = {}
+        documents = read_manifests(manifests, warnings)
         connection = None if objects else connect_to_cluster()
         known: Profiles | None = None
-        templates = find_templates(documents, namespace or (connection and connection.namespace) or None)
+        templates = find_templates(documents, namespace or (connection and connection.namespace) or None, warnings)
         if server and connection:
             from webhook.cli.server_side import ask_server
 

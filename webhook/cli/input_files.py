@@ -12,18 +12,24 @@ if TYPE_CHECKING:
     from webhook.world.profiles_read import ProfilesRead
 
 
-def read_manifests(manifests: Sequence[Path]) -> list[Any]:
-    """Read the documents of all files; raise InputError with the file and what is wrong in it, or where all are empty."""
+def read_manifests(manifests: Sequence[Path], warnings: dict[int, Sequence[str]] | None = None) -> list[Any]:
+    """Read the documents of all files; raise InputError with the file and what is wrong in it, or where all are empty.
+
+    *warnings* is filled as `parse_documents` fills it, with the file's name.
+    """
     from webhook.core.errors import InputError
     from webhook.dry_run.templates import parse_documents
 
     documents: list[Any] = []
     for path in manifests:
         text = read_text(path)
+        found: dict[int, Sequence[str]] = {}
         try:
-            documents += parse_documents(text)
+            documents += parse_documents(text, warnings=found)
         except InputError as error:
             raise InputError(f"{shown(path)}: {error}") from None
+        if warnings is not None:
+            warnings |= {key: [f"{shown(path)}: {each}" for each in of_one] for key, of_one in found.items()}
     if not documents:
         raise InputError(f"{', '.join(map(shown, manifests))}: expected a manifest, found nothing; give it some object")
     return documents

@@ -1,8 +1,8 @@
 """Read the documents of any input, YAML or JSON, as Kubernetes' own tools read them, and without recursion.
 
 YAML is read as ``sigs.k8s.io/yaml`` reads it: no timestamps, no numbers in base 60 (``12:30`` is a string), ``on`` and ``yes`` are
-true, keys are strings. A key that stands twice is refused, as kubectl's strict validation refuses it. Input that expands beyond the
-limits (alias bombs, deep nesting) is refused while it is read.
+true, keys are strings. A key that is written twice is refused; in manifests its last value counts, as for kubectl. Input that
+expands beyond the limits (alias bombs, deep nesting) is refused while it is read.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import binascii
 import json
 import math
 import re
+from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 from webhook.core.errors import InputError
@@ -23,6 +24,7 @@ MAX_DEPTH = 100
 MAX_NODES = 1_000_000
 """Values of all documents together, aliases counted as often as they are used."""
 _TEXT_PER_NODE = 64
+_MOST_WARNINGS = 20
 
 _UNPRINTABLE = "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 """What YAML itself does not allow: no reader of it finds another, so that each of its errors has a mark."""
@@ -50,10 +52,11 @@ Location: TypeAlias = tuple[str | int, ...]
 
 
 class Document(NamedTuple):
-    """Hold one document as plain values, and the line on which it begins, from 1."""
+    """Hold one document as plain values, the line on which it begins, from 1, and what to warn of."""
 
     value: Any
     line: int
+    warnings: Sequence[str] = ()
 
 
 class Mark(NamedTuple):
@@ -105,10 +108,11 @@ def decode(content: bytes) -> str:
         raise YamlFault(before.count("\n") + 1, len(before) - before.rfind("\n"), problem) from None
 
 
-def read_documents(text: str, marks: Marks | None = None) -> list[Document]:
+def read_documents(text: str, marks: Marks | None = None, *, takes_last: bool = False) -> list[Document]:
     """Read all documents of *text*, a YAML stream or one or more JSON values; empty ones are left out.
 
-    *marks* remembers where values stand. Raises YamlFault with line and column.
+    *marks* remembers where values stand. *takes_last*: of a key that is written twice the last value counts, with a warning.
+    Raises YamlFault with line and column.
     """
     text = text.removeprefix("\ufeff")
     is_json = marks is None and text.lstrip()[:1] in ("{", "[")
@@ -118,7 +122,7 @@ def read_documents(text: str, marks: Marks | None = None) -> list[Document]:
             start = match.start()
             line, column = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
             raise YamlFault(line, column, f"the character U+{ord(match[0]):04X} is not allowed; remove it")
-        documents = _yaml_documents(text, marks)
+        documents = _yaml_documents(text, marks, takes_last)
     if "\\u" in text or "\\U" in text:
         _check_surrogates(documents)
     return documents
@@ -140,10 +144,10 @@ def format_path(location: Location) -> str:
     return path.removeprefix(".") or "document"
 
 
-def _yaml_documents(text: str, marks: Marks | None) -> list[Document]:
+def _yaml_documents(text: str, marks: Marks | None, takes_last: bool) -> list[Document]:
     import yaml  # a tenth of the webhook's start, and it reads JSON
 
-    builder = _Builder(marks)
+    builder = _Builder(marks, takes_last=takes_last)
     try:
         for event in yaml.parse(text, Loader=_LOADER or getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
             builder.take(event)
@@ -241,9 +245,11 @@ class _Frame:
 class _Builder:
     """Take the events of a stream one by one; ``documents`` holds what is complete, empty documents left out."""
 
-    def __init__(self, marks: Marks | None) -> None:
+    def __init__(self, marks: Marks | None, *, takes_last: bool) -> None:
         self.documents: list[Document] = []
         self._marks = marks
+        self._takes_last = takes_last
+        self._warnings: list[str] = []
         self._nodes = 0
         self._stack: list[_Frame] = []
         self._anchors: dict[str, tuple[Any, int, int, str | None]] = {}
@@ -279,6 +285,7 @@ class _Builder:
             self._complete(event, value, None, self._nodes, line, text)
         else:  # a document begins or ends
             self._anchors.clear()
+            self._warnings = []
 
     def _complete(self, event: Any, value: Any, anchor: str | None, before: int, line: int, text: str | None) -> None:
         """Put a value that is complete into the object or list around it; *before*: how many values came before it."""
@@ -288,7 +295,7 @@ class _Builder:
         if frame is not None and frame.key is None and frame.value.__class__ is dict:
             frame.key = value if value.__class__ is str or value is _MERGE else self._key(event, value, text)
             if frame.key in frame.value:
-                self._fault(event, f"is written twice, first in line {frame.key_lines[frame.key] + 1}; keep one")
+                self._repeat(event, frame)
             elif frame.key is not _MERGE:
                 frame.key_lines[frame.key] = event.start_mark.line
             return
@@ -296,7 +303,7 @@ class _Builder:
             value = "<<"
         if frame is None:
             if value is not None:
-                self.documents.append(Document(value, line + 1))
+                self.documents.append(Document(value, line + 1, self._warnings))
         elif frame.value.__class__ is list:
             if self._marks is not None:
                 frame.marks[len(frame.value)] = Mark(line + 1, line + 1, text)
@@ -313,7 +320,7 @@ class _Builder:
                 if not isinstance(item, dict):
                     self._fail(event, f"found {type_name(item)}; << needs {OBJECT}, or {LIST} of them")
             frame.merges.extend(merges)
-        elif key not in frame.value:  # else it is refused already
+        elif self._takes_last or key not in frame.value:  # else it is refused already
             frame.value[key] = value
             if self._marks is not None:
                 frame.marks[key] = Mark(line + 1, frame.key_lines[key] + 1, text)
@@ -371,6 +378,17 @@ class _Builder:
         """Say where the next value will stand."""
         keys = (len(frame.value) if frame.value.__class__ is list else frame.key for frame in self._stack)
         return tuple("<<" if key is _MERGE else key for key in keys if key is not None)
+
+    def _repeat(self, event: Any, frame: _Frame) -> None:
+        """Refuse a key that is written twice, or warn and let its last value count."""
+        mark, before = event.start_mark, frame.key_lines[frame.key] + 1
+        if not self._takes_last:
+            self._fault(event, f"is written twice, first in line {before}; keep one")
+            return
+        frame.key_lines[frame.key] = mark.line
+        if len(self._warnings) < _MOST_WARNINGS:
+            problem = f"is written twice, also in line {before}; the last one counts"
+            self._warnings.append(str(YamlFault(mark.line + 1, mark.column + 1, problem, self._location())))
 
     def _fault(self, event: Any, problem: str, *below: str) -> None:
         """Refuse the input, or note what is wrong and go on."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from webhook.core import names, podspec
@@ -130,7 +131,8 @@ def dry_run(text: str, *, namespace: str | None, profile: str | None, profiles: 
     *namespace*: of objects that name none, else ``default``. *profile*: in place of the labels. Raises InputError with line and
     column for text that does not parse, Unavailable where the cluster cannot be asked.
     """
-    templates = find_templates(parse_documents(text), namespace)
+    warnings: dict[int, Sequence[str]] = {}
+    templates = find_templates(parse_documents(text, warnings=warnings), namespace, warnings)
     return replace(judge(templates, profile=profile, profiles=profiles, world=world), text=text)
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from tests.dry_run.templates.kinds import container, find, template
+import pytest
+
+from tests.dry_run.templates.kinds import container, find, pytorch_job, template, workload
+from webhook.core.model import Object
 from webhook.dry_run.templates import find_templates, parse_documents
 
 
@@ -41,3 +44,19 @@ def test_separates_what_yaml_aliases_share() -> None:
     first, second = found.pod["spec"]["containers"]
     assert first["env"] == second["env"]
     assert first["env"] is not second["env"]
+
+
+NULL = template(container("main", resources={"limits": {"cpu": 1, "nvidia.com/gpu": None}}))
+
+
+@pytest.mark.parametrize(
+    ("manifest", "limits"),
+    [
+        (workload("batch/v1", "Job", "a", {"template": NULL}), {"cpu": 1, "nvidia.com/gpu": "0"}),
+        (pytorch_job(pytorchReplicaSpecs={"Worker": {"template": NULL}}), {"cpu": 1}),
+    ],
+    ids=["Kubernetes' own kinds", "custom resources"],
+)
+def test_reads_a_null_amount_as_the_api_server_does(manifest: Object, limits: Object) -> None:
+    [found] = find(manifest).pods
+    assert found.pod["spec"]["containers"][0]["resources"]["limits"] == limits

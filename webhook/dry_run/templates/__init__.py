@@ -63,22 +63,30 @@ class Templates:
     ignored: tuple[Ignored, ...]
 
 
-def find_templates(documents: Sequence[Any], namespace: str | None = None) -> Templates:
+def find_templates(
+    documents: Sequence[Any], namespace: str | None = None, warnings: Mapping[int, Sequence[str]] | None = None
+) -> Templates:
     """Complete the pods of all *documents*; objects that name no namespace get *namespace*, else ``default``.
+
+    *warnings*: what `parse_documents` fills, by the id of a document; each pod of the document gets them.
 
     Raises InputError where the pods together would be too large to show.
     """
-    objects = list(named_objects(documents))
-    peers = by_name(value for _, value in objects)
+    objects = [
+        (source, value, (warnings or {}).get(id(document), ()))
+        for number, document in enumerate(documents, 1)
+        for source, value in _items(document, f"document {number}")
+    ]
+    peers = by_name(value for _, value, _ in objects)
     pods: list[Template] = []
     ignored: list[Ignored] = []
     variables = 0
-    for source, value in objects:
+    for source, value, notes in objects:
         for found in _find(source, value, namespace or "default", peers):
             if isinstance(found, Ignored):
                 ignored.append(found)
                 continue
-            pods.append(found)
+            pods.append(replace(found, notes=(*found.notes, *notes)) if notes else found)
             variables += sum(len(container.get("env") or ()) + 10 for container in found.pod["spec"]["containers"])
             if variables > _MAX_VARIABLES:
                 raise InputError(f"{found.source}: the pods of this input are too many to show at once: split it")

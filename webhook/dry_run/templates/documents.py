@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from webhook.core.errors import InputError
@@ -14,8 +15,12 @@ _TORCHX_LOG = re.compile(r"^torchx \d{4}-\d\d-\d\d .*$", re.MULTILINE)
 _TEMPLATE = re.compile(r"\{\{|\{%")
 
 
-def parse_documents(text: str, marks: Marks | None = None) -> list[Any]:
+def parse_documents(
+    text: str, marks: Marks | None = None, warnings: dict[int, Sequence[str]] | None = None
+) -> list[Any]:
     """Read all documents of *text*; empty ones are left out. *marks* remembers where values stand.
+
+    *warnings* is filled, by the id of a document: which of its keys are written twice. The last value counts, as for kubectl.
 
     Shape: a YAML stream, one or more JSON values, or the whole of what ``torchx run --dryrun`` prints.
 
@@ -23,9 +28,12 @@ def parse_documents(text: str, marks: Marks | None = None) -> list[Any]:
     """
     text = _scheduler_request(text)
     try:
-        return [document.value for document in read_documents(text, marks)]
+        documents = read_documents(text, marks, takes_last=True)
     except InputError as error:
         raise InputError(f"{error}{_template_hint(text)}") from None
+    if warnings is not None:
+        warnings |= {id(document.value): document.warnings for document in documents if document.warnings}
+    return [document.value for document in documents]
 
 
 def _scheduler_request(text: str) -> str:

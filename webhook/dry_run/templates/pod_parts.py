@@ -25,6 +25,24 @@ def copied(value: Any) -> Any:
     return value
 
 
+def fill_amounts(pod: Any, *, is_custom: bool) -> None:
+    """Read a null amount as the API server does: as 0; of a custom resource as one that is not there.
+
+    Source: kubernetes apimachinery api/resource Quantity.UnmarshalJSON; apiextensions-apiserver schema/defaulting
+    PruneNonNullableNullsWithoutDefaults.
+    """
+    if isinstance(pod, list):
+        for item in pod:
+            fill_amounts(item, is_custom=is_custom)
+    elif isinstance(pod, dict):
+        for key, value in pod.items():
+            if key in ("limits", "requests") and isinstance(value, dict):
+                there = ((name, amount) for name, amount in value.items() if amount is not None or not is_custom)
+                pod[key] = {name: "0" if amount is None else amount for name, amount in there}
+            else:
+                fill_amounts(value, is_custom=is_custom)
+
+
 def owner_reference(api_version: str, kind: str, name: str) -> Object:
     """Return the ownerReference of a controller."""
     return {"apiVersion": api_version, "kind": kind, "name": name, "uid": UID, "controller": True}

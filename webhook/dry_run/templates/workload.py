@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from webhook.core.errors import InputError, MalformedReview
 from webhook.core.model import Object
 from webhook.core.pod_check import check_pod
-from webhook.dry_run.templates.pod_parts import UNKNOWN_SUFFIX, copied, default_requests, owner_reference
+from webhook.dry_run.templates.pod_parts import UNKNOWN_SUFFIX, copied, default_requests, fill_amounts, owner_reference
 from webhook.dry_run.templates.section import Section, fail
 
 _MOST = 2**31 - 1
@@ -117,7 +117,7 @@ class Workload:
 
         The pod shares nothing with the input. Raises InputError where the template is not that of a pod.
         """
-        pod = checked_pod(template)
+        pod = checked_pod(template, self.root.text("apiVersion"))
         own = pod.get("metadata") or {}
         metadata: Object = {"name": name} if name else {}
         if generate_name:
@@ -161,9 +161,13 @@ def by_name(values: Iterable[Any]) -> Peers:
     return found
 
 
-def checked_pod(template: Section) -> Object:
-    """Return a copy of a template. Raises InputError unless it has a pod's structure, with at least one container."""
+def checked_pod(template: Section, api_version: str = "v1") -> Object:
+    """Return a copy of a template, which an object of *api_version* holds.
+
+    Raises InputError unless it has a pod's structure, with at least one container.
+    """
     value = copied({key: template.value[key] for key in ("metadata", "spec") if key in template.value})
+    fill_amounts(value, is_custom="." in api_version.partition("/")[0])
     try:
         check_pod(value, template.path or "pod")
     except MalformedReview as error:
