@@ -58,6 +58,35 @@ def test_reads_many_files(folder: Path) -> None:
     assert len(json.loads(result.stdout)["pods"]) == 4
 
 
+def test_reads_the_manifests_of_a_folder_as_kubectl_does(folder: Path) -> None:
+    inside = folder / "all" / "inside"
+    inside.mkdir(parents=True)
+    for place, name in ((inside.parent, "b.yml"), (inside.parent, "a.json"), (inside, "c.yaml"), (inside, "d.txt")):
+        (place / name).write_text(json.dumps({**POD, "metadata": {"name": name[0]}}))
+
+    def names_of(*arguments: str) -> list[str]:
+        result = offline(folder, *arguments, "-n", "plain", "-o", "json")
+        assert result.exit_code == 0
+        return [pod["name"] for pod in json.loads(result.stdout)["pods"]]
+
+    assert names_of("-f", str(inside.parent)) == ["a", "b"]
+    assert names_of("-R", "-f", str(inside.parent)) == ["a", "b", "c"]
+    assert names_of("-f", str(inside.parent), "-f", str(inside / "d.txt")) == ["a", "b", "d"]
+
+
+@pytest.mark.parametrize("kind", ["Pod", "ConfigMap"])
+def test_refuses_a_manifest_of_another_namespace_in_kubectls_words(folder: Path, kind: str) -> None:
+    manifest = yaml.safe_dump_all([POD, {**POD, "kind": kind, "metadata": {"name": "q", "namespace": "plain"}}])
+    result = offline(folder, "-f", "-", "-n", "research", stdin=manifest)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert (
+        f'{kind}/q: the namespace from the provided object "plain" does not match the namespace "research". '
+        "You must pass '--namespace=plain' to perform this operation."
+    ) in " ".join(result.stderr.split())
+    assert offline(folder, "-f", "-", "-n", "plain", stdin=manifest).exit_code == 0
+
+
 def test_finds_a_runtime_in_another_file(folder: Path) -> None:
     runtime = {
         "apiVersion": "trainer.kubeflow.org/v1alpha1",
@@ -123,7 +152,11 @@ WRONG: dict[str, tuple[list[str], str | bytes | None, str]] = {
         None,
         "nowhere.yaml: cannot be read (No such file or directory)",
     ),
-    "a folder": (["-f", "/"], None, "/: cannot be read (Is a directory)"),
+    "a folder without manifests": (
+        ["-f", str(Path(__file__).parent)],
+        None,
+        "tests/cli: expected files that end in .json, .yaml, .yml, found none; name a file, or give -R",
+    ),
     "no YAML": (
         ["-f", "-"],
         "a: 1\nb: c: d",

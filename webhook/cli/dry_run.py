@@ -40,9 +40,10 @@ _FORMS = ("json", "diff", "patch", "pod")
     "--file",
     type=_FILE,
     multiple=True,
-    help="Manifest, YAML or JSON; - reads standard input. Repeatable; further FILEs may follow. In the "
+    help="Manifest, YAML or JSON, or a folder of them; - reads standard input. Repeatable; further FILEs may follow. In the "
     "environment variable, separate files with ':'.",
 )
+@option("-R", "--recursive", is_flag=True, help="Read the folders inside a folder too.")
 @click.argument("more", type=_FILE, nargs=-1, metavar="[FILE]...")
 @option(
     "--profiles",
@@ -52,7 +53,9 @@ _FORMS = ("json", "diff", "patch", "pod")
 )
 @system_namespace_option
 @objects_option(_FILE)
-@workload_namespace_option("Namespace of objects that name none; else the kubeconfig's, else default.")
+@workload_namespace_option(
+    "Namespace of objects that name none, and the only one that others may name; else the kubeconfig's, else default."
+)
 @option("--profile", metavar="NAME", shell_complete=complete_profile, help="Use this profile, whatever the labels say.")
 @output_option(*_FORMS, default="diff", text="Form of the answer, see Output above.")
 @option(
@@ -70,6 +73,7 @@ _FORMS = ("json", "diff", "patch", "pod")
 @cluster_options
 def command(
     file: tuple[Path, ...],
+    recursive: bool,
     more: tuple[Path, ...],
     profiles: Path | None,
     system_namespace: str,
@@ -85,6 +89,7 @@ def command(
 
     FILE holds pods, or anything that holds pod templates: Jobs, Volcano Jobs, PyTorchJobs, TrainJobs, JobSets, LeaderWorkerSets,
     PodCliqueSets, StormServices, RayClusters, AppWrappers, Deployments, Lists of them, or all that torchx run --dryrun prints.
+    Of a folder, its files that end in .json, .yaml or .yml are read, as by kubectl.
     Without --objects the cluster is the one of the service account, else of the kubeconfig. You need get of the namespace and list of
     fabricprofiles, by ClusterRole fabric-injector-profile-viewer; networks that you may not read are taken to exist, which is said.
 
@@ -131,14 +136,16 @@ def command(
     from webhook.core.errors import Unavailable, WebhookError
     from webhook.dry_run import judge
     from webhook.dry_run.render import next_steps
-    from webhook.dry_run.templates import find_templates
+    from webhook.dry_run.templates import find_templates, require_namespace
     from webhook.world.cluster import Cluster
     from webhook.world.objects import ObjectsWorld, load_objects
     from webhook.world.permitted import PermittedWorld
 
     try:
         warnings: dict[int, Sequence[str]] = {}
-        documents = read_manifests(manifests, warnings)
+        documents = read_manifests(manifests, warnings, recursive=recursive)
+        if namespace:
+            require_namespace(documents, namespace)
         connection = None if objects else connect_to_cluster()
         known: Profiles | None = None
         templates = find_templates(documents, namespace or (connection and connection.namespace) or None, warnings)

@@ -12,16 +12,23 @@ if TYPE_CHECKING:
     from webhook.world.profiles_read import ProfilesRead
 
 
-def read_manifests(manifests: Sequence[Path], warnings: dict[int, Sequence[str]] | None = None) -> list[Any]:
+_EXTENSIONS = (".json", ".yaml", ".yml")
+"""What kubectl reads of a folder."""
+
+
+def read_manifests(
+    manifests: Sequence[Path], warnings: dict[int, Sequence[str]] | None = None, *, recursive: bool = False
+) -> list[Any]:
     """Read the documents of all files; raise InputError with the file and what is wrong in it, or where all are empty.
 
+    Of a folder its files are read as kubectl reads them, with *recursive* those of the folders inside too.
     *warnings* is filled as `parse_documents` fills it, with the file's name.
     """
     from webhook.core.errors import InputError
     from webhook.dry_run.templates import parse_documents
 
     documents: list[Any] = []
-    for path in manifests:
+    for path in _files(manifests, recursive=recursive):
         text = read_text(path)
         found: dict[int, Sequence[str]] = {}
         try:
@@ -33,6 +40,23 @@ def read_manifests(manifests: Sequence[Path], warnings: dict[int, Sequence[str]]
     if not documents:
         raise InputError(f"{', '.join(map(shown, manifests))}: expected a manifest, found nothing; give it some object")
     return documents
+
+
+def _files(paths: Sequence[Path], *, recursive: bool) -> list[Path]:
+    from webhook.core.errors import InputError
+
+    files: list[Path] = []
+    for path in paths:
+        if path.name == "-" or not path.is_dir():
+            files.append(path)
+            continue
+        inside = path.glob("**/*" if recursive else "*")
+        found = sorted(each for each in inside if each.name.endswith(_EXTENSIONS) and not each.is_dir())
+        if not found:
+            remedy = "name a file" if recursive else "name a file, or give -R to read the folders inside"
+            raise InputError(f"{path}: expected files that end in {', '.join(_EXTENSIONS)}, found none; {remedy}")
+        files += found
+    return files
 
 
 def read_text(path: Path) -> str:

@@ -14,6 +14,7 @@ from webhook.core import podspec
 from webhook.core.errors import InputError
 from webhook.core.model import Object
 from webhook.core.names import PROFILE
+from webhook.core.printable import printable
 from webhook.core.value_types import OBJECT
 from webhook.dry_run.templates import (
     appwrapper,
@@ -35,7 +36,16 @@ from webhook.dry_run.templates.documents import parse_documents
 from webhook.dry_run.templates.section import Section
 from webhook.dry_run.templates.workload import Expand, Found, Ignored, Peers, Template, Workload, by_name
 
-__all__ = ["Ignored", "Template", "Templates", "display_name", "find_templates", "named_objects", "parse_documents"]
+__all__ = [
+    "Ignored",
+    "Template",
+    "Templates",
+    "display_name",
+    "find_templates",
+    "named_objects",
+    "parse_documents",
+    "require_namespace",
+]
 
 _KINDS: Mapping[tuple[str, str], Expand] = {
     **builtin.KINDS,
@@ -91,6 +101,25 @@ def find_templates(
             if variables > _MAX_VARIABLES:
                 raise InputError(f"{found.source}: the pods of this input are too many to show at once: split it")
     return Templates(tuple(pods), tuple(ignored))
+
+
+def require_namespace(documents: Sequence[Any], namespace: str) -> None:
+    """Raise InputError, in kubectl's words, where an object names another namespace.
+
+    Source: kubernetes cli-runtime pkg/resource/visitor.go RequireNamespace.
+    """
+    for source, value in named_objects(documents):
+        metadata = value.get("metadata") if isinstance(value, dict) else None
+        if not isinstance(metadata, dict):
+            continue
+        found = metadata.get("namespace")
+        if isinstance(found, str) and found not in ("", namespace):
+            name = f"{value.get('kind', source)}/{display_name(metadata) or '?'}"
+            found = printable(found)
+            raise InputError(
+                f'{name}: the namespace from the provided object "{found}" does not match the namespace "{namespace}". '
+                f"You must pass '--namespace={found}' to perform this operation."
+            )
 
 
 def named_objects(documents: Sequence[Any]) -> Iterator[tuple[str, Any]]:
