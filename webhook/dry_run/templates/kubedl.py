@@ -18,7 +18,7 @@ _KINDS = ("PyTorchJob", "TFJob", "XGBoostJob", "MPIJob", "XDLJob", "MarsJob", "E
 
 def expand(workload: Workload) -> Found:
     """Complete the first pod of each role of a KubeDL job."""
-    types = replica_types(workload.spec, "replicaspecs")
+    types = replica_types(workload)
 
     def finish(pod: Object, replicas: Replicas, index: int) -> None:
         if workload.kind == "PyTorchJob":

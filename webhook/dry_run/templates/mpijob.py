@@ -18,7 +18,7 @@ from webhook.dry_run.templates.workload import Expand, Found, Workload, shown_in
 def expand(workload: Workload) -> Found:
     """Complete the launcher and the first two workers of an MPIJob."""
     is_v1 = workload.root.text("apiVersion").endswith("/v1")
-    for replicas in replica_types(workload.spec, "replicaspecs"):
+    for replicas in replica_types(workload):
         if replicas.count == 0:
             yield workload.ignore(replicas.node.path, "asks for 0 replicas: no pod is created")
         elif replicas.kind == "launcher":

@@ -19,7 +19,7 @@ _WAIT = "err=1;for i in $(seq 100); do if nslookup {master}; then err=0 && break
 
 def expand_pytorch_job(workload: Workload) -> Found:
     """Complete the pods of a PyTorchJob: master and first worker, or the first two workers of an elastic one."""
-    types = replica_types(workload.spec, "replicaspecs")
+    types = replica_types(workload)
     has_master = any(replicas.kind == "master" for replicas in types)
     master = f"{workload.name}-master-0"
     for found in shown(workload, types):
@@ -41,7 +41,7 @@ def expand_pytorch_job(workload: Workload) -> Found:
 
 def expand_job(workload: Workload) -> Found:
     """Complete the pods of a TFJob, JAXJob, XGBoostJob, PaddleJob or MXJob, which form no torch process group."""
-    types = replica_types(workload.spec, "replicaspecs")
+    types = replica_types(workload)
     for found in shown(workload, types):
         if isinstance(found, Ignored):
             yield found

@@ -8,11 +8,29 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from webhook.core.errors import InputError
 from webhook.core.model import Object
+from webhook.core.profiles.slips import did_you_mean
 from webhook.core.workloads.replica_types import GROUP_NAME, JOB_NAME
 from webhook.dry_run.templates.section import Section
 from webhook.dry_run.templates.workload import Found, Ignored, Workload, shown_indices
 
+_TYPES = {
+    **dict.fromkeys(("PyTorchJob", "PaddleJob", "XGBoostJob", "TorchJob"), ("Master", "Worker")),
+    "TFJob": ("Chief", "Evaluator", "Master", "PS", "Worker"),
+    "JAXJob": ("Worker",),
+    "MXJob": ("Scheduler", "Server", "Tuner", "TunerServer", "TunerTracker", "Worker"),
+    "MPIJob": ("Launcher", "Worker"),
+    "XDLJob": ("ExtendRole", "PS", "Scheduler", "Worker"),
+    "MarsJob": ("Scheduler", "WebService", "Worker"),
+    "ElasticDLJob": ("Master",),
+}
+"""The replica types of each kind. Others are refused by the training operator, and passed over by the other operators.
+
+Source: kubeflow/trainer release-1.9 pkg/webhooks; kubedl-io/kubedl controllers/*/*_controller.go GetReconcileOrders.
+"""
+_ANY_KIND = "aimaster"
+"""Of KubeDL and torch-on-k8s."""
 _FIRST = ("aimaster", "launcher", "chief", "master", "scheduler", "ps", "server", "worker")
 
 
@@ -30,14 +48,21 @@ class Replicas:
         return self.node.node("template")
 
 
-def replica_types(spec: Section, suffix: str, count_key: str = "replicas") -> list[Replicas]:
-    """Return the replica types of the map whose key ends in *suffix*, ``pytorchReplicaSpecs``, the one that holds rank 0 first."""
-    found = [
-        Replicas(name.lower(), node.number(count_key, 1), node)
-        for key in spec.value
-        if key.lower().endswith(suffix)
-        for name, node in spec.named_nodes(key)
-    ]
+def replica_types(workload: Workload, suffix: str = "replicaspecs", count_key: str = "replicas") -> list[Replicas]:
+    """Return the replica types of the map whose key ends in *suffix*, ``pytorchReplicaSpecs``, the one that holds rank 0 first.
+
+    Raises InputError for one that its operator does not know.
+    """
+    known = _TYPES[workload.kind]
+    found = []
+    for key in workload.spec.value:
+        if key.lower().endswith(suffix):
+            for name, node in workload.spec.named_nodes(key):
+                if name.lower() not in (*map(str.lower, known), _ANY_KIND):
+                    meant = did_you_mean(name, known)
+                    remedy = f"did you mean {meant}?" if meant else f"write one of {', '.join(known)}"
+                    raise InputError(f"{node.path}: is not a replica type of {workload.kind}; {remedy}")
+                found.append(Replicas(name.lower(), node.number(count_key, 1), node))
     return sorted(found, key=lambda replicas: _FIRST.index(replicas.kind) if replicas.kind in _FIRST else len(_FIRST))
 
 

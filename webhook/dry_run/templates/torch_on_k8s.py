@@ -16,7 +16,7 @@ from webhook.dry_run.templates.workload import Expand, Found, Workload
 
 def expand(workload: Workload) -> Found:
     """Complete the first pod of each role of a TorchJob."""
-    types = replica_types(workload.spec, "taskspecs", "numTasks")
+    types = replica_types(workload, "taskspecs", "numTasks")
 
     def finish(pod: Object, replicas: Replicas, index: int) -> None:
         set_cluster_spec(pod, workload.name, types, replicas, index, port_of(types, "master", "torch", "torchjob-port"))
