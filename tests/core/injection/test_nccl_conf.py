@@ -11,7 +11,7 @@ import pytest
 from tests import pods
 from tests.core.builders import attachment, carry_out, message, outcomes, plan, profile, volume_at
 from tests.core.injection.test_rendezvous import meet, plan_for
-from tests.core.injection.test_wait_script import SHELLS
+from tests.core.injection.test_wait_script import SHELLS, installed
 from tests.pods import add_env, minimal_pod
 from webhook.core import names
 from webhook.core.errors import Denied
@@ -181,8 +181,7 @@ def run(shell: list[str], folder: Path, theirs: str | None) -> subprocess.Comple
         "FABRIC_INJECTOR_NCCL_CONF_IN": str(folder / "theirs"),
         "FABRIC_INJECTOR_NCCL_CONF_OUT": str(folder / "out" / "nccl.conf"),
     }
-    program = subprocess.run(["which", shell[0]], check=True, capture_output=True, text=True).stdout.strip()
-    command = [program, *shell[1:], "-c", wait.script("nccl_conf.sh") + "\necho next", names.WAIT_CONTAINER]
+    command = [installed(shell[0]), *shell[1:], "-c", wait.script("nccl_conf.sh") + "\necho next", names.WAIT_CONTAINER]
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=20)
 
 

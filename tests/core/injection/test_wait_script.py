@@ -36,9 +36,12 @@ fd0e0011000000000000000000000011 03 40 00 80     net1
 @pytest.fixture(params=[*SHELLS, PROGRAM], ids=[*("-".join(shell) for shell in SHELLS), "program"])
 def shell(request: pytest.FixtureRequest) -> list[str]:
     command: list[str] = request.param
-    if shutil.which(command[0]) is None:
-        pytest.fail(f"{command[0]} is not installed: apt-get install dash busybox")
-    return command
+    return [installed(command[0]), *command[1:]]
+
+
+def installed(program: str) -> str:
+    """Return the path of a shell; fails where the machine has none, with what to install."""
+    return shutil.which(program) or pytest.fail(f"{program} is not installed: apt-get install dash busybox")
 
 
 class Sandbox:

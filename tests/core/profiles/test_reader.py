@@ -96,7 +96,7 @@ UNREADABLE = {
     "surrogate": ("profiles:\n  a: \ud800", "line 2: document: the character U+D800 is not allowed"),
     "loop": ("profiles: &a\n  b: *a", "line 2: profiles.b: the alias *a has no anchor before it"),
     "loop-by-merge": ("profiles: &a\n  <<: *a", "line 2: profiles[<<]: the alias *a has no anchor before it"),
-    "deep": ("[" * 5000 + "]" * 5000, "line 1: document: objects and lists are nested deeper than 100"),
+    "deep": ("[" * 500 + "]" * 500, "line 1: document: objects and lists are nested deeper than 100"),
     "bomb": (
         "a: &a [1,1,1,1,1,1,1,1,1]\n"
         + "".join(f"{b}: &{b} [{','.join(['*' + a] * 9)}]\n" for a, b in zip("abcdefg", "bcdefgh", strict=True)),
