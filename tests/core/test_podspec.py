@@ -5,17 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tests.pods import minimal_container, minimal_pod
-from webhook.core import names
 from webhook.core.model import Object
 from webhook.core.podspec import env_value, running_containers
 
 
 def test_sidecars_run_beside_the_containers() -> None:
-    early = [
-        minimal_container("prepare"),
-        minimal_container("mesh", restartPolicy="Always"),
-        minimal_container(names.WAIT_CONTAINER, restartPolicy="Always"),
-    ]
+    early = [minimal_container("prepare"), minimal_container("mesh", restartPolicy="Always")]
     pod = minimal_pod(minimal_container("a"), minimal_container("b"), initContainers=early)
     assert [each["name"] for each in running_containers(pod)] == ["a", "b", "mesh"]
 

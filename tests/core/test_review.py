@@ -570,17 +570,30 @@ def test_a_second_pass_knows_the_plugin_by_which_a_job_meets() -> None:
     assert "local-addr" in judge(pod).pod["metadata"]["annotations"][names.WAITS_FOR]
 
 
-def test_an_app_container_with_the_name_of_the_wait_step_is_denied_where_there_is_one() -> None:
-    container = {"name": names.WAIT_CONTAINER, "image": "registry.example.com/a"}
+OF_THE_WAIT_STEPS_NAME: dict[str, tuple[str, Object]] = {
+    "app": ("containers", {}),
+    "init": ("initContainers", {"command": ["sh", "-c", "cp -r /data /scratch"]}),
+    "sidecar": ("initContainers", {"restartPolicy": "Always"}),
+    "words-more-than-ours": ("initContainers", {"command": ["python", "-m", "prepare", "data", "master-addr"]}),
+    "ours-with-arguments": ("initContainers", {"command": ["fabric-injector", "wait"], "args": ["local-addr"]}),
+    "ours-beside-the-training": ("initContainers", {"command": ["fabric-injector", "wait"], "restartPolicy": "Always"}),
+}
+
+
+@pytest.mark.parametrize(("kind", "more"), OF_THE_WAIT_STEPS_NAME.values(), ids=OF_THE_WAIT_STEPS_NAME)
+def test_a_container_with_the_name_of_the_wait_step_is_denied_where_there_is_one(kind: str, more: Object) -> None:
+    container = {"name": names.WAIT_CONTAINER, "image": "registry.example.com/a", **more}
     pod = pods.load("pods/kubeflow-pytorchjob-1.yaml")
-    pod["spec"]["containers"].append(container)
+    pod["spec"][kind].append(container)
     told = f"container {names.WAIT_CONTAINER} has the name of the wait step; give it another name"
     assert denied(judge(pod), Reason.INVALID_POD) == f"pod bert-worker-0: {told}"
     both = profiles("profiles: {shared: {networks: [{network: default/rdma-net}], ncclConf: true}}")
     assert denied(judge(pod, using=both), Reason.INVALID_POD).count(told) == 1
     waitless = plain({names.PROFILE: "shared"})
-    waitless["spec"]["containers"].append(container)
-    assert judge(waitless).allowed
+    waitless["spec"][kind] = [*waitless["spec"].get(kind, []), container]
+    verdict = judge(waitless)
+    assert verdict.allowed
+    assert container in verdict.pod["spec"][kind]
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -18,7 +18,7 @@ from webhook.core.errors import MalformedReview
 from webhook.core.injection import wait
 from webhook.core.model import NetworkDefinition, Object, Reason
 from webhook.core.pod_check import check_pod
-from webhook.core.profiles import Profiles, parse_profiles
+from webhook.core.profiles import Profiles
 from webhook.core.review import Verdict, decide
 from webhook.world.objects import ObjectsWorld
 
@@ -178,16 +178,6 @@ def test_a_mount_of_the_users_own_beside_ours_is_seen_at_once() -> None:
     pod["spec"]["containers"][0]["volumeMounts"].append({"name": "data", "mountPath": names.NCCL_CONF_PATH})
     decisions = [each for each in twice(pod, "full").decisions if each.step == "nccl-conf"]
     assert [each.reason for each in decisions] == [Reason.USER_VALUE]
-
-
-def test_a_sidecar_of_the_wait_steps_name_has_no_devices_since_it_is_made_to_end() -> None:
-    pod = worker()
-    forgery = pods.minimal_container(names.WAIT_CONTAINER, restartPolicy="Always")
-    pod["spec"]["initContainers"] = [{**forgery, "resources": {"limits": {"nvidia.com/rail_1": 0}}}]
-    pod["metadata"]["labels"][names.PROFILE] = "keeping"
-    text = "profiles: {keeping: {networks: [{network: rails/rail-1}], existingDevices: keep}}"
-    verdict = twice(pod, using=parse_profiles(text))
-    assert verdict.pod["spec"]["containers"][0]["resources"]["limits"]["nvidia.com/rail_1"] == "1"
 
 
 def test_a_first_pod_that_is_called_localhost_and_by_name_keeps_both() -> None:

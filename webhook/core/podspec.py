@@ -77,7 +77,7 @@ def running_containers(pod: Object) -> Iterator[Object]:
     """
     yield from containers(pod)
     for container in init_containers(pod):
-        if is_sidecar(container) and container.get("name") != names.WAIT_CONTAINER:  # which is made one that ends
+        if is_sidecar(container):
             yield container
 
 

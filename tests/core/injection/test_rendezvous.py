@@ -478,16 +478,6 @@ def test_a_volume_that_the_wait_container_alone_mounts_is_made_that_of_the_addre
     assert {"name": names.WAIT_VOLUME, "downwardAPI": files} in after["spec"]["volumes"]
 
 
-def test_a_container_of_the_same_name_is_made_to_wait() -> None:
-    before = pods.load("pods/kubeflow-pytorchjob-1.yaml")
-    theirs = {"name": names.WAIT_CONTAINER, "image": "x", "args": ["master-host"], "restartPolicy": "Always"}
-    before["spec"]["initContainers"].append(theirs)
-    found = wait_container(before)
-    assert found["command"][3:] == [names.WAIT_CONTAINER, "master-addr"]
-    assert "args" not in found
-    assert "restartPolicy" not in found
-
-
 def test_the_wait_container_passes_restricted_where_the_training_container_does() -> None:
     before = pods.load("pods/kubeflow-pytorchjob-1.yaml")
     before["spec"]["containers"][0]["securityContext"] = {

@@ -62,15 +62,16 @@ def ensure(
     """Make the pod wait for the files in *needs*, ``("master-addr", "nccl-ib-hca")``; a container that is there is not moved.
 
     *nccl_conf*: the lines of /etc/nccl.conf that the container writes; None leaves them as they are, for the step that knows.
-    Raises Denied where an app container has the wait container's name, which Kubernetes takes once in a pod, or where a container
-    mounts a volume of the user's own by the name of the volume.
+    Raises Denied where a container of the user's own has the wait container's name, which Kubernetes takes once in a pod, or where a
+    container mounts a volume of the user's own by the name of the volume.
     """
-    if any(container.get("name") == names.WAIT_CONTAINER for container in podspec.containers(draft.pod)):
+    index = _find(draft.pod)
+    everyone = (*podspec.containers(draft.pod), *podspec.init_containers(draft.pod))
+    if sum([container.get("name") == names.WAIT_CONTAINER for container in everyone]) > (index is not None):
         message = (
             f"pod {plan.pod_name}: container {names.WAIT_CONTAINER} has the name of the wait step; give it another name"
         )
         raise Denied("rendezvous" if needs else "nccl-conf", Reason.INVALID_POD, message)
-    index = _find(draft.pod)
     existing = podspec.init_containers(draft.pod)[index] if index is not None else {}
     if nccl_conf is None:
         nccl_conf = podspec.env_value(existing, names.ENV_NCCL_CONF) or ""
@@ -90,8 +91,6 @@ def ensure(
     for mount in wanted["volumeMounts"]:
         if mount["mountPath"] not in there:
             draft.append((*path, "volumeMounts"), mount)
-    for key in ("args", "restartPolicy"):  # with either, one of the user's own would not wait
-        draft.remove_key(path, key)
 
 
 def remove(draft: Draft) -> None:
@@ -115,15 +114,26 @@ def needs(pod: Object) -> list[str]:
     """Return what the wait container was told to wait for, ``["master-addr", "local-addr:own"]``; empty where there is none."""
     if (index := _find(pod)) is None:
         return []
-    command = podspec.init_containers(pod)[index].get("command") or []
-    return command[len(_OWN_PROGRAM) if (*command[:2],) == _OWN_PROGRAM else _NEEDS_AT :]
+    container = podspec.init_containers(pod)[index]
+    command: list[str] = container["command"]
+    return command[_needs_at(container) :]
 
 
 def _find(pod: Object) -> int | None:
     for index, container in enumerate(podspec.init_containers(pod)):
-        if container.get("name") == names.WAIT_CONTAINER:
+        if container.get("name") == names.WAIT_CONTAINER and _needs_at(container):
             return index
     return None
+
+
+def _needs_at(container: Object) -> int:
+    """Return where the needs begin in the command of a wait container, of any release; 0 for one of the user's own."""
+    command = container.get("command") or []
+    if container.get("args") or container.get("restartPolicy"):  # with either it would not wait
+        return 0
+    if (*command[:2],) == _OWN_PROGRAM:
+        return len(_OWN_PROGRAM)
+    return _NEEDS_AT if command[_NEEDS_AT - 1 : _NEEDS_AT] == [names.WAIT_CONTAINER] else 0
 
 
 def _ensure_volume(draft: Draft, plan: Plan, needs: tuple[str, ...]) -> None:
