@@ -267,6 +267,66 @@ def test_a_loop_that_starts_the_ranks_again_keeps_the_name(pattern: str, text: s
     assert environment(meet(operators)[0])["PET_MASTER_ADDR"] == environment(operators)["PET_MASTER_ADDR"]
 
 
+STATIC = [
+    "torchrun --nnodes 2 --node_rank 1 --master_addr {} t.py",
+    "torchrun --nnodes 2 --node_rank 1 --rdzv_endpoint {}:29500 t.py",
+    "torchrun --nnodes 2 --node_rank 1 --rdzv-backend=static --rdzv-endpoint={}:29500 t.py",
+    "torchrun --standalone prepare.py && python -m torch.distributed.launch --nnodes=2 --master_addr={} t.py",
+    "accelerate launch --num_machines 2 --main_process_ip {} t.py",
+    "deepspeed --no_ssh --node_rank=1 --master_addr={} t.py",
+]
+
+
+@pytest.mark.parametrize("text", STATIC)
+@pytest.mark.parametrize("number", [0, 1])
+def test_beside_a_static_endpoint_nothing_is_added_and_nobody_waits(number: int, text: str) -> None:
+    """Torch gives its ranks the endpoint's host as MASTER_ADDR, whatever stands in the container."""
+    host = ("${TORCHX_RANK0_HOST:=localhost}", "${VC_TRAIN_0_HOSTS:=localhost}")[number]
+    before = set_command(pods.load(f"pods/volcano-pod-{number}.yaml"), "bash", "-c", text.format(host))
+    pod, decisions = meet(before)
+    assert pod == before
+    who, found = ("rank 0", "a worker")[number], plan_for(before).rendezvous
+    assert found is not None
+    assert [decision.message for decision in decisions] == [
+        f"{who} of job {found.job} meets on the pod network and trains on net1 of default/rdma-net: it waits for no address",
+        f"keeps the name of rank 0: torch meets at the static endpoint that the command of container train-{number} names",
+    ]
+
+
+NOT_STATIC: dict[str, tuple[str, dict[str, str]]] = {
+    "c10d": ("torchrun --rdzv_backend c10d --rdzv_endpoint {} --nnodes 2 t.py", {}),
+    "c10d-by-variable": ("torchrun --rdzv_endpoint {} --nnodes 2 t.py", {"PET_RDZV_BACKEND": "c10d"}),
+    "c10d-outweighs-the-address": ("torchrun --rdzv_backend c10d --rdzv_endpoint {} --master_addr x t.py", {}),
+    "before-the-real-one": (
+        "torchrun --rdzv_endpoint localhost:0 a.py; torchrun --rdzv_backend c10d --rdzv_endpoint {} --nnodes 2 t.py",
+        {},
+    ),
+    "options-not-seen": ("torchrun --nnodes 2 --rdzv_endpoint {} $OPTIONS t.py", {}),
+    "of-the-script": ("torchrun --nnodes 2 $X t.py --master_addr {}", {}),
+    "no-launcher": ("python t.py --master_addr {}", {}),
+}
+
+
+@pytest.mark.parametrize(("text", "more"), NOT_STATIC.values(), ids=NOT_STATIC)
+def test_beside_any_other_endpoint_training_scripts_see_the_address(text: str, more: dict[str, str]) -> None:
+    for number, host in enumerate(("${TORCHX_RANK0_HOST:=localhost}", "${VC_TRAIN_0_HOSTS:=localhost}")):
+        before = set_command(pods.load(f"pods/volcano-pod-{number}.yaml"), "bash", "-c", text.format(host))
+        for name, value in more.items():
+            add_env(before, name, value)
+        pod, _ = meet(before)
+        assert environment(pod)["MASTER_ADDR"] == "@master-addr"
+        assert waits_for(pod) == [["master-addr:own", "local-addr:own"], ["master-addr"]][number]
+        assert meet(pod)[0] == pod
+
+
+def test_a_static_endpoint_that_moves_itself_changes_nothing() -> None:
+    text = "torchrun --nnodes 2 --master_addr=$PET_MASTER_ADDR t.py"
+    pod, _ = meet(set_command(pods.load("pods/kubeflow-trainer-0.yaml"), "bash", "-c", text))
+    found = environment(pod)
+    assert found["PET_MASTER_ADDR"] == found["MASTER_ADDR"] == "@master-addr"
+    assert found["PET_LOCAL_ADDR"] == "@local-addr"
+
+
 def test_rank_zero_keeps_its_name_where_the_profile_says_so() -> None:
     by_name = profile(rendezvous=Settings(rank_zero="name"))
     pod, decisions = meet(pods.load("pods/kubeflow-pytorchjob-0.yaml"), profile=by_name)

@@ -26,6 +26,7 @@ from webhook.core.workloads.launchers import (
     Use,
     given_variables,
     is_in_sight,
+    meets_at_static_endpoint,
     runs_again,
     runs_script,
     shows_torch_launcher,
@@ -63,7 +64,8 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     _remember_name(draft, plan, rendezvous, moved=uses_master)
     if uses_master and is_master and rendezvous.by_operator:
         _host_the_store(draft, plan)
-    uses_local = _wants_local_address(draft, plan, rendezvous) and _set_local_address(draft, plan)
+    is_static = not uses_master and _is_overwritten(draft.pod["spec"]["containers"][plan.container], rendezvous)
+    uses_local = not is_static and _wants_local_address(draft, plan, rendezvous) and _set_local_address(draft, plan)
     # A restarted sandbox has another address, while the annotation may still hold the former one: an address of the pod's own counts
     # once an interface has it. For a worker, master-addr is another pod's.
     own = ":own" if is_master else ""
@@ -137,12 +139,24 @@ def _move_what_may(draft: Draft, index: int, rendezvous: Rendezvous, kept: list[
                 wanted.append((position, _address_entry(name, use)))
     for position, replacement in wanted:
         draft.replace(path, position, replacement)
+    moved = moved or bool(wanted)
     if is_training and rendezvous.by_operator and not has_own:
         use = use_of(container, "MASTER_ADDR")
-        if use is not Use.OTHER:  # in front, since $(NAME) reaches only variables that stand before it
+        if not moved and _is_overwritten(container, rendezvous):
+            kept.append(
+                f"torch meets at the static endpoint that the command of container {container.get('name')} names"
+            )
+        elif use is not Use.OTHER:  # in front, since $(NAME) reaches only variables that stand before it
             draft.insert(path, 0, _address_entry("MASTER_ADDR", use))
             moved = True
-    return moved or bool(wanted)
+    return moved
+
+
+def _is_overwritten(container: Object, rendezvous: Rendezvous) -> bool:
+    """Tell whether torch would overwrite a MASTER_ADDR that is added, by the host of the static endpoint in the command."""
+    return (
+        rendezvous.by_operator and not podspec.has_env(container, "MASTER_ADDR") and meets_at_static_endpoint(container)
+    )
 
 
 def _names_rank_zero(variables: Variables, entry: Object, rendezvous: Rendezvous) -> bool:

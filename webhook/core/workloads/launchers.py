@@ -7,7 +7,7 @@ accelerate commands/launch.py, deepspeed launcher/runner.py.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import Final, NamedTuple
 
@@ -74,6 +74,7 @@ _PYTHON: Final = re.compile(r"(?:.*/)?python[0-9.]*\Z", re.DOTALL)
 
 _ENDPOINTS: Final = ("--main-process-ip", "--rdzv-endpoint")
 """Options that take an address where the backend is static; accelerate composes the endpoint from the first."""
+_ADDRESSES: Final = ("--master-addr", *_ENDPOINTS)
 
 
 class Command(NamedTuple):
@@ -190,6 +191,25 @@ def serves_ssh(container: Object) -> bool:
         if started and (_SSHD.match(started[0]) or started in (["service", "ssh"], ["service", "sshd"])):
             return True
     return False
+
+
+def meets_at_static_endpoint(container: Object) -> bool:
+    """Tell whether a torch launcher of several nodes meets at a static endpoint, whose host it gives its ranks as MASTER_ADDR."""
+    return any(
+        backend == "static" and any(map(options.get, _ADDRESSES)) and not _says_one_node(options)
+        for options, backend in _launchers(container)
+    )
+
+
+def _launchers(container: Object) -> Iterator[tuple[dict[str, str], str]]:
+    """Yield the options of each torch launcher, and the backend by which it meets; empty where that cannot be known."""
+    script = _script(container)
+    if script is None or not script.starts_torch:
+        return
+    otherwise = _backend(container, script)
+    for command in script.commands:
+        if command.options:
+            yield command.options, command.options.get("--rdzv-backend") or otherwise
 
 
 def run_on_one_node(containers: Iterable[Object]) -> bool:
@@ -334,9 +354,7 @@ def given_addresses(container: Object) -> list[str]:
     found: list[str] = []
     for words, known in script.commands if script is not None else ():
         options = known or {}
-        found += [
-            options[name] for name in ("--master-addr", "--main-process-ip", "--rdzv-endpoint") if name in options
-        ]
+        found += [options[name] for name in _ADDRESSES if name in options]
         found += [word.partition("=")[2] for word in words if word.startswith("MASTER_ADDR=")]
     return found
 

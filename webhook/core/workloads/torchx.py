@@ -14,7 +14,10 @@ from webhook.core import podspec
 from webhook.core.job_key import job_key
 from webhook.core.model import Object, Reason
 from webhook.core.workloads import volcano
-from webhook.core.workloads.launchers import given_addresses, run_on_one_node
+from webhook.core.workloads.launchers import (
+    given_addresses,
+    run_on_one_node,
+)
 from webhook.core.workloads.rank_zero import is_single_node
 from webhook.core.workloads.training_pod import Rendezvous, TrainingPod
 
