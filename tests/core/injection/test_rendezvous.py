@@ -267,6 +267,27 @@ def test_a_loop_that_starts_the_ranks_again_keeps_the_name(pattern: str, text: s
     assert environment(meet(operators)[0])["PET_MASTER_ADDR"] == environment(operators)["PET_MASTER_ADDR"]
 
 
+ADDED_IN_LOOPS = [
+    "until python train.py --head ${VC_TRAIN_0_HOSTS:=localhost}; do sleep 5; done",
+    "while ! torchrun --rdzv_backend c10d --rdzv_endpoint ${VC_TRAIN_0_HOSTS:=localhost}:29500 --nnodes 2 t.py; do :; done",
+]
+
+
+@pytest.mark.parametrize("text", ADDED_IN_LOOPS)
+def test_none_is_added_either_where_a_loop_starts_the_ranks_again(text: str) -> None:
+    pod, decisions = meet(set_command(pods.load("pods/volcano-pod-1.yaml"), "bash", "-c", text))
+    assert "MASTER_ADDR" not in environment(pod)
+    assert waits_for(pod) == []
+    assert decisions[-1].message == (
+        "keeps the name of rank 0: container train-1 starts its ranks in a loop, where MASTER_ADDR would hold the address of a rank 0 "
+        "that is gone"
+    )
+    trainjob = set_command(
+        pods.load("pods/kubeflow-trainer-1.yaml"), "bash", "-c", "until torchrun t.py; do sleep 5; done"
+    )
+    assert environment(meet(trainjob)[0]) == environment(trainjob)
+
+
 STATIC = [
     "torchrun --nnodes 2 --node_rank 1 --master_addr {} t.py",
     "torchrun --nnodes 2 --node_rank 1 --rdzv_endpoint {}:29500 t.py",

@@ -146,6 +146,8 @@ def _move_what_may(draft: Draft, index: int, rendezvous: Rendezvous, kept: list[
             kept.append(
                 f"torch meets at the static endpoint that the command of container {container.get('name')} names"
             )
+        elif use is not Use.OTHER and runs_again(container):
+            kept.append(_in_a_loop(container, "MASTER_ADDR"))
         elif use is not Use.OTHER:  # in front, since $(NAME) reaches only variables that stand before it
             draft.insert(path, 0, _address_entry("MASTER_ADDR", use))
             moved = True
@@ -179,8 +181,7 @@ def _why_it_stays(container: Object, name: str, use: Use, rendezvous: Rendezvous
     if name not in _TORCHS_OWN and not is_taken:
         return None
     if use is not Use.OTHER and runs_again(container):
-        who = f"container {container.get('name')} starts its ranks in a loop"
-        return f"{who}, where {name} would hold the address of a rank 0 that is gone"
+        return _in_a_loop(container, name)
     if name not in _TORCHS_OWN:
         return ""
     if use is Use.OTHER:
@@ -188,6 +189,11 @@ def _why_it_stays(container: Object, name: str, use: Use, rendezvous: Rendezvous
     if use is Use.NONE and not rendezvous.by_operator and not is_in_sight(container):
         return f"what container {container.get('name')} runs, and does with {name}, is not written in the pod"
     return ""
+
+
+def _in_a_loop(container: Object, name: str) -> str:
+    who = f"container {container.get('name')} starts its ranks in a loop"
+    return f"{who}, where {name} would hold the address of a rank 0 that is gone"
 
 
 def _address_entry(variable: str, use: Use) -> Object:
