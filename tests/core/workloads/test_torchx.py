@@ -124,6 +124,20 @@ def test_an_app_of_several_nodes_is_none_of_one_though_a_text_looks_so(command: 
         assert found.by_operator
 
 
+@pytest.mark.parametrize(("variable", "value"), [("WORLD_SIZE", "1"), ("PET_NNODES", "1"), ("PET_NNODES", "1:1")])
+@pytest.mark.parametrize("nodes", ["2", "2:4", "1:2"])
+def test_an_option_of_several_nodes_outweighs_a_variable_of_the_users(variable: str, value: str, nodes: str) -> None:
+    command = "torchrun --standalone prepare.py && " + RUN.replace("--nnodes 2", f"--nnodes {nodes}")
+    for number in (0, 1):
+        assert member(add_env(replica(number, command=command), variable, value)).rendezvous is not None
+
+
+@pytest.mark.parametrize("nodes", ["", "--nnodes $WORLD_SIZE", "--nnodes=1:1", "--nnodes 01"])
+def test_a_variable_says_that_there_is_one_node_where_no_option_names_several(nodes: str) -> None:
+    pod = add_env(replica(1, command=RUN.replace("--nnodes 2", nodes)), "WORLD_SIZE", "1")
+    assert member(pod).reason is Reason.SINGLE_NODE
+
+
 def test_replica_zero_of_another_role_is_no_rank_zero() -> None:
     found = member(replica(0, role=1, address="${VC_TRAINER_0_HOSTS:=localhost}")).rendezvous
     assert found is not None

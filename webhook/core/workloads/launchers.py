@@ -75,6 +75,8 @@ _PYTHON: Final = re.compile(r"(?:.*/)?python[0-9.]*\Z", re.DOTALL)
 _ENDPOINTS: Final = ("--main-process-ip", "--rdzv-endpoint")
 """Options that take an address where the backend is static; accelerate composes the endpoint from the first."""
 _ADDRESSES: Final = ("--master-addr", *_ENDPOINTS)
+_SEVERAL: Final = re.compile(r"(?!0*1(?::0*1)?\Z)[0-9]+(?::[0-9]+)?\Z")
+"""A number of nodes, or a range, that is written out and is not one."""
 
 
 class Command(NamedTuple):
@@ -198,6 +200,14 @@ def meets_at_static_endpoint(container: Object) -> bool:
     return any(
         backend == "static" and any(map(options.get, _ADDRESSES)) and not _says_one_node(options)
         for options, backend in _launchers(container)
+    )
+
+
+def names_several_nodes(container: Object) -> bool:
+    """Tell whether a torch launcher's option says that there are several nodes, which outweighs every variable."""
+    return any(
+        _SEVERAL.match(options.get("--nnodes", options.get("--num-machines", "")))
+        for options, _ in _launchers(container)
     )
 
 

@@ -16,6 +16,7 @@ from webhook.core.model import Object, Reason
 from webhook.core.workloads import volcano
 from webhook.core.workloads.launchers import (
     given_addresses,
+    names_several_nodes,
     run_on_one_node,
 )
 from webhook.core.workloads.rank_zero import is_single_node
@@ -38,7 +39,9 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | None:
         return None
     role, role_name = labels.get(ROLE_INDEX), labels.get(PREFIX + "role-name", "")
     container = labels.get(volcano.TASK_SPEC) or podspec.display_name(pod)
-    if is_single_node(pod) or run_on_one_node(podspec.containers(pod)):
+    containers = podspec.containers(pod)
+    # Variables are the user's own here: TorchX says the number of nodes by an option.
+    if run_on_one_node(containers) or (is_single_node(pod) and not any(map(names_several_nodes, containers))):
         message = "the app runs on one node: its ranks need no network to meet"
         return TrainingPod(SYSTEM, container, None, Reason.SINGLE_NODE, message)
     is_master = role == labels.get(PREFIX + "replica-id") == "0"
