@@ -157,6 +157,29 @@ def test_a_role_that_does_not_meet_rank_zero_gets_no_rendezvous() -> None:
 @pytest.mark.parametrize(
     "command",
     [
+        "torchrun --rdzv_backend etcd-v2 --rdzv_endpoint etcd.infra:2379 --rdzv_id x --nnodes 2 t.py",
+        "PET_RDZV_BACKEND=c10d true; torchrun --rdzv-backend=etcd --rdzv-endpoint=etcd:2379 t.py",
+    ],
+)
+@pytest.mark.parametrize("role", [0, 1])
+def test_a_role_that_meets_at_etcd_is_told_so(role: int, command: str) -> None:
+    found = member(set_command(replica(1, role), "bash", "-c", command))
+    assert found.rendezvous is None
+    assert (found.reason, found.message) == (
+        Reason.USER_VALUE,
+        "role 'train' meets at etcd: the user's own address is kept",
+    )
+
+
+def test_a_backend_of_etcd_may_be_a_variable() -> None:
+    pod = set_command(replica(1), "torchrun", "--rdzv_endpoint=etcd:2379", "t.py")
+    assert member(pod).reason is Reason.NO_PROCESS_GROUP
+    assert member(add_env(pod, "PET_RDZV_BACKEND", "etcd-v2")).reason is Reason.USER_VALUE
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
         "python client.py --server {}:80",
         "python client.py --master_addr={}",
         "torchrun t.py --master_addr={}",

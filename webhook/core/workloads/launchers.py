@@ -203,6 +203,13 @@ def meets_at_static_endpoint(container: Object) -> bool:
     )
 
 
+def meets_at_etcd(container: Object) -> bool:
+    """Tell whether torchrun meets at etcd, which no pod of the job hosts."""
+    return any(
+        backend.startswith("etcd") and options.get("--rdzv-endpoint") for options, backend in _launchers(container)
+    )
+
+
 def names_several_nodes(container: Object) -> bool:
     """Tell whether a torch launcher's option says that there are several nodes, which outweighs every variable."""
     return any(

@@ -16,6 +16,7 @@ from webhook.core.model import Object, Reason
 from webhook.core.workloads import volcano
 from webhook.core.workloads.launchers import (
     given_addresses,
+    meets_at_etcd,
     names_several_nodes,
     run_on_one_node,
 )
@@ -46,6 +47,9 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | None:
         return TrainingPod(SYSTEM, container, None, Reason.SINGLE_NODE, message)
     is_master = role == labels.get(PREFIX + "replica-id") == "0"
     meets = _names_rank_zero(pod, role_name) if role == "0" else _meets_rank_zero(pod)
+    if not (meets or is_master) and any(map(meets_at_etcd, containers)):
+        message = f"role {role_name!r} meets at etcd: the user's own address is kept"
+        return TrainingPod(SYSTEM, container, None, Reason.USER_VALUE, message)
     if not (meets or is_master):
         message = f"the command of role {role_name!r} does not name the address of rank 0"
         return TrainingPod(SYSTEM, container, None, Reason.NO_PROCESS_GROUP, message)
