@@ -10,7 +10,7 @@ from tests.pods import add_env, set_command
 from tests.worlds import profiles, world
 from webhook.core import podspec
 from webhook.core.injection import wait
-from webhook.core.model import Object, Reason
+from webhook.core.model import Object, Outcome, Reason
 from webhook.core.review import decide
 
 RUN = "torchrun --rdzv_backend c10d --rdzv_endpoint {}:29500 --rdzv_id 'train-x' --nnodes 2 --nproc_per_node 1 train.py"
@@ -175,6 +175,21 @@ def test_a_backend_of_etcd_may_be_a_variable() -> None:
     pod = set_command(replica(1), "torchrun", "--rdzv_endpoint=etcd:2379", "t.py")
     assert member(pod).reason is Reason.NO_PROCESS_GROUP
     assert member(add_env(pod, "PET_RDZV_BACKEND", "etcd-v2")).reason is Reason.USER_VALUE
+
+
+def test_a_hyphen_in_a_role_is_warned_of_since_no_shell_reads_its_variable() -> None:
+    pod = replica(1, address="${VC_TRAIN-GPT-2_0_HOSTS:=localhost}")
+    warnings = [each for each in decide(pod, "train", profiles(), world()).decisions if each.outcome is Outcome.WARNED]
+    [(reason, message)] = [(each.reason, each.message) for each in warnings]
+    assert reason is Reason.DISAGREES
+    assert message == (
+        f"pod {pod['metadata']['name']}: container train-1 can never meet rank 0: a shell reads "
+        "${VC_TRAIN-GPT-2_0_HOSTS:=localhost} as variable VC_TRAIN, which is not set, and takes the text 'GPT-2_0_HOSTS:=localhost' "
+        "for the address; give the role a name without a hyphen"
+    )
+    cured = decide(add_env(pod, "VC_TRAIN", "train-0-0.train"), "train", profiles(), world())
+    plain = decide(replica(1), "train", profiles(), world())
+    assert Outcome.WARNED not in [each.outcome for each in (*cured.decisions, *plain.decisions)]
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,9 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
 def _decisions(
     plan: Plan, rendezvous: Rendezvous, needs: tuple[str, ...], kept: list[str], *, changed: bool
 ) -> Iterator[Decision]:
+    if plan.training_pod is not None and plan.training_pod.message:
+        message = f"pod {plan.pod_name}: {plan.training_pod.message}"
+        yield Decision(STEP, Outcome.WARNED, plan.training_pod.reason, message)
     is_master = rendezvous.role == "master"
     who = "rank 0" if is_master and rendezvous.is_certain else "the first pod of its role" if is_master else "a worker"
     network = plan.rendezvous_network

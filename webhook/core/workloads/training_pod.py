@@ -47,7 +47,8 @@ class TrainingPod:
     """Describe a pod of a known training system.
 
     *container*: the name that the system itself gives its training container, if it has one. *rendezvous* is ``None`` where the
-    ranks cannot or need not meet on the secondary network; *reason* and *message* then say why.
+    ranks cannot or need not meet on the secondary network; *reason* and *message* then say why. Beside a rendezvous a *message* is a
+    warning: what keeps this pod from it.
     """
 
     system: str
