@@ -323,7 +323,7 @@ def test_pods_that_can_never_work_are_denied_with_what_to_do() -> None:
     torchx = pods.load("pods/volcano-pod-1.yaml")
     message = denied(judge(torchx, world(profile="typo")), Reason.UNKNOWN_PROFILE)
     assert message.startswith("namespace train: label fabric-injector.io/profile: no profile is named 'typo'; ")
-    assert message.endswith("use one of: everything, here-only, rails, shared")
+    assert message.endswith("use one of: everything, rails, shared"), "here-only is not for namespace train"
     labelled = plain({names.PROFILE: "typo"})
     assert "pod plain: label" in denied(judge(labelled), Reason.UNKNOWN_PROFILE)
     assert "allowedNamespaces" in denied(judge(torchx, world(profile="here-only")), Reason.NAMESPACE_NOT_ALLOWED)

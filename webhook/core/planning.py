@@ -161,8 +161,10 @@ def select_profile(pod: Object, namespace: Namespace, profiles: Profiles, overri
         return _skip(Reason.OPTED_OUT, f"{where} is {names.PROFILE_NONE}")
     profile = profiles.profiles.get(name)
     if profile is None:
-        known = ", ".join(sorted(profiles.profiles))
-        advice = f"use one of: {known}" if known else "there are no profiles yet: write it"
+        usable = ", ".join(profiles.usable_in(namespace.name))
+        advice = (
+            f"use one of: {usable}" if usable else f"there is no profile for namespace {namespace.name} yet: write it"
+        )
         raise Denied(STEP, Reason.UNKNOWN_PROFILE, f"{where}: no profile is named {name[:64]!r}; {advice}")
     if not profile.is_for(namespace.name):
         advice = "add it to the profile's allowedNamespaces or use another"

@@ -152,3 +152,13 @@ def test_a_namespace_whose_profile_has_a_fault_cannot_be_judged() -> None:
     for spaces, more in (([faulty], []), ([faulty, space("b", "gone")], ["fail namespace b"])):
         found = brief(check_namespaces(spaces, Profiles(), "fabric-injector", {"broken"}))
         assert [found[0], *(line.partition(": ")[0] for line in found[1:])] == [told, *more]
+
+
+@pytest.mark.parametrize(
+    ("name", "action"),
+    [("a", "shared, skips"), ("elsewhere", "shared, skips, theirs")],
+)
+def test_names_the_profiles_that_the_namespace_may_use(name: str, action: str) -> None:
+    known = profiles("profiles: {shared: {}, skips: {}, theirs: {allowedNamespaces: [elsewhere]}}")
+    [found] = check_namespaces([space(name, "gone")], known, "fabric-injector")
+    assert found.action == f"use one of: {action}"

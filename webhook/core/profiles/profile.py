@@ -722,6 +722,10 @@ class Profiles:
         """Return the keys of all podLabels."""
         return frozenset(key for profiles in self.by_pod_label.values() for each in profiles for key in each.pod_labels)
 
+    def usable_in(self, namespace: str) -> list[str]:
+        """Return the names of the profiles that the namespace may use, sorted."""
+        return sorted(name for name, profile in self.profiles.items() if profile.is_for(namespace))
+
     def of_revision(self, name: str, revision: str) -> Profile | None:
         """Return the profile as it is or was in *revision*; None where that is not known."""
         present = self.profiles.get(name)

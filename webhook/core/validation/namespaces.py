@@ -65,10 +65,10 @@ def _of_profile(name: str, labels: Mapping[str, str], profiles: Profiles, world:
         yield f"label {names.PROFILE}: the content of profile {named} cannot be used{consequence}; correct the profile"
         return
     if profile is None:
-        known = sorted(profiles.profiles)
+        known = profiles.usable_in(name)
         meant = did_you_mean(named, known[:_MOST_COMPARED])
         advice = f"did you mean {meant}? " if meant else ""
-        there = f"there are {listed(known, _MOST_KNOWN)}" if known else "there is none yet"
+        there = f"there are {listed(known, _MOST_KNOWN)}" if known else "there is none for it yet"
         yield f"label {names.PROFILE}: no profile is named {quoted(named)}{consequence}; {advice}{there}"
     elif not profile.is_for(name):
         yield f"label {names.PROFILE}: profile {named} is not for namespace {name} (allowedNamespaces){consequence}"

@@ -102,7 +102,7 @@ def _look(
             "fail",
             Code.PROFILE_UNKNOWN,
             f"no profile is named {name!r}: every training pod is denied",
-            f"use one of: {listed(sorted(profiles.profiles)) or 'none, for there are no profiles'}",
+            f"use one of: {listed(profiles.usable_in(namespace.name)) or 'none, for there is no profile for it'}",
         )
     else:
         yield from _of_profile(namespace, profile)
