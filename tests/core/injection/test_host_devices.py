@@ -49,6 +49,29 @@ def test_tells_devices_that_cannot_be_opened(pod: Object, expected: Any) -> None
     assert outcomes(decisions) == expected
 
 
+EFA = "vpc.amazonaws.com/efa"
+
+
+@pytest.mark.parametrize(
+    ("asked", "given"),
+    [({EFA: "32"}, {EFA: "32"}), ({EFA: "32"}, {"rdma/ib": "1"}), ({}, {EFA: "32"})],
+    ids=["both", "the job itself", "the profile, which could not give it"],
+)
+def test_the_mount_must_go_where_the_fabric_is_efa(asked: Object, given: Object) -> None:
+    pod = _pod(resources={"limits": asked})
+    _, decisions = carry_out(inject, pod, plan(pod, profile=profile(resources=given)))
+    told = message(decisions, Outcome.WARNED)
+    assert "mounts /dev/infiniband of the node beside vpc.amazonaws.com/efa" in told
+    assert told.endswith("remove the mount: the plugin brings the devices")
+    assert "name a network" not in told
+
+
+def test_a_privileged_container_may_open_all_cards_beside_efa() -> None:
+    pod = _pod(resources={"limits": {EFA: "32"}}, securityContext={"privileged": True})
+    _, decisions = carry_out(inject, pod, plan(pod))
+    assert outcomes(decisions) == [(Outcome.KEPT, Reason.PRIVILEGED)]
+
+
 def test_counts_the_devices_of_the_profile() -> None:
     pod = _pod(**HELD)
     _, decisions = carry_out(
