@@ -326,9 +326,7 @@ def test_finds_pods_from_before_the_label(check: Check, healthy: Installation, c
         found = check()
     assert found.status == 0
     (line,) = found.told("warn")
-    assert line.startswith(
-        f"namespace {name}: 2 unfinished training pods of 1 job without injection, rank 0 among them ("
-    )
+    assert line.startswith(f"namespace {name}: 2 unfinished training pods of 1 job without injection: rank 0 (")
 
 
 def test_finds_a_changed_configuration(check: Check, healthy: Installation) -> None:

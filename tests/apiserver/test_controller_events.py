@@ -132,7 +132,7 @@ def test_a_rank_zero_that_was_created_before_its_namespace_was_labelled_is_told_
     [event] = events(world.older)
     assert event["reason"] == "RankZeroNotInjected"
     assert event["involvedObject"]["name"] == "bert-worker-0"
-    assert "pod bert-master-0, was created without injection, before its namespace was labelled" in event["message"]
+    assert "pod bert-master-0, was created before its namespace was labelled" in event["message"]
     assert "restart the job" in event["message"]
 
 

@@ -280,7 +280,7 @@ def test_a_rank_zero_from_before_the_label_is_found(api: Client, explain: Explai
     first = found["findings"][0]
     assert first["subject"] == "pod bert-master-0 (rank 0)"
     assert first["message"].startswith(
-        "was created without injection, perhaps before its namespace was labelled, or while that only observed (it was changed later);"
+        "was created before its namespace was labelled, or while the webhook was not called or only observed;"
     )
 
 

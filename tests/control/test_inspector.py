@@ -230,7 +230,7 @@ def test_the_pods_of_a_namespace_are_listed_once_for_all_its_jobs_and_members(wo
     assert told == [("w-001", "RankZeroNotInjected")]
     causes = set(world.decided[f"ml/{part.rendezvous.job}"].values())
     assert len(causes) == 1
-    assert "pod bert-master-0, was created without injection" in causes.pop().cause
+    assert "pod bert-master-0, was created before its namespace was labelled" in causes.pop().cause
     assert world.lists() == 3, "three pages of one list"
     told = [one for _ in range(4) for one in world.after(5)]
     assert sum(reason == "MeetsByName" for _, reason in told) == PAGE_SIZE, "each job's owner once"

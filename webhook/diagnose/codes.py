@@ -329,7 +329,7 @@ class Code(Enum):
     ALL_INJECTED = "injection", "No unfinished training pod of a labelled namespace lacks injection."
     LEFT_OUT = ("injection", "The pod opted out of injection, and others of its job did not, so they meet on another network.",
         "give all pods of the job the same labels and networks, then restart it")
-    RANK_ZERO_APART = ("injection", "Rank 0 was injected without a rendezvous, so its address is published to nobody.",
+    RANK_ZERO_APART = ("injection", "Rank 0 was injected without a rendezvous, so it publishes no address.",
         "give all pods of the job the same labels and networks, then restart it")
 
     DRIFT = ("drift", "The pod would get another result today: the profile, a network or fabric-injector has changed.",
@@ -383,7 +383,7 @@ class Code(Enum):
         "see what is said of the controller, which publishes the new one")
     ADDRESS_UNTOLD = ("addresses", "The pod is not told rank 0's address, or its own.",
         "see what is said of the controller, which publishes it")
-    MEETS_BY_NAME = ("addresses", "The pod was given rank 0's name, since rank 0 had no pod: they meet on the pod network.",
+    MEETS_BY_NAME = ("addresses", "The pod was given rank 0's name, since rank 0 publishes no address: they meet on the pod network.",
         "where a job must not do so, set rendezvous.unreachable: fail in the profile")
     NAMES_UNRESOLVED = ("addresses", "The pod uses its node's network and DNS, which do not know the name that rank 0 has.",
         "set dnsPolicy: ClusterFirstWithHostNet in the job's template, or take hostNetwork off it, then restart the job")
@@ -400,7 +400,7 @@ class Code(Enum):
         "its own address is on none of its interfaces, where a node was restarted: delete the pod; else the kubelet brings no "
         "annotations into its volume: look at the kubelet's log")
     WAIT_ENDED = ("wait", "The pod's wait for rank 0's address was ended, for that address will not come.",
-        "correct what the message names; a wait that is started again then goes on")
+        "do what the message says; a wait that is started again then goes on")
     WAIT_GAVE_UP = ("wait", "The pod's wait step gave up waiting for an address.",
         "see what else is said of the job: why was the address not published?")
 

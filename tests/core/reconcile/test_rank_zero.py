@@ -65,8 +65,8 @@ def test_a_rank_zero_that_was_not_injected_ends_the_wait_at_once_with_the_cause(
     found = rule(Suspect(member(job=job), None), pods.plain(), master, seconds=1)
     assert told(found) == ("RankZeroNotInjected", found.fate.cause)
     assert found.fate.cause == (
-        f"rank 0 of job {job}, pod {master['metadata']['name']}, was created without injection, before its namespace was labelled, or "
-        "while the webhook was not called or only observed, so that its address cannot be published: restart the job"
+        f"rank 0 of job {job}, pod {master['metadata']['name']}, was created before its namespace was labelled, or while the webhook "
+        "was not called or only observed, and publishes no address: restart the job"
     )
 
 
@@ -77,7 +77,7 @@ def test_a_rank_zero_that_is_left_alone_is_known_by_the_name_that_the_members_we
     if hostname:
         alone["spec"] |= {"hostname": hostname, "subdomain": "bert"}
     found = rule(Suspect(member(), None, NAME), pods.minimal_pod(metadata={"name": "other"}), alone, seconds=1)
-    assert "is left alone, since nothing tells that it trains, so that" in found.fate.cause
+    assert "is left alone, since nothing tells that it trains, and publishes no address: " in found.fate.cause
     assert rule(Suspect(member(), None, "other.bert"), alone).fate == Fate(by_name=True)
 
 
@@ -103,6 +103,26 @@ def test_a_rank_zero_that_needs_no_interface_of_the_fabric_is_met_by_its_name() 
     assert rule(Suspect(failing, None, NAME), driver, seconds=1).fate.cause
 
 
+@pytest.mark.parametrize("accelerators", ["", "worker", "both"])
+def test_a_rank_zero_from_before_the_label_ends_the_wait_unless_only_the_others_have_accelerators(
+    accelerators: str,
+) -> None:
+    """Without accelerators all are ranks of gloo. Beside members with accelerators it may be a driver that no profile is for."""
+    master, job = uninjected()
+    worker = placed("w-1", 40)
+    for pod in (master, worker):
+        pod["spec"]["containers"] = pod["spec"].get("containers") or [pods.minimal_container()]
+        asks = accelerators == "both" or (accelerators == "worker" and pod is worker)
+        pod["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": "8"}} if asks else {}
+    survey = Survey([Suspect(member(job=job), None, NAME)], lambda: NOW)
+    survey.add(master)
+    survey.add(worker)
+    found = survey.rule(Suspect(member(job=job), None, NAME), 12)
+    assert told(found).reason == ("MeetsByName" if accelerators == "worker" else "RankZeroNotInjected")
+    assert (found.fate == Fate(by_name=True)) is (accelerators == "worker")
+    assert "publishes no address: " in told(found).message
+
+
 def test_a_rank_zero_that_the_watch_has_not_shown_yet_is_not_missing() -> None:
     zero = placed("bert-master-0", 40)
     zero["metadata"]["labels"][names.RENDEZVOUS] = "master"
@@ -114,7 +134,7 @@ def test_a_rank_zero_that_the_watch_has_not_shown_yet_is_not_missing() -> None:
     [
         pytest.param(
             {"metadata": {"creationTimestamp": "2026-01-01T09:59:59Z"}},
-            "was created without injection, before its namespace was labelled, or while the webhook was not called or only observed",
+            "was created before its namespace was labelled, or while the webhook was not called or only observed",
             "restart the job",
             id="older-than-the-member",
         ),
@@ -126,7 +146,7 @@ def test_a_rank_zero_that_the_watch_has_not_shown_yet_is_not_missing() -> None:
         ),
         pytest.param(
             {"metadata": {"creationTimestamp": "2026-01-01T10:00:01Z"}},
-            "while older pods of the job were injected: the webhook was not called, or only observed",
+            "though older pods of the job were injected (the webhook was not called, or only observed)",
             "see fabric-injector check",
             id="created-again-while-the-webhook-was-down",
         ),

@@ -90,9 +90,7 @@ def test_members_that_go_by_rank_zeros_name_while_it_has_no_pod() -> None:
     del scene.pods["bert-master-0"]
     scene.tell(scene.pods["bert-worker-1"], "192.168.0.1")
     found = {each.code: each for each in explain(scene.reading).findings}
-    assert found[Code.MEETS_BY_NAME].message == (
-        "goes by rank 0's name, bert-master-0: rank 0 had no pod 30 s after it was put on its node"
-    )
+    assert found[Code.MEETS_BY_NAME].message == "goes by rank 0's name, bert-master-0: rank 0 publishes no address"
     assert found[Code.MEETS_BY_NAME].level == "ok"
     assert found[Code.MEETS_BY_NAME].subject == "pod bert-worker-0"
     assert found[Code.RANK_ZERO_MISSING].level == "fail"

@@ -169,6 +169,14 @@ def test_a_wait_that_is_over_points_at_no_pod_that_is_not_there() -> None:
     )
 
 
+def test_a_wait_that_is_over_knows_rank_zero_by_its_host_name() -> None:
+    """An indexed Job's pod is named ddp-0-x7k2p, and its host ddp-0."""
+    scene = Scene(2)
+    gave_up(scene, "bert-0")
+    scene.master["spec"]["hostname"] = "bert-0"
+    assert all("there is no pod" not in str(each.action) for each in findings(scene, "wait"))
+
+
 def test_a_wait_that_is_over_points_at_a_pod_that_is_there() -> None:
     scene = Scene(2)
     gave_up(scene, "bert-master-0")

@@ -119,20 +119,25 @@ def test_says_what_would_be_denied_or_left_alone_where_a_namespace_only_observes
 @pytest.mark.parametrize(
     ("labelled", "why", "action"),
     [
-        ("", "before its namespace was labelled, or while the webhook was not called or only observed", RESTART),
+        (
+            "",
+            "was created before its namespace was labelled, or while the webhook was not called or only observed",
+            RESTART,
+        ),
         (
             ago(minutes=20),
-            "before its namespace was labelled, or while the webhook was not called or only observed",
+            "was created before its namespace was labelled, or while the webhook was not called or only observed",
             RESTART,
         ),
         (
             ago(minutes=19),
-            "perhaps before its namespace was labelled, or while that only observed (it was changed later)",
+            "was created before its namespace was labelled, or while the webhook was not called or only observed",
             RESTART,
         ),
         (
             ago(minutes=21),
-            "though its namespace was labelled: the webhook was not called, only observed, or had other profiles",
+            "was created without injection, though its namespace was labelled: "
+            "the webhook was not called, only observed, or had other profiles",
             CHECK,
         ),
     ],
@@ -143,9 +148,7 @@ def test_a_worker_that_was_not_injected_when_it_was_created(labelled: str, why: 
     scene.changes = {"labelled": labelled}
     scene.pods["bert-worker-1"] = scene.created(2)
     [found] = findings(scene, "injection")
-    assert texts([found]) == [
-        f"fail pod bert-worker-1: was created without injection, {why}; today it would get profile shared"
-    ]
+    assert texts([found]) == [f"fail pod bert-worker-1: {why}; today it would get profile shared"]
     assert found.action == action
 
 
@@ -203,7 +206,7 @@ def test_pods_that_the_webhook_was_not_called_for() -> None:
     scene.pods["bert-worker-1"] = pod
     found = first(scene)
     assert found.message == (
-        "was created without injection while older pods of the job were injected: the webhook was not called, or only observed; "
+        "was created without injection, though older pods of the job were injected (the webhook was not called, or only observed); "
         "today it would get profile shared"
     )
     assert found.action == CHECK

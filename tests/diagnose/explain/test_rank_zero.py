@@ -95,7 +95,7 @@ LACKS = "lacks label fabric-injector.io/job or annotation fabric-injector.io/ren
         (opted_out, "not injected: label fabric-injector.io/profile is none", ALIKE),
         (
             made_again_meanwhile,
-            "was created without injection while older pods of the job were injected: the webhook was not called, or only observed; "
+            "was created without injection, though older pods of the job were injected (the webhook was not called, or only observed); "
             "today it would get profile shared",
             "see fabric-injector check, which tells whether the webhook is called; then restart the job",
         ),
@@ -145,7 +145,7 @@ def test_says_why_nobody_is_told_of_rank_zero(break_: Callable[[Scene], object],
     break_(scene)
     first = findings(scene)[0]
     assert (first.level, first.subject) == ("fail", "pod bert-master-0 (rank 0)")
-    assert first.message == f"{why}; so rank 0's address is published to nobody"
+    assert first.message == f"{why}; it publishes no address"
     assert first.action == action
     assert findings(scene, "members") == []
     told = [each for each in explain(scene.reading).findings if each.subject == first.subject]
@@ -158,6 +158,6 @@ def test_a_rank_zero_without_injection_that_nobody_waits_for() -> None:
     scene.labels[names.PROFILE] = "apart"
     scene.pods = {"bert-worker-0": scene.admitted(scene.created(1)), "bert-master-0": scene.created(0)}
     assert texts(findings(scene, "injection"))[0] == (
-        "fail pod bert-master-0 (rank 0): was created without injection, before its namespace was labelled, or while the webhook "
-        "was not called or only observed; today it would get profile apart"
+        "fail pod bert-master-0 (rank 0): was created before its namespace was labelled, or while the webhook was not "
+        "called or only observed; today it would get profile apart"
     )

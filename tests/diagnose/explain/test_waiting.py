@@ -45,6 +45,19 @@ def test_a_wait_that_the_controller_has_ended() -> None:
     assert "each of 2 pods" in found[0].subject
 
 
+def test_a_wait_that_begins_again_after_its_cause_was_told_is_told_once() -> None:
+    scene = Scene(1)
+    [worker] = scene.workers
+    cause = "rank 0 of job j-1, pod bert-master-0, publishes no address: restart the job"
+    ended = {"terminated": {"exitCode": 75, "message": f"fabric-injector: {cause}"}}
+    scene.wait(worker, ago(minutes=4))
+    worker["metadata"]["annotations"][names.WAIT_ENDS] = cause
+    worker["status"]["initContainerStatuses"] = [
+        {"name": names.WAIT_CONTAINER, "state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": ended}
+    ]
+    assert [each.code for each in findings(scene, "wait", "containers")] == [Code.WAIT_ENDED]
+
+
 def test_a_cause_that_no_longer_holds_is_not_told() -> None:
     scene = Scene(1)
     scene.workers[0]["metadata"]["annotations"][names.WAIT_ENDS] = ""

@@ -12,6 +12,8 @@ from webhook.core.workloads import SIBLING_LABELS
 
 NO_ADDRESS = "NoSecondaryAddress"
 EXCESSIVE = "ExcessiveMetadata"
+UNCALLED = "was created before its namespace was labelled, or while the webhook was not called or only observed"
+UNPUBLISHED = "publishes no address"
 SEE_CHECK = "see fabric-injector check, which tells whether the webhook is called; then restart the job"
 BOUND_SECONDS = 60.0
 """How long a pod may be on its node without a secondary address before that is a fault."""
@@ -102,10 +104,9 @@ def why_uncalled(created: str, injected_since: str) -> tuple[str, str]:
     The API's times are whole seconds: of equal ones it is not known which was first.
     """
     if "" < injected_since < created:
-        why = "was created without injection while older pods of the job were injected: the webhook was not called, or only observed"
+        why = "was created without injection, though older pods of the job were injected (the webhook was not called, or only observed)"
         return why, SEE_CHECK
-    why = "was created without injection, before its namespace was labelled, or while the webhook was not called or only observed"
-    return why, "restart the job"
+    return UNCALLED, "restart the job"
 
 
 def sibling_selector(pod: Object) -> str:

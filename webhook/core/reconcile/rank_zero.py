@@ -14,7 +14,7 @@ from webhook.core import names, podspec
 from webhook.core.accelerators import find_pod_accelerator
 from webhook.core.addresses import Source
 from webhook.core.model import Object
-from webhook.core.reconcile.complaint import Complaint, Placement, placement, why_uncalled
+from webhook.core.reconcile.complaint import UNPUBLISHED, Complaint, Placement, placement, why_uncalled
 from webhook.core.reconcile.member import Fate, Member
 from webhook.core.workloads import TrainingPod, recognise
 from webhook.core.workloads.endpoint import first_label
@@ -66,6 +66,7 @@ class Survey:
         self._seen: set[str] = set()
         self._jobs_of_name: dict[str, set[tuple[str, str]]] = {}
         self._placements: dict[str, Placement] = {}
+        self._accelerated: set[str] = set()
         self._apart: dict[str, Object] = {}
         for member, zero, name in suspects:
             self._members.add(member.uid)
@@ -80,6 +81,8 @@ class Survey:
         uid = (pod.get("metadata") or {}).get("uid")
         if uid in self._members and (placed := placement(pod, self._now())) is not None:
             self._placements[uid] = placed
+            if find_pod_accelerator(pod):
+                self._accelerated.add(uid)
         if podspec.labels(pod).get(names.RENDEZVOUS) == "master" and not podspec.is_ending(pod):
             self._seen.add(podspec.labels(pod).get(names.JOB) or "")
         if not self._jobs or podspec.labels(pod).get(names.JOB) or podspec.is_ending(pod):
@@ -113,13 +116,15 @@ class Survey:
         if member.job in self._seen:  # the watch is behind
             return Ruling(again=5.0)
         if (apart := self._apart.get(member.job)) is not None:
-            if _may_meet(apart, member.source) and suspect.name and not member.fails_without_rank_zero:
-                who = f"rank 0 of job {member.job}, pod {podspec.display_name(apart)}"
-                told = f"{who}, publishes no address: members that wait get the name {suspect.name} and meet on the pod network"
+            who = f"rank 0 of job {member.job}, pod {podspec.display_name(apart)}"
+            may_meet = _may_meet(apart, member.source, accelerated=member.uid in self._accelerated)
+            if may_meet and suspect.name and not member.fails_without_rank_zero:
+                told = (
+                    f"{who}, {UNPUBLISHED}: members that wait get the name {suspect.name} and meet on the pod network"
+                )
                 return Ruling(Fate(by_name=True), Complaint("MeetsByName", told))
             why, then = _why_not_injected(apart, member.created, member.source)
-            who = f"rank 0 of job {member.job}, pod {podspec.display_name(apart)}"
-            cause = f"{who}, {why}, so that its address cannot be published: {then}"
+            cause = f"{who}, {why}, and {UNPUBLISHED}: {then}"
             return Ruling(Fate(cause), Complaint("RankZeroNotInjected", cause))
         if seconds < MISSING_SECONDS:
             return Ruling(again=MISSING_SECONDS - seconds)
@@ -136,7 +141,7 @@ class Survey:
         if zero.secondary.address:
             return Ruling()
         if not zero.wanted:
-            cause = f"{who}, carries no annotation {names.RENDEZVOUS_NETWORK}, so that its address cannot be published: restart the job"
+            cause = f"{who}, carries no annotation {names.RENDEZVOUS_NETWORK}, and {UNPUBLISHED}: restart the job"
             return Ruling(Fate(cause))
         if zero.secondary.problem:
             return Ruling(Fate(f"{who}, has no address on {zero.wanted}: {zero.secondary.problem}; {look}"))
@@ -147,15 +152,17 @@ class Survey:
         return Ruling(Fate(f"{who}, was not attached to {zero.wanted}, as its {words.told_at} tells: {look}"))
 
 
-def _may_meet(rank_zero: Object, source: Source) -> bool:
-    """Tell a rank 0 whose traffic needs no interface that it lacks: it is no rank of NCCL, or was given the networks.
+def _may_meet(rank_zero: Object, source: Source, *, accelerated: bool) -> bool:
+    """Tell a rank 0 whose traffic needs no interface that it lacks: it is no rank of NCCL or gloo, or was given the networks.
 
-    *source*: that of the member that waits for it.
+    *source*: that of the member that waits for it. *accelerated*: that one has an accelerator; where neither has, both train by gloo.
     """
     annotations = podspec.annotations(rank_zero)
     if names.STATUS in annotations:
         return source.WORDS.asked in annotations and not podspec.is_host_network(rank_zero)
-    return podspec.labels(rank_zero).get(names.PROFILE) != names.PROFILE_NONE and not find_pod_accelerator(rank_zero)
+    if podspec.labels(rank_zero).get(names.PROFILE) == names.PROFILE_NONE or find_pod_accelerator(rank_zero):
+        return False
+    return accelerated or not isinstance(recognise(rank_zero), TrainingPod)
 
 
 def _about_missing(suspect: Suspect) -> Ruling:

@@ -9,6 +9,7 @@ from webhook.core import names, podspec
 from webhook.core.errors import MalformedReview
 from webhook.core.model import Object, Reason
 from webhook.core.pod_check import check_pod
+from webhook.core.reconcile.complaint import UNCALLED, UNPUBLISHED
 from webhook.core.workloads import NotTraining, TrainingPod, recognise
 from webhook.diagnose.check.namespaces import LabelledNamespace
 from webhook.diagnose.codes import Code
@@ -52,7 +53,7 @@ def check_earlier_pods(pods: Iterable[Object], unreached: Sequence[Object] = ())
             f"{counted(found.pods, 'unfinished training pod')} of {counted(len(found.jobs), 'job')} without injection"
         )
         if found.masters:
-            message += f", rank 0 among them ({listed(found.masters)}): pods that such a job gets from now on wait for it in vain"
+            message += f": rank 0 ({listed(found.masters)}) {UNCALLED}, and {UNPUBLISHED}"
         action = "restart the jobs; where that does not help, see what else is said here of the webhook: is it called?"
         yield Finding("warn", Code.WEBHOOK_MISSED, f"namespace {namespace}", message, action)
     if not spaces:

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from webhook.core import names
+from webhook.core.reconcile.complaint import UNPUBLISHED
 from webhook.core.reconcile.jobs import newest_master, publication
 from webhook.core.reconcile.member import is_name
-from webhook.core.reconcile.rank_zero import MISSING_SECONDS
 from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.observation import Observation, Stage
 from webhook.diagnose.explain.part import Part
@@ -110,9 +110,7 @@ def _by_name(members: Sequence[Part]) -> Iterator[Observation]:
         if part.member is not None and is_name(part.member.published.master_addr):
             groups.setdefault(part.member.published.master_addr, []).append(part.name)
     for name, pods in groups.items():
-        message = (
-            f"goes by rank 0's name, {name}: rank 0 had no pod {MISSING_SECONDS:.0f} s after it was put on its node"
-        )
+        message = f"goes by rank 0's name, {name}: rank 0 {UNPUBLISHED}"
         yield Observation(Stage.SUMMARY, "ok", Code.MEETS_BY_NAME, message, "", tuple(pods))
 
 

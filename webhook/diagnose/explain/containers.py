@@ -48,7 +48,7 @@ _WAIT_ACTION = {
 def observe(parts: Sequence[Part], looked_at: Iterable[Part]) -> Iterator[Observation]:
     """Look at the containers of those that are *looked_at*, and at pods that their node refused or gave up."""
     newest: dict[str, str] = {}
-    existing = {part.name for part in parts}
+    existing = {name for part in parts for name in podspec.own_names(part.pod)}
     for part in parts:
         if part.is_live:
             newest[part.job] = max(newest.get(part.job, ""), part.created)
@@ -103,6 +103,8 @@ def _container(part: Part, status: Object, existing: Collection[str]) -> Iterato
     ended = _ended(status)
     is_wait = name == names.WAIT_CONTAINER
     title = "the wait step" if is_wait else f"container {name}"
+    if is_wait and ended.get("exitCode") == WAITED_IN_VAIN and part.member and part.member.published.wait_ends:
+        return  # see waiting
     if is_wait and ended.get("exitCode") == WAITED_IN_VAIN:
         text = common_form(str(ended.get("message") or "its time was up"), part.name)
         again = " and waits again" if part.is_live else ""

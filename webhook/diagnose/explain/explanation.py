@@ -244,5 +244,6 @@ def _wait(reading: Reading, part: Part) -> str:
         return duration(seconds)
     ended = part.state_of(names.WAIT_CONTAINER).get("terminated") or {}
     if "exitCode" in ended:
-        return "over" if ended["exitCode"] == 0 else f"status {ended['exitCode']}"
+        known = {0: "over", containers.WAITED_IN_VAIN: "gave up"}
+        return known.get(ended["exitCode"]) or f"status {ended['exitCode']}"
     return NOTHING

@@ -8,7 +8,7 @@ from dataclasses import replace
 from webhook.core import names
 from webhook.core.injection import sidecars, volumes, whole
 from webhook.core.model import Decision, Outcome, Reason
-from webhook.core.reconcile.complaint import SEE_CHECK, why_uncalled
+from webhook.core.reconcile.complaint import SEE_CHECK, UNPUBLISHED, why_uncalled
 from webhook.core.review import Verdict
 from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.members import is_apart
@@ -61,7 +61,7 @@ def observe(reading: Reading, parts: Iterable[Part], looked_at: Iterable[Part]) 
 
 def _missed(one: Observation) -> Observation:
     """Say of a rank 0 what follows for the members that wait for it."""
-    message = f"{one.message}; so rank 0's address is published to nobody"
+    message = f"{one.message}; it {UNPUBLISHED}"
     action = (one.code.action if one.action is None else one.action) or Code.RANK_ZERO_APART.action
     return replace(one, stage=Stage.ADMISSION, level="fail", message=message, action=action)
 
@@ -207,11 +207,6 @@ def _uncalled(reading: Reading, part: Part, first_injected: str) -> tuple[Code, 
     if "" < labelled < created:
         why = "was created without injection, though its namespace was labelled: "
         return Code.WEBHOOK_MISSED, why + "the webhook was not called, only observed, or had other profiles", SEE_CHECK
-    if labelled > created:
-        why = (
-            "was created without injection, perhaps before its namespace was labelled, or while that only observed "
-            "(it was changed later)"
-        )
     return Code.WEBHOOK_MISSED, why, Code.WEBHOOK_MISSED.action
 
 

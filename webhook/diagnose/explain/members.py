@@ -86,9 +86,7 @@ def _rank_zero(reading: Reading, key: str, members: Sequence[Part]) -> Iterator[
         message = f"rank 0 is {last.phase}{_why_ended(last)}, and its members still run"
         action = f"look at its log, then restart the job: {log_command(last, str(last.training.get('name')))}"
         if not last.is_injected and any(seconds_waited(reading, part) is not None for part in told):
-            message = (
-                f"rank 0 {_why_unpublished(last)}, so that its address was published to nobody; it is {last.phase}"
-            )
+            message = f"rank 0 {_why_unpublished(last)} and published no address; it is {last.phase}"
             message, action = f"{message}, and its members still run", Code.RANK_ZERO_APART.action
         elif last.phase == "Terminating":
             action = "wait for the next one; if this one stays, look at its finalizers and at its node's kubelet"

@@ -1,0 +1,44 @@
+"""A namespace is labelled while a job runs, and a worker is replaced: Event, `explain` and `check` say the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.diagnose.scenes import NOW, Scene, ago
+from webhook.core import names
+from webhook.core.reconcile import Suspect, read_member
+from webhook.core.reconcile.rank_zero import Survey
+from webhook.diagnose.check.earlier_pods import check_earlier_pods
+from webhook.diagnose.explain.explanation import explain
+
+
+@pytest.mark.parametrize("accelerators", [{}, {"nvidia.com/gpu": "8"}], ids=["none", "gpus"])
+def test_event_explain_and_check_say_that_rank_zero_came_before_the_label(accelerators: dict[str, str]) -> None:
+    scene = Scene(1, before=lambda pod: pod["spec"]["containers"][0].update(resources={"limits": accelerators}))
+    [worker] = scene.workers
+    scene.wait(worker, ago(minutes=2))
+    scene.pods["bert-master-0"] = master = scene.created(0)
+    master["spec"]["containers"][0]["resources"] = {"limits": accelerators}
+    scene.bind(master)
+    member = read_member(worker)
+    assert member is not None
+    survey = Survey([Suspect(member, None, "bert-master-0")], lambda: NOW)
+    for pod in (master, worker):
+        survey.add(pod)
+    ruling = survey.rule(Suspect(member, None, "bert-master-0"), 12)
+    assert ruling.complaint is not None
+    assert ruling.fate.cause == ruling.complaint.message, "the wait ends with what the Event says"
+    worker["metadata"]["annotations"][names.WAIT_ENDS] = ruling.fate.cause
+    [seen, ended] = [each for each in explain(scene.reading).findings if each.level != "ok"]
+    [earlier] = check_earlier_pods([master])
+    for told in (
+        ruling.complaint.message,
+        f"{seen.message}: {seen.action}",
+        ended.message,
+        f"{earlier.message}: {earlier.action}",
+    ):
+        assert "was created before its namespace was labelled" in told
+        assert "publishes no address" in told
+        assert "restart the job" in told
+        assert "no pod" not in told
+        assert "in vain" not in told
