@@ -1,4 +1,4 @@
-"""The policy about anti-affinity: no pod of others keeps the injector's own from the nodes of a zone."""
+"""The policy about anti-affinity: no pod of others keeps the injector's own from nodes."""
 
 from typing import Any
 
@@ -12,7 +12,12 @@ from .controlplane import ControlPlane
 KEPT = "spec.affinity.podAntiAffinity: a required term whose labelSelector matches the pods of fabric-injector"
 NAME, COMPONENT, HASH = "app.kubernetes.io/name", "app.kubernetes.io/component", "pod-template-hash"
 OURS = {"matchLabels": {NAME: "fabric-injector"}}
+HOSTNAME = "kubernetes.io/hostname"
 JOB = "jobset.sigs.k8s.io/job-key"
+EXCLUSIVE = {
+    "matchExpressions": [{"key": JOB, "operator": "Exists"}, {"key": JOB, "operator": "NotIn", "values": ["x"]}]
+}
+"""What JobSet's exclusive placement selects: the pods of other jobs."""
 
 
 def pod(*terms: dict[str, Any], labels: dict[str, str] | None = None) -> dict[str, Any]:
@@ -61,6 +66,9 @@ def tenant(installed: ControlPlane, namespace: NamespaceFactory) -> str:
         term(where("team", "DoesNotExist")),
         term(where("team", "NotIn", "vision")),
         term({}, matchLabelKeys=[NAME], namespaceSelector={}),
+        term(topology=HOSTNAME),
+        term({}, topology=HOSTNAME),
+        term(where("team", "NotIn", "vision"), topology=HOSTNAME, namespaces=["fabric-injector"]),
     ],
 )
 def test_what_would_keep_our_pods_away_is_refused(installed: ControlPlane, tenant: str, one: dict[str, Any]) -> None:
@@ -73,8 +81,6 @@ def test_what_would_keep_our_pods_away_is_refused(installed: ControlPlane, tenan
 @pytest.mark.parametrize(
     "one",
     [
-        term(topology="kubernetes.io/hostname"),
-        term({}, topology="kubernetes.io/hostname"),
         term(None),
         term(OURS, namespaces=[]),
         term({"matchLabels": {"app": "trainer"}}),
@@ -85,24 +91,22 @@ def test_what_would_keep_our_pods_away_is_refused(installed: ControlPlane, tenan
         term(where(NAME, "DoesNotExist")),
         term(where(COMPONENT, "In", "worker")),
         term(where("team", "Exists")),
-        term(
-            {
-                "matchExpressions": [
-                    *where(JOB, "Exists")["matchExpressions"],
-                    *where(JOB, "NotIn", "x")["matchExpressions"],
-                ]
-            }
-        ),
+        term({"matchLabels": {"app": "trainer"}}, topology=HOSTNAME),
+        term(where(NAME, "NotIn", "fabric-injector"), topology=HOSTNAME),
+        term({"matchLabels": {"app": "trainer"}}, matchLabelKeys=[HASH], namespaceSelector={}, topology=HOSTNAME),
+        term(EXCLUSIVE),
+        term(EXCLUSIVE, topology=HOSTNAME),
     ],
 )
 def test_other_terms_are_none_of_its_business(installed: ControlPlane, tenant: str, one: dict[str, Any]) -> None:
-    """The last is JobSet's exclusive placement."""
     answer = installed.api.create(pod(one), tenant, dry_run=True)
     assert answer.status == 201, answer.message
 
 
 def test_a_term_of_the_pods_own_namespace_reaches_no_other(installed: ControlPlane, tenant: str) -> None:
-    assert installed.api.create(pod(term(namespaces=[tenant])), tenant, dry_run=True).status == 201
+    own = {"topologyKey": HOSTNAME, "labelSelector": {}}
+    for one in (term(namespaces=[tenant]), term({}, topology=HOSTNAME, namespaces=[tenant]), own):
+        assert installed.api.create(pod(one), tenant, dry_run=True).status == 201
 
 
 def test_our_own_namespace_may(installed: ControlPlane, tenant: str) -> None:

@@ -116,7 +116,7 @@ EXCESSIVE: Mapping[Role, tuple[Access, ...]] = {
 
 POLICIES: Mapping[str, str] = {
     "fabric-injector-addresses": "the controller's account may change more of pods than it needs",
-    "fabric-injector-anti-affinity": "two pods of a tenant may keep the injector's own from every node",
+    "fabric-injector-anti-affinity": "a tenant's pods may keep the injector's own from every node",
     "fabric-injector-ca-bundle": "the controller's account may change more of webhook configurations than it needs",
     "fabric-injector-created": "the controller's account may create more than it needs",
     "fabric-injector-claim-templates": "the controller's account may make and remove ResourceClaimTemplates of others",
