@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.worlds import namespace
@@ -9,7 +11,7 @@ from webhook.core import names
 from webhook.core.errors import Denied
 from webhook.core.model import Namespace, Object, Reason
 from webhook.core.planning import Skip, select_profile
-from webhook.core.profiles import Profile, parse_profiles
+from webhook.core.profiles import Profile, Profiles, parse_profiles
 from webhook.core.review import Verdict, decide
 from webhook.world.objects import ObjectsWorld
 
@@ -57,9 +59,18 @@ def test_a_pod_that_two_profiles_want_is_denied_with_both() -> None:
         chosen({**SRIOV, "feature/green": "true", "feature/blue": "true"})
     assert denied.value.reason is Reason.AMBIGUOUS_PROFILE
     assert denied.value.message == (
-        "pod a: its labels are the podLabels of profiles green and sriov and sriov-blue; "
-        f"label the pod {names.PROFILE} with one of them"
+        "pod a: its labels are the podLabels of 3 profiles; "
+        f"label the pod {names.PROFILE} with green or sriov or sriov-blue"
     )
+
+
+def test_a_pod_that_two_profiles_want_is_told_only_those_that_its_namespace_may_use() -> None:
+    mine = PROFILES.profiles["sriov"]
+    theirs = replace(mine, name="secret", pod_labels={"feature/green": "true"}, allowed_namespaces=frozenset({"x"}))
+    profiles = Profiles(profiles={"sriov": mine, "secret": theirs})
+    pod = {"metadata": {"name": "a", "labels": {**SRIOV, "feature/green": "true"}}}
+    with pytest.raises(Denied, match=f"label the pod {names.PROFILE} with sriov$"):
+        select_profile(pod, Namespace("train", {}), profiles, None)
 
 
 def judge(labels: dict[str, str]) -> Verdict:

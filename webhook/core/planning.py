@@ -144,7 +144,7 @@ def select_profile(pod: Object, namespace: Namespace, profiles: Profiles, overri
     of_pod, of_namespace = podspec.labels(pod).get(names.PROFILE), namespace.labels.get(names.PROFILE)
     chosen = None
     if profiles.by_pod_label and override is None and of_pod is None:
-        chosen = _chosen_by_labels(pod, profiles)
+        chosen = _chosen_by_labels(pod, profiles, namespace.name)
     if override is not None:
         name, where = override, "the dry run's profile"
     elif of_pod is not None:
@@ -217,16 +217,17 @@ def _as_rank_zero(
     return profile, Decision(STEP, Outcome.WARNED, Reason.UNKNOWN_REVISION, message)
 
 
-def _chosen_by_labels(pod: Object, profiles: Profiles) -> Profile | None:
+def _chosen_by_labels(pod: Object, profiles: Profiles, namespace: str) -> Profile | None:
     """Take the profile whose podLabels include those of all others that the pod chooses."""
     found = profiles.chosen_by(podspec.labels(pod))
     if not found:
         return None
     best = max(found, key=lambda profile: len(profile.pod_labels))
     if any(not profile.pod_labels.items() <= best.pod_labels.items() for profile in found):
-        named = " and ".join(sorted(profile.name for profile in found))
-        which = f"pod {podspec.display_name(pod)}: its labels are the podLabels of profiles {named}"
-        raise Denied(STEP, Reason.AMBIGUOUS_PROFILE, f"{which}; label the pod {names.PROFILE} with one of them")
+        usable = " or ".join(sorted(profile.name for profile in found if profile.is_for(namespace)))
+        which = f"pod {podspec.display_name(pod)}: its labels are the podLabels of {len(found)} profiles"
+        advice = f"label the pod {names.PROFILE} with {usable or 'a profile that its namespace may use'}"
+        raise Denied(STEP, Reason.AMBIGUOUS_PROFILE, f"{which}; {advice}")
     return best
 
 
