@@ -68,6 +68,8 @@ coverage: $(STAMP) ## branch coverage of the core and socket tests: 100 % of the
 mutation: $(STAMP) ## change webhook/core in 2,000 places, one at a time, and see a test fail; goes on where it was stopped
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group mutation
 	@$(BIN)/python -m tests.mutation
+compare: $(STAMP) ## show what the checkout makes of real manifests otherwise than a commit (BASE=COMMIT CORPUS="FOLDER…"; FULL=1: every difference; a minute for a thousand files)
+	@$(BIN)/python -m tests.compare $(or $(BASE),$(error name a commit: BASE=main)) $(or $(CORPUS),$(error name folders of manifests: CORPUS=FOLDER)) $(if $(FULL),-v)
 peer: $(STAMP) ## network-resources-injector's own end-to-end suite, run against fabric-injector (needs Go)
 	@$(BIN)/python -m tests.peer
 

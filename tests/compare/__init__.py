@@ -1,0 +1,1 @@
+"""Compare what two commits make of the pods of many manifests: `make compare`."""
