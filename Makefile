@@ -9,7 +9,7 @@ ENGINE ?= $(shell for tool in docker podman buildah; do $$tool info >/dev/null 2
 VERSION = $(shell $(BIN)/python -c "import webhook; print(webhook.__version__)")
 COMPILED := build/compiled
 # Folders of tests that need more than the core does: not collected for it, which every worker would do anew.
-TIERS := apiserver bench broken dra image node operators page peer sockets
+FOLDERS := apiserver bench broken dra image node operators page peer sockets
 TESTS := check sockets test-page apiserver test-image test-node
 
 .PHONY: setup $(shell sed -n 's/^\([a-z-]*\):.*## .*/\1/p' $(MAKEFILE_LIST))
@@ -41,7 +41,7 @@ types: $(STAMP) ## check the types
 layers: $(STAMP) ## check the import contracts
 	@$(BIN)/lint-imports
 core: $(STAMP) ## tests that need nothing but Python, dash, bash and busybox
-	@$(BIN)/pytest -q -m core $(TIERS:%=--ignore=tests/%) --numprocesses=auto --maxprocesses=8 --dist=worksteal
+	@$(BIN)/pytest -q -m core $(FOLDERS:%=--ignore=tests/%) --numprocesses=auto --maxprocesses=8 --dist=worksteal
 sockets: $(STAMP) ## tests with real server processes on loopback
 	@$(BIN)/pytest -q -m sockets
 apiserver: $(STAMP) ## tests behind a real kube-apiserver, and the Helm chart (built once with Go, about 10 minutes)
@@ -68,6 +68,8 @@ coverage: $(STAMP) ## branch coverage of the core and socket tests: 100 % of the
 mutation: $(STAMP) ## change webhook/core in 2,000 places, one at a time, and see a test fail; goes on where it was stopped
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group mutation
 	@$(BIN)/python -m tests.mutation
+faults: $(STAMP) ## put mistakes of tests/mutation/faults.toml into a copy, one at a time, and see a test find each (TIERS=core,sockets; also page, apiserver, node)
+	@$(BIN)/python -m tests.mutation.faults $(TIERS)
 compare: $(STAMP) ## show what the checkout makes of real manifests otherwise than a commit (BASE=COMMIT CORPUS="FOLDER…"; FULL=1: every difference; a minute for a thousand files)
 	@$(BIN)/python -m tests.compare $(or $(BASE),$(error name a commit: BASE=main)) $(or $(CORPUS),$(error name folders of manifests: CORPUS=FOLDER)) $(if $(FULL),-v)
 peer: $(STAMP) ## network-resources-injector's own end-to-end suite, run against fabric-injector (needs Go)

@@ -327,6 +327,8 @@ def test_pods_that_can_never_work_are_denied_with_what_to_do() -> None:
     labelled = plain({names.PROFILE: "typo"})
     assert "pod plain: label" in denied(judge(labelled), Reason.UNKNOWN_PROFILE)
     assert "allowedNamespaces" in denied(judge(torchx, world(profile="here-only")), Reason.NAMESPACE_NOT_ALLOWED)
+    labelled = plain({names.PROFILE: "here-only"})
+    assert "pod plain: label" in denied(judge(labelled), Reason.NAMESPACE_NOT_ALLOWED)
     absent = ObjectsWorld([namespace("train")])
     assert "default/rdma-net" in denied(judge(torchx, absent), Reason.NETWORK_ABSENT)
     torchx["metadata"]["annotations"][names.NETWORKS] = "a/b/c"
