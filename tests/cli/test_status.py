@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import sys
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -16,22 +14,15 @@ from click.testing import CliRunner, Result
 
 from tests.diagnose.hostile import HostileConnection
 from tests.diagnose.scenes import NOW, PROFILES, SPACE, ClaimScene, Scene, ago, event, workload
-from tests.fake_apiserver import NAMESPACES, NETWORKS, NODES, PODS, Behaviour, FakeApiServer, status, text
-from tests.waiting import wait_until
 from webhook.cli import main, status_text
 from webhook.cli import status as command
 from webhook.core import names
-from webhook.core.errors import InputError, Unavailable
 from webhook.core.model import Object
 from webhook.core.workloads import TrainingPod, recognise
 from webhook.diagnose.codes import Code
-from webhook.diagnose.collect.status import StatusWatch
 from webhook.diagnose.explain.explanation import explain
-from webhook.diagnose.status.jobs import PodKeeper
+from webhook.diagnose.status.jobs import keep_pod
 from webhook.diagnose.status.status import StatusReading, look_at_all
-from webhook.kube.connection import Connection
-from webhook.kube.credentials import Credentials
-from webhook.world.profiles_read import read_file
 
 CONFIG = json.dumps({"cniVersion": "0.3.1", "type": "macvlan", "ipam": {"type": "whereabouts"}})
 RENEWED = {"holderIdentity": "c-1", "leaseDurationSeconds": 15, "renewTime": ago(seconds=2)}
@@ -40,9 +31,9 @@ LEASE: Object = {"metadata": {"name": "fabric-injector", "namespace": "fabric-in
 
 def reading(*scenes: Scene, **changes: Any) -> StatusReading:
     """Return what is read of a cluster of these jobs."""
-    first, keeper = scenes[0].reading, PodKeeper()
+    first = scenes[0].reading
     given: dict[str, Any] = {
-        "pods": [keeper.keep(pod) for scene in scenes for pod in scene.pods.values()],
+        "pods": [keep_pod(pod) for scene in scenes for pod in scene.pods.values()],
         "labels": {SPACE: scenes[0].labels},
         "events": [each for scene in scenes for each in scene.events],
         "claims": {} if first.claims is None else {SPACE: first.claims},
@@ -72,9 +63,6 @@ def test_a_claim_that_is_not_allocated() -> None:
     [job] = look_at_all(reading(scene))
     assert job.first is not None
     assert job.first.code is Code.CLAIM_MISSING
-    [job] = look_at_all(reading(scene, may_lack_claims=True))
-    assert job.first is not None
-    assert job.first.code is not Code.CLAIM_MISSING, "it was made after the claims were read"
 
 
 def second(scene: Scene) -> Scene:
@@ -94,7 +82,7 @@ def second(scene: Scene) -> Scene:
 def test_a_job_that_is_well() -> None:
     [job] = look_at_all(reading(Scene()))
     assert job.cells() == (SPACE, "bert", "Running", "4", "-", "192.168.0.1")
-    assert (job.first, job.is_failing, job.is_well) == (None, False, True)
+    assert (job.first, job.is_failing) == (None, False)
 
 
 def waits(scene: Scene) -> None:
@@ -322,14 +310,6 @@ def test_without_events_the_pods_tell() -> None:
     assert job.is_failing
 
 
-def test_a_claim_that_has_no_name_yet_is_not_missed() -> None:
-    scene = ClaimScene()
-    for pod in scene.pods.values():
-        pod["status"]["resourceClaimStatuses"] = [{"name": "rails"}]
-    [job] = look_at_all(reading(scene, may_lack_claims=True))
-    assert job.first is None or job.first.code is not Code.CLAIM_MISSING
-
-
 def cluster(*scenes: Scene) -> HostileConnection:
     objects: dict[str, Any] = {
         "/api/v1/pods": [pod for scene in scenes for pod in scene.pods.values()],
@@ -453,45 +433,64 @@ def test_a_change_names_its_code(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.endswith("has no rank-0 pod (rank-zero-missing)\n")
 
 
-@pytest.fixture
-def server() -> Iterator[FakeApiServer]:
-    with FakeApiServer() as server:
-        server.clock = lambda: NOW
-        yield server
+def watch(
+    connection: HostileConnection, profiles: Path, *between: Callable[[], None], output: str = "table"
+) -> tuple[Result, list[float]]:
+    """Run --watch; between two looks do one thing after the other, then press Ctrl-C. Return how long it would have rested too."""
+    rests: list[float] = []
+    left = list(between)
+
+    def sleep(seconds: float) -> None:
+        rests.append(seconds)
+        if not left:
+            raise KeyboardInterrupt
+        left.pop(0)()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(command, "sleep", sleep)
+        return invoke(connection, "-A", "--watch", "--profiles", str(profiles), "-o", output), rests
 
 
-def put(server: FakeApiServer, pod: Object) -> None:
-    metadata = {key: value for key, value in pod["metadata"].items() if key not in ("name", "namespace")}
-    server.put(PODS, pod["metadata"]["name"], SPACE, spec=pod["spec"], status=pod["status"], **metadata)
-
-
-def test_watches_and_tells_changes(server: FakeApiServer) -> None:
+def test_a_watch_tells_changes_and_ends_with_the_last_look(profiles: Path) -> None:
     scene = Scene()
-    server.put(NAMESPACES, SPACE, labels=scene.labels)
-    for node in scene.nodes:
-        server.put(NODES, node["metadata"]["name"], labels=node["metadata"]["labels"], status=node["status"])
-    assert scene.lease is not None
-    server.put("/apis/coordination.k8s.io/v1/leases", "fabric-injector", "fabric-injector", spec=scene.lease["spec"])
-    server.put(NETWORKS, "rdma-net", "default", spec={"config": CONFIG})
-    for pod in scene.pods.values():
-        put(server, pod)
-    connection = Connection(Credentials("test", server.url))
-    before = {*threading.enumerate()}
-    with StatusWatch(connection, profiles=read_file("profiles.yaml", PROFILES)) as watch:
-        watch.first_lists()
-        [job], unread = watch.look()
-        assert (job.first, unread) == (None, ())
-        shown = status_text.print_changes([job], {}, "table")
-        server.delete(PODS, "bert-master-0", SPACE)
-        wait_until(lambda: watch.look()[0][0].is_failing, "the loss of rank 0")
-        [job], _ = watch.look()
-        assert status_text.print_changes([job], shown, "json") != shown
-        for name in ("bert-worker-0", "bert-worker-1", "bert-worker-2"):
-            server.delete(PODS, name, SPACE)
-        wait_until(lambda: watch.look()[0] == [], "the end of the job")
-        assert status_text.print_changes([], shown, "table") == {}
-    assert len(server.asked("list", PODS)) == 1, "listed once, then watched"
-    assert len({*threading.enumerate()} - before) < 20, "a thread for each look would pile up"
+    connection = cluster(scene)
+    pods = connection.objects["/api/v1/pods"]
+    result, _ = watch(connection, profiles, lambda: None, lambda: pods.remove(scene.master), pods.clear, output="json")
+    lines = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [(line["name"], (line.get("first") or {}).get("code")) for line in lines[:2]] == [
+        ("bert", None),
+        ("bert", "rank-zero-missing"),
+    ], "nothing changed between the first look and the second"
+    assert result.exit_code == 0, "no job is left"
+    result, _ = watch(cluster(scene), profiles)
+    assert result.exit_code == 0
+
+
+def test_a_watch_goes_on_while_the_api_server_is_away(profiles: Path) -> None:
+    scene = Scene()
+    loses_rank_zero(scene)
+    connection = cluster(scene)
+    answers = connection.spoil
+
+    def goes_away() -> None:
+        connection.spoil = lambda _path, _status, _body: (503, b"later")
+
+    def comes_back() -> None:
+        connection.spoil = answers
+
+    result, rests = watch(connection, profiles, goes_away, comes_back)
+    assert (result.exit_code, len(rests)) == (1, 3)
+    goes_away()
+    result, rests = watch(connection, profiles)
+    assert (result.exit_code, rests) == (2, []), "a watch that cannot begin ends"
+    assert "answered 503" in result.stderr
+
+
+def test_a_watch_rests_nine_times_as_long_as_it_looks(profiles: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter((0.0, 0.5, 100.0, 103.0))
+    monkeypatch.setattr(command, "monotonic", lambda: next(clock))
+    _, rests = watch(cluster(Scene()), profiles, lambda: None)
+    assert rests == [10.0, 27.0]
 
 
 def has_just_been_made(scene: Scene) -> None:
@@ -511,58 +510,15 @@ def has_just_ended(scene: Scene) -> None:
 @pytest.mark.parametrize(
     ("trouble", "code"), [(has_just_been_made, Code.SCHEDULER_SILENT), (has_just_ended, Code.MEMBERS_LINGER)]
 )
-def test_a_watch_tells_what_time_alone_makes_a_fault(trouble: Callable[[Scene], None], code: Code) -> None:
+def test_what_time_alone_makes_a_fault(trouble: Callable[[Scene], None], code: Code) -> None:
     scene = Scene()
     trouble(scene)
-    watch, now = StatusWatch(Connection(Credentials("test", "http://127.0.0.1:9"))), reading(scene, lease=None)
-    [job] = watch._judged(now)
+    now = reading(scene, lease=None)
+    [job] = look_at_all(now)
     assert job.first is None
-    [job] = watch._judged(now._replace(now=NOW + timedelta(minutes=10)))
+    [job] = look_at_all(now._replace(now=NOW + timedelta(minutes=10)))
     assert job.first is not None
     assert job.first.code is code
-
-
-@pytest.mark.parametrize(
-    ("answer", "kind", "told"),
-    [
-        (
-            status(403, "pods is forbidden"),
-            InputError,
-            "status lists and watches pods in all namespaces: ask for it, or name",
-        ),
-        (status(401, "Unauthorized"), InputError, "log in to the cluster again"),
-        (status(503, "later"), Unavailable, "later$"),
-        (text(200, "garbage"), Unavailable, "answered 200 with no JSON object$"),
-    ],
-)
-def test_a_watch_that_cannot_begin_says_why(
-    server: FakeApiServer, answer: Behaviour, kind: type[Exception], told: str
-) -> None:
-    server.misbehave("list", PODS, *[answer] * 50)  # it may be asked again before the other lists have come
-    with (
-        StatusWatch(Connection(Credentials("test", server.url)), profiles=read_file("p.yaml", PROFILES)) as watch,
-        pytest.raises(kind, match=told),
-    ):
-        watch.first_lists()
-
-
-def test_a_watch_names_what_it_cannot_read(server: FakeApiServer) -> None:
-    scene = Scene()
-    server.put(NAMESPACES, SPACE, labels=scene.labels)
-    for pod in scene.pods.values():
-        put(server, pod)
-    other = copy.deepcopy(scene.pods["bert-worker-1"])
-    other["metadata"]["name"] = "evil\x1b[2J"
-    other["status"]["conditions"] = {"type": "Ready"}
-    put(server, other)
-    with StatusWatch(Connection(Credentials("test", server.url)), profiles=read_file("p.yaml", PROFILES)) as watch:
-        watch.first_lists()
-        [job], unread = watch.look()
-        assert job.members == 4
-        told = {each.what: each.problem for each in unread}
-        assert "status.conditions is not a list" in told["pods/evil\x1b[2J"]
-        server.delete(PODS, other["metadata"]["name"], SPACE)
-        wait_until(lambda: not any("evil" in each.what for each in watch.look()[1]), "it to be forgotten")
 
 
 def test_programs_read_null_for_what_is_not_known() -> None:

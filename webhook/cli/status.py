@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import shutil
 import sys
-import time
+from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 import click
@@ -30,8 +30,10 @@ if TYPE_CHECKING:
     from webhook.kube.connection import Connection
     from webhook.world.profiles_read import ProfilesRead
 
-_LEAST_SECONDS, _MOST_SECONDS = 2.0, 10.0
-"""How soon one look follows another, and how long nothing may change before waits are shown as they have grown."""
+_LEAST_SECONDS = 10.0
+"""How long --watch rests between two looks, at least."""
+_REST = 9
+"""How many times as long as a look it rests, so that looking takes at most a tenth of the time."""
 
 
 @click.command("status")
@@ -41,7 +43,7 @@ _LEAST_SECONDS, _MOST_SECONDS = 2.0, 10.0
     "-w",
     "--watch",
     is_flag=True,
-    help="Go on, and show each change; without a terminal, a line for each job that changes.",
+    help="Look again every 10 s or more; without a terminal, print a line for each job that changes.",
 )
 @profiles_in_place_option
 @system_namespace_option
@@ -119,34 +121,32 @@ def _look(
 def _watch(
     connection: Connection, space: str, given: ProfilesRead | None, system_namespace: str, output: str
 ) -> list[JobStatus]:
-    import logging
-
+    """Look again and again until Ctrl-C; return what was found last."""
     from webhook.cli.status_text import print_changes, print_status
     from webhook.core.errors import Unavailable
-    from webhook.diagnose.collect.status import StatusWatch
+    from webhook.diagnose.collect.status import read_status
+    from webhook.diagnose.status.jobs import ended_jobs
+    from webhook.diagnose.status.status import look_at_all
 
-    logging.getLogger("webhook.kube").addHandler(logging.NullHandler())
-    logging.getLogger("webhook.kube").propagate = False  # what keeps a watch from going on stands above the table
+    reading = None
     found: list[JobStatus] = []
     shown: dict[tuple[str, str], tuple[str, ...]] = {}
-    problem = ""
     try:
-        with StatusWatch(connection, space, profiles=given, system_namespace=system_namespace) as watch:
-            watch.first_lists()
-            while True:
-                began = time.monotonic()
-                try:
-                    found, unread = watch.look()
-                    problem = watch.doubt()
-                except Unavailable as error:
-                    unread, problem = (), str(error)
-                if output == "table" and sys.stdout.isatty():
-                    click.clear()
-                    lines = shutil.get_terminal_size().lines
-                    print_status(found, unread, space, ended=watch.ended(), most=lines, problem=problem)
-                else:
-                    shown = print_changes(found, shown, output)
-                watch.wait(_MOST_SECONDS)
-                time.sleep(max(0.0, _LEAST_SECONDS - (time.monotonic() - began)))
+        while True:
+            began, problem = monotonic(), ""
+            try:
+                reading = read_status(connection, space, profiles=given, system_namespace=system_namespace)
+                found = look_at_all(reading)
+            except Unavailable as error:
+                if reading is None:
+                    raise
+                problem = str(error)
+            if output == "table" and sys.stdout.isatty():
+                click.clear()
+                lines, ended = shutil.get_terminal_size().lines, ended_jobs(reading.pods)
+                print_status(found, reading.unread, space, ended=ended, most=lines, problem=problem)
+            else:
+                shown = print_changes(found, shown, output)
+            sleep(max(_LEAST_SECONDS, _REST * (monotonic() - began)))
     except KeyboardInterrupt:
         return found

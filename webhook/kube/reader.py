@@ -22,7 +22,6 @@ from webhook.core.model import Object
 from webhook.kube.answer import MOST_BYTES, AnswerTooLong
 from webhook.kube.connection import Connection, RequestFailed, Response
 from webhook.kube.page_size import PageSize
-from webhook.kube.pod_list import read_pods
 from webhook.kube.resource import Key, Misfit, Resource
 
 T = TypeVar("T")
@@ -87,12 +86,10 @@ class Reader:
         *,
         most: int,
         size: int = PAGE_SIZE,
-        spec_as_text: bool = False,
     ) -> Iterator[Page[T]]:
         """Yield the first *most* pages of at most *size* objects, of one namespace or of all; none where the API is not installed.
 
-        *spec_as_text*: give *read* of a pod the declared fields alone, and its spec as it was sent, a msgspec.Raw, which *read* is to
-        check; a page with a pod that is not as the API prescribes is given whole. *read* raises Misfit for what cannot be read.
+        *read* raises Misfit for what cannot be read.
 
         Raises RequestFailed where the list is refused, or the answer is not a list.
         """
@@ -105,16 +102,14 @@ class Reader:
                 token, page_size, left, is_first, is_anew = "", PageSize(size * most), size * most, True, True
                 continue
             left -= page_size.limit
-            page = read_pods(_success(response).body) if spec_as_text else None
-            is_checked = page is not None
-            items, metadata = read_list(_success(response), page, of_pods=resource.name == "pods")
+            items, metadata = read_list(_success(response), of_pods=resource.name == "pods")
             page_size.read(len(items), len(response.body))
-            del response, page
+            del response
             token = metadata.get("continue") or ""
             objects, broken = [], []
             for obj in items:
                 try:
-                    objects.append(_read(resource, obj, read, is_checked=is_checked))
+                    objects.append(_read(resource, obj, read))
                 except _Broken as problem:
                     broken.append((_name(resource, obj), str(problem)))
             del items
@@ -191,10 +186,9 @@ def whole(obj: Object) -> Object:
     return obj
 
 
-def read_list(response: Response, page: Object | None = None, *, of_pods: bool = False) -> tuple[list[Any], Object]:
-    """Read the items and the metadata of a list, or of a *page* of it; raise RequestFailed where the answer is not a list."""
-    if page is None:
-        page = response.json_of_pods() if of_pods else response.json()
+def read_list(response: Response, *, of_pods: bool = False) -> tuple[list[Any], Object]:
+    """Read the items and the metadata of a list; raise RequestFailed where the answer is not one."""
+    page = response.json_of_pods() if of_pods else response.json()
     items, metadata = page.get("items") or [], page.get("metadata") or {}
     if not isinstance(items, list):
         raise RequestFailed(f"{response.request} answered with no list: items is not a list", 200)
@@ -207,10 +201,9 @@ class _Broken(Exception):
     """Say what is wrong with an object."""
 
 
-def _read(resource: Resource, obj: Any, read: Callable[[Object], T], *, is_checked: bool = False) -> T:
+def _read(resource: Resource, obj: Any, read: Callable[[Object], T]) -> T:
     try:
-        if not is_checked:
-            resource.check(obj)
+        resource.check(obj)
         return read(obj)
     except Misfit as problem:
         raise _Broken(str(problem)) from problem

@@ -46,7 +46,7 @@ class Reflector(Generic[T]):
     *on_listed* after ``items`` holds all that was listed.
     *on_restart* gets the resource's name and the reason, a Restart. ``synced``: all was listed once. ``installed``: whether the
     resource was there when last listed. ``last_contact``: monotonic time of the last answer. ``problem``: what ended the last turn
-    before its time; ``refused``: the status of the answer by which, 0 for none.
+    before its time.
     ``unreadable``: why *transform* cannot read an object as it is now, by key.
     """
 
@@ -70,7 +70,6 @@ class Reflector(Generic[T]):
         self.installed = True
         self.last_contact = monotonic()
         self.problem = ""
-        self.refused = 0
         self.unreadable: dict[Key, str] = {}
         self._transform = transform
         self._on_change = on_change
@@ -162,7 +161,6 @@ class Reflector(Generic[T]):
     def _report(self, end: _End) -> None:
         if end.problem and end.problem != self.problem:
             _log.warning("watch of %s: %s; trying again", self.resource.name, end.problem)
-        self.refused = end.status
         self.problem = end.problem
         self._on_restart(self.resource.name, end.restart)
 

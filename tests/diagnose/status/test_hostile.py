@@ -10,28 +10,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.cli.test_status import cluster, invoke, reading
+from tests.cli.test_status import cluster, invoke
 from tests.diagnose.explain.test_screens import SCENES
 from tests.diagnose.hostile import (
-    JUNK,
     HostileConnection,
-    broken,
     held,
-    places,
     small,
     spoil_an_annotation,
     spoil_an_answer,
     spoil_an_object,
 )
 from tests.diagnose.scenes import PROFILES, SPACE, Scene
-from webhook.cli.status_text import status_table
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.core.profiles.convert import to_objects
-from webhook.diagnose.collect.status import StatusWatch
-from webhook.diagnose.status.status import in_order
-from webhook.kube.connection import Connection
-from webhook.kube.credentials import Credentials
 
 KINDS = ("/pods", "/events", "/nodes", "/namespaces", "/leases/", "/network-attachment", "/workloads")
 
@@ -131,26 +123,6 @@ def test_texts_of_tenants_are_shown_and_obeyed_by_nobody(text: str) -> None:
     assert shown["jobs"] or shown["unread"]
     table = invoke(cluster_of(made), "-A").stdout
     assert max(map(len, table.splitlines())) < 5_000, "one tenant's text leaves no room for the jobs of others"
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.data())
-def test_a_watch_goes_on_whatever_an_event_holds(data: st.DataObject) -> None:
-    made = small(data.draw(st.sampled_from(["well", "dead-controller", "kueue-quota", "no-address-left"])))
-    watch = StatusWatch(Connection(Credentials("test", "http://127.0.0.1:9")))
-    for pod in made.pods.values():
-        watch._pods._set(*watch._pods._read(pod))
-    pod = data.draw(st.sampled_from(list(made.pods.values())))
-    spoilt = broken(pod, data.draw(st.sampled_from(list(places(pod)))), data.draw(st.sampled_from(JUNK)))
-    watch._pods._set(*watch._pods._read(spoilt))
-    now = reading(made)._replace(pods=tuple(watch._pods.items.values()))
-    shown = in_order(watch._judged(now))
-    assert shown
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("NO_COLOR", "1")
-        assert all(line.isprintable() for line in status_table(shown, with_namespace=True))
-    for job in shown:
-        json.dumps(job.as_json())
 
 
 def no_list(status: Object) -> Object:

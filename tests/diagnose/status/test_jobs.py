@@ -5,14 +5,13 @@ from __future__ import annotations
 import pytest
 
 from webhook.core import names
-from webhook.diagnose.status.jobs import KeptPod, Outline, ended_jobs, find_jobs
-from webhook.diagnose.status.outline import Own
+from webhook.diagnose.status.jobs import KeptPod, ended_jobs, find_jobs
 
 LABELS = {"ml": {names.PROFILE: "shared"}, "web": {}}
 
 
 def pod(name: str, key: str = "", owner: str = "u-1", *, live: bool = True, injected: bool = True) -> KeptPod:
-    return KeptPod("ml", name, owner, "train", key, injected, False, live, b"{}", Outline(b"{}"), Own())
+    return KeptPod("ml", name, owner, "train", key, injected, False, live, True, b"{}")
 
 
 @pytest.mark.parametrize(

@@ -64,17 +64,15 @@ class Collector:
 
         return self._workers.submit(work)
 
-    def read_list(
-        self, resource: Resource, keep: Callable[[Object], T | None], namespace: str = "", *, spec_as_text: bool = False
-    ) -> Listing[T]:
+    def read_list(self, resource: Resource, keep: Callable[[Object], T | None], namespace: str = "") -> Listing[T]:
         """List a resource, of one namespace or of all; *keep* takes what matters of each object, None to pass it over.
 
-        *spec_as_text*: as `Reader.pages` does. Raises RequestFailed where it may not be listed. What is left out is noted.
+        Raises RequestFailed where it may not be listed. What is left out is noted.
         """
         kept: list[T] = []
         broken: list[tuple[str, str]] = []
         seen, installed, more = 0, False, False
-        for page in self.reader.pages(resource, keep, namespace, most=self._most_pages, spec_as_text=spec_as_text):
+        for page in self.reader.pages(resource, keep, namespace, most=self._most_pages):
             if page.is_first:
                 kept, broken, seen, installed = [], [], 0, True
             kept += [value for value in page.objects if value is not None]

@@ -82,14 +82,14 @@ def read_jobs(
         )
 
 
-def without_pods(error: RequestFailed, namespace: str, command: str, does: str = "lists") -> Unavailable | InputError:
-    """Return what a *command* that *does* list pods, of all namespaces or of one, fails with where they may not be listed."""
+def without_pods(error: RequestFailed, namespace: str, command: str) -> Unavailable | InputError:
+    """Return what a *command* that lists pods, of all namespaces or of one, fails with where they may not be listed."""
     if error.status == 401:
         return InputError(f"{error}; log in to the cluster again")
     if error.status == 403:
         where = f"in namespace {namespace}" if namespace else "in all namespaces"
         advice = "ask for it" if namespace else "ask for it, or name a namespace of yours by -n"
-        return InputError(f"{error}; {command} {does} pods {where}: {advice}")
+        return InputError(f"{error}; {command} lists pods {where}: {advice}")
     return error
 
 

@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
-from types import TracebackType
-from typing import Self, TypeVar
-from urllib.parse import quote
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import TypeVar
 
 from webhook.core import names
-from webhook.core.cluster.nodes import NodeOffer, read_node
+from webhook.core.cluster.nodes import read_node
 from webhook.core.errors import InputError, Unavailable
 from webhook.core.model import Namespace, Object
-from webhook.diagnose.collect.collector import MOST_BROKEN, Collector
+from webhook.diagnose.collect.collector import Collector
 from webhook.diagnose.collect.job import begin_device_offers, is_configured, read_claims, read_networks, read_profiles
 from webhook.diagnose.collect.jobs import without_pods
 from webhook.diagnose.collect.kueue import read_workloads
 from webhook.diagnose.collect.suspension import begin_all_suspended, suspended_jobs
 from webhook.diagnose.explain.judgement import networks_to_read
 from webhook.diagnose.explain.reading import label_time
-from webhook.diagnose.lease import judge_lease
-from webhook.diagnose.listing import Listing, Unread
-from webhook.diagnose.status.jobs import KeptPod, PodKeeper, StatusJob, ended_jobs, find_jobs
-from webhook.diagnose.status.status import JobStatus, Judge, StatusReading, in_order
+from webhook.diagnose.status.jobs import find_jobs, keep_pod
+from webhook.diagnose.status.status import StatusReading
 from webhook.kube.catalogue import EVENTS, LEASES, NAMESPACES, NODES, PODS
 from webhook.kube.connection import Connection, RequestFailed
 from webhook.kube.reader import whole
-from webhook.kube.reflector import Reflector
-from webhook.kube.resource import Resource
 from webhook.world.held import read_namespace
 from webhook.world.profiles_read import ProfilesRead
 
@@ -61,218 +53,54 @@ def read_status(
         nodes = collector.begin_list("nodes", NODES, read_node)
         events = collector.begin_list("Events", EVENTS, keep_event, namespace)
         try:
-            pods = collector.read_list(PODS, PodKeeper(PODS.check).keep, namespace, spec_as_text=True)
+            pods = collector.read_list(PODS, keep_pod, namespace)
         except RequestFailed as error:
             raise without_pods(error, namespace, "status") from None
-        return complete(
-            collector,
-            namespace,
-            pods.items,
-            labels.result(),
-            events.result(),
-            nodes.result(),
-            profiles,
-            system_namespace,
+        kept, spaces = pods.items, labels.result()
+        lease_key = (system_namespace, "fabric-injector")
+        lease = collector.begin_part(
+            f"Lease {'/'.join(lease_key)}", lambda: collector.reader.find(LEASES, lease_key, whole) or {}
         )
-
-
-def complete(
-    collector: Collector,
-    namespace: str,
-    pods: Iterable[KeptPod],
-    labels: Mapping[str, Mapping[str, str]] | None,
-    events: Listing[Object],
-    nodes: Listing[NodeOffer],
-    profiles: ProfilesRead | None,
-    system_namespace: str,
-) -> StatusReading:
-    """Read what the jobs among the pods lead to: profiles, networks, the Lease, when a namespace was labelled."""
-    kept = tuple(pods)
-    lease_key = (system_namespace, "fabric-injector")
-    lease = collector.begin_part(
-        f"Lease {'/'.join(lease_key)}", lambda: collector.reader.find(LEASES, lease_key, whole) or {}
-    )
-    read = read_profiles(collector, system_namespace, profiles)
-    jobs = find_jobs(kept, labels)
-    wanted: dict[tuple[str, str], None] = {}
-    members: list[Object] = []
-    for job in jobs:
-        examples = {(pod.key, pod.injected): pod for pod in job.pods}  # members of one job ask for the same networks
-        asked = tuple(pod.read() for pod in examples.values())
-        own = dict((labels or {}).get(job.namespace, {}))
-        wanted.update(dict.fromkeys(networks_to_read(asked, job.namespace, own, read.profiles if read else None)))
-        members.extend(asked)
-    device_offers = begin_device_offers(collector, members)
-    of_claims = collector.begin(lambda: read_claims(collector, namespace, members))
-    lacking = {job.namespace: None for job in jobs if any(pod.is_live and not pod.injected for pod in job.pods)}
-    of_workloads = collector.begin(lambda: read_workloads(collector, namespace, members))
-    is_asked = any(names.PROFILE in each for each in (labels or {}).values())
-    of_suspended = begin_all_suspended(collector, namespace) if is_asked else []
-    networks = read_networks(collector, wanted)
-    labelled = {space: _label_time(collector, space) for space in list(lacking)[:_MOST_SPACES]}
-    return StatusReading(
-        collector.reader.answered or datetime.now(UTC),
-        kept,
-        labels,
-        labelled,
-        None if events.problem else events.items,
-        None if nodes.problem else nodes.items,
-        networks,
-        read.profiles if read else None,
-        read.unusable if read else frozenset(),
-        read.generations if read else {},
-        lease.result(),
-        lease_key,
-        of_workloads.result(),
-        of_claims.result().claims,
-        of_claims.result().templates,
-        device_offers.result(),
-        suspended_jobs(of_suspended),
-        is_configured(collector, bool(lacking)),
-        collector.notes(),
-    )
-
-
-class StatusWatch:
-    """Follow what `status` looks at: pods, Events and nodes by watches; the rest is read anew every REFRESH_SECONDS.
-
-    Each job is judged again when something of it changes, and one that is not well each time, for its waits grow.
-    """
-
-    def __init__(
-        self,
-        connection: Connection,
-        namespace: str = "",
-        *,
-        profiles: ProfilesRead | None = None,
-        system_namespace: str = "fabric-injector",
-    ) -> None:
-        self._connection, self._namespace = connection, namespace
-        self._profiles, self._system_namespace = profiles, system_namespace
-        self._changed = threading.Event()
-        space = f"/api/v1/namespaces/{quote(namespace, safe='')}" if namespace else PODS.group
-        self._pods = self._follow(PODS.at(space), PodKeeper().keep)
-        self._events = self._follow(EVENTS.at(space), keep_event)
-        self._nodes = self._follow(NODES, read_node)
-        self._reading: StatusReading | None = None
-        self._read_at = 0.0
-        self._known: dict[tuple[str, str], tuple[StatusJob, Sequence[Object], JobStatus]] = {}
-        self._surroundings: object = None
-
-    def __enter__(self) -> Self:
-        for reflector in self._reflectors:
-            reflector.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        for reflector in self._reflectors:
-            reflector.stop()
-
-    @property
-    def _reflectors(self) -> tuple[Reflector[KeptPod], Reflector[Object], Reflector[NodeOffer]]:
-        return self._pods, self._events, self._nodes
-
-    def wait(self, seconds: float) -> bool:
-        """Wait for a change, as long as *seconds*; return whether there was one. Clears it."""
-        found = self._changed.wait(seconds)
-        self._changed.clear()
-        return found
-
-    def doubt(self) -> str:
-        """Say why what is shown may be old; empty where it is not."""
-        return self._pods.doubt(STALE_SECONDS)
-
-    def ended(self) -> list[tuple[str, str]]:
-        """Return namespace and name of the injected jobs that have ended."""
-        return ended_jobs(tuple(self._pods.items.copy().values()))
-
-    def first_lists(self) -> None:
-        """Wait until all was listed, or may not be. Raises InputError or Unavailable where pods cannot be listed."""
-        for reflector in self._reflectors:
-            while not (reflector.synced or reflector.problem):
-                self.wait(0.1)
-        if not self._pods.synced:
-            error = RequestFailed(self._pods.problem, self._pods.refused)
-            raise without_pods(error, self._namespace, "status", "lists and watches")
-
-    def look(self) -> tuple[list[JobStatus], tuple[Unread, ...]]:
-        """Return how each job is now, and what cannot be read. Raises Unavailable where the API server does not answer."""
-        pods = tuple(self._pods.items.copy().values())
-        events = tuple(self._events.items.copy().values()) if self._events.synced else None
-        nodes = tuple(self._nodes.items.copy().values()) if self._nodes.synced else None
-        if self._reading is None or time.monotonic() - self._read_at > REFRESH_SECONDS:
-            with Collector(self._connection, most_pages=MOST_PAGES) as collector:
-                for reflector in (self._events, self._nodes):
-                    if not reflector.synced:
-                        collector.unread.append(Unread(reflector.resource.name, reflector.problem))
-                labels = collector.part("namespaces", lambda: _labels(collector, self._namespace))
-                listed: Listing[Object] = Listing(events or (), "" if events is not None else "unknown")
-                offers: Listing[NodeOffer] = Listing(nodes or (), "" if nodes is not None else "unknown")
-                self._reading = complete(
-                    collector, self._namespace, pods, labels, listed, offers, self._profiles, self._system_namespace
-                )
-            self._read_at = time.monotonic()
-        seconds = time.monotonic() - self._read_at
-        reading = self._reading._replace(
-            pods=pods,
-            events=events,
-            nodes=nodes,
-            may_lack_claims=True,
-            now=self._reading.now + timedelta(seconds=seconds),
-        )
-        return in_order(self._judged(reading)), (*reading.unread, *self._unreadable())
-
-    def _unreadable(self) -> Iterator[Unread]:
-        """Yield a few of the objects that are not as their kind prescribes."""
-        for reflector in self._reflectors:
-            broken = reflector.unreadable.copy()
-            for (_, name), problem in list(broken.items())[:MOST_BROKEN]:
-                what = f"{reflector.resource.name}/{name}"
-                yield Unread(what, f"cannot be read, so that it is left out, or shown as it was: {problem}")
-            if len(broken) > MOST_BROKEN:
-                rest = f"{len(broken) - MOST_BROKEN:,} more cannot be read"
-                yield Unread(reflector.resource.name, rest)
-
-    def _judged(self, reading: StatusReading) -> list[JobStatus]:
-        surroundings = (
-            reading.nodes,
-            reading.labels,
-            reading.profiles,
-            reading.networks,
-            reading.claims,
-            reading.claim_templates,
-            reading.device_offers,
-            None if reading.lease is None else judge_lease(reading.lease, reading.now).code,
-        )
-        if surroundings != self._surroundings:
-            self._known, self._surroundings = {}, surroundings
-        judge = Judge(reading)
-        jobs = find_jobs(reading.pods, reading.labels)
-        known: dict[tuple[str, str], tuple[StatusJob, Sequence[Object], JobStatus]] = {}
+        read = read_profiles(collector, system_namespace, profiles)
+        jobs = find_jobs(kept, spaces)
+        wanted: dict[tuple[str, str], None] = {}
+        members: list[Object] = []
         for job in jobs:
-            key, events = (job.namespace, job.name), judge.events_of(job.namespace)
-            before = self._known.get(key)
-            if before is not None and before[0] == job and before[1] == events and before[2].is_well:
-                known[key] = before
-            else:
-                known[key] = (job, events, judge.of(job))
-        self._known = known
-        return [*(status for _, _, status in known.values()), *judge.without_pods(jobs)]
-
-    def _follow(self, resource: Resource, keep: Callable[[Object], T | None]) -> Reflector[T]:
-        def keep_checked(obj: Object) -> T | None:
-            resource.check(obj)
-            return keep(obj)
-
-        return Reflector(
-            self._connection,
-            resource,
-            keep_checked,
-            on_change=lambda _key, _value: self._changed.set(),
-            on_listed=self._changed.set,
-            on_restart=lambda _resource, _reason: self._changed.set(),
+            examples = {
+                (pod.key, pod.injected): pod for pod in job.pods
+            }  # members of one job ask for the same networks
+            asked = tuple(pod.read() for pod in examples.values())
+            own = dict((spaces or {}).get(job.namespace, {}))
+            wanted.update(dict.fromkeys(networks_to_read(asked, job.namespace, own, read.profiles if read else None)))
+            members.extend(asked)
+        device_offers = begin_device_offers(collector, members)
+        of_claims = collector.begin(lambda: read_claims(collector, namespace, members))
+        lacking = {job.namespace: None for job in jobs if any(pod.is_live and not pod.injected for pod in job.pods)}
+        of_workloads = collector.begin(lambda: read_workloads(collector, namespace, members))
+        is_asked = any(names.PROFILE in each for each in (spaces or {}).values())
+        of_suspended = begin_all_suspended(collector, namespace) if is_asked else []
+        networks = read_networks(collector, wanted)
+        labelled = {space: _label_time(collector, space) for space in list(lacking)[:_MOST_SPACES]}
+        return StatusReading(
+            collector.reader.answered or datetime.now(UTC),
+            kept,
+            spaces,
+            labelled,
+            None if events.result().problem else events.result().items,
+            None if nodes.result().problem else nodes.result().items,
+            networks,
+            read.profiles if read else None,
+            read.unusable if read else frozenset(),
+            read.generations if read else {},
+            lease.result(),
+            lease_key,
+            of_workloads.result(),
+            of_claims.result().claims,
+            of_claims.result().templates,
+            device_offers.result(),
+            suspended_jobs(of_suspended),
+            is_configured(collector, bool(lacking)),
+            collector.notes(),
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from webhook.core import names, podspec
@@ -45,14 +45,14 @@ _WAIT_ACTION = {
 }
 
 
-def observe(parts: Sequence[Part], looked_at: Iterable[Part]) -> Iterator[Observation]:
-    """Look at the containers of those that are *looked_at*, and at pods that their node refused or gave up."""
+def observe(parts: Sequence[Part]) -> Iterator[Observation]:
+    """Look at the containers of the pods, and at those that their node refused or gave up."""
     newest: dict[str, str] = {}
     existing = {name for part in parts for name in podspec.own_names(part.pod)}
     for part in parts:
         if part.is_live:
             newest[part.job] = max(newest.get(part.job, ""), part.created)
-    for part in looked_at:
+    for part in parts:
         followed = not part.is_live and newest.get(part.job, "") > part.created
         found = [
             *_pod(part),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
@@ -91,21 +91,10 @@ class Judged(NamedTuple):
     masters: Collection[str]
 
 
-class Looked(NamedTuple):
-    """Hold the pods of a job, in the order of their names, and which of them are looked at for all that are alike.
-
-    *spread*: says what is found of one of these of all that it stands for.
-    """
-
-    parts: Sequence[Part]
-    looked_at: Sequence[Part]
-    spread: Callable[[Iterable[Observation]], Iterable[Observation]]
-
-
-def judge(reading: Reading, looked: Looked | None = None) -> Judged:
-    """Say what is found of the job; *looked*: what was made of its pods, None to look at each."""
-    parts, looked_at, spread = looked or _look_at_each(reading)
-    observed = [*_causes(reading, parts, looked_at, spread)]
+def judge(reading: Reading) -> Judged:
+    """Say what is found of the job."""
+    parts = _read_parts(reading)
+    observed = [*_causes(reading, parts)]
     is_explained = any(one.level == "fail" and one.stage < Stage.WAIT for one in observed)
     observed += waiting.observe(reading, parts, is_explained=is_explained)
     if parts and not any(part.is_live for part in parts) and not any(one.level == "fail" for one in observed):
@@ -117,14 +106,13 @@ def judge(reading: Reading, looked: Looked | None = None) -> Judged:
     return Judged(parts, fold(observed, masters, reading.focus), masters)
 
 
-def _look_at_each(reading: Reading) -> Looked:
+def _read_parts(reading: Reading) -> list[Part]:
     world = ReadWorld(reading)
     claims_read = (reading.claims or {}).values()
-    parts = [
+    return [
         read_part(pod, judge_today(pod, reading.profiles, world, reading.unusable), claims_read)
         for pod in sorted(reading.pods, key=lambda pod: natural(str(pod["metadata"].get("name"))))
     ]
-    return Looked(parts, parts, iter)
 
 
 def explain(reading: Reading) -> Explanation:
@@ -137,33 +125,28 @@ def explain(reading: Reading) -> Explanation:
     return Explanation(reading.target, reading.namespace, tuple(jobs), tuple(findings), tuple(rows))
 
 
-def _causes(
-    reading: Reading,
-    parts: Sequence[Part],
-    looked_at: Sequence[Part],
-    spread: Callable[[Iterable[Observation]], Iterable[Observation]],
-) -> Iterator[Observation]:
-    """Ask each topic: one that looks at each pod by itself is asked of those that are *looked_at*, which alone have a verdict."""
+def _causes(reading: Reading, parts: Sequence[Part]) -> Iterator[Observation]:
+    """Ask each topic."""
     refused = list(events.observe_refusals(reading, parts))
     held = list(kueue.observe(reading, parts)) or list(suspension.observe(reading))
     yield from held
     yield from refused
-    yield from spread(injection.observe(reading, parts, looked_at))
+    yield from injection.observe(reading, parts)
     yield from members.observe(reading, parts, is_refused=bool(refused or held))
     claimed = list(claims.observe(reading, parts))
     yield from claimed
     yield from scheduling.observe(reading, parts)
-    attached = list(spread(networks.observe(reading, looked_at)))
+    attached = list(networks.observe(reading, parts))
     yield from attached
-    yield from spread(containers.observe(parts, looked_at))
+    yield from containers.observe(parts)
     yield from addresses.observe(reading, parts)
-    yield from spread(memory.observe(reading, looked_at))
-    yield from spread(interfaces.observe(reading, looked_at))
+    yield from memory.observe(reading, parts)
+    yield from interfaces.observe(reading, parts)
     yield from interfaces.observe_together(parts)
     yield from devices.observe(parts)
     yield from transport.observe(reading, parts)
     yield from traffic.observe(reading, parts)
-    yield from spread(drift.observe(reading, looked_at))
+    yield from drift.observe(reading, parts)
     unattached = {pod for one in (*claimed, *attached) if one.level == "fail" for pod in one.pods}
     yield from events.observe(reading, parts, unattached)
     for unread in reading.unread:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from webhook.core import names
@@ -36,8 +36,8 @@ _TOLD = (Outcome.WARNED, Outcome.SKIPPED)
 _BY_CHOICE = (Reason.OPTED_OUT, Reason.ROLE)
 
 
-def observe(reading: Reading, parts: Iterable[Part], looked_at: Iterable[Part]) -> Iterator[Observation]:
-    """Look at those that are *looked_at* and not finished."""
+def observe(reading: Reading, parts: Sequence[Part]) -> Iterator[Observation]:
+    """Look at those that are not finished."""
     live = [part for part in parts if part.phase not in FINISHED]
     jobs: dict[str, str] = {}
     for part in live:
@@ -46,7 +46,7 @@ def observe(reading: Reading, parts: Iterable[Part], looked_at: Iterable[Part]) 
     members = [part for part in live if part.member is not None and part.member.wanted]
     lost = {part.job for part in members} - {part.job for part in members if part.is_master}
     is_held_back = not jobs and not any(part.phase == "Running" for part in live)  # not by the lack of injection
-    for part in looked_at:
+    for part in parts:
         if part.phase in FINISHED:
             continue
         is_missed = part.job in lost and is_apart(part)

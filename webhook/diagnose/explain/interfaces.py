@@ -100,12 +100,6 @@ def value_that_counts(part: Part, variable: str) -> tuple[str | None, str]:
     return part.literals.get(variable), "the job or the profile"
 
 
-def literal_names(part: Part) -> list[str]:
-    """Return the values that name interfaces and devices to NCCL, Gloo and UCX: they are compared with those of other pods."""
-    variables = (*(variable for variable, _ in _VARIABLES), names.ENV_NCCL_IB_HCA, names.ENV_UCX_NET_DEVICES)
-    return [value for variable in variables if (value := value_that_counts(part, variable)[0])]
-
-
 def observe_together(parts: Iterable[Part]) -> Iterator[Observation]:
     """Look at whether the members agree on the interface on which they meet."""
     jobs: dict[str, list[Part]] = {}

@@ -124,20 +124,6 @@ class Part:
         """Return how many of each device the pod takes, as `cluster.nodes.devices` counts them."""
         return devices(self.pod)
 
-    def twin(
-        self,
-        pod: Object,
-        found: TrainingPod | NotTraining | None,
-        member: Member | None,
-        attached: list[Object] | None,
-    ) -> Part:
-        """Return the part of a pod that is alike: with what its template says, and without a verdict of its own."""
-        part = Part(pod, found or self.found, member, None, self.training)
-        part.__dict__.update(
-            command=self.command, literals=self.literals, devices=self.devices, attached=attached
-        )  # as if each was asked for
-        return part
-
     def condition(self, kind: str) -> Object:
         """Return the condition of this type, else an empty one."""
         for each in (self.pod.get("status") or {}).get("conditions") or ():

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
-from weakref import WeakValueDictionary
 
-import msgspec
 import orjson
 
 from webhook.core import names, podspec
@@ -16,26 +14,16 @@ from webhook.core.planning import looks_like_training
 from webhook.core.workloads import TrainingPod, recognise
 from webhook.diagnose.injected import is_injected
 from webhook.diagnose.owners import identity, title
-from webhook.diagnose.status.outline import Own, outline
 
 _MOST_LOOKED_AT = 4
 """Pods of one owner that are looked at for a sign of training, where none was injected."""
-
-
-class Outline:
-    """Hold the outline of a spec, which all pods of a template share; equal to itself alone."""
-
-    __slots__ = ("__weakref__", "text")
-
-    def __init__(self, text: bytes) -> None:
-        self.text = text
 
 
 class KeptPod(NamedTuple):
     """Hold a pod as JSON, a twentieth of what it takes as objects, and what groups it.
 
     *owner*: what the pods of one owner share; *title*: the owner's name; *key*: of the job's label. *asks*: it carries the profile's
-    label. *is_live*: neither finished nor being deleted. *rest*: all of it but its spec, of which *outline* and *own* are the parts.
+    label. *is_live*: neither finished nor being deleted.
     """
 
     namespace: str
@@ -46,63 +34,31 @@ class KeptPod(NamedTuple):
     injected: bool
     asks: bool
     is_live: bool
-    rest: bytes
-    outline: Outline
-    own: Own
+    is_bound: bool
+    text: bytes
 
     def read(self) -> Object:
         """Return the pod."""
-        return {**self.read_rest(), "spec": self.read_spec()}
-
-    def read_rest(self) -> Object:
-        """Return the pod without its spec."""
-        pod: Object = orjson.loads(self.rest)
+        pod: Object = orjson.loads(self.text)
         return pod
 
-    def read_spec(self) -> Object:
-        """Return its spec."""
-        spec: Object = orjson.loads(self.own.fill(self.outline.text))
-        return spec
 
-
-class PodKeeper:
-    """Keep pods, and once what the specs of many have in common."""
-
-    def __init__(self, check: Callable[[Object], None] = lambda _: None) -> None:
-        """*check* raises for a pod whose spec is not as the API prescribes; it is asked once for all whose specs have one outline."""
-        self._check = check
-        self._outlines = WeakValueDictionary[bytes, Outline]()
-
-    def keep(self, pod: Object) -> KeptPod:
-        """Keep a pod that was checked, but for its *spec* where that is a msgspec.Raw."""
-        metadata, labels, spec = pod["metadata"], podspec.labels(pod), pod.get("spec")
-        name = str(metadata["name"])
-        rest = {key: value for key, value in pod.items() if key != "spec"}
-        whole = bytes(spec) if isinstance(spec, msgspec.Raw) else orjson.dumps(spec)
-        text, own = outline(whole, name)
-        known = self._outlines.get(text)
-        if known is None:
-            filled = own.fill(text)
-            read = orjson.loads(filled)  # what is refused now is not refused when the pod is looked at
-            if isinstance(spec, msgspec.Raw):
-                read = msgspec.json.decode(filled)  # a number beyond 64 bits stays whole, for the check to name
-            self._check({**rest, "spec": read})
-            if not own.is_of(read):
-                text, own = whole, Own()
-            known = self._outlines.setdefault(text, Outline(text))
-        return KeptPod(
-            str(metadata["namespace"]),
-            name,
-            identity(pod) or name,
-            title(pod),
-            labels.get(names.JOB, ""),
-            is_injected(pod),
-            names.PROFILE in labels,
-            not podspec.is_ending(pod),
-            orjson.dumps(rest),
-            known,
-            own,
-        )
+def keep_pod(pod: Object) -> KeptPod:
+    """Keep a pod that was checked."""
+    metadata, labels = pod["metadata"], podspec.labels(pod)
+    name = str(metadata["name"])
+    return KeptPod(
+        str(metadata["namespace"]),
+        name,
+        identity(pod) or name,
+        title(pod),
+        labels.get(names.JOB, ""),
+        is_injected(pod),
+        names.PROFILE in labels,
+        not podspec.is_ending(pod),
+        bool((pod.get("spec") or {}).get("nodeName")),
+        orjson.dumps(pod),
+    )
 
 
 class StatusJob(NamedTuple):

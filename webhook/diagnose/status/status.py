@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from webhook.core.model import Object
 from webhook.core.profiles import Profiles
 from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.events import concerns
-from webhook.diagnose.explain.explanation import NOTHING, shown_address, shown_phase
+from webhook.diagnose.explain.explanation import NOTHING, judge, shown_address, shown_phase
 from webhook.diagnose.explain.kueue import hold_of, owner_of, workloads_of
 from webhook.diagnose.explain.members import expected_members
 from webhook.diagnose.explain.part import Part
@@ -23,7 +23,6 @@ from webhook.diagnose.explain.suspension import suspended_of
 from webhook.diagnose.explain.waiting import seconds_waited
 from webhook.diagnose.finding import Finding
 from webhook.diagnose.listing import Unread
-from webhook.diagnose.status.alike import judge_alike
 from webhook.diagnose.status.jobs import KeptPod, StatusJob, find_jobs
 from webhook.diagnose.wording import duration
 
@@ -37,7 +36,6 @@ class StatusReading(NamedTuple):
     *labels*: of each namespace; *labelled*: by namespace, when its profile label was written. *networks*,
     *configured* and *unread*: as in `Reading`. *workloads* and *suspended*: as there, but of all jobs.
     *claims* and *claim_templates*: by namespace, those of `Reading`; a namespace is missing where they may not be read.
-    *may_lack_claims*: pods are newer than the claims, so that one that is not known says nothing.
     """
 
     now: datetime
@@ -59,7 +57,6 @@ class StatusReading(NamedTuple):
     suspended: Sequence[Object] = ()
     configured: bool | None = None
     unread: tuple[Unread, ...] = ()
-    may_lack_claims: bool = False
 
 
 class JobStatus(NamedTuple):
@@ -81,11 +78,6 @@ class JobStatus(NamedTuple):
     def is_failing(self) -> bool:
         """Tell whether something failed."""
         return self.first is not None and self.first.level == "fail"
-
-    @property
-    def is_well(self) -> bool:
-        """Tell whether nothing is found, and all run: it stays so until something of the job changes."""
-        return self.first is None and self.waits_seconds is None and self.phase == "Running"
 
     def cells(self) -> tuple[str, ...]:
         """Return the row of the table, without the finding."""
@@ -129,7 +121,7 @@ class Judge:
     def of(self, job: StatusJob) -> JobStatus:
         """Look at one job."""
         reading = self._of(job)
-        judged = judge_alike(reading, job.pods)
+        judged = judge(reading)
         parts = judged.parts
         phases = Counter(shown_phase(part) for part in parts)
         waits = [seconds for part in parts if part.is_live and (seconds := seconds_waited(reading, part)) is not None]
@@ -168,9 +160,9 @@ class Judge:
         return found
 
     def _of(self, job: StatusJob) -> Reading:
-        """Return what was read of a job; its pods without their specs."""
+        """Return what was read of a job."""
         reading = self._reading
-        pods = tuple(pod.read_rest() for pod in job.pods)
+        pods = tuple(pod.read() for pod in job.pods)
         known = {pod.name for pod in job.pods}
         owners = {str(podspec.controller(pod).get("name")) for pod in pods if podspec.controller(pod)} | {job.owner}
         events = None
@@ -187,14 +179,12 @@ class Judge:
         workloads: tuple[Object, ...] | None = None
         if reading.workloads is not None:
             of_space = self._workloads.get(job.namespace, ())
-            is_placed = any(pod.is_live for pod in job.pods) and all(pod.own.nodes for pod in job.pods if pod.is_live)
+            is_placed = any(pod.is_live for pod in job.pods) and all(pod.is_bound for pod in job.pods if pod.is_live)
             workloads = workloads_of(of_space, pods, job.owner) if of_space and not is_placed else ()
         is_idle = not any(pod.is_live for pod in job.pods)
         suspended = suspended_of(self._suspended.get(job.namespace, ()), owners) if is_idle else ()
         labels = None if reading.labels is None else reading.labels.get(job.namespace)
         claims = reading.claims.get(job.namespace)
-        if reading.may_lack_claims and claims is not None and not set(_claims_of(pods)) <= claims.keys():
-            claims = None
         return Reading(
             f"job/{job.name}",
             job.namespace,
@@ -220,13 +210,6 @@ class Judge:
             configured=reading.configured,
             unread=reading.unread,
         )
-
-
-def _claims_of(pods: Iterable[Object]) -> Iterator[str]:
-    for pod in pods:
-        for each in (pod.get("status") or {}).get("resourceClaimStatuses") or ():
-            if each.get("resourceClaimName"):
-                yield str(each["resourceClaimName"])
 
 
 def look_at_all(reading: StatusReading) -> list[JobStatus]:
