@@ -149,7 +149,7 @@ class Reflector(Generic[T]):
                 self._replace({})
             if error.relist:
                 self._version = ""
-            return _End(error.restart, str(error), error.after_seconds, error.status)
+            return _End(error.restart, str(error), error.after_seconds)
         except (
             Exception
         ) as error:  # whatever it is, the next turn may go better; without this thread nothing is seen any more
