@@ -7,7 +7,7 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 
-{{- /* A file of the kustomization, in the release's own namespace and with its labels: (list $ "rbac-webhook.yaml"). */ -}}
+{{- /* A file of the kustomization, in the release's own namespace and with its labels: (list $ "base/rbac-webhook.yaml"). */ -}}
 {{- define "fabric-injector.file" -}}
 {{- $root := index . 0 -}}
 {{- $namespace := $root.Release.Namespace -}}
