@@ -139,24 +139,20 @@ soak: $(STAMP) ## rotate, roll out and end replicas under load, and count failed
 bench-nodes: $(STAMP) ## roll out on two nodes, let nodes die under load, and count failed admissions (needs Go; about 8 minutes)
 	@$(BIN)/python -m tests.bench.nodes
 
-CHART_FILES := $(addprefix manifests/base/,custom-resource-definition.yaml rbac-webhook.yaml admission-policy.yaml admission-policy-copies.yaml rbac-users.yaml anti-affinity-policy.yaml service.yaml priority-class.yaml) \
-	$(wildcard manifests/base/pod-disruption-budget-*.yaml) $(addprefix manifests/components/,cert-manager/issuers.yaml \
-	cert-manager/certificates.yaml prometheus/service-metrics.yaml prometheus/service-monitor.yaml \
-	prometheus-rules/prometheus-rule.yaml profile-viewer/profile-viewer.yaml grafana-dashboard/fabric-injector.json) $(wildcard manifests/components/network-policy/n*.yaml)
-manifests: $(STAMP) ## write the CRD, render manifests/install.yaml from the default overlay, copy what the chart shares, write its schema and README (kubectl is built once with Go)
+manifests: ## print what to apply, with the image of your registry: make manifests IMAGE=registry.example.com/fabric-injector (needs kubectl; OVERLAY=default)
+	@kubectl kustomize manifests/overlays/$(or $(OVERLAY),default) | sed -E 's#((image|value): )fabric-injector:#\1$(IMAGE):#'
+
+reference: $(STAMP) ## write what is made of the code: pages of docs/ (fields, flags, labels, metrics, what was run, findings), the CRD, the chart's schema and README
 	@$(BIN)/python -m tests.manifests.custom_resource_definition manifests/base/custom-resource-definition.yaml
-	@cp $(CHART_FILES) manifests/chart/files/
 	@$(BIN)/python -m tests.manifests.values_schema manifests/chart/values.schema.json
 	@$(BIN)/python -m tests.manifests.chart_readme manifests/chart/README.md
-	@$(BIN)/python -m tests.apiserver.kustomize manifests/overlays/default manifests/install.yaml
-
-reference: $(STAMP) ## write the pages of docs/ that are made of the code: fields, flags, labels, metrics, what was run, findings
 	@$(BIN)/python -m tests.docs.reference
 	@$(BIN)/python -m webhook.diagnose.manual > docs/findings.md
 
-scan: .venv-scan/.installed ## Checkov over install.yaml, and the schemas of the oldest and the newest Kubernetes (PyPI; some minutes the first time)
+scan: .venv-scan/.installed ## Checkov over the manifests, and the schemas of the oldest and the newest Kubernetes (PyPI and kubectl; some minutes the first time)
+	@mkdir -p build && $(MAKE) --silent manifests >build/install.yaml
 	@.venv-scan/bin/checkov --config-file manifests/.checkov.yaml
-	@for version in 1.30 1.37; do .venv-scan/bin/kubernetes-validate --strict --kubernetes-version $$version manifests/install.yaml || exit; done
+	@for version in 1.30 1.37; do .venv-scan/bin/kubernetes-validate --strict --kubernetes-version $$version build/install.yaml || exit; done
 .venv-scan/.installed: pyproject.toml | setup
 	@test -x .venv-scan/bin/pip || $(PYTHON) -m venv .venv-scan
 	@.venv-scan/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'

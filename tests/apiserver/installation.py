@@ -1,8 +1,12 @@
 """What install.yaml installs, run as a node would: by the Deployments' own arguments, with the Secret as files."""
 
+import atexit
 import base64
+import functools
 import os
+import shutil
 import socket
+import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -17,10 +21,10 @@ from webhook.core.profiles.objects import PLURAL
 
 from .client import Client, Response
 from .controlplane import ControlPlane
+from .kustomize import render
 from .processes import Server, free_port
 
 MANIFESTS = Path(__file__).parents[2] / "manifests"
-INSTALL = MANIFESTS / "install.yaml"
 NAMESPACE = "fabric-injector"
 SECRET = f"/api/v1/namespaces/{NAMESPACE}/secrets/fabric-injector-tls"
 MOUNTED = "/etc/fabric-injector"
@@ -28,9 +32,19 @@ ROUTED = "--enable-aggregator-routing=true"
 """Flag of an API server that calls a Service's endpoints itself, for want of a kube-proxy."""
 
 
-def shipped(kind: str, name: str | None = None, install: Path = INSTALL) -> Iterator[dict[str, Any]]:
+@functools.cache
+def install_yaml() -> Path:
+    """Render what `make manifests` prints, once a process; give the file."""
+    folder = Path(tempfile.mkdtemp(prefix="fabric-injector-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    path = folder / "install.yaml"
+    path.write_text(render(MANIFESTS / "overlays" / "default"))
+    return path
+
+
+def shipped(kind: str, name: str | None = None, install: Path | None = None) -> Iterator[dict[str, Any]]:
     """Give the objects of install.yaml of this kind, and of this name where one is given."""
-    for manifest in yaml.safe_load_all(install.read_text()):
+    for manifest in yaml.safe_load_all((install or install_yaml()).read_text()):
         if manifest["kind"] == kind and name in (None, manifest["metadata"]["name"]):
             yield manifest
 
@@ -89,14 +103,14 @@ class Installation:
         command: list[str],
         profiles: str,
         *,
-        install: Path = INSTALL,
+        install: Path | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
         """Prepare to run the command, the image's entrypoint, with what the Deployments of *install* add to it.
 
         *profiles*: those that are made objects before the webhook starts; empty: it finds what it reads.
         """
-        self._install, self._environment = install, environment or {}
+        self._install, self._environment = install or install_yaml(), environment or {}
         self.api = control_plane.api
         self.folder = folder
         self._control_plane, self._command, self._profiles = control_plane, command, profiles
@@ -132,7 +146,7 @@ class Installation:
         options = [f"--superseded-profiles={self.folder}/mounted/superseded/profiles.yaml"]
         port = free_port()
         listen = (f"--listen=0.0.0.0:{port}", f"--dry-run-listen=127.0.0.1:{free_port()}")
-        self._start("webhook", *listen, *(options if self._install == INSTALL else []))
+        self._start("webhook", *listen, *(options if self._install == install_yaml() else []))
         return port
 
     def mount_secret(self) -> None:

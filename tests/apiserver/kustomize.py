@@ -1,10 +1,9 @@
-"""Render a kustomization with the pinned kubectl, whose text differs from one version to another: ``python -m … FOLDER FILE``."""
+"""Render a kustomization with the pinned kubectl, whose text differs from one version to another."""
 
 import subprocess
-import sys
 from pathlib import Path
 
-from .assets import AssetsUnavailable, binary
+from .assets import binary
 
 
 def render(folder: Path) -> str:
@@ -13,11 +12,3 @@ def render(folder: Path) -> str:
     if done.returncode != 0 or done.stderr:
         raise RuntimeError(f"kubectl kustomize {folder}: status {done.returncode}\n{done.stderr}")
     return done.stdout
-
-
-if __name__ == "__main__":
-    try:
-        folder, file = (Path(argument) for argument in sys.argv[1:])
-        file.write_text(render(folder))
-    except (AssetsUnavailable, RuntimeError) as problem:
-        sys.exit(f"tests.apiserver.kustomize: {problem}")

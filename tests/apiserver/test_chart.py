@@ -25,7 +25,7 @@ from webhook.core.profiles.load import parse_configuration
 
 from .conftest import program
 from .controlplane import ControlPlane
-from .installation import MANIFESTS, NAMESPACE, remove
+from .installation import MANIFESTS, NAMESPACE, install_yaml, remove
 from .kustomize import render
 from .test_components import APPLY, with_components
 
@@ -105,7 +105,7 @@ def objects(text: str) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def test_renders_what_install_yaml_holds(helm: Path) -> None:
-    assert as_shipped(template(helm)) == objects((MANIFESTS / "install.yaml").read_text())
+    assert as_shipped(template(helm)) == objects(install_yaml().read_text())
 
 
 def test_a_packaged_chart_renders_the_same(helm: Path, tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from webhook.diagnose.check.reachability import probe_pod
 from .client import Client
 from .conftest import NETWORK, PROFILES, unavailable
 from .controlplane import ControlPlane
-from .installation import INSTALL, MANIFESTS, NAMESPACE, ROUTED, Installation, injected, own_address
+from .installation import MANIFESTS, NAMESPACE, ROUTED, Installation, injected, install_yaml, own_address
 from .kustomize import render
 from .test_install import LABELLED
 
@@ -124,7 +124,7 @@ def healthy(
     """Install what is shipped, with real processes behind it; only what a kubelet would say is written by hand."""
     api = cluster.api
     cluster.create_namespace(LABELLED, {names.PROFILE: "rdma-shared"})
-    cluster.kubectl("apply", "--server-side", f"--filename={INSTALL}")
+    cluster.kubectl("apply", "--server-side", f"--filename={install_yaml()}")
     api.ensure(
         {
             "apiVersion": "v1",
@@ -378,7 +378,7 @@ def replica(api: Client, deployment: str) -> dict[str, Any]:
 def test_finds_lost_privileges(check: Check, healthy: Installation, cluster: ControlPlane) -> None:
     cluster.kubectl("delete", "clusterrolebinding", "fabric-injector-webhook")
     found = check()
-    cluster.kubectl("apply", "--server-side", f"--filename={INSTALL}")
+    cluster.kubectl("apply", "--server-side", f"--filename={install_yaml()}")
     assert found.status == 1
     assert found.told("fail")[0].startswith("ServiceAccount fabric-injector-webhook: may not get namespaces, ")
 

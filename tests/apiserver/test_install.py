@@ -1,57 +1,76 @@
 """install.yaml on a cluster of its own: accepted whole, run as written, applied again, upgraded and removed."""
 
 import copy
+import os
+import subprocess
 from collections.abc import Iterator
 
 import pytest
 import yaml
 
+from tests import ROOT
 from tests.waiting import wait_until
+from webhook import __version__
 
 from .client import Client
+from .conftest import program
 from .controlplane import ControlPlane
-from .installation import INSTALL, MANIFESTS, NAMESPACE, POD, SECRET, Installation, admit, injected, remove, shipped
-from .kustomize import render
+from .installation import NAMESPACE, POD, SECRET, Installation, admit, injected, install_yaml, remove, shipped
 
 LABELLED = "labelled"
-APPLY = ("apply", "--server-side", "--validate=strict", f"--filename={INSTALL}")
+
+
+def apply_command() -> tuple[str, ...]:
+    return "apply", "--server-side", "--validate=strict", f"--filename={install_yaml()}"
 
 
 @pytest.fixture
 def applied(cluster: ControlPlane) -> Iterator[Client]:
     """Apply install.yaml, and remove all of it afterwards."""
-    cluster.kubectl(*APPLY)
+    cluster.kubectl(*apply_command())
     yield cluster.api
-    remove(cluster, INSTALL.read_text())
+    remove(cluster, install_yaml().read_text())
 
 
 def without(*kinds: str) -> str:
-    return yaml.safe_dump_all(each for each in yaml.safe_load_all(INSTALL.read_text()) if each["kind"] not in kinds)
+    return yaml.safe_dump_all(
+        each for each in yaml.safe_load_all(install_yaml().read_text()) if each["kind"] not in kinds
+    )
 
 
 def refused(api: Client) -> bool:
     return admit(api, LABELLED).status != 201
 
 
-@pytest.mark.usefixtures("programs")
-def test_is_what_the_default_overlay_renders() -> None:
-    assert INSTALL.read_text() == render(MANIFESTS / "overlays" / "default"), "run `make manifests`"
+def test_make_manifests_prints_it_with_the_image_that_is_named(programs: None) -> None:
+    kubectl = program("kubectl")
+    image = "registry.example.com:5000/fabric-injector"
+    done = subprocess.run(
+        ["make", "--no-print-directory", "-C", ROOT, "manifests", f"IMAGE={image}"],
+        env={**os.environ, "PATH": f"{kubectl.parent}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    here = f": fabric-injector:{__version__}\n"
+    assert install_yaml().read_text().count(here) == 3, "two Deployments, and what the webhook is told of its own image"
+    assert done.stdout == install_yaml().read_text().replace(here, f": {image}:{__version__}\n")
 
 
 def test_is_accepted_whole_and_without_a_warning(cluster: ControlPlane) -> None:
-    done = cluster.kubectl(*APPLY)
+    done = cluster.kubectl(*apply_command())
     assert done.stderr == ""
     lines = done.stdout.splitlines()
-    assert len(lines) == len(list(yaml.safe_load_all(INSTALL.read_text())))
+    assert len(lines) == len(list(yaml.safe_load_all(install_yaml().read_text())))
     assert lines[0].startswith("namespace/")
     assert [line.partition(".")[0] for line in lines[-2:]] == [
         "mutatingwebhookconfiguration",
         "validatingwebhookconfiguration",
     ]
-    again = cluster.kubectl(*APPLY, "--dry-run=server")
+    again = cluster.kubectl(*apply_command(), "--dry-run=server")
     assert again.stderr == ""
     assert [line for line in again.stdout.splitlines() if "serverside-applied" not in line] == []
-    remove(cluster, INSTALL.read_text())
+    remove(cluster, install_yaml().read_text())
 
 
 def test_pods_of_both_deployments_pass_podsecurity_restricted(applied: Client) -> None:
@@ -106,12 +125,12 @@ def test_applied_again_it_keeps_the_certificates(
     installation.start_webhook()
     wait_until(lambda: injected(applied), "a pod to be injected", 60)
     before, secret = installation.configuration(), applied.expect("GET", SECRET)
-    assert cluster.kubectl(*APPLY).stderr == ""
+    assert cluster.kubectl(*apply_command()).stderr == ""
     assert injected(applied)
     assert installation.configuration()["webhooks"] == before["webhooks"]
     assert installation.ca_bundle() != b""
     for _ in range(2):
-        cluster.kubectl("apply", f"--filename={INSTALL}")
+        cluster.kubectl("apply", f"--filename={install_yaml()}")
         assert installation.configuration()["webhooks"] == before["webhooks"]
     assert applied.expect("GET", SECRET)["data"] == secret["data"]
     assert injected(applied)
@@ -119,9 +138,9 @@ def test_applied_again_it_keeps_the_certificates(
 
 def test_the_controller_can_be_upgraded_first(applied: Client, cluster: ControlPlane) -> None:
     """By its label: all that is its own, and nothing of the webhook's."""
-    only = cluster.kubectl(*APPLY, "--selector=app.kubernetes.io/component=controller").stdout.splitlines()
-    rest = cluster.kubectl(*APPLY, "--selector=app.kubernetes.io/component!=controller").stdout.splitlines()
-    assert len(only) + len(rest) == len(list(yaml.safe_load_all(INSTALL.read_text())))
+    only = cluster.kubectl(*apply_command(), "--selector=app.kubernetes.io/component=controller").stdout.splitlines()
+    rest = cluster.kubectl(*apply_command(), "--selector=app.kubernetes.io/component!=controller").stdout.splitlines()
+    assert len(only) + len(rest) == len(list(yaml.safe_load_all(install_yaml().read_text())))
     assert {line.partition(".")[0].partition("/")[0] for line in only} == {
         "clusterrole",
         "clusterrolebinding",

@@ -9,7 +9,7 @@ import pytest
 from .assets import AssetsUnavailable
 from .conftest import unavailable
 from .controlplane import ControlPlane
-from .installation import INSTALL
+from .installation import install_yaml
 from .nodes import Deployed, Node
 
 ZONE = "topology.kubernetes.io/zone"
@@ -26,7 +26,7 @@ def plane(programs: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         with ControlPlane(tmp_path_factory.mktemp("nodes")) as running:
             running.start_controller_manager()
             running.start_scheduler()
-            running.kubectl("apply", "--server-side", f"--filename={INSTALL}")
+            running.kubectl("apply", "--server-side", f"--filename={install_yaml()}")
             yield running
     except AssetsUnavailable as problem:
         unavailable(str(problem))

@@ -24,7 +24,7 @@ from webhook.core import names
 
 from .client import Client
 from .controlplane import BASE, ControlPlane
-from .installation import INSTALL, NAMESPACE, Installation, remove
+from .installation import NAMESPACE, Installation, install_yaml, remove
 from .jobs import NETWORK, Job, as_sent
 from .service import IN_CLUSTER
 from .traffic import Traffic
@@ -161,7 +161,7 @@ def upgrade(
         old.start_controller()
         old.start_webhook()
         yield Upgrade(cluster, old, new, webhook_command)
-    remove(cluster, INSTALL.read_text())
+    remove(cluster, install_yaml().read_text())
     api.request("DELETE", f"{CONFIG_MAPS}/{names.PROFILES_CONFIG_MAP}")
     for number in range(1, 9):
         cluster.kubectl("delete", "namespace", f"upgraded-{number}", "--ignore-not-found", "--wait=false")
@@ -182,9 +182,9 @@ def test_no_job_is_split_and_no_pod_refused_on_the_way_there_and_back(upgrade: U
             wait_until(lambda: traffic.admitted > 5, "admissions before", 30)
             if there:
                 upgrade.convert()
-                upgrade.apply(INSTALL, "controller")
+                upgrade.apply(install_yaml(), "controller")
                 upgrade.replace_controller(before, after)
-                upgrade.apply(INSTALL)
+                upgrade.apply(install_yaml())
                 upgrade.replace_webhook(before, after)
             else:
                 upgrade.convert_back()
@@ -211,9 +211,9 @@ def test_where_nobody_converts_the_old_webhook_serves_on(upgrade: Upgrade) -> No
     """The new one says why it is not ready, and is once the profiles are objects."""
     with Traffic(upgrade.api, "everything", per_second=10, threads=2) as traffic:
         wait_until(lambda: traffic.admitted > 5, "admissions before", 30)
-        upgrade.apply(INSTALL, "controller")
+        upgrade.apply(install_yaml(), "controller")
         upgrade.replace_controller(upgrade.old, upgrade.new)
-        upgrade.apply(INSTALL)
+        upgrade.apply(install_yaml())
         port = upgrade.new.launch_webhook()
         reason = "make objects of them with `fabric-injector profiles convert`"
         wait_until(lambda: reason in upgrade.new.said("webhook", "/readyz"), "the reason", 60)

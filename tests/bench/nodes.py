@@ -21,7 +21,7 @@ import yaml
 
 from tests.apiserver.client import Client
 from tests.apiserver.controlplane import ControlPlane
-from tests.apiserver.installation import INSTALL
+from tests.apiserver.installation import install_yaml
 from tests.apiserver.nodes import Container, Deployed, Idle, Node
 from tests.apiserver.service import Service
 from tests.apiserver.traffic import Traffic
@@ -56,7 +56,7 @@ def main() -> None:
         plane = stack.enter_context(ControlPlane(folder / "plane"))
         plane.start_controller_manager()
         plane.start_scheduler()
-        shipped = [each for each in yaml.safe_load_all(INSTALL.read_text()) if "Webhook" not in each["kind"]]
+        shipped = [each for each in yaml.safe_load_all(install_yaml().read_text()) if "Webhook" not in each["kind"]]
         plane.kubectl("apply", "--server-side", "--filename=-", input=yaml.safe_dump_all(shipped))
         numbers = itertools.count()
         lines, faults = {}, []

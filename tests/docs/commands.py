@@ -86,7 +86,7 @@ def run(command: str, folder: Path, environment: Mapping[str, str]) -> subproces
     """Run one as a reader would, in bash; ``make`` is that of the repository, with what is installed already."""
     venv = Path(sys.executable).parents[1]
     path = f"{venv / 'bin'}:{os.environ['PATH']}"
-    make = f'make() {{ command make -C "{ROOT}" VENV="{venv}" -o "{venv}/.installed" "$@"; }}'
+    make = f'make() {{ command make --no-print-directory -C "{ROOT}" VENV="{venv}" -o "{venv}/.installed" "$@"; }}'
     return subprocess.run(
         ["bash", "-c", f"set -o pipefail\n{make}\n{command}"],
         cwd=folder,

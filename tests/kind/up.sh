@@ -43,7 +43,7 @@ kind load docker-image --name "$cluster" "$image"
 kube apply --server-side -f manifests/base/custom-resource-definition.yaml
 kube wait --for=condition=Established crd/fabricprofiles.fabric-injector.io
 kube apply -f tests/kind/fabric.yaml
-sed -E "s#image: fabric-injector:.*#image: $image#" manifests/install.yaml | kube apply --server-side -f -
+make --silent manifests IMAGE="${image%:*}" | kube apply --server-side -f -
 kube --namespace fabric-injector rollout status deployment/fabric-injector-webhook deployment/fabric-injector-controller --timeout 180s
 kube create namespace research
 kube label namespace research fabric-injector.io/profile=fabric

@@ -14,8 +14,8 @@ _KEY = re.compile(r"(?P<indent> *)(?P<key>\w+):(?P<value>(?: (?!#)[^#\n]*?)?)(?:
 _HEAD = """\
 # Helm chart of fabric-injector
 
-Written by `make manifests` from values.yaml. The chart renders the objects of [install.yaml](../install.yaml), and FabricProfile
-objects of the value `profiles`. [Install](../../docs/install.md) says the rest.
+Written by `make reference` from values.yaml. The chart renders the objects of [base](../base), and FabricProfile objects of the
+value `profiles`. [Install](../../docs/install.md) says the rest.
 
 ```
 helm install fabric-injector manifests/chart --namespace fabric-injector --create-namespace --values values.yaml

@@ -7,7 +7,7 @@ import yaml
 
 from webhook.core.profiles.custom_resource import custom_resource_definition
 
-HEAD = "# Written by `make manifests` from the definition of a profile, webhook/core/profiles/.\n"
+HEAD = "# Written by `make reference` from the definition of a profile, webhook/core/profiles/.\n"
 
 
 def text() -> str:

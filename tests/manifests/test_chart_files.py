@@ -1,4 +1,4 @@
-"""What `make manifests` writes for the chart is up to date, and Helm can read the schema."""
+"""What `make reference` writes for the chart is up to date, and Helm can read the schema."""
 
 import json
 import re
@@ -16,11 +16,11 @@ VALUES = (CHART / "values.yaml").read_text()
 
 
 def test_the_schema_is_that_of_the_code() -> None:
-    assert (CHART / "values.schema.json").read_text() == values_schema.text(), "run `make manifests`"
+    assert (CHART / "values.schema.json").read_text() == values_schema.text(), "run `make reference`"
 
 
 def test_the_readme_is_that_of_the_values() -> None:
-    assert (CHART / "README.md").read_text() == chart_readme.text(), "run `make manifests`"
+    assert (CHART / "README.md").read_text() == chart_readme.text(), "run `make reference`"
 
 
 def test_the_schema_takes_the_values_with_and_without_the_examples() -> None:

@@ -1,4 +1,4 @@
-"""What install.yaml says agrees with the code: names, ports, options, times, version."""
+"""What the manifests say agrees with the code: names, ports, options, times, version."""
 
 import re
 from typing import Any
@@ -19,7 +19,10 @@ from webhook.serve.bounded_world import SECONDS as BOUNDED_SECONDS
 from webhook.serve.process import GRACE_SECONDS, LINGER_SECONDS, MOST_DRAIN_SECONDS, VALIDATING_PATIENCE_SECONDS
 
 MANIFESTS = ROOT / "manifests"
-OBJECTS: list[dict[str, Any]] = list(yaml.safe_load_all((MANIFESTS / "install.yaml").read_text()))
+KUSTOMIZATION = yaml.safe_load((MANIFESTS / "base/kustomization.yaml").read_text())
+OBJECTS: list[dict[str, Any]] = [
+    each for name in KUSTOMIZATION["resources"] for each in yaml.safe_load_all((MANIFESTS / "base" / name).read_text())
+]
 COMPONENTS = ("webhook", "controller")
 
 
@@ -41,12 +44,17 @@ def container(component: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("component", COMPONENTS)
 def test_runs_the_image_of_this_version(component: str) -> None:
-    assert container(component)["image"] == f"fabric-injector:{__version__}"
+    assert KUSTOMIZATION["images"] == [{"name": container(component)["image"], "newTag": __version__}]
 
 
 def test_tells_the_webhook_its_own_image() -> None:
     [variable] = container("webhook")["env"]
-    assert variable == {"name": "FABRIC_INJECTOR_SERVE_IMAGE", "value": container("webhook")["image"]}
+    assert variable["name"] == "FABRIC_INJECTOR_SERVE_IMAGE"
+    [replacement] = KUSTOMIZATION["replacements"]
+    assert replacement["source"]["fieldPath"] == "spec.template.spec.containers.[name=webhook].image"
+    [target] = replacement["targets"]
+    path = f"spec.template.spec.containers.[name=webhook].env.[name={variable['name']}].value"
+    assert target["fieldPaths"] == [path]
 
 
 @pytest.mark.parametrize("component", COMPONENTS)
@@ -179,7 +187,7 @@ def test_ships_no_profiles_which_an_upgrade_would_overwrite() -> None:
 
 
 def test_ships_the_custom_resource_definition_that_the_code_defines() -> None:
-    assert (MANIFESTS / "base" / "custom-resource-definition.yaml").read_text() == text(), "run `make manifests`"
+    assert (MANIFESTS / "base" / "custom-resource-definition.yaml").read_text() == text(), "run `make reference`"
     definition = custom_resource_definition()
     assert shipped("CustomResourceDefinition", definition["metadata"]["name"]) == definition
 
@@ -192,17 +200,6 @@ def test_says_of_every_object_which_part_it_belongs_to() -> None:
         assert labels["app.kubernetes.io/name"] == "fabric-injector"
         if (each["kind"], each["metadata"]["name"]) not in shared:
             assert labels["app.kubernetes.io/component"] in COMPONENTS
-
-
-def test_the_chart_shares_the_files_of_the_kustomization() -> None:
-    """`make manifests` copies them, for a packaged chart must hold all that it needs."""
-    copies = sorted((MANIFESTS / "chart" / "files").iterdir())
-    assert copies
-    for copy in copies:
-        (original,) = (
-            each for each in MANIFESTS.glob(f"*/**/{copy.name}") if "chart" not in each.relative_to(MANIFESTS).parts
-        )
-        assert copy.read_text() == original.read_text(), "run `make manifests`"
 
 
 def test_every_exception_of_the_scanner_is_argued() -> None:

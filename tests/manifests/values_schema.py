@@ -58,7 +58,7 @@ def values_schema() -> dict[str, Any]:
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$comment": "Written by `make manifests`; profiles, multus and allowed from the code, webhook/core/profiles/.",
+        "$comment": "Written by `make reference`; profiles, multus and allowed from the code, webhook/core/profiles/.",
         "title": "Values of fabric-injector",
         **_strict(
             {

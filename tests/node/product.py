@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tests.apiserver.controlplane import ControlPlane
-from tests.apiserver.installation import INSTALL, apply_profiles, shipped
+from tests.apiserver.installation import apply_profiles, install_yaml, shipped
 from tests.image import builder as images
 
 
@@ -17,5 +17,5 @@ def save_image(folder: Path) -> Path:
 
 def install(plane: ControlPlane, profiles: str) -> None:
     """Apply install.yaml, then the profiles."""
-    plane.kubectl("apply", "--server-side", "--validate=strict", f"--filename={INSTALL}")
+    plane.kubectl("apply", "--server-side", "--validate=strict", f"--filename={install_yaml()}")
     apply_profiles(plane, profiles)

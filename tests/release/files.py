@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 from tests.apiserver.assets import binary
+from tests.apiserver.kustomize import render
 
 from .version import NotReleasable
 
@@ -28,7 +29,7 @@ def make_all(tree: Path, version: str, image: str, digest: str, output: Path) ->
     packages(tree, output)
     chart(tree, image, digest, output)
     reference = f"{image}@{digest}" if digest else f"{image}:{version}"
-    (output / "install.yaml").write_text(installed_from((tree / "manifests/install.yaml").read_text(), reference))
+    (output / "install.yaml").write_text(installed_from(render(tree / "manifests/overlays/default"), reference))
     bill_of_materials(tree, version, output / f"fabric-injector-{version}.cdx.json")
     checksums(output)
     return sorted(output.iterdir())
@@ -57,10 +58,10 @@ def chart(tree: Path, image: str, digest: str, output: Path) -> None:
 
 
 def installed_from(text: str, reference: str) -> str:
-    """Give install.yaml with the image of this reference in both Deployments."""
-    text, count = re.subn(r"(?m)^(\s+image: )fabric-injector:\S+$", rf"\g<1>{reference}", text)
-    if count != 2:
-        raise NotReleasable(f"manifests/install.yaml: {count} Deployments run fabric-injector, not 2")
+    """Give install.yaml with the image of this reference in both Deployments, and where the webhook is told its own."""
+    text, count = re.subn(r"(?m)^(\s+(?:image|value): )fabric-injector:\S+$", rf"\g<1>{reference}", text)
+    if count != 3:
+        raise NotReleasable(f"manifests/overlays/default: {count} places name the image fabric-injector, not 3")
     return text
 
 

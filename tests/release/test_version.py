@@ -10,7 +10,7 @@ from tests import ROOT
 from .files import installed_from
 from .version import NotReleasable, check, notes, version_of
 
-FILES = ("webhook/__init__.py", "manifests/chart/Chart.yaml", "manifests/install.yaml", "CHANGELOG.md")
+FILES = ("webhook/__init__.py", "manifests/chart/Chart.yaml", "manifests/base/kustomization.yaml", "CHANGELOG.md")
 VERSION = version_of(ROOT)
 
 
@@ -49,9 +49,10 @@ def test_notes_are_the_section_of_the_version_alone(tree: Path) -> None:
         notes(tree, "1.2")
 
 
-def test_both_deployments_run_the_released_image() -> None:
+def test_both_deployments_run_the_released_image_and_the_webhook_names_it_to_pods() -> None:
     reference = "registry.example.com/fabric-injector@sha256:0"
-    text = installed_from((ROOT / "manifests/install.yaml").read_text(), reference)
-    assert text.count(f"image: {reference}\n") == 2
-    with pytest.raises(NotReleasable, match="2"):
+    rendered = "image: fabric-injector:1.0\n" * 2 + "  value: fabric-injector:1.0\n"
+    text = installed_from(rendered.replace("image", "  image"), reference)
+    assert text == f"  image: {reference}\n" * 2 + f"  value: {reference}\n"
+    with pytest.raises(NotReleasable, match="3"):
         installed_from(text, reference)

@@ -1,4 +1,4 @@
-"""What a release must agree about: the version in the sources, in the chart, in install.yaml and in the changelog."""
+"""What a release must agree about: the version in the sources, in the chart, in the kustomization and in the changelog."""
 
 import re
 from pathlib import Path
@@ -22,19 +22,15 @@ def check(tree: Path, tag: str) -> str:
     """Give the version of the tag, such as v1.2.3; NotReleasable, with a line for each place that says something else."""
     version = version_of(tree)
     chart = yaml.safe_load((tree / "manifests/chart/Chart.yaml").read_text())
-    images = set(re.findall(r"image: fabric-injector:(\S+)", (tree / "manifests/install.yaml").read_text()))
+    [image] = yaml.safe_load((tree / "manifests/base/kustomization.yaml").read_text())["images"]
+    places = (
+        ("manifests/chart/Chart.yaml", "version", chart["version"]),
+        ("manifests/chart/Chart.yaml", "appVersion", chart["appVersion"]),
+        ("manifests/base/kustomization.yaml", "newTag", image["newTag"]),
+    )
     faults = [
         *([f"tag {tag}: webhook/__init__.py says {version}, so the tag is v{version}"] if tag != f"v{version}" else []),
-        *(
-            f"manifests/chart/Chart.yaml: {field} is {chart[field]}; write {version}"
-            for field in ("version", "appVersion")
-            if str(chart[field]) != version
-        ),
-        *(
-            f"manifests/install.yaml: runs fabric-injector:{image}; run `make manifests`"
-            for image in sorted(images)
-            if image != version
-        ),
+        *(f"{file}: {field} is {said}; write {version}" for file, field, said in places if str(said) != version),
     ]
     try:
         notes(tree, version)
