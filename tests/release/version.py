@@ -46,7 +46,7 @@ def notes(tree: Path, version: str) -> str:
     text = (tree / "CHANGELOG.md").read_text()
     found = re.search(rf"^## \[?{re.escape(version)}\]?(?: [^\n]*)?\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
     if found is None:
-        raise NotReleasable(f"CHANGELOG.md: no section `## {version}`; rename `## Unreleased`, and begin a new one")
+        raise NotReleasable(f"CHANGELOG.md: no section `## {version}`; write one")
     section = found.group(1).strip()
     if not section:
         raise NotReleasable(f"CHANGELOG.md: nothing stands under `## {version}`")
