@@ -59,9 +59,6 @@ dra: $(STAMP) ## jobs whose cards are claims: DRANET, Kubernetes' DRA test drive
 
 node: $(STAMP) ## a cluster of one node with the product and a job on it, until Ctrl-C (as test-node; ONCE=1: end after the job)
 	@$(BIN)/python -m tests.node $(if $(ONCE),--once)
-kind: $(STAMP) ## the same in kind, where docker is: never run by the tests (needs docker, kind, kubectl and the internet)
-	@$(MAKE) image ENGINE=docker
-	@sh tests/kind/up.sh $(IMAGE):$(VERSION)
 
 coverage: $(STAMP) ## branch coverage of the core and socket tests: 100 % of the pure core, the rest shown
 	@$(BIN)/python -m tests.coverage

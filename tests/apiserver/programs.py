@@ -75,9 +75,8 @@ SCHEMA_PROGRAMS: Mapping[str, Program] = {
 
 WORKFLOW_PROGRAMS: Mapping[str, Program] = {
     "actionlint": Program("actionlint", "github.com/rhysd/actionlint/cmd/actionlint", "some seconds"),
-    "kindconfig": Program("kindconfig", "fabric-injector/tests/apiserver/tools/kindconfig", "some seconds"),
 }
-"""What judges the workflows of .github, and what `make kind` gives to kind."""
+"""What judges the workflows of .github."""
 
 ALERT_PROGRAMS: Mapping[str, Program] = {
     "promtool": Program(

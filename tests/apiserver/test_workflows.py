@@ -1,4 +1,4 @@
-"""What cannot run here: workflows judged by actionlint, the project's scripts by shellcheck, kind's cluster by its own types."""
+"""What cannot run here: workflows judged by actionlint, the project's scripts by shellcheck."""
 
 import re
 import shutil
@@ -11,7 +11,7 @@ from tests import ROOT
 from .conftest import program, unavailable
 
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
-SCRIPTS = (".ci/run", "tests/setup.sh", "tests/kind/up.sh")
+SCRIPTS = (".ci/run", "tests/setup.sh")
 
 
 def test_actionlint_finds_nothing() -> None:
@@ -40,13 +40,6 @@ def test_actions_are_named_by_commit_with_their_version_beside_them() -> None:
 
 def test_ci_calls_the_projects_own_command() -> None:
     assert ".ci/run" in (ROOT / ".github/workflows/ci.yml").read_text()
-
-
-def test_kind_knows_all_fields_of_its_cluster() -> None:
-    kindconfig, text = program("kindconfig"), (ROOT / "tests/kind/cluster.yaml").read_text()
-    assert subprocess.run([kindconfig], input=text, capture_output=True, text=True).returncode == 0
-    wrong = subprocess.run([kindconfig], input=text.replace("nodes:", "nodez:"), capture_output=True, text=True)
-    assert "field nodez not found" in wrong.stderr
 
 
 def shellcheck() -> str:
