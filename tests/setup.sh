@@ -46,8 +46,8 @@ requirements() {
   need git git "$compiled operators broken image release-dry-run" 'copy the tracked files, name the commit'
   need etcd-server etcd operators "run torch's etcd rendezvous, whose API newer servers lack"
   need shellcheck shellcheck apiserver "judge the project's own scripts and those of its workflows"
-  need gcc gcc "$compiled operators dra" 'compile the admission path, or stand-ins for CUDA'
-  need libc6-dev '/usr/include/stdlib.h' "$compiled operators dra" 'compile'
+  need gcc gcc "$compiled test-node operators dra" 'compile the admission path, or stand-ins for CUDA'
+  need libc6-dev '/usr/include/stdlib.h' "$compiled test-node operators dra" 'compile'
   need python3-dev 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' "$compiled" 'compile for Python'
 }
 

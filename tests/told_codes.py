@@ -45,7 +45,6 @@ def told_by_all_tests(file: Path) -> dict[str, set[str]]:
     folders = [
         "tests/diagnose/check",
         "tests/diagnose/explain",
-        "tests/diagnose/fabric_test",
         "--ignore-glob=*hostile*",
     ]
     subprocess.run(

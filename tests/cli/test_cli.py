@@ -25,7 +25,6 @@ def test_lists_every_command_in_one_whole_line() -> None:
         "dry-run",
         "survey",
         "check",
-        "test",
         "status",
         "explain",
         "page",

@@ -34,8 +34,6 @@ _TELLERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("diagnose/explain/traffic.py", ("explain --exec",)),
     ("diagnose/explain/", ("explain",)),
     ("diagnose/check/", ("check",)),
-    ("diagnose/fabric_test/", ("test",)),
-    ("diagnose/collect/fabric_test.py", ("test",)),
     ("diagnose/lease.py", _BOTH),
     ("diagnose/codes.py", _BOTH),
 )

@@ -27,22 +27,23 @@ FABRICS: dict[str, tuple[str, dict[str, str], dict[str, str]]] = {
 MADE_OF = {"MacvlanNetwork", "HostDeviceNetwork", "IPoIBNetwork", "SriovNetwork"}
 """Kinds of which the operators make a NetworkAttachmentDefinition of the same name."""
 JOBS = {
-    "torchx": ("torchx", "MASTER_ADDR"),
-    "pytorchjob": ("pytorchjob", "MASTER_ADDR"),
-    "jobset": ("jobset", "MASTER_ADDR"),
+    "jobs/torchx": ("torchx", "MASTER_ADDR"),
+    "jobs/pytorchjob": ("pytorchjob", "MASTER_ADDR"),
+    "jobs/jobset": ("jobset", "MASTER_ADDR"),
+    "fabric-test/job": ("job", "MASTER_ADDR"),
 }
 """The training system of each, and the worker's variable that leads to rank 0."""
 
 
 def test_no_example_goes_untested() -> None:
-    assert {folder.name for folder in EXAMPLES.iterdir()} == {*FABRICS, "jobs"}
-    assert {file.stem for file in (EXAMPLES / "jobs").iterdir()} == set(JOBS)
+    assert {folder.name for folder in EXAMPLES.iterdir()} == {*FABRICS, "jobs", "fabric-test"}
+    assert {f"jobs/{file.stem}" for file in (EXAMPLES / "jobs").iterdir()} == {job for job in JOBS if "jobs/" in job}
 
 
 def dry_run(fabric: str, job: str) -> list[dict[str, Any]]:
     folder = EXAMPLES / fabric
     files = (f"--profiles={folder}/profiles.yaml", f"--objects={folder}/cluster.yaml")
-    manifest = f"--file={EXAMPLES}/jobs/{job}.yaml"
+    manifest = f"--file={EXAMPLES}/{job}.yaml"
     done = CliRunner().invoke(main, ["dry-run", manifest, *files, "--namespace=research", "--output=json"])
     assert done.exit_code == 0, done.output
     pods: list[dict[str, Any]] = json.loads(done.stdout)["pods"]
@@ -72,6 +73,13 @@ def test_completes_the_job(fabric: str, job: str) -> None:
         assert pod["spec"]["initContainers"][-1]["name"] == names.WAIT_CONTAINER
     env = {each["name"]: each for each in worker["pod"]["spec"]["containers"][0]["env"]}
     assert "fabric-injector.io/master-" in env[leads]["valueFrom"]["fieldRef"]["fieldPath"]
+
+
+@pytest.mark.parametrize("fabric", FABRICS)
+def test_the_workers_of_nccl_tests_are_injected_and_its_launcher_is_not(fabric: str) -> None:
+    launcher, *workers = (each["pod"]["metadata"] for each in dry_run(fabric, "fabric-test/nccl-tests"))
+    assert names.NETWORKS not in launcher.get("annotations", {})
+    assert [each["annotations"][names.NETWORKS] for each in workers] == [FABRICS[fabric][0]] * 2
 
 
 @pytest.mark.parametrize("fabric", FABRICS)

@@ -53,14 +53,14 @@ def configure(
     return configuration
 
 
-def copy_network(api: Client, copy: str, resource: str = "", mode: str = "bridge", *, addresses: int = 0) -> None:
+def copy_network(api: Client, copy: str, resource: str = "", *, addresses: int = 0) -> None:
     """Make *copy*, ``namespace/name``, of rdma-net; *resource*: the device that it takes, as network operators write it there.
 
-    *mode*: of macvlan; ``private`` lets nobody reach anybody. *addresses*: how many it gives, 0: as many as rdma-net.
+    *addresses*: how many it gives, 0: as many as rdma-net.
     """
     path = "/apis/k8s.cni.cncf.io/v1/namespaces/default/network-attachment-definitions/rdma-net"
     namespace, _, name = copy.partition("/")
-    config = {**json.loads(api.expect("GET", path)["spec"]["config"]), "mode": mode}
+    config = json.loads(api.expect("GET", path)["spec"]["config"])
     if addresses:
         config["name"] = f"{namespace}-{name}"  # what is in use is kept by name
         [[range_]] = config["ipam"]["ranges"]

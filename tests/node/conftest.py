@@ -47,8 +47,6 @@ profiles:
     rendezvous: {waitImage: installed}
   greedy:
     networks: [{network: default/rdma-net, resource: rdma/rdma_shared_device_a, count: 101}]
-  apart:
-    networks: [{network: default/apart-net}]
   nvidia-hostdevice:
     networks: [{network: default/example-hostdevice-network}]
   impatient:

@@ -4,10 +4,6 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import click
-
-import webhook
-
 from .archive import Image, docker_archive, layer, python, with_libraries
 
 PROGRAMS = Path(__file__).parent / "image"
@@ -15,10 +11,6 @@ PAUSE = "fabric-injector.test/pause:1"
 DASH = "fabric-injector.test/trainer:dash"
 ASH = "fabric-injector.test/trainer:ash"
 BASH = "fabric-injector.test/trainer:bash"
-TESTERS_USER = "65532:65532"
-TESTER = "fabric-injector.test/tester:1"
-"""What runs the pods of `fabric-injector test`: the program itself, without root and without a shell."""
-TESTER_WITHOUT_PYTHON = "fabric-injector.test/tester:no-python"
 NO_SHELL = "fabric-injector.test/trainer:no-shell"
 NCCL_CONF = "NCCL_DEBUG=WARN\nNCCL_SOCKET_IFNAME=eth0"
 """The trainers' own /etc/nccl.conf, whose last line does not end, as people leave it."""
@@ -30,16 +22,13 @@ of the search list."""
 def archive() -> bytes:
     """Write all of them as one archive. Each trainer's `sh` is the shell of its tag; `dash` and `bash` have bash, as Debian has."""
     base, ash = layer(*_trainer()), layer(*_busybox())
-    dash, program = layer(*_shells("dash")), layer(*_program_itself())
     return docker_archive(
         (
             Image(PAUSE, (layer(with_libraries(_program("sleep"))),), (str(_program("sleep")), "infinity")),
-            Image(DASH, (base, dash)),
+            Image(DASH, (base, layer(*_shells("dash")))),
             Image(BASH, (base, layer(*_shells("bash")))),
             Image(ASH, (base, ash)),
             Image(NO_SHELL, (base,)),
-            Image(TESTER, (base, program), user=TESTERS_USER),
-            Image(TESTER_WITHOUT_PYTHON, (dash, program), user=TESTERS_USER),
         )
     )
 
@@ -54,17 +43,6 @@ def _trainer() -> tuple[dict[str, Path | bytes], dict[str, str]]:
     files["etc/nccl.conf"] = NCCL_CONF.encode()
     files["etc/passwd"] = b"root:x:0:0::/root:/bin/sh\ntrainer:x:1000:1000::/tmp:/bin/sh\n"
     return files, {"usr/local/bin/python": interpreter}
-
-
-def _program_itself() -> tuple[dict[str, Path | bytes], dict[str, str]]:
-    """Return the command line with its one dependency: what a rank of a test imports is the standard library beside it."""
-    interpreter = python()[1]
-    start = "import sys; sys.path.insert(0, '/app'); from webhook.cli import main; main()\n"
-    files: dict[str, Path | bytes] = {"usr/local/bin/fabric-injector": f"#!{interpreter}\n{start}".encode()}
-    for package in (Path(webhook.__file__).parent, Path(click.__file__).parent):
-        for source in package.rglob("*.py"):
-            files[f"app/{package.name}/{source.relative_to(package)}"] = source
-    return files, {}
 
 
 def _shells(name: str) -> tuple[dict[str, Path | bytes], dict[str, str]]:

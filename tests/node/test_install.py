@@ -1,6 +1,5 @@
 """install.yaml as shipped, with the image from the Dockerfile, on a cluster that knows nothing of the injector yet."""
 
-import json
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +20,6 @@ from . import jobs
 from .cni import copy_network
 from .conftest import PROFILES, SHARED_MEMORY_BYTES, start_node, unavailable
 from .images import NO_SHELL
-from .kubelet import NAME
 from .node import Node
 from .pods import Pod
 from .product import install, save_image
@@ -112,28 +110,6 @@ def test_a_job_of_an_image_without_a_shell_waits_in_the_image_that_is_installed(
         assert {wait["image"]} == own_images
         assert report.train["environment"]["MASTER_ADDR"] == pods[0].fabric_address()
         assert_on_the_fabric(report)
-
-
-def test_the_fabric_is_tested_by_the_image_that_is_installed(
-    installed: Client, cluster: Node, archive: Path, tmp_path: Path
-) -> None:
-    """No image is named, and none but the product's is on both nodes for it."""
-    name = cluster.control_plane.create_namespace("fabric-tested", {names.PROFILE: "rdma-shared"})
-    command = installed_command()
-    assert command is not None
-    kubeconfig = cluster.control_plane.kubeconfig(tmp_path / "kubeconfig")
-    with cluster.another("second") as containerd:
-        containerd.import_images(archive.read_bytes())
-        words = ["test", "-n", name, "--nodes", f"{NAME},second", "-o", "json", f"--kubeconfig={kubeconfig}"]
-        done = subprocess.run([*command, *words], capture_output=True, text=True, timeout=300)
-        cluster.end_pods(name)
-    cluster.api.expect("DELETE", "/api/v1/nodes/second")
-    assert done.returncode == 0, done.stdout + done.stderr
-    document = json.loads(done.stdout)
-    [group] = document["groups"]
-    assert sorted(group["nodes"]) == sorted((NAME, "second"))
-    assert min(group["fabricGbits"], group["podNetworkGbits"]) > 0
-    assert {"test-attached", "test-ranks-met", "test-measured"} <= {each["code"] for each in document["findings"]}
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ _COMMANDS = {
     "dry-run": "Show what would be injected into any workload, and why.",
     "survey": "Say which jobs train without the fabric, before installation.",
     "check": "Look at the cluster and the installation, and say what to do.",
-    "test": "Run real pods, and see whether ranks meet on the fabric.",
     "status": "Show all jobs, and what is wrong with each.",
     "explain": "Say why a job trains slowly or does not start.",
     "page": "Show dry run, status and check in a browser, on this machine.",
@@ -26,8 +25,8 @@ _COMMANDS = {
     "schema": "Print the schema of profiles, for editors or the API server.",
     "demo": "Show on sample data what a TorchX job becomes, then serve.",
 }
-_UNLISTED = ("page-process", "read-profiles", "test-rank", "wait")
-"""Run by ``serve`` alone, by the pods of ``test``, and by the wait containers."""
+_UNLISTED = ("page-process", "read-profiles", "wait")
+"""Run by ``serve`` alone, and by the wait containers."""
 _INTERRUPTED = 130
 _ENVIRONMENT_PREFIX = "FABRIC_INJECTOR"
 

@@ -438,7 +438,7 @@ class Code(Enum):
     RDMA_MEMORY_REFUSED = ("transport", "NCCL could not lock memory for RDMA.",
         "see that ipcLock of the profile adds IPC_LOCK to the training container, or raise memlock in the node's container runtime")
     RDMA_UNCONNECTED = ("transport", "NCCL's RDMA devices of two pods do not reach each other.",
-        "do not fix NCCL_IB_GID_INDEX; see that the nodes are on one network: fabric-injector test --pairwise finds those that are not")
+        "do not fix NCCL_IB_GID_INDEX; see that the nodes are on one network")
     TRAFFIC_MEASURED = "transport", "The bytes that a pod's interfaces and RDMA devices have sent and received, read twice."
     TRAFFIC_ON_POD_NETWORK = ("transport", "Most bytes of the pod go over the pod network, and not over the fabric.",
         "ask explain --logs why; a job that loads its data over the pod network looks the same")
@@ -449,35 +449,6 @@ class Code(Enum):
         "give its emptyDir medium: Memory")
     SHARED_MEMORY_BEYOND_LIMIT = ("shared-memory", "The training container's /dev/shm is larger than its memory limit.",
         "raise the memory limit, or lower sharedMemory.sizeLimit")
-
-    TEST_ATTACHED = "test", "The pod of a test was injected, and has its networks."
-    TEST_INJECTED = "test", "The pod of a test was injected, and Multus has attached no network to it."
-    TEST_IMAGE_UNFIT = ("test", "The image of a test's pods cannot be pulled, or cannot run a rank.",
-        "name an image that holds fabric-injector by --image, or leave --image out, which takes the installed webhook's")
-    TEST_NOT_INJECTED = ("test", "A pod of a test came back from admission as it was.",
-        "label the namespace fabric-injector.io/profile=PROFILE; see fabric-injector check, which tells whether the webhook is called")
-    TEST_UNFINISHED = ("test", "The ranks of a test did not all report in time.",
-        "see what else is said of the Job; with --timeout its pods get more time")
-    TEST_RANKS_MET = "test", "The ranks of a test meet on the fabric."
-    TEST_RANKS_APART = ("test", "A rank of a test does not reach rank 0 at the address that it was told.",
-        "see that both nodes' interfaces are in one network: cables, VLAN, routes, IPAM; --pairwise shows which node it is")
-    TEST_MET_ELSEWHERE = ("test", "The ranks of a test meet on another network than the fabric.",
-        "see the annotation fabric-injector.io/status of a training pod, which says why its rendezvous was left out")
-    TEST_DEVICES_OPEN = "test", "The pod of a test opens its RDMA devices."
-    TEST_DEVICE_CLOSED = ("test", "A file under /dev/infiniband cannot be opened in the pod.",
-        "look at the device plugin on the node, which gives pods the right to open it")
-    TEST_MEMLOCK_LOW = ("test", "The pod of a test may lock little memory, as it runs: RDMA cannot register more.",
-        "raise the nodes' memlock limit in the container runtime's unit, since IPC_LOCK has no effect for who is not root")
-    TEST_MEASURED = "test", "The fabric was measured by sockets: a lower bound."
-    TEST_UNMEASURED = ("test", "The ranks of a test met, and the fabric could not be measured.",
-        "run it again; if it stays so, look at the network's MTU on both nodes: large packets may be lost")
-    TEST_FABRIC_SLOWER = ("test", "The fabric carries less than half of what the pod network does, by sockets.",
-        "look at the speed and the MTU of the interfaces on both nodes; sockets alone say little of RDMA")
-    TEST_RDMA_MEASURED = "test", "RDMA was measured between the pods of a test by perftest, which its image has."
-    TEST_RDMA_FAILED = ("test", "Perftest ran on both sides of a test and failed: its pods do not reach each other over RDMA.",
-        "see the tool's last line; look at the link, at NCCL_IB_HCA, and at the GID index (show_gids) on both nodes")
-    TEST_RDMA_UNMEASURED = ("test", "Perftest, which the image of a test has, could not run on both sides: of RDMA nothing is known.",
-        "see the tool's last line: is the tool in the image on both sides, may it open the device, and lock memory?")
 
     EVENT = "events", "The controller wrote an Event about the pod.", "do what the Event says"
 

@@ -28,7 +28,7 @@ _SEEN: Mapping[str, str] = {
 }
 
 
-_CHECK, _EXPLAIN, _LOGS, _EXEC, _TEST = "check", "explain", "explain --logs", "explain --exec", "test"
+_CHECK, _EXPLAIN, _LOGS, _EXEC = "check", "explain", "explain --logs", "explain --exec"
 _OF_JOBS = (
     "addresses",
     "admission",
@@ -49,8 +49,7 @@ _BY_TOPIC: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(_OF_JOBS, (_EXPLAIN,)),
     "lease": (_CHECK, _EXPLAIN),
     "transport": (_LOGS,),
-    "test": (_TEST,),
-    "unread": (_CHECK, _EXPLAIN, _TEST),
+    "unread": (_CHECK, _EXPLAIN),
 }
 """Which commands tell the findings of a topic; those of others are told by ``check`` alone."""
 _BY_CODE: Mapping[Code, tuple[str, ...]] = {
@@ -87,7 +86,6 @@ _BY_CODE: Mapping[Code, tuple[str, ...]] = {
         (_CHECK, _EXPLAIN),
     ),
     **dict.fromkeys((Code.TRAFFIC_MEASURED, Code.TRAFFIC_ON_POD_NETWORK), (_EXEC,)),
-    Code.SHARED_MEMORY_SMALL: (_EXPLAIN, _TEST),
 }
 """Of those that are not told by the commands of their topic."""
 
@@ -113,8 +111,8 @@ def section(code: Code) -> str:
 def manual() -> str:
     """Return the whole page."""
     head = (
-        "# Findings\n\nEach finding of `check`, `explain`, `status` and `test` has a stable code, which stands under what they print.\n"
-        "`status` tells the first of what `explain` finds of a job, and `test` also what it finds of the test's own pods.\n"
+        "# Findings\n\nEach finding of `check`, `explain` and `status` has a stable code, which stands under what they print.\n"
+        "`status` tells the first of what `explain` finds of a job.\n"
         "`fabric-injector check --explain CODE` prints its section of this page, which\n"
         "`python -m webhook.diagnose.manual > docs/findings.md` writes from webhook/diagnose/codes.py.\n"
     )

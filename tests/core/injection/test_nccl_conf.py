@@ -94,11 +94,6 @@ def test_a_value_that_the_file_cannot_hold_is_left_out(value: str) -> None:
     assert lines(pod) == "NCCL_SOCKET_IFNAME==net1"
 
 
-def own_program(pod: Object) -> Object:
-    pod["spec"]["containers"][0]["command"] = ["fabric-injector", "test-rank"]
-    return pod
-
-
 @pytest.mark.parametrize(
     ("pod", "using", "expected", "told"),
     [
@@ -112,9 +107,6 @@ def own_program(pod: Object) -> Object:
             (Outcome.SKIPPED, Reason.DISABLED),
             "waitImage",
             id="wait-image",
-        ),
-        pytest.param(
-            own_program(minimal_pod()), ASKED, (Outcome.SKIPPED, Reason.NOT_ASKED), "itself", id="our-own-program"
         ),
         pytest.param(
             add_env(minimal_pod(), "NCCL_CONF_FILE", "/my.conf"),

@@ -605,17 +605,6 @@ def test_our_own_image_waits_without_a_shell() -> None:
     assert wait_container(before, profile=settings)["image"] == f"fabric-injector:{__version__}"
 
 
-def test_ranks_of_our_own_program_wait_without_a_shell() -> None:
-    """Of whatever image: it holds the program, and perhaps no shell."""
-    before = pods.load("pods/kubeflow-pytorchjob-1.yaml")
-    container = before["spec"]["containers"][0]
-    container["command"] = ["fabric-injector", "test-rank", *(container.get("command") or [])]
-    found = wait_container(before)
-    assert (found["image"], found["command"]) == (container["image"], ["fabric-injector", "wait", "master-addr"])
-    other = wait_container(before, profile=profile(rendezvous=Settings(wait_image="registry.example.com/busybox:1")))
-    assert (other["image"], other["command"][0]) == ("registry.example.com/busybox:1", "sh")
-
-
 def test_the_script_travels_whole() -> None:
     found = wait_container(pods.load("pods/kubeflow-pytorchjob-1.yaml"))
     assert found["command"][:4] == ["sh", "-c", wait.script(), names.WAIT_CONTAINER]

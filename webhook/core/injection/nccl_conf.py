@@ -95,9 +95,6 @@ def _why_not(draft: Draft, plan: Plan, training: Object) -> Decision | None:
             f"cannot read the training image's own {names.NCCL_CONF_PATH}; leave one of the two out"
         )
         return Decision(STEP, Outcome.SKIPPED, Reason.DISABLED, message)
-    if wait.runs_own_program(training):
-        message = f"container {plan.container_name} runs fabric-injector itself, which reads no {names.NCCL_CONF_PATH}"
-        return Decision(STEP, Outcome.SKIPPED, Reason.NOT_ASKED, message)
     if podspec.has_env(training, names.ENV_NCCL_CONF_FILE):
         message = f"container {plan.container_name} sets {names.ENV_NCCL_CONF_FILE} itself"
         return Decision(STEP, Outcome.KEPT, Reason.USER_VALUE, message)

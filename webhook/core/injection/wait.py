@@ -172,10 +172,7 @@ def _container(
     image = settings.wait_image or training.get("image")
     if settings.wait_image == INSTALLED:
         image = plan.own_image or f"fabric-injector:{__version__}"
-    if settings.wait_image == INSTALLED or (not settings.wait_image and runs_own_program(training)):
-        command = [*_OWN_PROGRAM, *needs]
-    else:
-        command = _command(needs, nccl_conf, told_in)
+    command = [*_OWN_PROGRAM, *needs] if settings.wait_image == INSTALLED else _command(needs, nccl_conf, told_in)
     variables = {"NVIDIA_VISIBLE_DEVICES": "void"}
     if rendezvous is not None:
         variables = {
@@ -209,11 +206,6 @@ def _container(
     if (policy := training.get("imagePullPolicy")) and not settings.wait_image:
         container["imagePullPolicy"] = policy
     return container
-
-
-def runs_own_program(training: Object) -> bool:
-    """Tell whether a container runs this program, as the ranks of `fabric-injector test` do: its image need not hold a shell."""
-    return bool((training.get("command") or [])[:1] == [_OWN_PROGRAM[0]])
 
 
 def _command(needs: tuple[str, ...], nccl_conf: str, told_in: str) -> list[str]:

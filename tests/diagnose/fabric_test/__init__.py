@@ -1,1 +1,0 @@
-"""Tests of how a test of the fabric is made and judged."""
