@@ -19,7 +19,6 @@ from webhook.kube.credentials import Credentials
 
 SECRET = "/api/v1/namespaces/fabric-injector/secrets/fabric-injector-tls"
 CONFIGURATION = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/zz-fabric-injector"
-VALIDATING = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/fabric-injector"
 
 
 class Cluster:
@@ -47,21 +46,6 @@ class Cluster:
             for number, each in enumerate(ca_bundles)
         ]
         self.put(CONFIGURATION, {"metadata": {"annotations": annotations}, "webhooks": entries})
-
-    def configure_validating(self, *ca_bundles: bytes, service: str = "fabric-injector", **annotations: str) -> None:
-        """Write a validating configuration with an entry for each caBundle."""
-        called = {"name": service, "namespace": "fabric-injector", "path": "/validate", "port": 443}
-        entries = [
-            {"name": f"{number}.fabric-injector.io", "clientConfig": {"service": called, **_encoded(each)}}
-            for number, each in enumerate(ca_bundles)
-        ]
-        self.put(VALIDATING, {"metadata": {"annotations": annotations}, "webhooks": entries})
-
-    @property
-    def validating_bundles(self) -> list[bytes]:
-        """The caBundle of each entry of the validating configuration."""
-        clients = [each["clientConfig"] for each in self.objects[VALIDATING]["webhooks"]]
-        return [base64.b64decode(client.get("caBundle", "")) for client in clients]
 
     @property
     def secret(self) -> dict[str, bytes]:

@@ -19,10 +19,7 @@ from .kustomize import render
 from .processes import Server
 
 CERTIFICATES = f"/apis/cert-manager.io/v1/namespaces/{NAMESPACE}/certificates"
-CONFIGURATIONS = (
-    "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/zz-fabric-injector",
-    "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/fabric-injector",
-)
+CONFIGURATIONS = ("/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/zz-fabric-injector",)
 
 
 @pytest.fixture(scope="module")

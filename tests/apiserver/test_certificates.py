@@ -28,7 +28,7 @@ from .controller import ACCOUNT, Controller, own_token
 from .controlplane import ControlPlane
 from .mounts import SECRET, again_and_again, kubelet, secret
 from .pki import Authority
-from .webhook import CONFIGURATIONS, MISSPELT, VALIDATING, Webhook, validating
+from .webhook import CONFIGURATIONS, Webhook
 
 CONFIGURATION = f"{CONFIGURATIONS}/{names.WEBHOOK_CONFIGURATION}"
 POLICY = Policy(settle=timedelta(seconds=2))
@@ -74,11 +74,6 @@ def ca_bundle(api: Client) -> bytes:
 def set_ca_bundle(api: Client, value: bytes) -> None:
     patch = [{"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": base64.b64encode(value).decode()}]
     api.expect("PATCH", CONFIGURATION, patch, {"Content-Type": "application/json-patch+json"})
-
-
-def validating_bundle(api: Client) -> bytes:
-    bundles = {each["clientConfig"].get("caBundle", "") for each in api.expect("GET", VALIDATING)["webhooks"]}
-    return base64.b64decode(bundles.pop()) if len(bundles) == 1 else b""
 
 
 def ask(api: Client, what: str) -> None:
@@ -171,32 +166,6 @@ def test_rotates_three_times_without_a_failed_admission(
 def is_signed_by_the_newest(webhook: Webhook, trusted: bytes) -> bool:
     (served,) = read_certificates(ssl.DER_cert_to_PEM_cert(shown(webhook)).encode())
     return is_signed_by(served, read_authorities(trusted)[0])
-
-
-def test_a_rotation_is_not_noticed_by_validation(api: Client, webhook: Webhook, sync: CertificateSync) -> None:
-    """It fails open: a warning that does not come is the failure."""
-    missed: list[str] = []
-    told = [0]
-
-    def label() -> None:
-        answer = api.create(MISSPELT, dry_run=True)
-        told[0] += bool(answer.warnings)
-        if answer.status != 201 or not answer.warnings:
-            missed.append(answer.message or "no warning")
-
-    with kubelet(api, webhook.tls_dir, 0.5), validating(api, webhook.url, webhook.authority.pem):
-        wait_until(
-            lambda: len(read_authorities(validating_bundle(api))) == 2, "the controller's CA in the caBundle", 20
-        )
-        wait_until(lambda: bool(api.create(MISSPELT, dry_run=True).warnings), "the first warning", 20)
-        with again_and_again(label, 0.02):
-            ask(api, "authority")
-            wait_until(lambda: len(read_authorities(validating_bundle(api))) == 3, "the new CA in the caBundle", 20)
-            wait_until(lambda: is_signed_by_the_newest(webhook, validating_bundle(api)), "a leaf of the new CA", 20)
-            wanted = told[0] + 10
-            wait_until(lambda: told[0] > wanted, "more warnings", 20)
-        assert validating_bundle(api) == ca_bundle(api)
-    assert missed == []
 
 
 def test_repairs_a_stripped_ca_bundle_and_is_not_ready_meanwhile(

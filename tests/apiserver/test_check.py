@@ -326,7 +326,7 @@ def test_finds_pods_from_before_the_label(check: Check, healthy: Installation, c
         found = check()
     assert found.status == 0
     (line,) = found.told("warn")
-    assert line.startswith(f"namespace {name}: 2 unfinished training pods of 1 job without injection: rank 0 (")
+    assert line.startswith(f"namespace {name}: 2 unfinished training pods of 1 job (bert) without injection: rank 0 (")
 
 
 def test_finds_a_changed_configuration(check: Check, healthy: Installation) -> None:
@@ -493,7 +493,6 @@ def test_says_what_it_may_not_look_at(check: Check, healthy: Installation, clust
             "networks",
             "nodes",
             "DaemonSets, for Multus",
-            "validating webhook configuration",
             "webhook configurations",
             "Deployments",
             "own pods",

@@ -82,9 +82,6 @@ def test_cert_manager_keeps_what_the_webhook_mounts(tmp_path: Path) -> None:
     (entry,) = read_webhook_configuration(configuration).entries
     assert certificate["spec"]["dnsNames"] == [entry.host]
     assert read_webhook_configuration(configuration).keeper in KEEPERS.values()
-    validating = find(text, "ValidatingWebhookConfiguration", "fabric-injector")
-    assert validating["metadata"]["annotations"] == configuration["metadata"]["annotations"]
-    assert {each.host for each in read_webhook_configuration(validating).entries} == {entry.host}
     deployment = find(text, "Deployment", "fabric-injector-controller")
     command, *options = deployment["spec"]["template"]["spec"]["containers"][0]["args"]
     assert (command, options[-1]) == ("control", "--certificates=none")
@@ -99,10 +96,7 @@ def test_cert_manager_takes_the_privilege_from_the_controller(
     apply(render(MANIFESTS / "overlays" / "cert-manager"))
     client = extended.client(extended.service_account_token(NAMESPACE, "fabric-injector-controller"))
     group = "/apis/admissionregistration.k8s.io/v1"
-    mutating, validating = (
-        f"{group}/mutatingwebhookconfigurations/zz-fabric-injector",
-        f"{group}/validatingwebhookconfigurations/fabric-injector",
-    )
+    mutating = f"{group}/mutatingwebhookconfigurations/zz-fabric-injector"
     lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "fabric-injector"}}
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "fabric-injector-tls"}}
     wait_until(lambda: client.create(lease, NAMESPACE, dry_run=True).status in (201, 409), "the role", 15)
@@ -110,7 +104,6 @@ def test_cert_manager_takes_the_privilege_from_the_controller(
         ("to create the Secret", lambda: client.create(secret, NAMESPACE, dry_run=True)),
         ("to read the Secret", lambda: client.request("GET", SECRET)),
         ("to change the configuration", lambda: client.request("PATCH", mutating, {})),
-        ("to change the other one", lambda: client.request("PATCH", validating, {})),
     ):
         wait_until(lambda ask=ask: ask().status == 403, f"the refusal {what}", 15)  # type: ignore[misc]
 
@@ -180,4 +173,4 @@ def test_the_manuals_own_overlay_renders(programs: None, tmp_path: Path) -> None
     assert pod["containers"][0]["image"].startswith("registry.example.com/fabric-injector:")
     assert find(text, "ServiceMonitor", "fabric-injector")
     kinds = [each["kind"] for each in yaml.safe_load_all(text)]
-    assert (kinds[0], kinds[-2:]) == ("Namespace", ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"])
+    assert (kinds[0], kinds[-1]) == ("Namespace", "MutatingWebhookConfiguration")

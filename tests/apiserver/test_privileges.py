@@ -4,7 +4,6 @@ import base64
 import copy
 import json
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -20,7 +19,7 @@ from .client import Client, Response
 from .conftest import CONTROLLER, NamespaceFactory
 from .controlplane import ACCESS, ControlPlane
 from .hostile import SHAPES, create
-from .webhook import ACCOUNT, CONFIGURATIONS, VALIDATING, Webhook, default_configuration, validating
+from .webhook import ACCOUNT, CONFIGURATIONS, Webhook, default_configuration
 
 PROFILES = "profiles: {shared: {networks: [{network: default/rdma-net, resource: rdma/hca}]}}"
 OWN = "/api/v1/namespaces/fabric-injector"
@@ -116,7 +115,7 @@ def granted(*lines: str) -> set[tuple[str, str, str, str]]:
 READER = granted(
     ":namespaces get list watch",
     ":pods get list watch",
-    "fabric-injector.io:fabricprofiles get list watch",
+    "fabric-injector.io:fabricprofiles list watch",
     "k8s.cni.cncf.io:network-attachment-definitions get list watch",
     "admissionregistration.k8s.io:mutatingwebhookconfigurations=zz-fabric-injector get",
 )
@@ -134,7 +133,6 @@ WRITER = granted(
     "resource.k8s.io:resourceclaims get list watch",
     "resource.k8s.io:resourceclaimtemplates get list watch create delete",
     "admissionregistration.k8s.io:mutatingwebhookconfigurations=zz-fabric-injector get patch",
-    "admissionregistration.k8s.io:validatingwebhookconfigurations=fabric-injector get patch",
 )
 WRITER_AT_HOME = WRITER | granted(
     "coordination.k8s.io:leases=fabric-injector get update",
@@ -435,20 +433,11 @@ def test_the_controller_has_its_secret_and_no_other(writer: Client, api: Client,
     api.expect("DELETE", f"{OWN}/secrets/fabric-injector-tls")
 
 
-@pytest.fixture(params=["mutating", "validating"])
-def configuration(request: pytest.FixtureRequest, api: Client, webhook: Webhook) -> Iterator[str]:
-    """The path of each webhook configuration, as shipped but for whom it calls."""
-    with ExitStack() as stack:
-        if request.param == "validating":
-            stack.enter_context(validating(api, webhook.url, webhook.authority.pem))
-        yield VALIDATING if request.param == "validating" else f"{CONFIGURATIONS}/{webhook.name}"
-
-
 def test_the_controller_changes_the_ca_bundle_and_nothing_else_of_the_webhook(
-    writer: Client, api: Client, webhook: Webhook, installed: ControlPlane, configuration: str
+    writer: Client, api: Client, webhook: Webhook, installed: ControlPlane
 ) -> None:
-    """Who could point it elsewhere, or widen it, would rule over every pod, or keep everybody from namespaces."""
-    path, configurations = configuration, configuration.rpartition("/")[0]
+    """Who could point it elsewhere, or widen it, would rule over every pod."""
+    path, configurations = f"{CONFIGURATIONS}/{webhook.name}", CONFIGURATIONS
     before = api.expect("GET", path)
     bundle = base64.b64encode(webhook.authority.pem * 2).decode()
 
@@ -469,6 +458,7 @@ def test_the_controller_changes_the_ca_bundle_and_nothing_else_of_the_webhook(
         "/webhooks/0/matchConditions": [],
         "/webhooks/0/sideEffects": "NoneOnDryRun",
         "/webhooks/0/timeoutSeconds": 30,
+        "/webhooks/0/reinvocationPolicy": "Never",
         "/webhooks/0/admissionReviewVersions": ["v1", "v1beta1"],
         "/webhooks/0/name": "other.fabric-injector.io",
         "/webhooks/-": {**entry, "name": "second.fabric-injector.io"},
@@ -477,8 +467,6 @@ def test_the_controller_changes_the_ca_bundle_and_nothing_else_of_the_webhook(
         "/metadata/finalizers": ["a.b/c"],
         "/metadata/ownerReferences": [{"apiVersion": "v1", "kind": "Namespace", "name": "x", "uid": "y"}],
     }
-    if configuration != VALIDATING:
-        forbidden["/webhooks/0/reinvocationPolicy"] = "Never"
     answers = {where: patch(where, value) for where, value in forbidden.items()}
     assert {where: answer.status for where, answer in answers.items()} == dict.fromkeys(forbidden, 403)
     assert all("fabric-injector-ca-bundle" in answer.message for answer in answers.values())

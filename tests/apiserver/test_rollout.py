@@ -22,11 +22,11 @@ from .client import Client
 from .conftest import NamespaceFactory
 from .controller import ACCOUNT, Controller
 from .controlplane import BASE, ControlPlane
-from .mounts import SECRET, again_and_again, kubelet, secret
+from .mounts import SECRET, kubelet, secret
 from .service import Service
 from .test_certificates import shown
 from .traffic import POD, Traffic
-from .webhook import MISSPELT, default_configuration, validating
+from .webhook import default_configuration
 
 PROFILE = {"fabric-injector.io/profile": "train"}
 HURRIED = [sys.executable, "-m", "tests.apiserver.hurried"]
@@ -66,24 +66,6 @@ def test_rolls_out_without_a_failed_admission(service: Service, api: Client, lab
         wait_until(lambda: traffic.admitted > after + 100, "admissions by the new replicas", 20)
     assert traffic.failures == []
     assert all("Traceback" not in replica.output() for replica in service.replicas)
-
-
-@pytest.mark.timeout(240)
-def test_tells_mistakes_all_through_a_roll_out(service: Service, api: Client) -> None:
-    """It fails open: a warning that does not come is the failure."""
-    answers: list[list[str]] = []
-
-    def label() -> None:
-        answers.append(api.create(MISSPELT, dry_run=True).warnings)
-
-    with validating(api, service.balancer.url, (service.tls_dir / "ca.crt").read_bytes()):
-        wait_until(lambda: bool(api.create(MISSPELT, dry_run=True).warnings), "the first warning", 20)
-        with again_and_again(label, 0.02):
-            assert service.roll() == [0, 0]
-            after = len(answers)
-            wait_until(lambda: len(answers) > after + 20, "answers by the new replicas", 20)
-    assert len(answers) > 100
-    assert [number for number, warnings in enumerate(answers) if not warnings] == []
 
 
 @pytest.mark.timeout(240)

@@ -95,7 +95,6 @@ class Upgrade:
         """Do the steps that come first on the way back."""
         listed = self.cluster.kubectl("get", "fabricprofiles", "--output=yaml").stdout
         put_config_map(self.api, self.converted(listed, "--to", "file"))
-        self.cluster.kubectl("delete", "validatingwebhookconfiguration", "fabric-injector")
 
     def replace_controller(self, before: Installation, after: Installation) -> None:
         """Start the one, then end the other, as a Deployment does."""

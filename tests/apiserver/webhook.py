@@ -4,8 +4,8 @@ import base64
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -14,21 +14,12 @@ import urllib3
 import yaml
 
 from tests.waiting import wait_until
-from webhook.core.names import PROFILE, VALIDATING_CONFIGURATION
 
-from .client import Client
 from .controlplane import BASE, ControlPlane
 from .pki import Authority
 from .processes import Server, free_port
 
 CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
-VALIDATING = f"/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/{VALIDATING_CONFIGURATION}"
-MISSPELT = {
-    "apiVersion": "v1",
-    "kind": "Namespace",
-    "metadata": {"name": "misspelt", "labels": {PROFILE: "no-such-profile"}},
-}
-"""A namespace that is warned of as soon as the API server asks about namespaces."""
 ACCOUNT = ("fabric-injector", "fabric-injector-webhook")
 PROBE_NAMESPACE = "fabric-injector-probe"
 
@@ -46,20 +37,6 @@ def default_configuration() -> dict[str, Any]:
     for entry in configuration["webhooks"]:
         del entry["clientConfig"]
     return configuration
-
-
-@contextmanager
-def validating(api: Client, url: str, authority: bytes) -> Iterator[None]:
-    """Register the ValidatingWebhookConfiguration that is shipped for the server at *url*, whose CA is *authority*."""
-    configuration = yaml.safe_load((BASE / "validating-webhook-configuration.yaml").read_text())
-    client = {"url": f"{url}/validate", "caBundle": base64.b64encode(authority).decode()}
-    for entry in configuration["webhooks"]:
-        entry["clientConfig"] = client
-    api.expect("POST", VALIDATING.rpartition("/")[0], configuration)
-    try:
-        yield
-    finally:
-        api.request("DELETE", VALIDATING)
 
 
 class Webhook:

@@ -9,11 +9,10 @@ import orjson
 
 from certs.serving import ServingCertificate
 from webhook.core.profiles import Profiles
-from webhook.core.review import Answer, ValidationAnswer, answer_validation
+from webhook.core.review import Answer
 from webhook.http import logs
 from webhook.http.health import Readiness
 from webhook.http.listener import ListenAddress, bind
-from webhook.serve.bounded_world import BoundedWorld
 from webhook.serve.metrics import WebhookMetrics
 from webhook.serve.page_process import PageProcess
 from webhook.serve.process import Service, Sockets, serve
@@ -30,11 +29,6 @@ def allow(body: bytes, came_at: float = 0.0) -> Answer:
     return Answer(orjson.dumps(review), None, request["uid"], request["namespace"], request["name"], False)
 
 
-def validate(body: bytes) -> ValidationAnswer:
-    """Look at a namespace or a profile: nobody asks."""
-    return answer_validation(body, Profiles(), BoundedWorld(ObjectsWorld(()), Slot()))
-
-
 def main(tls_dir: Path) -> None:
     """Serve on free ports of 127.0.0.1 until SIGTERM."""
     logs.configure()
@@ -44,7 +38,6 @@ def main(tls_dir: Path) -> None:
         allow,
         allow,
         allow,
-        validate,
         page,
         Readiness(dict),
         ServingCertificate(tls_dir),

@@ -111,19 +111,9 @@ def test_shows_the_secret_and_the_live_bundle(cluster: Cluster) -> None:
     assert lines[2:] == [
         "           for fabric-injector.fabric-injector.svc",
         "caBundle   0.fabric-injector.io: 1 CA, calls fabric-injector.fabric-injector.svc",
-        "caBundle   not compared: there is no ValidatingWebhookConfiguration fabric-injector",
         "ok",
     ]
     assert "PRIVATE KEY" not in result.output
-
-
-def test_shows_the_validating_configuration(cluster: Cluster) -> None:
-    cluster.configure_validating(cluster.secret["ca.crt"])
-    assert run("show").output.count("caBundle   0.fabric-injector.io: 1 CA") == 2
-    cluster.configure_validating(b"")
-    result = run("show")
-    assert result.exit_code == 1
-    assert "WRONG  caBundle of 0.fabric-injector.io: trusts no CA that signed tls.crt" in result.output
 
 
 def test_shows_what_is_wrong(cluster: Cluster) -> None:

@@ -10,7 +10,7 @@ import pytest
 from certs.issue import issue_authority
 from certs.pem import hosts, is_signed_by, read_authorities, read_certificates
 from tests.certs.simulation import DAY, MINUTE, NOW, SECOND
-from tests.fake_objects import CONFIGURATION, SECRET, VALIDATING, Cluster, Replica
+from tests.fake_objects import CONFIGURATION, SECRET, Cluster, Replica
 from webhook.core import names
 from webhook.kube.connection import RequestFailed
 from webhook.kube.webhook_configuration import read_webhook_configuration
@@ -286,67 +286,3 @@ def test_is_not_confused_by_authorities_of_somebody_else(cluster: Cluster, repli
     cluster.now += 31 * DAY
     replica.turn()
     assert [len(read_authorities(each)) for each in cluster.ca_bundles] == [1, 1]
-
-
-def test_writes_the_validating_configuration_too(cluster: Cluster) -> None:
-    cluster.configure_validating(b"", b"")
-    replica = Replica(cluster)
-    replica.turn()
-    assert [path for _, path in writes(cluster)][1:] == [CONFIGURATION, VALIDATING]
-    assert cluster.validating_bundles == [cluster.secret["ca.crt"]] * 2
-    before = len(writes(cluster))
-    replica.run(10 * MINUTE, MINUTE)
-    assert len(writes(cluster)) == before, "nothing is due"
-
-
-def test_a_rotation_reaches_the_validating_configuration(cluster: Cluster, replica: Replica) -> None:
-    cluster.configure_validating(b"")
-    cluster.annotate(SECRET, **{names.ROTATE: "authority"})
-    replica.turn()
-    assert [len(read_authorities(each)) for each in cluster.validating_bundles] == [2]
-    replica.run(3 * MINUTE)
-    (leaf,) = read_certificates(cluster.secret["tls.crt"])
-    assert any(is_signed_by(leaf, each) for each in read_authorities(cluster.validating_bundles[0]))
-
-
-def test_the_validating_configuration_alone_is_served_too(cluster: Cluster) -> None:
-    del cluster.objects[CONFIGURATION]
-    cluster.configure_validating(b"")
-    Replica(cluster).turn()
-    assert cluster.validating_bundles == [cluster.secret["ca.crt"]]
-
-
-def test_leaves_a_validating_configuration_that_is_not_ours(cluster: Cluster) -> None:
-    """One that calls somebody else, or that somebody else keeps."""
-    cluster.configure_validating(b"theirs", service="other")
-    Replica(cluster).turn()
-    assert cluster.validating_bundles == [b"theirs"]
-    cluster.configure_validating(b"", **{"cert-manager.io/inject-ca-from": "x/y"})
-    Replica(cluster).turn()
-    assert cluster.validating_bundles == [b""]
-    assert signer_is_trusted(cluster)
-
-
-@pytest.mark.parametrize("refused", ["GET", "PATCH"])
-def test_a_validating_configuration_that_is_refused_stops_nothing(
-    cluster: Cluster, caplog: pytest.LogCaptureFixture, refused: str
-) -> None:
-    """As where the roles are those of an older version."""
-    cluster.configure_validating(b"")
-
-    def refuse(method: str, path: str) -> None:
-        if (method, path) == (refused, VALIDATING):
-            raise RequestFailed("forbidden to me", 403)
-
-    cluster.before = refuse
-    replica = Replica(cluster)
-    replica.turn()
-    replica.turn()
-    assert signer_is_trusted(cluster)
-    assert cluster.validating_bundles == [b""]
-    told = [record.message for record in caplog.records if "forbidden to me" in record.message]
-    assert told == ["certificates: the validating configuration is left as it is: forbidden to me"]
-    cluster.annotate(SECRET, **{names.ROTATE: "serving"})
-    before = cluster.secret["tls.crt"]
-    replica.turn()
-    assert cluster.secret["tls.crt"] != before

@@ -224,6 +224,15 @@ def test_content_that_is_refused_stands_beside_good_ones(world: World) -> None:
     assert world.asked() == {"network-attachment-definitions": 0, "nodes": 0, "deviceclasses": 0}, "nobody needs them"
 
 
+def test_of_two_profiles_with_the_same_pod_labels_the_later_is_not_ready(world: World) -> None:
+    for name in ("b", "a", "c"):
+        world.put(name, spec={"podLabels": {"team": "vision" if name != "c" else "speech"}})
+    with running(world.statuses):
+        wait_until(lambda: all(world.told(name) for name in "abc"), "all")
+    assert [world.told(name)["Ready"] for name in "abc"] == ["True Usable", "False PodLabelsTaken", "True Usable"]
+    assert "a has the same" in world.writes("b")[0]["conditions"][0]["message"]
+
+
 def test_a_content_that_nobody_could_read_is_read_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.put()
     failed = {"a": Content(None, "the process has ended", is_read=False)}

@@ -33,7 +33,6 @@ PINNED = {
     "ROTATE": "fabric-injector.io/rotate",
     "TLS_SECRET": "fabric-injector-tls",
     "WEBHOOK_CONFIGURATION": "zz-fabric-injector",
-    "VALIDATING_CONFIGURATION": "fabric-injector",
     "ENV_MASTER_NAME": "FABRIC_INJECTOR_MASTER_NAME",
 }
 

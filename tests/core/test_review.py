@@ -324,6 +324,8 @@ def test_pods_that_can_never_work_are_denied_with_what_to_do() -> None:
     message = denied(judge(torchx, world(profile="typo")), Reason.UNKNOWN_PROFILE)
     assert message.startswith("namespace train: label fabric-injector.io/profile: no profile is named 'typo'; ")
     assert message.endswith("use one of: everything, rails, shared"), "here-only is not for namespace train"
+    slip = denied(judge(torchx, world(profile="shraed")), Reason.UNKNOWN_PROFILE)
+    assert slip.endswith("'shraed'; did you mean shared? use one of: everything, rails, shared")
     labelled = plain({names.PROFILE: "typo"})
     assert "pod plain: label" in denied(judge(labelled), Reason.UNKNOWN_PROFILE)
     assert "allowedNamespaces" in denied(judge(torchx, world(profile="here-only")), Reason.NAMESPACE_NOT_ALLOWED)

@@ -21,8 +21,6 @@ configuration: configuration-as-shipped configuration-missing webhook-never-call
   opted-in-not-served system-called failure-policy-changed reinvocation-policy-changed match-policy-changed side-effects-changed
   timeout-long review-version-missing mirror-pods-called webhook-by-url webhook-elsewhere service-missing
   webhook-path-wrong
-validation: validation-as-shipped validation-missing validation-incomplete validation-elsewhere validation-fails-closed
-  validation-distrusted
 installation: not-installed
 deployments: deployment-ready deployment-missing deployment-down deployment-degraded rollout-unfinished replica-single
   replicas-together images-differ
@@ -39,7 +37,7 @@ volumes: volume-unmounted
 multus: multus-ready multus-degraded multus-unseen multus-unused multus-missing isolation-agrees isolation-differs isolation-unknown
   isolation-irrelevant global-namespaces-agree global-namespaces-excessive global-namespaces-lacking
   default-networks-differ
-namespaces: namespace-ready namespaces-unlabelled mode-unknown namespace-excluded namespace-observes profile-unknown
+namespaces: namespace-ready namespaces-unlabelled label-unknown mode-unknown namespace-excluded namespace-observes profile-unknown
   profile-not-allowed pod-security-refuses
 injectors: injectors-harmless installed-twice injector-collides injector-called-later
 privileges: privileges-right privileges-lacking privileges-excessive privileges-unknown installer-ready

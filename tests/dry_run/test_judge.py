@@ -123,7 +123,7 @@ def test_names_the_option_where_it_leaves_the_pod_alone() -> None:
 def test_says_where_to_write_a_profile_when_there_is_none() -> None:
     none = parse_profiles("profiles: {}")
     result = dry_run(TORCHX, namespace="research", profile=None, profiles=none, world=WORLD)
-    assert all(pod.message.endswith("there is no profile for namespace research yet: write it") for pod in result.pods)
+    assert all(pod.message.endswith("there is no profile for this namespace yet: write it") for pod in result.pods)
 
 
 def test_takes_a_namespace_that_does_not_exist_as_unlabelled_where_a_profile_is_named() -> None:

@@ -14,9 +14,7 @@ from webhook.cli.serve import SUPERSEDED
 from webhook.control.run import DEFAULT_NAMESPACE, LEASE
 from webhook.core import names
 from webhook.core.profiles.custom_resource import custom_resource_definition
-from webhook.core.profiles.objects import PLURAL, PROFILE_API_VERSION
-from webhook.serve.bounded_world import SECONDS as BOUNDED_SECONDS
-from webhook.serve.process import GRACE_SECONDS, LINGER_SECONDS, MOST_DRAIN_SECONDS, VALIDATING_PATIENCE_SECONDS
+from webhook.serve.process import GRACE_SECONDS, LINGER_SECONDS, MOST_DRAIN_SECONDS
 
 MANIFESTS = ROOT / "manifests"
 KUSTOMIZATION = yaml.safe_load((MANIFESTS / "base/kustomization.yaml").read_text())
@@ -133,43 +131,13 @@ def test_reaches_labelled_namespaces_and_never_its_own_or_the_systems() -> None:
     assert sorted([names.WEBHOOK_CONFIGURATION, "lws-mutating-webhook-configuration"])[0].startswith("lws-")
 
 
-def test_a_failing_webhook_keeps_nobody_from_namespaces_and_profiles() -> None:
-    entries = shipped("ValidatingWebhookConfiguration", names.VALIDATING_CONFIGURATION)["webhooks"]
-    rules = {entry["name"]: entry["rules"] for entry in entries}
-    namespaces = {
-        "apiGroups": [""],
-        "apiVersions": ["v1"],
-        "resources": ["namespaces"],
-        "operations": ["CREATE", "UPDATE"],
-    }
-    group, version = PROFILE_API_VERSION.split("/")
-    profiles = {"apiGroups": [group], "apiVersions": [version], "resources": [PLURAL]}
-    assert rules == {
-        "namespaces.fabric-injector.io": [{**namespaces, "scope": "Cluster"}],
-        "profiles.fabric-injector.io": [{**profiles, "operations": ["CREATE", "UPDATE", "DELETE"], "scope": "Cluster"}],
-        "configuration.fabric-injector.io": [{**namespaces, "resources": ["configmaps"], "scope": "Namespaced"}],
-    }
-    for entry in entries:
-        assert (entry["failurePolicy"], entry["timeoutSeconds"], entry["sideEffects"]) == ("Ignore", 2, "None")
-        assert entry["timeoutSeconds"] > VALIDATING_PATIENCE_SECONDS + BOUNDED_SECONDS
-        called = {"name": names.SERVICE, "namespace": DEFAULT_NAMESPACE, "path": names.VALIDATE_PATH, "port": 443}
-        assert entry["clientConfig"] == {"service": called}, "no caBundle: the controller owns it"
-    (excluded,) = entries[0]["namespaceSelector"]["matchExpressions"]
-    assert (excluded["key"], excluded["operator"]) == ("kubernetes.io/metadata.name", "NotIn")
-    assert {"kube-system", DEFAULT_NAMESPACE} <= set(excluded["values"])
-    (own,) = entries[2]["namespaceSelector"]["matchExpressions"]
-    assert (own["operator"], own["values"]) == ("In", [DEFAULT_NAMESPACE])
-    assert f'"{names.CONFIG_MAP}"' in entries[2]["matchConditions"][0]["expression"]
-
-
 def test_lets_the_accounts_use_what_the_code_uses() -> None:
     role = shipped("Role", "fabric-injector-controller")
     named = {name for rule in role["rules"] for name in rule.get("resourceNames", ())}
     assert named == {LEASE, names.TLS_SECRET}
     mutating = ("mutatingwebhookconfigurations", names.WEBHOOK_CONFIGURATION)
-    validating = ("validatingwebhookconfigurations", names.VALIDATING_CONFIGURATION)
     for cluster_role, wanted in (
-        ("fabric-injector-controller", [mutating, validating]),
+        ("fabric-injector-controller", [mutating]),
         ("fabric-injector-webhook", [mutating]),
     ):
         rules = shipped("ClusterRole", cluster_role)["rules"]

@@ -60,8 +60,6 @@ def test_offers_every_metric_by_its_name(server: Server) -> None:
         "fabric_injector_admission_requests": "counter",
         "fabric_injector_admission_duration_seconds": "histogram",
         "fabric_injector_admission_in_flight": "gauge",
-        "fabric_injector_validation_requests": "counter",
-        "fabric_injector_validation_duration_seconds": "histogram",
         "fabric_injector_injected": "counter",
         "fabric_injector_would_inject": "counter",
         "fabric_injector_connections_dropped": "counter",

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from tests.fake_apiserver import (
-    FABRIC_PROFILES,
     NAMESPACES,
     NETWORKS,
     NOT_INSTALLED,
@@ -134,19 +133,6 @@ def test_asks_once_for_what_the_watch_has_not_brought(server: FakeApiServer, clu
         assert network.has_ipam
     assert [request.path for request in server.requests] == [f"{NAMESPACES}/ml", RAIL]
     assert "as=PartialObjectMetadata;" in server.requests[0].headers["Accept"]
-
-
-def test_asks_for_a_profile_each_time(server: FakeApiServer, cluster: Cluster) -> None:
-    assert [cluster.profile_spec(name, 1) for name in ("new", "No_Name", "")] == [None] * 3
-    server.put(FABRIC_PROFILES, "new", spec={"pods": "all"})
-    assert cluster.profile_spec("new", 1) == {"pods": "all"}
-    assert len(server.requests) == 2
-    server.misbehave("get", f"{FABRIC_PROFILES}/new", status(403, "forbidden"))
-    with pytest.raises(Unavailable, match="403"):
-        cluster.profile_spec("new", 1)
-    server.misbehave("get", f"{FABRIC_PROFILES}/new", hang)
-    with pytest.raises(Unavailable):
-        cluster.profile_spec("new", 0.05)
 
 
 def test_asks_once_for_a_burst(server: FakeApiServer, cluster: Cluster) -> None:
@@ -292,69 +278,3 @@ def test_counts_restarts_of_its_watches(server: FakeApiServer) -> None:
     cluster = Cluster(Connection(Credentials("test", server.url)), on_restart=lambda *restart: restarts.append(restart))
     started(server, cluster).stop()
     assert restarts == [("namespaces", "refused")]
-
-
-def test_lists_the_pods_of_a_namespace_live_and_few(server: FakeApiServer, watched: Cluster) -> None:
-    for number in range(3):
-        server.put(PODS, f"train-{number}", "ml", labels={"app": "train"}, status={"phase": "Running"})
-    server.put(PODS, "broken", "ml", labels={"app": 3})
-    server.put(PODS, "elsewhere", "other")
-    found = watched.unfinished_pods("ml")
-    assert sorted(pod["metadata"]["name"] for pod in found.pods) == ["train-0", "train-1", "train-2"]
-    assert not found.more
-    (asked,) = server.asked("get", f"{NAMESPACES}/ml/pods")
-    assert (asked.query["limit"], asked.query["fieldSelector"]) == (
-        "100",
-        "status.phase!=Succeeded,status.phase!=Failed",
-    )
-
-
-@pytest.mark.parametrize("behaviour", [hang, status(403), status(500), text(200, "x" * (5 << 20))])
-def test_pods_that_cannot_be_listed_are_not_known(server: FakeApiServer, behaviour: Any) -> None:
-    cluster = Cluster(Connection(Credentials("test", server.url)), lookup_seconds=0.2)
-    server.misbehave("get", f"{NAMESPACES}/ml/pods", behaviour, behaviour)
-    with pytest.raises(Unavailable):
-        cluster.unfinished_pods("ml")
-    for name in ("", "..", "ml/pods"):
-        with pytest.raises(Unavailable, match="no namespace is called so"):
-            cluster.unfinished_pods(name)
-
-
-def crowded(exchange: Exchange) -> None:
-    """Answer with as many pods as are asked for: all of them have more values than are read at once, a few have not."""
-    env = [{"name": "A"}] * 1000
-    spec = {"containers": [{"name": "a", "env": env}]}
-    pods = [
-        {"metadata": {"name": f"p-{number}", "namespace": "ml", "uid": f"u-{number}"}, "spec": spec}
-        for number in range(int(exchange.request.query["limit"]))
-    ]
-    exchange.answer(200, {"items": pods, "metadata": {"continue": "more"}})
-
-
-def test_of_pods_with_too_many_values_few_are_read(server: FakeApiServer, watched: Cluster) -> None:
-    server.misbehave("get", f"{NAMESPACES}/ml/pods", crowded, crowded)
-    found = watched.unfinished_pods("ml")
-    assert (len(found.pods), found.more) == (10, True)
-    too_large = text(200, json.dumps({"items": [{}] * 100_000}))
-    server.misbehave("get", f"{NAMESPACES}/ml/pods", too_large, too_large)
-    with pytest.raises(Unavailable, match="too large to be read"):
-        watched.unfinished_pods("ml")
-
-
-def test_the_pods_of_one_namespace_are_read_at_a_time(server: FakeApiServer) -> None:
-    cluster = Cluster(Connection(Credentials("test", server.url)), lookup_seconds=10)
-    asked_meanwhile: list[int] = []
-
-    def slow(exchange: Exchange) -> None:
-        threading.Event().wait(0.3)
-        asked_meanwhile.append(len(server.asked("get", f"{NAMESPACES}/ml/pods")))
-        exchange.answer(200, {"items": [], "metadata": {}})
-
-    server.misbehave("get", f"{NAMESPACES}/slow/pods", slow)
-    first = threading.Thread(target=cluster.unfinished_pods, args=("slow",))
-    first.start()
-    wait_until(lambda: server.asked("get", f"{NAMESPACES}/slow/pods"), "the first list")
-    assert not cluster.unfinished_pods("ml").pods
-    first.join()
-    assert asked_meanwhile == [0]
-    assert len(server.asked("get", f"{NAMESPACES}/ml/pods")) == 1

@@ -187,15 +187,3 @@ def test_names_the_place_of_bytes_that_are_no_text(tmp_path: Path) -> None:
 def test_names_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none\.yaml: cannot be read \(No such file or directory\)"):
         load_objects([tmp_path / "none.yaml"])
-
-
-def test_gives_the_pods_of_a_namespace_that_may_still_run() -> None:
-    def pod(name: str, phase: str, **metadata: str) -> dict[str, object]:
-        return {"kind": "Pod", "metadata": {"name": name, **metadata}, "status": {"phase": phase}}
-
-    world = ObjectsWorld(
-        [pod("a", "Running", namespace="ml"), pod("b", "Failed", namespace="ml"), pod("c", "Pending"), {"kind": "Job"}]
-    )
-    assert [each["metadata"]["name"] for each in world.unfinished_pods("ml").pods] == ["a"]
-    assert [each["metadata"]["name"] for each in world.unfinished_pods("default").pods] == ["c"]
-    assert not world.unfinished_pods("other").pods

@@ -12,7 +12,6 @@ from webhook.cli.options import (
     cluster_options,
     connect_to_cluster,
     namespace_option,
-    validating_configuration_option,
     webhook_configuration_option,
 )
 from webhook.core import names
@@ -44,9 +43,8 @@ command.add_command(issue)
 )
 @namespace_option("CERTS_SHOW", "Namespace of the Secret.")
 @webhook_configuration_option
-@validating_configuration_option
 @cluster_options
-def show(directory: Path | None, namespace: str, webhook_configuration: str, validating_configuration: str) -> None:
+def show(directory: Path | None, namespace: str, webhook_configuration: str) -> None:
     """Print the certificate that is served, the CAs that are trusted, and whether the live caBundle fits.
 
     Exit status 1: something is wrong, and API servers refuse the webhook or soon will. 2: nothing could be read.
@@ -58,7 +56,7 @@ def show(directory: Path | None, namespace: str, webhook_configuration: str, val
     """  # noqa: D301  # \\b is click's own mark
     from webhook.cli.certs_show import are_right
 
-    if not are_right(directory, namespace, webhook_configuration, validating_configuration):
+    if not are_right(directory, namespace, webhook_configuration):
         raise SystemExit(1)
     click.echo("ok")
 

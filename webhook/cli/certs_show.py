@@ -16,18 +16,15 @@ from webhook.cli.options import Failure, connect_to_cluster
 from webhook.control.certificates.secret import SecretStore
 from webhook.core import names
 from webhook.core.errors import InputError, Unavailable
-from webhook.kube.catalogue import VALIDATING_CONFIGURATIONS, WEBHOOK_CONFIGURATIONS
+from webhook.kube.catalogue import WEBHOOK_CONFIGURATIONS
 from webhook.kube.connection import Connection
 from webhook.kube.reader import Reader
-from webhook.kube.resource import Resource
 from webhook.kube.webhook_configuration import WebhookConfiguration, read_webhook_configuration
 
 _TIMEOUT_SECONDS = 4.0
 
 
-def are_right(
-    directory: Path | None, namespace: str, webhook_configuration: str, validating_configuration: str
-) -> bool:
+def are_right(directory: Path | None, namespace: str, webhook_configuration: str) -> bool:
     """Print what is served and trusted, of *directory* or else of the Secret in *namespace*, and what is wrong with it.
 
     Raises Failure where nothing can be read.
@@ -40,12 +37,7 @@ def are_right(
     _print(data, now)
     faults = list(pair_faults(data, now))
     if connection is not None:
-        mutating = f"MutatingWebhookConfiguration {webhook_configuration}"
-        found = _find(connection, WEBHOOK_CONFIGURATIONS, webhook_configuration, mutating)
-        faults += _compare(found, data, now)
-        validating = f"ValidatingWebhookConfiguration {validating_configuration}"
-        found = _find(connection, VALIDATING_CONFIGURATIONS, validating_configuration, validating)
-        faults += _compare(found, data, now)
+        faults += _compare(_find(connection, webhook_configuration), data, now)
     for fault in faults:
         click.echo(f"WRONG  {fault}")
     return not faults
@@ -102,15 +94,17 @@ def _line(kind: str, certificate: x509.Certificate, now: datetime) -> None:
     )
 
 
-def _find(connection: Connection, resource: Resource, name: str, title: str) -> WebhookConfiguration | None:
+def _find(connection: Connection, name: str) -> WebhookConfiguration | None:
     """Return the configuration; where it cannot be read, print why."""
     try:
-        found = Reader(connection, _TIMEOUT_SECONDS).find(resource, ("", name), read_webhook_configuration)
+        found = Reader(connection, _TIMEOUT_SECONDS).find(
+            WEBHOOK_CONFIGURATIONS, ("", name), read_webhook_configuration
+        )
     except Unavailable as error:
         click.echo(f"caBundle   not compared: {error}")
         return None
     if found is None:
-        click.echo(f"caBundle   not compared: there is no {title}")
+        click.echo(f"caBundle   not compared: there is no MutatingWebhookConfiguration {name}")
     return found
 
 

@@ -18,7 +18,6 @@ from webhook.cli.options import (
     connect_to_cluster,
     option,
     output_option,
-    validating_configuration_option,
     webhook_configuration_option,
 )
 from webhook.core.printable import printable
@@ -81,7 +80,6 @@ class _Seconds(click.FloatRange):
     help="Print what a finding's code means, how to see it and what to do; look at nothing.",
 )
 @webhook_configuration_option
-@validating_configuration_option
 @cluster_options
 @output_option(
     "text",
@@ -96,7 +94,6 @@ def command(
     wait: float | None,
     code: str | None,
     webhook_configuration: str,
-    validating_configuration: str,
     output: str,
 ) -> None:
     """Look at profiles, networks, nodes, certificates, privileges, quotas and pods, and say what to do.
@@ -131,7 +128,7 @@ def command(
                     note = f"-n {workload}: the installation's own namespace, which needs no -n: looking at the whole cluster"
                     click.echo(note, err=True)
                     workload = ""
-                subject = Subject(namespace, webhook_configuration, validating_configuration, workload)
+                subject = Subject(namespace, webhook_configuration, workload)
                 findings = _look(connection, subject, given)
                 if time.monotonic() >= ends or not exit_status(findings):
                     break

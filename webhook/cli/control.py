@@ -13,7 +13,6 @@ from webhook.cli.options import (
     Failure,
     listen_option,
     option,
-    validating_configuration_option,
     webhook_configuration_option,
 )
 from webhook.core import names
@@ -56,7 +55,6 @@ if TYPE_CHECKING:
     help="Service that the certificate is for, beside those that the configuration names.",
 )
 @webhook_configuration_option
-@validating_configuration_option
 @option(
     "--pod-opt-in",
     is_flag=True,
@@ -75,7 +73,6 @@ def command(
     certificates: str,
     service: str,
     webhook_configuration: str,
-    validating_configuration: str,
     pod_opt_in: bool,
     metrics_listen: ListenAddress,
 ) -> None:
@@ -113,7 +110,6 @@ def command(
                 certificates == "self",
                 service,
                 webhook_configuration,
-                validating_configuration,
                 pod_opt_in,
             ),
             ProfileReading(

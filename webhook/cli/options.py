@@ -62,11 +62,6 @@ webhook_configuration_option = option(
     default=names.WEBHOOK_CONFIGURATION,
     help="MutatingWebhookConfiguration whose caBundle clients of the webhook trust.",
 )
-validating_configuration_option = option(
-    "--validating-configuration",
-    default=names.VALIDATING_CONFIGURATION,
-    help="ValidatingWebhookConfiguration by which namespaces and profiles are shown to the webhook.",
-)
 system_namespace_option = option(
     "--system-namespace",
     metavar="NS",

@@ -11,13 +11,10 @@ from typing import Any
 
 import click
 
-NICENESS = 5
-
 
 @click.command("read-profiles")
 @click.argument("what", type=click.Choice(["file", "configuration", "objects"]))
-@click.option("--yields", is_flag=True)
-def command(what: str, yields: bool) -> None:
+def command(what: str) -> None:
     """Read profiles from standard input, and write plain data: the value, or all problems.
 
     file: the content of profiles.yaml. configuration: that of a configuration file. objects: the contents of FabricProfiles by name,
@@ -26,8 +23,6 @@ def command(what: str, yields: bool) -> None:
     from webhook.core.profiles.load import parse_configuration, parse_profiles, read_profile
     from webhook.serve.profiles_process import DATA_BYTES, SECONDS, TOO_LARGE
 
-    if yields:
-        os.nice(NICENESS)  # admission comes first
     resource.setrlimit(resource.RLIMIT_DATA, (DATA_BYTES, DATA_BYTES))
     resource.setrlimit(
         resource.RLIMIT_CPU, (int(SECONDS), int(SECONDS))

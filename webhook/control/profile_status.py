@@ -29,7 +29,7 @@ from webhook.core.cluster.profile_status import (
 )
 from webhook.core.model import NetworkDefinition, Object
 from webhook.core.networks.definition import define_network
-from webhook.core.profiles import ClusterSettings, Profile
+from webhook.core.profiles import ClusterSettings, Profile, same_pod_labels
 from webhook.kube.catalogue import DEVICE_CLASSES, DEVICE_SLICES, FABRIC_PROFILES, NETWORKS, NODES
 from webhook.kube.claims_api import ClaimsApi
 from webhook.kube.connection import Connection, RequestFailed
@@ -177,6 +177,9 @@ class ProfileStatus:
             else examine_profile(content.profile, settings, self._judged_of(users, name), networks.definitions or {})
             for name, content in contents.items()
         }
+        usable = [contents[name].profile for name in sorted(contents)]
+        for name, owner in same_pod_labels(each for each in usable if each is not None).items():
+            examined[name] = examined[name]._replace(same_labels=owner)
         nodes = self._look_at_nodes({wish for each in examined.values() for wish in each.wishes})
         is_sound = True
         failed: RequestFailed | None = None

@@ -41,7 +41,7 @@ class ControllerSettings:
     """Hold the settings of ``fabric-injector control``.
 
     *namespace* holds the Lease and the certificates, empty for the service account's own. *certificates*: keep those of *service*,
-    and publish their CA in *webhook_configuration* and *validating_configuration*. *pod_opt_in*: see Controller.
+    and publish their CA in *webhook_configuration*. *pod_opt_in*: see Controller.
     """
 
     metrics_listen: ListenAddress
@@ -49,7 +49,6 @@ class ControllerSettings:
     certificates: bool = True
     service: str = names.SERVICE
     webhook_configuration: str = names.WEBHOOK_CONFIGURATION
-    validating_configuration: str = names.VALIDATING_CONFIGURATION
     pod_opt_in: bool = False
 
 
@@ -181,9 +180,7 @@ def _certificates(
     # imported here, for it loads the cryptography library, which costs 8 MB
     from webhook.control.certificates.sync import CertificateSettings, CertificateSync
 
-    kept = CertificateSettings(
-        settings.namespace, settings.service, settings.webhook_configuration, settings.validating_configuration
-    )
+    kept = CertificateSettings(settings.namespace, settings.service, settings.webhook_configuration)
     return CertificateSync(
         connection,
         kept,

@@ -54,8 +54,7 @@ OPERATIONS: Final = 1_000
 """Operations of a patch; an ordinary one has about thirty."""
 PATCH_BYTES: Final = 1 << 20
 PARSED_BYTES: Final = 40 << 20
-VALIDATED_BYTES: Final = 16 << 20
-"""The same for a namespace or a profile, which is read beside a pod: one that takes more is let in unseen, for its entry fails open."""
+
 SMALL: Final = 65_536
 """Bytes of a review, up to which it cannot take much memory, whatever it holds."""
 _FEW: Final = 1_000

@@ -161,10 +161,8 @@ SERVICE: Final = "fabric-injector"
 """Service (admin) by which the API server calls the webhook."""
 WEBHOOK_CONFIGURATION: Final = "zz-fabric-injector"
 """MutatingWebhookConfiguration (admin; caBundle by the controller); sorts after ``lws-``."""
-VALIDATING_CONFIGURATION: Final = "fabric-injector"
-"""ValidatingWebhookConfiguration (admin; caBundle by the controller)."""
-MUTATE_PATH, VALIDATE_PATH = "/mutate", "/validate"
-"""Where the API server sends reviews of pods, and of what is validated."""
+MUTATE_PATH: Final = "/mutate"
+"""Where the API server sends reviews of pods."""
 
 OWN_LABELS = (JOB, RENDEZVOUS, CLAIMS)
 """Labels that are set or removed at CREATE, never trusted."""

@@ -16,6 +16,7 @@ from webhook.core.networks import Attachment, resolve_networks
 from webhook.core.networks.annotation import parse_networks
 from webhook.core.plan import Plan
 from webhook.core.profiles import Profile, Profiles
+from webhook.core.profiles.slips import choose_profile
 from webhook.core.training_container import choose_container
 from webhook.core.workloads import NotTraining, TrainingPod, recognise
 from webhook.core.workloads.launchers import run_on_one_node
@@ -161,10 +162,7 @@ def select_profile(pod: Object, namespace: Namespace, profiles: Profiles, overri
         return _skip(Reason.OPTED_OUT, f"{where} is {names.PROFILE_NONE}")
     profile = profiles.profiles.get(name)
     if profile is None:
-        usable = ", ".join(profiles.usable_in(namespace.name))
-        advice = (
-            f"use one of: {usable}" if usable else f"there is no profile for namespace {namespace.name} yet: write it"
-        )
+        advice = choose_profile(name[:64], profiles.usable_in(namespace.name))
         raise Denied(STEP, Reason.UNKNOWN_PROFILE, f"{where}: no profile is named {name[:64]!r}; {advice}")
     if not profile.is_for(namespace.name):
         advice = "add it to the profile's allowedNamespaces or use another"

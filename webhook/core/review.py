@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import Final
 
 import orjson
 from pybase64 import b64encode
@@ -17,11 +17,7 @@ from webhook.core.model import Decision, Namespace, Object, Outcome, Reason, Wor
 from webhook.core.planning import Skip, make_plan
 from webhook.core.printable import printable
 from webhook.core.profiles import Profiles
-from webhook.core.review_request import is_new_pod, parse_request, parse_review
-from webhook.core.validation import Validation, ValidationWorld
-from webhook.core.validation.configuration import review_configuration
-from webhook.core.validation.fabric_profiles import review_deletion, review_profile
-from webhook.core.validation.namespaces import review_namespace
+from webhook.core.review_request import is_new_pod, parse_review
 
 _UNPROCESSABLE: Final = 422
 _STEP: Final = "profile"
@@ -29,9 +25,6 @@ _LONGEST_MESSAGE: Final = 16_384
 _MOST_PASSES: Final = 3
 _HIDING: Final = {"container": (names.CONTAINER,), "networks": (names.NETWORKS, names.DEFAULT_NETWORK)}
 """The annotations of the pod that a step reads before all others can be asked."""
-_NAMESPACE: Final = {"group": "", "version": "v1", "resource": "namespaces"}
-_CONFIG_MAP: Final = {"group": "", "version": "v1", "resource": "configmaps"}
-_PROFILE: Final = {"group": names.PREFIX[:-1], "version": "v1alpha1", "resource": "fabricprofiles"}
 
 
 @dataclass(init=False)
@@ -131,21 +124,6 @@ class Answer:
         self.namespace = namespace
         self.name = name
         self.dry_run = dry_run
-
-
-class ValidationAnswer(NamedTuple):
-    """Hold an answered AdmissionReview of a namespace or a profile: *body* for the API server, the rest for the log.
-
-    *entry*: what was validated, ``namespaces`` or ``profiles``; empty for anything else, which is let in.
-    """
-
-    body: bytes
-    validation: Validation
-    entry: str
-    operation: str
-    uid: str
-    name: str
-    dry_run: bool
 
 
 def decide(
@@ -313,58 +291,6 @@ def answer_reduced(found: Object, profiles: Profiles, world: World) -> Answer:
     pod = found["request"].get("object")
     bounded = bounds.Bounded(found["excess"], found["seen"] or pod) if pod is not None else None
     return answer_request(found["request"], pod, profiles, world, bounded)
-
-
-def answer_validation(body: bytes, profiles: Profiles, world: ValidationWorld) -> ValidationAnswer:
-    """Answer an AdmissionReview v1 of a namespace, a profile or the Configuration. Raises MalformedReview for other bytes."""
-    request = parse_request(body, bounds.VALIDATED_BYTES)
-    operation, resource = request.get("operation") or "", request.get("resource")
-    after, before = _object(request, "object"), _object(request, "oldObject")
-    name = request.get("name") or _metadata(after).get("name") or _metadata(before).get("name") or ""
-    name = name[: bounds.LONGEST_NAME] if isinstance(name, str) else ""
-    validation, entry = Validation(), ""
-    if request.get("subResource"):
-        pass
-    elif resource == _NAMESPACE:
-        entry = "namespaces"
-        if operation in ("CREATE", "UPDATE"):
-            labels_before = _labels(before) if operation == "UPDATE" else None
-            validation = review_namespace(name, _labels(after), labels_before, profiles, world)
-    elif resource == _PROFILE:
-        entry = "profiles"
-        if operation in ("CREATE", "UPDATE"):
-            validation = review_profile(name, after.get("spec"), profiles, world)
-        elif operation == "DELETE":
-            validation = review_deletion(name, profiles, world)
-    elif resource == _CONFIG_MAP and name == names.CONFIG_MAP:
-        entry = "configuration"
-        if operation in ("CREATE", "UPDATE"):
-            validation = review_configuration(after.get("data"), world)
-    response: Object = {"allowed": not validation.refusal}
-    if validation.refusal:
-        message = printable(validation.refusal, limit=_LONGEST_MESSAGE)
-        response["status"] = {"code": _UNPROCESSABLE, "status": "Failure", "reason": "Invalid", "message": message}
-    if validation.warnings:
-        response["warnings"] = [printable(warning) for warning in validation.warnings]
-    dry_run = bool(request.get("dryRun"))
-    return ValidationAnswer(
-        _respond(request["uid"], response, b""), validation, entry, operation, request["uid"], name, dry_run
-    )
-
-
-def _object(request: Object, field: str) -> Object:
-    """Return a part of a request; empty where it is missing or of another type."""
-    value = request.get(field)
-    return value if isinstance(value, dict) else {}
-
-
-def _metadata(obj: Object) -> Object:
-    return _object(obj, "metadata")
-
-
-def _labels(obj: Object) -> dict[str, str]:
-    found = _object(_metadata(obj), "labels")
-    return {key: value for key, value in found.items() if isinstance(value, str)}
 
 
 def _look_up(pod: Object, namespace: str, world: World, override: str | None) -> Namespace:

@@ -111,18 +111,6 @@ class Code(Enum):
     WEBHOOK_PATH_WRONG = ("configuration", "The configuration calls a path that the webhook does not serve.",
         "let the path of clientConfig be /mutate")
 
-    VALIDATION_AS_SHIPPED = "validation", "Mistakes in labels of namespaces and in profiles are told to who makes them."
-    VALIDATION_MISSING = ("validation", "The ValidatingWebhookConfiguration does not exist, so mistakes are told here alone.",
-        f"apply the manifests: {_APPLY}")
-    VALIDATION_INCOMPLETE = ("validation", "The API server asks about namespaces or about profiles no more.",
-        f"apply the shipped configuration again (rules): {_APPLY}")
-    VALIDATION_ELSEWHERE = ("validation", "The API server asks somebody else about namespaces and profiles, or nobody.",
-        f"apply the shipped configuration again (clientConfig): {_APPLY}")
-    VALIDATION_FAILS_CLOSED = ("validation", "While the webhook is away, nobody can label a namespace or change a profile.",
-        "set failurePolicy Ignore, as shipped")
-    VALIDATION_DISTRUSTED = ("validation", "The API servers do not trust the webhook's certificate, and let mistakes pass.",
-        "see that the controller, or whoever keeps the certificates, is running, and that its role is as install.yaml has it")
-
     NOT_INSTALLED = "installation", "Nothing of fabric-injector is installed yet."
 
     DEPLOYMENT_READY = "deployments", "All replicas of the Deployment are ready."
@@ -237,6 +225,8 @@ class Code(Enum):
     NAMESPACE_READY = "namespaces", "The namespace uses a profile, and its pods are injected."
     NAMESPACES_UNLABELLED = ("namespaces", "No namespace carries the profile label yet.",
         "kubectl label namespace NAME fabric-injector.io/profile=PROFILE, while no training job runs there")
+    LABEL_UNKNOWN = ("namespaces", "A namespace carries a label that begins as ours do and means nothing.",
+        "correct its name, or remove it")
     MODE_UNKNOWN = ("namespaces", "The mode label of the namespace has a value that means nothing.",
         "write observe, or remove it; pods are changed meanwhile")
     NAMESPACE_EXCLUDED = ("namespaces", "The namespace is labelled, but its pods are never sent to the webhook.",

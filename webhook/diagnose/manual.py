@@ -13,7 +13,6 @@ _SEEN: Mapping[str, str] = {
     "profiles": "kubectl get fabricprofiles; kubectl describe fabricprofile NAME",
     "certificates": "fabric-injector certs show",
     "configuration": "kubectl get mutatingwebhookconfiguration zz-fabric-injector -o yaml",
-    "validation": "kubectl get validatingwebhookconfiguration fabric-injector -o yaml",
     "deployments": "kubectl -n fabric-injector describe deployments,pods",
     "devices": "kubectl describe nodes; kubectl get resourceslices",
     "scheduling": "kubectl describe pod POD; kubectl get events",

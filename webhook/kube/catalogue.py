@@ -124,7 +124,6 @@ LEASES = Resource(
     shape={"spec": {"holderIdentity": str, "renewTime": str, "leaseDurationSeconds": int}},
 )
 WEBHOOK_CONFIGURATIONS = Resource("mutatingwebhookconfigurations", _ADMISSION, shape={"webhooks": [_WEBHOOK]})
-VALIDATING_CONFIGURATIONS = Resource("validatingwebhookconfigurations", _ADMISSION, shape={"webhooks": [_WEBHOOK]})
 POLICIES = Resource("validatingadmissionpolicies", _ADMISSION, metadata_only=True)
 POLICY_BINDINGS = Resource("validatingadmissionpolicybindings", _ADMISSION, shape={"spec": {"policyName": str}})
 NETWORKS = Resource(

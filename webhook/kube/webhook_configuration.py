@@ -1,4 +1,4 @@
-"""Read a configuration of mutating or validating webhooks as far as certificates are concerned: whom it calls, and what it trusts."""
+"""Read a configuration of mutating webhooks as far as certificates are concerned: whom it calls, and what it trusts."""
 
 from __future__ import annotations
 

@@ -86,15 +86,6 @@ class WebhookMetrics(Metrics):
         self._certificate_reloads = self.counter(
             "fabric_injector_certificate_reloads", "Reads of changed certificate files.", "result"
         )
-        self._validations = self.counter(
-            "fabric_injector_validation_requests",
-            "Namespaces and profiles looked at, by the webhook configuration's entry and what was answered.",
-            "entry",
-            "decision",
-        )
-        self._validation_seconds = self.histogram(
-            "fabric_injector_validation_duration_seconds", "Time from a request's head to its answer.", SECONDS
-        )
         for result in ("success", "error"):
             self._profiles_reloads.add(result, number=0)
             self._certificate_reloads.add(result, number=0)
@@ -109,12 +100,6 @@ class WebhookMetrics(Metrics):
     ) -> None:
         """Count an answer to an admission request, and the steps that changed its pod, or would have but for *unchanged*."""
         self._admissions.count(decision, reason, seconds, injected, unchanged)
-
-    def validation(self, entry: str, decision: str, seconds: float | None = None) -> None:
-        """Count an answer about a namespace or a profile; *entry* is empty where the request was not read."""
-        self._validations.add(entry, decision)
-        if seconds is not None:
-            self._validation_seconds.observe(seconds)
 
     def connection_dropped(self, reason: str) -> None:
         """Count a connection that was ended without an answer: ``handshake`` or ``too-many``."""

@@ -14,11 +14,9 @@ from functools import partial
 import uvloop
 
 from certs.serving import ServingCertificate
-from webhook.core import names
-from webhook.core.review import Answer, ValidationAnswer
+from webhook.core.review import Answer
 from webhook.http.client_names import NamedConnection
 from webhook.http.connection import HttpConnection
-from webhook.http.endpoint import Endpoint, Limits
 from webhook.http.health import Health, Readiness
 from webhook.http.listener import Listener
 from webhook.http.logs import log_fields
@@ -28,20 +26,12 @@ from webhook.serve import allocator
 from webhook.serve.admission import Admission, AdmissionRecorder, AdmitInTime
 from webhook.serve.metrics import WebhookMetrics
 from webhook.serve.page_process import PageProcess
-from webhook.serve.validation import Validation, ValidationRecorder
 
 THREADS = 1
 SPARES = 7
 WAITING = 256
 PATIENCE_SECONDS = 4.0
 """Longest wait for a thread: the API server gives up after 5 s, so that a later answer is of no use."""
-VALIDATING_SPARES = 3
-VALIDATING_WAITING = 16
-VALIDATING_PATIENCE_SECONDS = 0.3
-"""The API server gives up after 2 s, of which an answer may take 1.4 s."""
-VALIDATING_LIMITS = Limits(body_bytes=4 << 20, body_seconds=1.0, small_bytes=1 << 20, large_bytes=4 << 20)
-"""Namespaces and profiles come rarely, and take none of what is kept for pods. The API takes none that is larger than 1.5 MB; one that
-is changed comes twice."""
 CONNECTIONS = 300
 YOUNG_OBJECTS = 20_000
 """How many new objects make the collector look for cycles: a review makes a thousand, which live for a millisecond."""
@@ -49,7 +39,6 @@ MOST_DRAIN_SECONDS = 25.0
 """How long to serve on after SIGTERM at the most: Kubernetes kills after 30 s."""
 LINGER_SECONDS = 1.0
 GRACE_SECONDS = 3.0
-_VALIDATION_PATH = names.VALIDATE_PATH.encode()
 
 log = logging.getLogger(__name__)
 
@@ -75,7 +64,6 @@ class Service:
     admit: AdmitInTime
     admit_at_once: Callable[[bytes], Answer]
     admit_large: AdmitInTime
-    validate: Callable[[bytes], ValidationAnswer]
     page: PageProcess
     readiness: Readiness
     certificate: ServingCertificate
@@ -109,26 +97,12 @@ async def _serve(service: Service, sockets: Sockets) -> None:
         large=large,
         refuse=service.readiness.refusal,
     )
-    validating_pool = WorkerPool(
-        "validation",
-        spares=VALIDATING_SPARES,
-        waiting=VALIDATING_WAITING,
-        patience_seconds=VALIDATING_PATIENCE_SECONDS,
-    )
-    validation = Validation(
-        service.validate,
-        ValidationRecorder(service.metrics),
-        validating_pool,
-        VALIDATING_LIMITS,
-        refuse=service.readiness.refusal,
-    )
-    reviews = Reviews(admission, validation)
     service.metrics.in_flight(lambda: admission.in_flight)
     health = Health(service.readiness.checks, lambda: service.metrics.registry)
     listeners = (
         Listener(
             sockets.admission,
-            reviews,
+            admission,
             connections=CONNECTIONS,
             context=lambda: service.certificate.context,
             on_dropped=service.metrics.connection_dropped,
@@ -143,9 +117,9 @@ async def _serve(service: Service, sockets: Sockets) -> None:
     log_fields(log, logging.INFO, "serving", urls | service.announcement)
     await stop.asked.wait()
     service.readiness.draining = True
-    reviews.closing = True
+    admission.closing = True
     log.info(_ending(service.quiet_seconds))
-    await _drain(reviews, service.quiet_seconds, stop)
+    await _drain(admission, service.quiet_seconds, stop)
     at_once = stop.at_once.is_set()
     await listeners[0].close(
         linger_seconds=0.0 if at_once else LINGER_SECONDS, grace_seconds=0.5 if at_once else GRACE_SECONDS
@@ -154,34 +128,8 @@ async def _serve(service: Service, sockets: Sockets) -> None:
         listeners[1].close(linger_seconds=0.0, grace_seconds=0.5), service.page.close(grace_seconds=0.5)
     )
     pool.stop()
-    validating_pool.stop()
     large.stop()
     health.stop()
-
-
-class Reviews:
-    """Choose by the path: namespaces and profiles go to *validation*, all others to *admission*."""
-
-    def __init__(self, admission: Endpoint, validation: Endpoint) -> None:
-        self._admission, self._validation = admission, validation
-
-    def of(self, path: bytes) -> Endpoint:
-        """Return what answers requests for *path*."""
-        return self._validation if path == _VALIDATION_PATH else self._admission
-
-    @property
-    def last_request(self) -> float:
-        """Return when the last request came, by ``time.monotonic()``."""
-        return max(self._admission.last_request, self._validation.last_request)
-
-    @property
-    def closing(self) -> bool:
-        """Return whether every answer asks its client to connect anew."""
-        return self._admission.closing
-
-    @closing.setter
-    def closing(self, closing: bool) -> None:
-        self._admission.closing = self._validation.closing = closing
 
 
 def _ending(quiet_seconds: float) -> str:
@@ -189,12 +137,12 @@ def _ending(quiet_seconds: float) -> str:
     return f"ending: not ready any more, {until}"
 
 
-async def _drain(reviews: Reviews, quiet_seconds: float, stop: StopSignals) -> None:
+async def _drain(admission: Admission, quiet_seconds: float, stop: StopSignals) -> None:
     """Wait until no request has come for *quiet_seconds*, MOST_DRAIN_SECONDS are over, or a second signal comes."""
     begun = time.monotonic()
     while not stop.at_once.is_set():
         now = time.monotonic()
-        quiet_at = max(begun, reviews.last_request) + quiet_seconds
+        quiet_at = max(begun, admission.last_request) + quiet_seconds
         if now >= min(quiet_at, begun + MOST_DRAIN_SECONDS):
             return
         await asyncio.sleep(0.05)

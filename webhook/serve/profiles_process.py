@@ -31,26 +31,21 @@ def parse_profiles_apart(content: bytes, slot: Slot, seconds: float = SECONDS) -
     return profiles
 
 
-def parse_configuration_apart(
-    content: bytes, slot: Slot, seconds: float = SECONDS, *, yields: bool = False
-) -> ClusterSettings:
-    """Read the content of a configuration file as ``parse_configuration`` does, otherwise as above.
-
-    *yields*: others come first, for the slot as for the processor.
-    """
-    settings: ClusterSettings = _value(_run("configuration", content, slot, seconds, yields=yields))
+def parse_configuration_apart(content: bytes, slot: Slot, seconds: float = SECONDS) -> ClusterSettings:
+    """Read the content of a configuration file as ``parse_configuration`` does, otherwise as above."""
+    settings: ClusterSettings = _value(_run("configuration", content, slot, seconds))
     return settings
 
 
 def parse_objects_apart(
-    contents: Mapping[str, bytes], slot: Slot, seconds: float = SECONDS, *, yields: bool = False
+    contents: Mapping[str, bytes], slot: Slot, seconds: float = SECONDS
 ) -> Mapping[str, Profile | ProfilesError]:
     """Read the contents of FabricProfiles, JSON by name, all in one process: each is a profile or every fault of it.
 
-    *yields* as above. Raises InputError where the process fails or is not done within *seconds*.
+    Raises InputError where the process fails or is not done within *seconds*.
     """
     content = b"{%s}" % b",".join(json.dumps(name).encode() + b":" + spec for name, spec in contents.items())
-    found = _run("objects", content, slot, seconds, yields=yields)
+    found = _run("objects", content, slot, seconds)
     return {name: _result(each) for name, each in found.items()}
 
 
@@ -68,12 +63,12 @@ def _value(found: Any) -> Any:
     return from_plain(found["value"])
 
 
-def _run(what: str, content: bytes, slot: Slot, seconds: float = SECONDS, *, yields: bool = False) -> Any:
+def _run(what: str, content: bytes, slot: Slot, seconds: float = SECONDS) -> Any:
     deadline = time.monotonic() + seconds
-    command = [sys.executable, "-m", "webhook", "read-profiles", what, *(["--yields"] if yields else [])]
+    command = [sys.executable, "-m", "webhook", "read-profiles", what]
     noun = "configuration" if what == "configuration" else "profiles"
     try:
-        with slot.evicting(seconds, yields=yields):
+        with slot.evicting(seconds):
             done = subprocess.run(
                 command,
                 input=content,

@@ -14,9 +14,8 @@ from itertools import islice
 from typing import Any, Protocol
 
 from webhook.core.errors import Unavailable
-from webhook.core.model import Object, World
+from webhook.core.model import World
 from webhook.core.profiles import Profiles
-from webhook.core.validation import UnfinishedPods
 from webhook.serve.plain import to_plain
 from webhook.world.held import Snapshot
 
@@ -29,12 +28,6 @@ log = logging.getLogger(__name__)
 
 class CheckedWorld(World, Protocol):
     """Answer for the cluster as World does, and say how far the answers can be trusted."""
-
-    def unfinished_pods(self, namespace: str) -> UnfinishedPods:
-        """List pods of the namespace that run or may still run, a bounded number. Raises Unavailable."""
-
-    def profile_spec(self, name: str, seconds: float) -> Object | None:
-        """Look the content of a FabricProfile up live, within *seconds*; None where there is none. Raises Unavailable."""
 
     def checks(self) -> Mapping[str, str]:
         """Return each check's problem, empty if there is none."""

@@ -16,11 +16,10 @@ from certs.serving import ServingCertificate
 from webhook.core import names
 from webhook.core.claim_templates import CLAIMS_OF_A_FILE
 from webhook.core.errors import InputError
-from webhook.core.review import Answer, ValidationAnswer, answer_reduced, answer_review, answer_validation
+from webhook.core.review import Answer, answer_reduced, answer_review
 from webhook.http import logs
 from webhook.http.health import Readiness
 from webhook.http.listener import ListenAddress, bind
-from webhook.serve.bounded_world import BoundedWorld
 from webhook.serve.certificate import CertificateWatch
 from webhook.serve.claims import ClaimsWatch
 from webhook.serve.metrics import WebhookMetrics
@@ -142,11 +141,6 @@ def run(settings: WebhookSettings) -> None:
         def admit(body: bytes, came_at: float) -> Answer:
             return answer_review(body, in_force.current(), WorldInTime(world, at_once, came_at))
 
-        def validate(body: bytes) -> ValidationAnswer:
-            return answer_validation(
-                body, in_force.current(), BoundedWorld(world, slot, of_objects=settings.profiles is None)
-            )
-
         def admit_at_once(body: bytes) -> Answer:
             return answer_review(body, in_force.current(), at_once)
 
@@ -175,7 +169,6 @@ def run(settings: WebhookSettings) -> None:
             admit=admit,
             admit_at_once=admit_at_once,
             admit_large=admit_large,
-            validate=validate,
             page=PageProcess(page, Answers(world, in_force.current, problems), slot),
             readiness=Readiness(checks),
             certificate=certificate,

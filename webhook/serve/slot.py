@@ -20,8 +20,6 @@ class Slot:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._evict: Callable[[], None] = _nothing
-        self._counting = threading.Lock()
-        self._waiting = 0
 
     def take(self, evict: Callable[[], None]) -> bool:
         """Take the slot if it is free; *evict* ends the process early, after which `leave` must be called as well."""
@@ -40,36 +38,14 @@ class Slot:
         self._evict()
 
     @contextmanager
-    def evicting(self, seconds: float, *, yields: bool = False) -> Iterator[None]:
-        """Hold the slot, whoever had it; raise TimeoutError where that one has not ended within *seconds*.
-
-        *yields*: all who wait without it come first.
-        """
+    def evicting(self, seconds: float) -> Iterator[None]:
+        """Hold the slot, whoever had it; raise TimeoutError where that one has not ended within *seconds*."""
         deadline = time.monotonic() + seconds
-        if not yields:
-            self._count(1)
-        try:
-            while not self._acquire(yields=yields):
-                if time.monotonic() > deadline:
-                    raise TimeoutError
-                self._evict()
-        finally:
-            if not yields:
-                self._count(-1)
+        while not self._lock.acquire(timeout=_AGAIN_SECONDS):
+            if time.monotonic() > deadline:
+                raise TimeoutError
+            self._evict()
         try:
             yield
         finally:
             self._lock.release()
-
-    def _acquire(self, *, yields: bool) -> bool:
-        if not self._lock.acquire(timeout=_AGAIN_SECONDS):
-            return False
-        if yields and self._waiting:
-            self._lock.release()
-            time.sleep(_AGAIN_SECONDS)
-            return False
-        return True
-
-    def _count(self, change: int) -> None:
-        with self._counting:
-            self._waiting += change

@@ -8,17 +8,15 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from webhook.core import bounds, names
-from webhook.core.errors import Unavailable, WebhookError
+from webhook.core import names
+from webhook.core.errors import WebhookError
 from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, Object, ProfileOfMaster, World
 from webhook.core.networks import define_network
 from webhook.core.profiles import Profile
-from webhook.core.validation import UnfinishedPods
-from webhook.kube.answer import AnswerTooLong
-from webhook.kube.catalogue import FABRIC_PROFILES, NAMESPACES, NETWORKS, PODS, UNFINISHED, WEBHOOK_CONFIGURATIONS
+from webhook.kube.catalogue import NAMESPACES, NETWORKS, PODS, UNFINISHED, WEBHOOK_CONFIGURATIONS
 from webhook.kube.claims_api import ClaimsApi
-from webhook.kube.connection import Connection, RequestFailed, connect
-from webhook.kube.reader import Reader, read_list
+from webhook.kube.connection import Connection, connect
+from webhook.kube.reader import Reader
 from webhook.kube.reflector import Reflector
 from webhook.kube.resource import Key, Resource
 from webhook.kube.webhook_configuration import WebhookConfiguration, read_webhook_configuration
@@ -30,14 +28,6 @@ __all__ = ["Cluster", "WebhookConfiguration", "connected_cluster"]
 
 T = TypeVar("T")
 
-_UNFINISHED_PODS = PODS.select(fields=UNFINISHED)
-MOST_PODS = 100
-"""Pods of a namespace that are read where its label changes: whole ones, for their containers tell who trains."""
-FEWER_PODS = 10
-"""The same where so many are too long, or have too many values."""
-MOST_POD_BYTES = 2 << 20
-MOST_POD_VALUES = 8 << 20
-"""Bytes of memory that the values of these pods may take: what a tenant writes in a pod can take twenty times its length."""
 MASTERS = PODS.metadata.select(labels=f"{names.RENDEZVOUS}=master", fields=UNFINISHED)
 
 LOOKUP_SECONDS = 1.0
@@ -95,7 +85,6 @@ class Cluster:
             on_restart=on_restart,
             monotonic=monotonic,
         )
-        self._one_list = threading.Lock()
         self._lookups = threading.Semaphore(MOST_LOOKUPS)
         self._namespace = self._lookup(self._namespaces, read_namespace, self._lookups)
         # pods name networks, as many as a tenant likes that do not exist: none of them may use up what others' namespaces need
@@ -147,17 +136,6 @@ class Cluster:
         """Tell whether the API server knows claims in a version that we write; asked for now and then. Raises Unavailable."""
         return bool(self._claims.version())
 
-    def profile_spec(self, name: str, seconds: float) -> Object | None:
-        """Look the content of a FabricProfile up live, within *seconds*; None where there is none. Raises Unavailable."""
-        if not _NAME.fullmatch(name):
-            return None
-        if not self._lookups.acquire(blocking=False):
-            raise Unavailable(f"FabricProfile {name}: too many look-ups at the API server under way")
-        try:
-            return self._reader.find(FABRIC_PROFILES, ("", name), _spec, seconds=min(seconds, self._lookup_seconds))
-        finally:
-            self._lookups.release()
-
     def names_profile(self, profile: str) -> bool:
         """Tell whether the label of a namespace that is not being deleted names *profile*, or may do so: not all are listed yet."""
         namespaces = self._namespaces.items.copy().values()
@@ -181,50 +159,6 @@ class Cluster:
             on_installed=on_installed,
             on_restart=self._on_restart,
         )
-
-    def unfinished_pods(self, namespace: str) -> UnfinishedPods:
-        """List pods of the namespace that run or may still run, live, at most MOST_PODS. Raises Unavailable.
-
-        One list at a time is read, whoever asks: together they could take more memory than there is, and admission's processor time.
-        """
-        if not _NAME.fullmatch(namespace):
-            raise Unavailable("no namespace is called so")
-        deadline = self._monotonic() + self._lookup_seconds
-        if not self._one_list.acquire(timeout=self._lookup_seconds):
-            raise Unavailable(f"pods of {namespace}: those of other namespaces are being read")
-        try:
-            return self._first_pods(namespace, MOST_PODS, deadline) or self._few_pods(namespace, deadline)
-        finally:
-            self._one_list.release()
-
-    def _few_pods(self, namespace: str, deadline: float) -> UnfinishedPods:
-        few = self._first_pods(namespace, FEWER_PODS, deadline)
-        if few is None:
-            raise Unavailable(f"pods of {namespace}: {FEWER_PODS} of them are too large to be read")
-        return few
-
-    def _first_pods(self, namespace: str, most: int, deadline: float) -> UnfinishedPods | None:
-        """List the first *most* pods; None where these are too large to be read."""
-        seconds = deadline - self._monotonic()
-        if seconds <= 0:
-            raise Unavailable(f"pods of {namespace}: the API server has not answered in time")
-        try:
-            response = self._connection.request(
-                "GET",
-                _UNFINISHED_PODS.path_in(namespace),
-                query=_UNFINISHED_PODS.query(limit=str(most)),
-                timeout=seconds,
-                most_bytes=MOST_POD_BYTES,
-            )
-        except AnswerTooLong:
-            return None
-        if response.status != 200:
-            raise RequestFailed(response.problem, response.status)
-        if bounds.parsed_bytes(response.body, MOST_POD_VALUES) > MOST_POD_VALUES:
-            return None
-        items, metadata = read_list(response)
-        pods = [item for item in items if not _UNFINISHED_PODS.misfit(item)]
-        return UnfinishedPods(pods, bool(metadata.get("continue")))
 
     def snapshot(self) -> Snapshot:
         """Copy what the watches hold; never asks."""

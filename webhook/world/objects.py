@@ -9,10 +9,8 @@ from typing import Any
 from webhook.core.errors import InputError
 from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, Object, ProfileOfMaster
 from webhook.core.networks import define_network
-from webhook.core.validation import UnfinishedPods
 from webhook.core.value_types import OBJECT, STRING, type_name
 from webhook.core.yaml_reader import YamlFault, decode, read_documents
-from webhook.kube.catalogue import PODS
 from webhook.world.held import Masters, Snapshot, read_master, read_namespace
 
 KINDS = ("Namespace", "NetworkAttachmentDefinition", "Pod")
@@ -29,7 +27,6 @@ class ObjectsWorld:
         self._namespaces: dict[str, Namespace] = {}
         self._networks: dict[tuple[str, str], NetworkDefinition] = {}
         self._masters = Masters()
-        self._pods: dict[str, list[Object]] = {}
         for obj in objects:
             self._add(obj)
 
@@ -48,14 +45,6 @@ class ObjectsWorld:
     def master(self, namespace: str, job: str) -> MasterAddress | None:
         """Look up the published address of the newest live rank 0 of the job."""
         return self._masters.address(namespace, job)
-
-    def unfinished_pods(self, namespace: str) -> UnfinishedPods:
-        """List the pods of the namespace that run or may still run."""
-        return UnfinishedPods(self._pods.get(namespace, ()))
-
-    def profile_spec(self, _name: str, _seconds: float) -> Object | None:
-        """Look the content of a FabricProfile up: there is none."""
-        return None
 
     def master_profile(self, namespace: str, job: str) -> ProfileOfMaster | None:
         """Look up which profile the job's newest live rank 0 has. Never asks."""
@@ -83,8 +72,6 @@ class ObjectsWorld:
             self._networks[key] = define_network(placed)
         elif (obj.get("status") or {}).get("phase") not in _FINISHED:
             self._masters.update(key, read_master(placed))
-            if not PODS.misfit(placed):
-                self._pods.setdefault(metadata["namespace"], []).append(placed)
 
 
 def load_objects(paths: Iterable[Path]) -> list[Object]:

@@ -12,7 +12,7 @@ import orjson
 
 from webhook.core.errors import InputError, ProfilesError, WebhookError
 from webhook.core.model import Object
-from webhook.core.profiles import Profile
+from webhook.core.profiles import Profile, same_pod_labels
 from webhook.core.profiles.objects import DEFINITION, faults_in_object
 from webhook.kube.catalogue import FABRIC_PROFILES
 from webhook.kube.connection import Connection
@@ -239,12 +239,9 @@ def _revisions(profiles: Mapping[str, Profile]) -> dict[str, tuple[str, int]]:
 
 def _clashes(profiles: Mapping[str, Profile]) -> Iterator[tuple[str, str]]:
     """Yield what no object by itself shows: two that the same pods would choose, of which they take the first."""
-    owners: dict[frozenset[tuple[str, str]], str] = {}
-    for name, profile in profiles.items():
-        owner = owners.setdefault(frozenset(profile.pod_labels.items()), name) if profile.pod_labels else name
-        if owner != name:
-            why = f"{owner} has the same, and pods that carry them take that one; change one of the two"
-            yield name, f"FabricProfile {name}: spec.podLabels: {why}"
+    for name, owner in same_pod_labels(profiles.values()).items():
+        why = f"{owner} has the same, and pods that carry them take that one; change one of the two"
+        yield name, f"FabricProfile {name}: spec.podLabels: {why}"
 
 
 def _read_content(obj: Object) -> ProfileContent:

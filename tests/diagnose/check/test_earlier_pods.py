@@ -45,8 +45,8 @@ def test_counts_pods_and_jobs() -> None:
     found[2]["metadata"]["ownerReferences"][0]["uid"] = "another"
     (line,) = brief(check_earlier_pods(found))
     assert line == (
-        f"warn namespace train: 3 unfinished training pods of 2 jobs without injection: rank 0 ({found[0]['metadata']['name']}) was "
-        "created before its namespace was labelled, or while the webhook was not called or only observed, and publishes no address"
+        f"warn namespace train: 3 unfinished training pods of 2 jobs (bert, trainer) without injection: "
+        f"rank 0 ({found[0]['metadata']['name']}) was created before its namespace was labelled, or while the webhook was not called or only observed, and publishes no address"
     )
 
 
@@ -54,12 +54,12 @@ def test_counts_the_pods_of_one_job_once_though_only_rank_zero_shows_where_they_
     found = [live("kubeflow-pytorchjob-0"), live("kubeflow-pytorchjob-1")]
     container = found[1]["spec"]["containers"][0]
     container["env"] = []  # a member that is told by its command, as of an indexed Job
-    assert "of 1 job without" in brief(check_earlier_pods(found))[0]
+    assert "of 1 job (bert) without" in brief(check_earlier_pods(found))[0]
 
 
 def test_knows_a_worker_from_rank_zero() -> None:
     assert brief(check_earlier_pods([live("torchx-volcano-1")])) == [
-        "warn namespace train: 1 unfinished training pod of 1 job without injection"
+        "warn namespace train: 1 unfinished training pod of 1 job (trainer) without injection"
     ]
 
 

@@ -98,9 +98,6 @@ def installed() -> HostileConnection:
             manifest("mutating-webhook-configuration.yaml"),
             named("lws-x", webhooks=[]),
         ],
-        f"{admission}/validatingwebhookconfigurations/{names.VALIDATING_CONFIGURATION}": manifest(
-            "validating-webhook-configuration.yaml"
-        ),
         f"{apps}/namespaces/fabric-injector/deployments": [deployment("webhook"), deployment("controller")],
         f"{own}/services": [named("fabric-injector", "fabric-injector")],
         f"{own}/secrets/{names.TLS_SECRET}": {

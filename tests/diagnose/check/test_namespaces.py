@@ -7,6 +7,7 @@ from tests.worlds import profiles
 from webhook.core import names
 from webhook.core.profiles import Profiles
 from webhook.diagnose.check.namespaces import LabelledNamespace, check_namespaces, read_namespace
+from webhook.diagnose.codes import Code
 
 PROFILES = profiles("""
 profiles:
@@ -129,6 +130,34 @@ def test_tells_what_is_alike_once() -> None:
         "ok each of 50 namespaces (team-0, team-1, team-2, team-3, team-4 and 45 more): uses profile shared",
         "fail namespace odd: no profile is named 'gone': every training pod is denied",
     ]
+
+
+def test_names_labels_that_mean_nothing_with_those_that_may_be_meant() -> None:
+    """The webhook is never called for such a namespace: no refusal tells of the mistake."""
+    labels = {
+        "fabric-injector.io/profil": "shared",
+        "fabric-injector/mode": "observe",
+        "fabric-injector.io/x": "y",
+        "a": "b",
+    }
+    found = read_namespace({"metadata": {"name": "a", "labels": labels}})
+    assert found is not None
+    nothing, *told = check_namespaces([found], PROFILES, "fabric-injector")
+    assert nothing.code is Code.NAMESPACES_UNLABELLED
+    assert {each.code for each in told} == {Code.LABEL_UNKNOWN}
+    assert [(each.message, each.action) for each in told] == [
+        (f"label {key} means nothing on a namespace", action)
+        for key, action in (
+            ("fabric-injector.io/profil", f"did you mean {names.PROFILE}?"),
+            ("fabric-injector/mode", f"did you mean {names.MODE}?"),
+            ("fabric-injector.io/x", f"a namespace's are {names.PROFILE} and {names.MODE}"),
+        )
+    ]
+
+
+def test_names_the_profile_that_may_be_meant() -> None:
+    (found,) = check_namespaces([space(profile="sahred")], PROFILES, "fabric-injector")
+    assert found.action.startswith("did you mean shared? use one of: ignores, parts, shared, ")
 
 
 def test_no_labelled_namespace() -> None:

@@ -45,7 +45,6 @@ def test_needs_less_where_somebody_else_keeps_the_certificates() -> None:
     every, fewer = (needed("controller", "ns", keeps_certificates=keeps) for keeps in (True, False))
     assert {access.resource for access in set(every) - set(fewer)} == {
         "mutatingwebhookconfigurations",
-        "validatingwebhookconfigurations",
         "secrets",
     }
     assert needed("webhook", "ns", keeps_certificates=False) == needed("webhook", "ns")

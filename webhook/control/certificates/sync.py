@@ -11,17 +11,14 @@ from datetime import UTC, datetime, timedelta
 
 from certs.bundle import Bundle, read_bundle
 from certs.issue import CLOCK_SKEW
-from certs.pem import hosts
 from certs.rotation import Kind, Policy, Rotation, advance
 from certs.trust import View
 from webhook.control.certificates.ca_bundle import ca_bundle_patch, publish, trusted_everywhere
 from webhook.control.certificates.secret import REQUEST_SECONDS, SecretStore
 from webhook.core import names
-from webhook.core.model import Object
-from webhook.kube.catalogue import VALIDATING_CONFIGURATIONS, WEBHOOK_CONFIGURATIONS
+from webhook.kube.catalogue import WEBHOOK_CONFIGURATIONS
 from webhook.kube.connection import Connection, RequestFailed
 from webhook.kube.reader import Reader
-from webhook.kube.resource import Resource
 from webhook.kube.tls_secret import TlsSecret
 from webhook.kube.webhook_configuration import WebhookConfiguration, read_webhook_configuration, service_host
 
@@ -36,15 +33,11 @@ STOP_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class CertificateSettings:
-    """Hold where the certificates are kept; they are for *service* and for those that the configuration names.
-
-    *validating*: the ValidatingWebhookConfiguration whose caBundle follows too, where it calls one of those.
-    """
+    """Hold where the certificates are kept; they are for *service* and for those that the configuration names."""
 
     namespace: str
     service: str = names.SERVICE
     configuration: str = names.WEBHOOK_CONFIGURATION
-    validating: str = names.VALIDATING_CONFIGURATION
     secret: str = names.TLS_SECRET
     policy: Policy = field(default_factory=Policy)
 
@@ -92,10 +85,11 @@ class CertificateSync:
 
         The configuration is read before the Secret: whoever publishes another state in between makes our patch a conflict.
         """
-        configuration = self._find(WEBHOOK_CONFIGURATIONS, self._settings.configuration)
+        configuration = self._reader.find(
+            WEBHOOK_CONFIGURATIONS, ("", self._settings.configuration), read_webhook_configuration
+        )
         if configuration and configuration.keeper:
             return self._leave(f"MutatingWebhookConfiguration {configuration.name}", configuration.keeper)
-        validating, fault = self._find_validating()
         secret = self._secret.read()
         if secret.keeper:
             return self._leave(self._secret.title, secret.keeper)
@@ -110,9 +104,7 @@ class CertificateSync:
         changed = self._write_secret(secret, step)
         if changed is None or (configuration and not self._publish(configuration, step.bundle)):
             return SOON_SECONDS
-        if validating and not fault:
-            fault = self._publish_validating(validating, step.bundle)
-        self._report(configuration, step, fault)
+        self._report(configuration, step)
         return SOON_SECONDS if changed else self._period
 
     def _run(self) -> None:
@@ -130,30 +122,6 @@ class CertificateSync:
             except Exception as error:  # the next turn may succeed, and without this thread nothing is renewed
                 self._log_once(f"certificates are not kept: internal error: {error!r}", exc_info=True)
                 seconds = self._period
-
-    def _find(self, resource: Resource, name: str) -> WebhookConfiguration | None:
-        return self._reader.find(resource, ("", name), read_webhook_configuration)
-
-    def _find_validating(self) -> tuple[WebhookConfiguration | None, str]:
-        """Return the validating configuration unless somebody else keeps it, and why it cannot be read.
-
-        It fails open: whatever is wrong with it must not keep the webhook's own certificates from being renewed.
-        """
-        try:
-            found = self._find(VALIDATING_CONFIGURATIONS, self._settings.validating)
-        except RequestFailed as error:
-            return None, str(error)
-        return (None if found and found.keeper else found), ""
-
-    def _publish_validating(self, configuration: WebhookConfiguration, bundle: Bundle) -> str:
-        """Write the CAs into the entries that call whom the certificate is for; return why they could not be written."""
-        ours = hosts(bundle.leaf) if bundle.leaf else ()
-        patch = ca_bundle_patch(configuration, bundle.ca_bundle, ours)
-        try:
-            self._publish_patch(VALIDATING_CONFIGURATIONS, configuration, patch, bundle)
-        except RequestFailed as error:
-            return str(error)
-        return ""
 
     def _may_write(self) -> bool:
         return not self._stopped.is_set() and self._leads()
@@ -195,16 +163,11 @@ class CertificateSync:
     def _publish(self, configuration: WebhookConfiguration, bundle: Bundle) -> bool:
         """Write the CAs into every entry that has others; return False where they could not be written now."""
         patch = ca_bundle_patch(configuration, bundle.ca_bundle)
-        return self._publish_patch(WEBHOOK_CONFIGURATIONS, configuration, patch, bundle)
-
-    def _publish_patch(
-        self, resource: Resource, configuration: WebhookConfiguration, patch: list[Object], bundle: Bundle
-    ) -> bool:
         if not patch:
             return True
         if not self._may_write():
             return False
-        done = self._count("configuration", lambda: publish(self._connection, resource, configuration, patch))
+        done = self._count("configuration", lambda: publish(self._connection, configuration, patch))
         if done:
             log.info("certificates: caBundle of %s holds %d CA", configuration.name, len(bundle.authorities))
         return done
@@ -218,16 +181,14 @@ class CertificateSync:
         self._on_write(what, "success" if done else "conflict")
         return done
 
-    def _report(self, configuration: WebhookConfiguration | None, step: Rotation, fault: str) -> None:
+    def _report(self, configuration: WebhookConfiguration | None, step: Rotation) -> None:
         signing, leaf = step.bundle.signing, step.bundle.leaf
         if signing:
             self._on_end(Kind.AUTHORITY, signing.certificate.not_valid_after_utc)
         if leaf:
             self._on_end(Kind.SERVING, leaf.not_valid_after_utc)
         absent = "" if configuration else f"there is no MutatingWebhookConfiguration {self._settings.configuration} yet"
-        told = f"the validating configuration is left as it is: {fault}" if fault else ""
-        level = logging.WARNING if fault else logging.INFO
-        self._log_once("; ".join(filter(None, (absent, step.waiting, told))), level=level)
+        self._log_once("; ".join(filter(None, (absent, step.waiting))), level=logging.INFO)
 
     def _leave(self, what: str, keeper: str) -> float:
         self._log_once(f"{what} is left to {keeper}, whose annotation it carries", level=logging.INFO)

@@ -36,6 +36,7 @@ class ConditionReason(StrEnum):
     CONTENT_REFUSED = "ContentRefused"
     NOT_READ = "NotRead"
     NOT_ALLOWED = "NotAllowed"
+    POD_LABELS_TAKEN = "PodLabelsTaken"
     NETWORK_MISSING = "NetworkMissing"
     NETWORK_ISOLATED = "NetworkIsolated"
     NETWORK_UNUSABLE = "NetworkUnusable"
@@ -110,12 +111,13 @@ class NodesSeen(NamedTuple):
 class Examined(NamedTuple):
     """Hold what a profile needs of the cluster: how each of its networks is found, and what its pods wish for of a node.
 
-    *not_allowed*: what of it the Configuration does not allow.
+    *not_allowed*: what of it the Configuration does not allow. *same_labels*: the profile whose podLabels are the same, and count.
     """
 
     looks: Sequence[NetworkLook]
     wishes: Sequence[Wish]
     not_allowed: Sequence[str] = ()
+    same_labels: str = ""
 
 
 def network_names(profile: Profile) -> set[str]:
@@ -161,6 +163,9 @@ def conditions_of(content: Content, examined: Examined, networks: NetworksSeen, 
     if examined.not_allowed:
         told = f"{listed(examined.not_allowed, _MOST_TOLD, '; ')}: pods that would get it are denied; add it there, or remove it here"
         ready = Condition(READY, "False", ConditionReason.NOT_ALLOWED, told)
+    elif examined.same_labels:
+        told = f"spec.podLabels: {examined.same_labels} has the same, and pods that carry them take that one; change one of the two"
+        ready = Condition(READY, "False", ConditionReason.POD_LABELS_TAKEN, told)
     elif wrong is not None:
         ready = Condition(READY, "False", wrong.reason, wrong.message)
     else:

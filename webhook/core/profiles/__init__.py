@@ -25,6 +25,7 @@ from webhook.core.profiles.profile import (
     ProfileVolume,
     RendezvousSettings,
     SharedMemory,
+    same_pod_labels,
 )
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ __all__ = [
     "SharedMemory",
     "parse_profiles",
     "profiles_schema",
+    "same_pod_labels",
 ]
 
 

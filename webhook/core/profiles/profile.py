@@ -8,7 +8,7 @@ with its classes of these it needs 14 MB.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -739,6 +739,18 @@ class Profiles:
             return []
         listed = [self.by_pod_label.get(label, ()) for label in labels.items()]
         return [profile for profiles in listed for profile in profiles if profile.is_chosen_by(labels)]
+
+
+def same_pod_labels(profiles: Iterable[Profile]) -> dict[str, str]:
+    """Return the profiles whose podLabels an earlier one of the list has too, with that one: pods that carry them take it."""
+    owners: dict[frozenset[tuple[str, str]], str] = {}
+    found = {}
+    for profile in profiles:
+        if profile.pod_labels:
+            owner = owners.setdefault(frozenset(profile.pod_labels.items()), profile.name)
+            if owner != profile.name:
+                found[profile.name] = owner
+    return found
 
 
 SECTIONS: tuple[Any, ...] = (

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+
+from webhook.core.wording import listed
+
+_MOST_COMPARED = 100
+_MOST_NAMED = 10
 
 
 def did_you_mean(found: str, known: Iterable[str]) -> str:
@@ -12,6 +17,15 @@ def did_you_mean(found: str, known: Iterable[str]) -> str:
     by_letters = {_letters(name): name for name in known}
     close = get_close_matches(_letters(found), by_letters, n=1, cutoff=0.7)
     return by_letters[close[0]] if close else ""
+
+
+def choose_profile(found: str, known: Collection[str]) -> str:
+    """Say which profile of *known* may be meant by *found*, which is none of them, and which the namespace may use."""
+    ordered = sorted(known)
+    if not ordered:
+        return "there is no profile for this namespace yet: write it"
+    meant = did_you_mean(found, ordered[:_MOST_COMPARED])
+    return f"{f'did you mean {meant}? ' if meant else ''}use one of: {listed(ordered, _MOST_NAMED)}"
 
 
 def _letters(name: str) -> str:

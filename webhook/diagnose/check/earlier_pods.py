@@ -15,13 +15,13 @@ from webhook.diagnose.check.namespaces import LabelledNamespace
 from webhook.diagnose.codes import Code
 from webhook.diagnose.finding import Finding
 from webhook.diagnose.injected import is_out_of_reach, lacks_injection
-from webhook.diagnose.owners import identity
+from webhook.diagnose.owners import identity, title
 from webhook.diagnose.wording import counted, listed
 
 
 @dataclass(slots=True)
 class _Found:
-    jobs: set[str] = field(default_factory=set)
+    jobs: dict[str, str] = field(default_factory=dict)
     pods: int = 0
     masters: list[str] = field(default_factory=list)
 
@@ -49,9 +49,8 @@ def check_earlier_pods(pods: Iterable[Object], unreached: Sequence[Object] = ())
         if member is not None:
             _note(spaces.setdefault(_namespace(pod), _Found()), pod, member)
     for namespace, found in sorted(spaces.items()):
-        message = (
-            f"{counted(found.pods, 'unfinished training pod')} of {counted(len(found.jobs), 'job')} without injection"
-        )
+        jobs = f"{counted(len(found.jobs), 'job')} ({listed(found.jobs.values())})"
+        message = f"{counted(found.pods, 'unfinished training pod')} of {jobs} without injection"
         if found.masters:
             message += f": rank 0 ({listed(found.masters)}) {UNCALLED}, and {UNPUBLISHED}"
         action = "restart the jobs; where that does not help, see what else is said here of the webhook: is it called?"
@@ -68,7 +67,7 @@ def check_earlier_pods(pods: Iterable[Object], unreached: Sequence[Object] = ())
 def _note(found: _Found, pod: Object, member: TrainingPod) -> None:
     found.pods += 1
     meets = member.rendezvous
-    found.jobs.add(identity(pod) or (meets.job if meets else podspec.display_name(pod)))
+    found.jobs.setdefault(identity(pod) or (meets.job if meets else podspec.display_name(pod)), title(pod))
     if meets is not None and meets.role == "master":
         found.masters.append(podspec.display_name(pod))
 

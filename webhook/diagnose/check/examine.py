@@ -27,7 +27,6 @@ from webhook.diagnose.check.privileges import check_account, check_installer, ch
 from webhook.diagnose.check.profiles import check_definition, check_profiles
 from webhook.diagnose.check.quotas import check_kueue, check_resource_quotas, check_volcano
 from webhook.diagnose.check.timing import check_clock, check_lease
-from webhook.diagnose.check.validation import check_validation
 from webhook.diagnose.codes import Code
 from webhook.diagnose.finding import Finding
 from webhook.kube.webhook_configuration import read_webhook_configuration
@@ -35,7 +34,6 @@ from webhook.kube.webhook_configuration import read_webhook_configuration
 OF_INSTALLATION = frozenset(
     (
         "webhook configurations",
-        "validating webhook configuration",
         "Deployments",
         "own pods",
         "Services",
@@ -138,15 +136,6 @@ def _installation(inventory: Inventory) -> Iterator[Finding]:
         message = "does not exist: the API servers send no pod to the webhook, and training pods stay as they are"
         title = f"MutatingWebhookConfiguration {subject.configuration}"
         yield Finding("fail", Code.CONFIGURATION_MISSING, title, message)
-    if not ours.validating.problem:
-        yield from check_validation(
-            ours.validating.value,
-            subject.validating,
-            subject.namespace,
-            ours.services.known,
-            ours.secret.value,
-            inventory.now,
-        )
     if not ours.lease.problem:
         title = f"Lease {subject.namespace}/fabric-injector"
         yield check_lease(ours.lease.value, title, inventory.now)

@@ -29,7 +29,6 @@ class Subject:
 
     namespace: str = "fabric-injector"
     configuration: str = names.WEBHOOK_CONFIGURATION
-    validating: str = names.VALIDATING_CONFIGURATION
     workload: str = ""
 
 
@@ -58,7 +57,6 @@ class Installation(NamedTuple):
     accounts: tuple[Account, ...] = ()
     installer: Mapping[Access, Answer] | None = None
     attempts: tuple[Attempt, ...] = ()
-    validating: Found[Object] = Found()
 
     def is_there(self, subject: Subject) -> bool:
         """Tell whether anything of ours is installed, or may be: what cannot be read may be there."""

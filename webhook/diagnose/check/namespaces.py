@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import NamedTuple
 
 from webhook.core import names
@@ -11,9 +12,15 @@ from webhook.core.cluster.demand import NEVER_REACHED
 from webhook.core.injection.pod_security import refused_parts
 from webhook.core.model import Object
 from webhook.core.profiles import Profile, Profiles
+from webhook.core.profiles.slips import choose_profile, did_you_mean
 from webhook.diagnose.codes import Code
 from webhook.diagnose.finding import Finding, Level
 from webhook.diagnose.wording import listed
+
+_LIKE_OURS = "fabric-injector"
+"""How labels begin that are looked at: people misspell what follows, the rest of the prefix too."""
+_READ = {key.rpartition("/")[2]: key for key in (names.PROFILE, names.MODE)}
+_MOST_LABELS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +52,10 @@ class _Remark(NamedTuple):
 
 
 def read_namespace(obj: Object) -> LabelledNamespace | None:
-    """Keep name and labels; None for a namespace that carries neither of ours, or is being deleted."""
+    """Keep name and labels; None for a namespace that carries none like ours, or is being deleted."""
     metadata = obj.get("metadata") or {}
     labels = metadata.get("labels") or {}
-    if metadata.get("deletionTimestamp") or not labels.keys() & {names.PROFILE, names.MODE}:
+    if metadata.get("deletionTimestamp") or not any(key.startswith(_LIKE_OURS) for key in labels):
         return None
     return LabelledNamespace(metadata.get("name") or "", labels)
 
@@ -82,6 +89,7 @@ def _subject(where: Sequence[str]) -> str:
 def _look(
     namespace: LabelledNamespace, profiles: Profiles | None, own_namespace: str, unusable: Collection[str]
 ) -> Iterator[_Remark]:
+    yield from islice(_unread_labels(namespace.labels), _MOST_LABELS)
     mode = namespace.labels.get(names.MODE)
     if mode is not None and mode != names.MODE_OBSERVE:
         message = f"label {names.MODE}: {mode} means nothing"
@@ -102,10 +110,18 @@ def _look(
             "fail",
             Code.PROFILE_UNKNOWN,
             f"no profile is named {name!r}: every training pod is denied",
-            f"use one of: {listed(profiles.usable_in(namespace.name)) or 'none, for there is no profile for it'}",
+            choose_profile(name, profiles.usable_in(namespace.name)),
         )
     else:
         yield from _of_profile(namespace, profile)
+
+
+def _unread_labels(labels: Mapping[str, str]) -> Iterator[_Remark]:
+    for key in labels:
+        if key.startswith(_LIKE_OURS) and key not in _READ.values():
+            meant = did_you_mean(key.rpartition("/")[2], _READ)
+            action = f"did you mean {_READ[meant]}?" if meant else f"a namespace's are {' and '.join(_READ.values())}"
+            yield _Remark("warn", Code.LABEL_UNKNOWN, f"label {key} means nothing on a namespace", action)
 
 
 def _unjudged(profile: str, *, is_unusable: bool) -> _Remark:

@@ -49,12 +49,11 @@ def needed(
     role: Role,
     namespace: str,
     configuration: str = names.WEBHOOK_CONFIGURATION,
-    validating: str = names.VALIDATING_CONFIGURATION,
     *,
     keeps_certificates: bool = True,
 ) -> list[Access]:
     """Return what the account of *role* cannot do without, as the manifests grant it."""
-    given = {"mutatingwebhookconfigurations": configuration, "validatingwebhookconfigurations": validating}
+    given = {"mutatingwebhookconfigurations": configuration}
     return [
         Access(verb, group, resource, namespace if place == "own" else "", given.get(resource, name))
         for group, resource, place, name, verbs in _NEEDED[role]
@@ -63,13 +62,13 @@ def needed(
     ]
 
 
-_OF_CERTIFICATES = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations", "secrets")
+_OF_CERTIFICATES = ("mutatingwebhookconfigurations", "secrets")
 """What only a controller that keeps the certificates touches."""
 _NEEDED: Mapping[Role, tuple[tuple[str, str, str, str, str], ...]] = {
     "webhook": (
         ("", "namespaces", "", "", "get list watch"),
         ("", "pods", "", "", "get list watch"),
-        ("fabric-injector.io", "fabricprofiles", "", "", "get list watch"),
+        ("fabric-injector.io", "fabricprofiles", "", "", "list watch"),
         ("k8s.cni.cncf.io", "network-attachment-definitions", "", "", "get list watch"),
         (_ADMISSION, "mutatingwebhookconfigurations", "", names.WEBHOOK_CONFIGURATION, "get"),
     ),
@@ -87,7 +86,6 @@ _NEEDED: Mapping[Role, tuple[tuple[str, str, str, str, str], ...]] = {
         ("resource.k8s.io", "resourceslices", "", "", "list"),
         ("resource.k8s.io", "resourceclaims", "", "", "get list watch"),
         (_ADMISSION, "mutatingwebhookconfigurations", "", names.WEBHOOK_CONFIGURATION, "get patch"),
-        (_ADMISSION, "validatingwebhookconfigurations", "", names.VALIDATING_CONFIGURATION, "get patch"),
         ("coordination.k8s.io", "leases", "own", "fabric-injector", "get update"),
         ("", "secrets", "own", names.TLS_SECRET, "get update patch"),
         ("coordination.k8s.io", "leases", "own", "", "create"),
@@ -141,7 +139,6 @@ def to_install(namespace: str) -> list[Access]:
         (_ADMISSION, "validatingadmissionpolicies"),
         (_ADMISSION, "validatingadmissionpolicybindings"),
         (_ADMISSION, "mutatingwebhookconfigurations"),
-        (_ADMISSION, "validatingwebhookconfigurations"),
     )
     own = (
         ("", "serviceaccounts"),

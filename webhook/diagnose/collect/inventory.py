@@ -36,7 +36,6 @@ from webhook.kube.catalogue import (
     RESOURCE_CLAIM_TEMPLATES,
     SECRETS,
     SERVICES,
-    VALIDATING_CONFIGURATIONS,
     WEBHOOK_CONFIGURATIONS,
 )
 from webhook.kube.claims_api import ClaimsApi
@@ -143,11 +142,6 @@ def _begin_installation(collector: Collector, subject: Subject) -> Callable[[], 
         lambda: collector.find_part("certificates", SECRETS, (own, names.TLS_SECRET), read_tls_secret)
     )
     lease = collector.begin(lambda: collector.find_part("Lease", LEASES, (own, _LEASE), whole))
-    validating = collector.begin(
-        lambda: collector.find_part(
-            "validating webhook configuration", VALIDATING_CONFIGURATIONS, ("", subject.validating), whole
-        )
-    )
     policies = collector.begin_list("admission policies", POLICIES, _name)
     bindings = collector.begin_list(
         "bindings of admission policies", POLICY_BINDINGS, lambda obj: (obj.get("spec") or {}).get("policyName")
@@ -173,7 +167,6 @@ def _begin_installation(collector: Collector, subject: Subject) -> Callable[[], 
             policies.result(),
             bindings.result(),
             definition.result(),
-            validating=validating.result(),
         )
 
     return finish
@@ -214,7 +207,7 @@ def _begin_questions(collector: Collector, subject: Subject, installation: Insta
     asked = []
     for role, name in accounts.items():
         user = f"system:serviceaccount:{subject.namespace}:{name}"
-        needs = needed(role, subject.namespace, subject.configuration, subject.validating, keeps_certificates=keeps)
+        needs = needed(role, subject.namespace, subject.configuration, keeps_certificates=keeps)
         wanted = {access: ask(access, user) for access in needs}
         asked.append((role, name, wanted, {access: ask(access, user) for access in EXCESSIVE[role]}))
 

@@ -1,1 +1,0 @@
-"""Tests of what is said of namespaces and profiles."""
