@@ -49,7 +49,7 @@ reachability: webhook-injects webhook-observes webhook-answers webhook-untried w
 admission: pod-refused pod-denied other-webhook-unreachable pod-security-refused quota-refused
 injection: injected injection-status-unreadable step-skipped step-doubtful not-injected not-injected-unknown
   webhook-missed webhook-out-of-reach all-injected left-out rank-zero-apart
-drift: drift
+drift: drift revisions-differ
 members: job-over job-without-pods job-suspended rank-zero-twice rank-zero-missing rank-zero-ended rank-zero-done members-linger
   members-missing
 containers: pod-ended-by-node container-not-starting container-failed

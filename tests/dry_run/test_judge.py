@@ -16,7 +16,7 @@ from tests.dry_run.templates.test_kinds import SHOWN
 from tests.pods import FIXTURES
 from webhook.core import names
 from webhook.core.errors import InputError, Unavailable
-from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, Outcome, ProfileOfMaster, Reason
+from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, Outcome, Reason
 from webhook.core.profiles import parse_profiles
 from webhook.core.review import decide
 from webhook.dry_run import DryRun, dry_run, render_diff
@@ -177,9 +177,6 @@ class _Unknown:
         raise Unavailable("no answer")
 
     def master(self, namespace: str, job: str) -> MasterAddress | None:
-        raise Unavailable("no answer")
-
-    def master_profile(self, namespace: str, job: str) -> ProfileOfMaster | None:
         raise Unavailable("no answer")
 
 

@@ -9,11 +9,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import jsonpatch
 import pytest
 
-from tests.fake_apiserver import FABRIC_PROFILES, NAMESPACES, NETWORKS, NOT_INSTALLED, PODS, FakeApiServer, hang, text
-from tests.pods import FIXTURES
+from tests.fake_apiserver import FABRIC_PROFILES, NAMESPACES, NETWORKS, NOT_INSTALLED, FakeApiServer, hang, text
 from tests.sockets.server import Server, admit
 from tests.sockets.test_control import write_kubeconfig
 from tests.waiting import wait_until
@@ -127,52 +125,6 @@ def test_is_not_ready_until_profiles_are_listed(cluster: FakeApiServer, start: C
     server = start()
     wait_until(lambda: b"[+]namespaces ok" in server.get("/readyz").body, "the other watches")
     assert b"[-]profiles failed: not listed yet" in server.get("/readyz").body
-
-
-def member(server: Server, authority: Path, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Admit a pod of a PyTorchJob; return it as it then is, and the answer."""
-    review = json.loads((FIXTURES / f"live/pytorchjob/{name}.review.json").read_text())
-    review["request"]["namespace"] = "default"
-    client = server.client(authority)
-    response = admit(client, json.dumps(review).encode()).json()["response"]
-    client.close()
-    patch = json.loads(b64decode(response["patch"]))
-    return jsonpatch.apply_patch(review["request"]["object"], patch), response
-
-
-def annotation(pod: dict[str, Any], key: str) -> str:
-    return str(pod["metadata"]["annotations"][key])
-
-
-def test_a_later_member_takes_the_profile_as_rank_zero_has_it(
-    cluster: FakeApiServer, start: Callable[[], Server], authority: Path
-) -> None:
-    cluster.put(FABRIC_PROFILES, "shared", spec={"networks": [{"network": "fabric/one"}]}, generation=3)
-    server = start()
-    wait_ready(server)
-    first, _ = member(server, authority, "bert-master-0")
-    status = json.loads(annotation(first, names.STATUS))
-    assert (status["profile"], status["generation"], status["chosenBy"]) == ("shared", 3, "namespace")
-    metadata = {key: first["metadata"][key] for key in ("labels", "annotations")}
-    cluster.put(PODS, "bert-master-0", "default", uid="0", creationTimestamp="2026-01-01T00:00:00Z", **metadata)
-    wait_until(lambda: server.get("/state", "dryRun").json()["jobs"], "rank 0 to be known")
-    cluster.put(FABRIC_PROFILES, "shared", spec={"networks": [{"network": "fabric/two"}]}, generation=4)
-    wait_until(lambda: len(server.lines("profiles reloaded")) == 2, "the change")
-    later, answer = member(server, authority, "bert-worker-0")
-    assert annotation(later, names.NETWORKS) == "fabric/one"
-    assert json.loads(annotation(later, names.STATUS))["revision"] == status["revision"]
-    assert "warnings" not in answer
-    line = server.lines("injected")[-1]
-    assert (line["revision"], line["steps"][0]) == (status["revision"], "profile:kept")
-    shown = server.plain("POST", "/dry-run", json.dumps(_source("bert-worker-0")).encode()).json()
-    [pod] = shown["pods"]
-    assert [each["reason"] for each in pod["decisions"] if each["step"] == "profile"] == ["earlier-revision"]
-
-
-def _source(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((FIXTURES / f"live/pytorchjob/{name}.review.json").read_text())
-    pod = found["request"]["object"]
-    return {"apiVersion": "v1", "kind": "Pod", **pod, "metadata": {**pod["metadata"], "namespace": "default"}}
 
 
 def test_is_not_ready_while_the_profiles_are_those_of_a_version_before_alone(

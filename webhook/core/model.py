@@ -41,8 +41,6 @@ class Reason(StrEnum):
     NOT_TRAINING = "not-training"
     ROLE = "role"
     TPU = "tpu"
-    EARLIER_REVISION = "earlier-revision"
-    UNKNOWN_REVISION = "unknown-revision"
     NOT_A_POD = "not-a-pod"
 
     BAD_NETWORKS = "bad-networks"
@@ -154,18 +152,6 @@ class MasterAddress:
     host: str
 
 
-@dataclass(frozen=True, slots=True)
-class ProfileOfMaster:
-    """Hold which profile a job's rank 0 has, as its status annotation tells, which its owner may have changed.
-
-    *revision*: of the profile's content. *by_namespace*: the namespace's label chose it, not the pod's own.
-    """
-
-    name: str
-    revision: str
-    by_namespace: bool
-
-
 class World(Protocol):
     """Answer what the cluster looks like now; ``None`` means that it does not exist.
 
@@ -183,6 +169,3 @@ class World(Protocol):
 
     def master(self, namespace: str, job: str) -> MasterAddress | None:
         """Look up the published address of the newest live rank 0 of the job with this key."""
-
-    def master_profile(self, namespace: str, job: str) -> ProfileOfMaster | None:
-        """Look up which profile the newest live rank 0 of the job has; None also where its annotation does not tell."""

@@ -27,7 +27,7 @@ CLAIM: Final = "fabric-injector.io/claim"
 """Label on a ResourceClaimTemplate (controller): which claim of a profile it is the template of."""
 STATUS: Final = "fabric-injector.io/status"
 """Annotation on a pod (webhook): one line of JSON for people: profile and its revision, version, what was injected, what was left and
-why. Of rank 0's, the webhook reads profile, revision and chosenBy."""
+why."""
 CHOSEN_BY_NAMESPACE: Final = "namespace"
 """chosenBy of the status, where the namespace's label names the profile."""
 RENDEZVOUS_NETWORK: Final = "fabric-injector.io/rendezvous-network"

@@ -25,7 +25,7 @@ class Plan:
     *rendezvous*: the training pod's, where it is moved to the secondary network; None where not, and *why_no_rendezvous* says why.
     *local_address_everywhere*: c10d would order the ranks differently unless every rank gives its own address. *master*: the published
     address of rank 0, for a worker of a job that has one already. *own_image*: this program's image, empty where unknown.
-    *chosen_by*: whose word chose the profile. *profile_decision*: what is to be told of its revision, if anything.
+    *chosen_by*: whose word chose the profile. *profile_decision*: what is to be told of it, if anything.
     *allowed*: what the Configuration lets profiles give. *claims_problem*: why no pod gets the claims of its profile.
     """
 

@@ -56,12 +56,9 @@ def make_plan(
     if isinstance(profile, Skip):
         return profile
     chosen_by = _chosen_by(pod, profile, override)
-    told: Decision | None = None
     # a pod that is left alone is not denied for its size
     excess, seen = bounded if bounded is not None else bounds.bounded(pod)
     recognised = recognise(seen)
-    if isinstance(recognised, TrainingPod) and override is None:
-        profile, told = _as_rank_zero(profile, chosen_by, recognised, namespace, profiles, world)
     if isinstance(recognised, NotTraining) and not _is_wanted(seen, profile, namespace, recognised):
         return _leave(seen, profile, recognised)
     if excess:
@@ -104,7 +101,6 @@ def make_plan(
     plan = Plan(
         profile=profile,
         chosen_by=chosen_by,
-        profile_decision=told,
         namespace=namespace,
         pod_name=podspec.display_name(pod),
         container=container,
@@ -179,40 +175,6 @@ def _chosen_by(pod: Object, profile: Profile, override: str | None) -> str:
     if names.PROFILE in labels:
         return "pod"
     return "podLabels" if profile.is_chosen_by(labels) else names.CHOSEN_BY_NAMESPACE
-
-
-def _as_rank_zero(
-    profile: Profile, chosen_by: str, recognised: TrainingPod, namespace: Namespace, profiles: Profiles, world: World
-) -> tuple[Profile, Decision | None]:
-    """Return the profile as rank 0 of the pod's job has it, where it has changed since and is still known; and what to tell.
-
-    Members that choose profiles by their own labels may have different ones. Rank 0's owner may write whatever is read here: so it
-    is taken only for what the namespace may use now.
-    """
-    rendezvous = recognised.rendezvous
-    if rendezvous is None or rendezvous.role != "worker" or not profile.revision:
-        return profile, None
-    has = world.master_profile(namespace.name, rendezvous.job)
-    if has is None or (has.name, has.revision) == (profile.name, profile.revision):
-        return profile, None
-    if has.name != profile.name and not (has.by_namespace and chosen_by == names.CHOSEN_BY_NAMESPACE):
-        return profile, None
-    found, present = profiles.of_revision(has.name, has.revision), profiles.profiles.get(has.name)
-    which = f"rank 0 of the job has profile {has.name} in revision {has.revision}"
-    if found is None or present is None:
-        why = "is not known here"
-    elif not (found.is_for(namespace.name) and present.is_for(namespace.name)):
-        why = f"is not for namespace {namespace.name}"
-    elif not found.reaches_no_further_than(present):
-        why = "gives a sidecar or a path of the node that the profile gives no more"
-    else:
-        message = f"{which}, and so has this pod: it would be profile {profile.name} in revision {profile.revision} now"
-        return found, Decision(STEP, Outcome.KEPT, Reason.EARLIER_REVISION, message)
-    message = (
-        f"{which}, which {why}; this pod has profile {profile.name} in revision {profile.revision}: "
-        "start the job again if its members do not meet"
-    )
-    return profile, Decision(STEP, Outcome.WARNED, Reason.UNKNOWN_REVISION, message)
 
 
 def _chosen_by_labels(pod: Object, profiles: Profiles, namespace: str) -> Profile | None:

@@ -324,6 +324,8 @@ class Code(Enum):
 
     DRIFT = ("drift", "The pod would get another result today: the profile, a network or fabric-injector has changed.",
         "restart the job to take it up, or undo the change")
+    REVISIONS_DIFFER = ("drift", "Members of one job have different revisions of their profile: it was changed while the job started.",
+        "restart the job; give a fabric that changes a profile of a new name, so that running jobs keep theirs")
 
     JOB_OVER = "members", "The job has no live pod."
     JOB_WITHOUT_PODS = "members", "The job has no pod.", "look at the job itself: is it suspended, queued, or finished?"

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from webhook.core.errors import Problem
-from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, ProfileOfMaster
+from webhook.core.model import MasterAddress, Namespace, NetworkDefinition
 from webhook.core.profiles import ClusterSettings
 from webhook.core.profiles.profile import SECTIONS
 from webhook.world.held import Master
@@ -26,7 +26,6 @@ _CLASSES: dict[str, Any] = {
         Namespace,
         NetworkDefinition,
         Problem,
-        ProfileOfMaster,
     )
 }
 

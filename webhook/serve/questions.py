@@ -51,7 +51,6 @@ class Answers:
             "fresh_namespace": world.fresh_namespace,
             "network": world.network,
             "master": world.master,
-            "master_profile": world.master_profile,
             "known": self._known,
             "more": self._more,
         }

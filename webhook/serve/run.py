@@ -116,7 +116,6 @@ def run(settings: WebhookSettings) -> None:
         certificate = _load_certificate(directory, settings.handshake)
         cluster = None if settings.objects else _cluster(metrics)
         world = stack.enter_context(_world(settings, cluster))
-        in_force.masters = lambda: world.snapshot().masters.values()
         profiles = file or _objects(cluster, in_force, slot, metrics)
         metrics.faulty("profiles", profiles.faulty)
         superseded = SupersededProfiles(settings.superseded, in_force) if settings.superseded and not file else None

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from webhook.core.errors import Unavailable
-from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, ProfileOfMaster, World
+from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, World
 from webhook.world.lookup import MustAsk
 
 T = TypeVar("T")
@@ -44,10 +44,6 @@ class WorldInTime:
     def master(self, namespace: str, job: str) -> MasterAddress | None:
         """Look up the address of the job's newest live rank 0."""
         return self._world.master(namespace, job)
-
-    def master_profile(self, namespace: str, job: str) -> ProfileOfMaster | None:
-        """Look up which profile the job's newest live rank 0 has."""
-        return self._world.master_profile(namespace, job)
 
     def _look_up(self, ask: Callable[[World], T]) -> T:
         if self._monotonic() < self._until:

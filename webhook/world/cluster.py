@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from webhook.core import names
 from webhook.core.errors import WebhookError
-from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, Object, ProfileOfMaster, World
+from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, Object, World
 from webhook.core.networks import define_network
 from webhook.core.profiles import Profile
 from webhook.kube.catalogue import NAMESPACES, NETWORKS, PODS, UNFINISHED, WEBHOOK_CONFIGURATIONS
@@ -122,10 +122,6 @@ class Cluster:
         """Look up the address of the job's newest live rank 0. Never asks: what is not known yet, the controller brings."""
         return self._masters.address(namespace, job)
 
-    def master_profile(self, namespace: str, job: str) -> ProfileOfMaster | None:
-        """Look up which profile the job's newest live rank 0 has. Never asks."""
-        return self._masters.profile(namespace, job)
-
     def webhook_configuration(self, name: str) -> WebhookConfiguration | None:
         """Ask for the MutatingWebhookConfiguration *name*, live; None where it does not exist. Raises Unavailable."""
         return self._reader.find(
@@ -198,9 +194,6 @@ class _AtOnce:
 
     def master(self, namespace: str, job: str) -> MasterAddress | None:
         return self._masters.address(namespace, job)
-
-    def master_profile(self, namespace: str, job: str) -> ProfileOfMaster | None:
-        return self._masters.profile(namespace, job)
 
 
 def connected_cluster(*, on_restart: Callable[[str, str], None]) -> Cluster:

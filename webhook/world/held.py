@@ -3,42 +3,30 @@
 from __future__ import annotations
 
 import ipaddress
-import re
 from bisect import bisect_left, insort
 from collections.abc import Mapping
 from dataclasses import dataclass
 from sys import intern
 
-import orjson
-
 from webhook.core import names
-from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, Object, ProfileOfMaster
+from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, Object
 from webhook.core.reconcile.member import host_form, read_member
 from webhook.kube.resource import Key
 
 _NO_LABELS: Mapping[str, str] = {}
-_PROFILE = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?", re.ASCII)
-"""A label's value, which a profile's name is."""
-_REVISION = re.compile(r"[0-9a-f]{12}", re.ASCII)
 _READ_LABELS = (names.PROFILE, names.MODE, names.POD_SECURITY_ENFORCE, names.ISTIO_INJECTION, names.ISTIO_REVISION)
 """Labels of a namespace that admission reads. A namespace may have 150,000 others, and all namespaces are held."""
-MOST_STATUS = 16 << 10
-"""Longest status annotation that is read, in characters; one of ours is seldom longer than 2,000."""
 
 
 @dataclass(frozen=True, slots=True)
 class Master:
-    """Hold what is kept of a live rank-0 pod: *created* as the API server writes it, *address* None until published.
-
-    *profile*: which one it has, as far as it tells.
-    """
+    """Hold what is kept of a live rank-0 pod: *created* as the API server writes it, *address* None until published."""
 
     namespace: str
     job: str
     created: str
     uid: str
     address: MasterAddress | None
-    profile: ProfileOfMaster | None = None
 
 
 def read_namespace(obj: Object) -> Namespace:
@@ -71,24 +59,7 @@ def read_master(obj: Object) -> Master | None:
     elif address is not None and member.secondary.address and member.secondary.address != address.addr:
         address = None
     created = str(metadata.get("creationTimestamp") or "")
-    profile = read_profile_of_master((metadata.get("annotations") or {}).get(names.STATUS))
-    return Master(intern(metadata["namespace"]), job, created, metadata.get("uid") or "", address, profile)
-
-
-def read_profile_of_master(status: str | None) -> ProfileOfMaster | None:
-    """Read which profile a status annotation tells; None where it tells none, or is not as we write it."""
-    if not status or len(status) > MOST_STATUS:
-        return None
-    try:
-        told = orjson.loads(status)
-        name, revision, chosen_by = told["profile"], told["revision"], told.get("chosenBy")
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return None
-    if not isinstance(name, str) or not isinstance(revision, str) or not _REVISION.fullmatch(revision):
-        return None
-    if not _PROFILE.fullmatch(name):
-        return None
-    return ProfileOfMaster(intern(name), intern(revision), chosen_by == names.CHOSEN_BY_NAMESPACE)
+    return Master(intern(metadata["namespace"]), job, created, metadata.get("uid") or "", address)
 
 
 def read_address(text: str | None) -> MasterAddress | None:
@@ -134,11 +105,6 @@ class Masters:
         """Give the address of the newest live rank 0, by (creationTimestamp, uid); None where it has none published."""
         newest = self._newest.get((namespace, job))
         return newest.address if newest is not None else None
-
-    def profile(self, namespace: str, job: str) -> ProfileOfMaster | None:
-        """Give the profile that the newest live rank 0 tells; None where it tells none."""
-        newest = self._newest.get((namespace, job))
-        return newest.profile if newest is not None else None
 
     def pods(self) -> dict[Key, Master]:
         """Give all live rank-0 pods, those that have no address yet among them."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from webhook.core.errors import InputError
-from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, Object, ProfileOfMaster
+from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, Object
 from webhook.core.networks import define_network
 from webhook.core.value_types import OBJECT, STRING, type_name
 from webhook.core.yaml_reader import YamlFault, decode, read_documents
@@ -45,10 +45,6 @@ class ObjectsWorld:
     def master(self, namespace: str, job: str) -> MasterAddress | None:
         """Look up the published address of the newest live rank 0 of the job."""
         return self._masters.address(namespace, job)
-
-    def master_profile(self, namespace: str, job: str) -> ProfileOfMaster | None:
-        """Look up which profile the job's newest live rank 0 has. Never asks."""
-        return self._masters.profile(namespace, job)
 
     def snapshot(self) -> Snapshot:
         """Copy what is held."""

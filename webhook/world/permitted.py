@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from webhook.core.errors import Unavailable
-from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, ProfileOfMaster, World
+from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, World
 from webhook.kube.resource import Key
 
 REFUSED = " answered 403"
@@ -41,7 +41,3 @@ class PermittedWorld:
     def master(self, namespace: str, job: str) -> MasterAddress | None:
         """Look up the published address of the newest live rank 0 of the job."""
         return self._world.master(namespace, job)
-
-    def master_profile(self, namespace: str, job: str) -> ProfileOfMaster | None:
-        """Look up which profile the job's newest live rank 0 has."""
-        return self._world.master_profile(namespace, job)

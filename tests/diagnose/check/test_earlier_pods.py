@@ -46,7 +46,9 @@ def test_counts_pods_and_jobs() -> None:
     (line,) = brief(check_earlier_pods(found))
     assert line == (
         f"warn namespace train: 3 unfinished training pods of 2 jobs (bert, trainer) without injection: "
-        f"rank 0 ({found[0]['metadata']['name']}) was created before its namespace was labelled, or while the webhook was not called or only observed, and publishes no address"
+        f"rank 0 ({found[0]['metadata']['name']}) was "
+        "created before its namespace was labelled, or while the webhook was not called or only observed, "
+        "and publishes no address"
     )
 
 

@@ -13,6 +13,7 @@ from webhook import __version__
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.core.profiles import parse_profiles
+from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.explanation import explain
 from webhook.diagnose.listing import Unread
 
@@ -55,6 +56,30 @@ def test_what_changed_since(text: str, told: str) -> None:
     scene = Scene(0)
     scene.profiles = parse_profiles(text)
     assert f"would get another result today: {told}" in one(scene, "drift")
+
+
+def test_names_members_with_another_revision_than_rank_zero() -> None:
+    """They were created after the profile was changed."""
+    scene = Scene(2)
+    status = json.loads(scene.workers[1]["metadata"]["annotations"][names.STATUS])
+    had, status["revision"] = status["revision"], "0" * 12
+    scene.workers[1]["metadata"]["annotations"][names.STATUS] = json.dumps(status)
+    assert one(scene, "drift") == (
+        "warn pod bert-worker-1: has profile shared in revision 000000000000, and rank 0, pod bert-master-0, has profile shared in "
+        f"revision {had}"
+    )
+
+
+@pytest.mark.parametrize("chosen_by", ["namespace", "pod"])
+def test_members_that_choose_another_profile_by_their_own_label_may_differ(chosen_by: str) -> None:
+    scene = Scene(1)
+    status = json.loads(scene.workers[0]["metadata"]["annotations"][names.STATUS])
+    status |= {"profile": "other", "revision": "0" * 12, "chosenBy": chosen_by}
+    scene.workers[0]["metadata"]["annotations"][names.STATUS] = json.dumps(status)
+    master = json.loads(scene.master["metadata"]["annotations"][names.STATUS]) | {"chosenBy": "namespace"}
+    scene.master["metadata"]["annotations"][names.STATUS] = json.dumps(master)
+    told = [each for each in explain(scene.reading).findings if each.code is Code.REVISIONS_DIFFER]
+    assert len(told) == (chosen_by == "namespace")
 
 
 def test_names_the_generation_of_a_profile_that_is_an_object() -> None:

@@ -564,16 +564,6 @@ class Profile:
         ]
         return (*paths, *images)
 
-    def reaches_no_further_than(self, other: Profile) -> bool:
-        """Tell whether all sidecars, by name, and paths of the node that this profile gives are given by *other* too."""
-        if not self.sidecars and not self.volumes:
-            return True
-        return self._reach() <= other._reach()
-
-    def _reach(self) -> set[tuple[str, str]]:
-        paths = {("path", volume.host_path.path) for volume in self.volumes if volume.host_path is not None}
-        return paths | {("sidecar", sidecar.name) for sidecar in self.sidecars}
-
     def inert_settings(self) -> tuple[str, ...]:
         """Tell what the profile says in vain, in a sentence each."""
         told = []
@@ -693,8 +683,6 @@ class Profiles:
     """Image of fabric-injector itself, for ``waitImage: installed``; known to the webhook alone."""
     claims_problem: NotInFile[str] = ""
     """Why no pod gets the claims of its profile; empty where nothing keeps them from it. Known to the webhook alone."""
-    past: NotInFile[Mapping[tuple[str, str], Profile] | None] = field(default=None, compare=False)
-    """Earlier contents by name and revision, which a rank 0 that lives may have; known to the webhook alone."""
     by_pod_label: Mapping[tuple[str, str], tuple[Profile, ...]] = field(init=False, compare=False, repr=False)
     """The profiles with podLabels, each under the one of its labels that the fewest others have; most files have none."""
 
@@ -725,13 +713,6 @@ class Profiles:
     def usable_in(self, namespace: str) -> list[str]:
         """Return the names of the profiles that the namespace may use, sorted."""
         return sorted(name for name, profile in self.profiles.items() if profile.is_for(namespace))
-
-    def of_revision(self, name: str, revision: str) -> Profile | None:
-        """Return the profile as it is or was in *revision*; None where that is not known."""
-        present = self.profiles.get(name)
-        if present is not None and present.revision == revision:
-            return present
-        return self.past.get((name, revision)) if self.past else None
 
     def chosen_by(self, labels: Mapping[str, str]) -> list[Profile]:
         """Return the profiles whose podLabels a pod with *labels* carries."""

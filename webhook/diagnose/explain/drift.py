@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from webhook import __version__
@@ -15,14 +15,46 @@ from webhook.diagnose.explain.observation import Observation, Stage, common_form
 from webhook.diagnose.explain.part import Part
 from webhook.diagnose.explain.reading import Reading
 
+_LONGEST = 64
+"""Characters of a value of the status annotation, which the pod's owner may have written."""
+
 
 def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
     """Look at every injected pod that is live, unless a network of the job may not be read: what that gives today is unknown."""
+    parts = list(parts)
+    yield from _apart(parts)
     for part in parts:
         if changes := list(changes_today(reading, part)):
             told = "; ".join(common_form(each, part.name) for each in changes)
             message = f"would get another result today{_generation(reading, part)}: {told}"
             yield Observation(Stage.DRIFT, "warn", Code.DRIFT, message, pods=(part.name,))
+
+
+def _apart(parts: Sequence[Part]) -> Iterator[Observation]:
+    """Name members that have another revision of a profile than their rank 0, or another profile of their namespace's label."""
+    injected = sorted((part for part in parts if part.is_live and part.is_injected), key=lambda part: part.created)
+    rank_zero = {part.job: part for part in injected if part.job and part.is_master}
+    for part in injected:
+        zero = rank_zero.get(part.job, part)
+        (name, revision, chosen_by), (name_of_zero, revision_of_zero, chosen_by_of_zero) = (
+            _profile_of(part),
+            _profile_of(zero),
+        )
+        by_namespace = chosen_by == chosen_by_of_zero == names.CHOSEN_BY_NAMESPACE
+        if revision and revision_of_zero and revision != revision_of_zero and (by_namespace or name == name_of_zero):
+            has = f"profile {name} in revision {revision}"
+            message = (
+                f"has {has}, and rank 0, pod {zero.name}, has profile {name_of_zero} in revision {revision_of_zero}"
+            )
+            yield Observation(Stage.DRIFT, "warn", Code.REVISIONS_DIFFER, message, pods=(part.name,))
+
+
+def _profile_of(part: Part) -> tuple[str, str, str]:
+    """Return the profile that the status annotation tells, its revision, and whose word chose it; empty where it does not tell."""
+    name, revision, chosen_by = (
+        str(part.status.get(key) or "")[:_LONGEST] for key in ("profile", "revision", "chosenBy")
+    )
+    return name, revision, chosen_by
 
 
 def changes_today(reading: Reading, part: Part) -> Iterator[str]:

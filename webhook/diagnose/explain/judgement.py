@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 
 from webhook.core import names, podspec
 from webhook.core.errors import Denied, Unavailable
-from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, Object, ProfileOfMaster
+from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, Object
 from webhook.core.networks import define_network, parse_networks
 from webhook.core.planning import select_profile
 from webhook.core.profiles import Profile, Profiles
@@ -48,10 +48,6 @@ class ReadWorld:
 
     def master(self, namespace: str, job: str) -> MasterAddress | None:
         """Give no address: what is published is looked at by itself."""
-        return None
-
-    def master_profile(self, namespace: str, job: str) -> ProfileOfMaster | None:
-        """Give no profile: whether it has changed since is looked at by itself."""
         return None
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from enum import Enum
 
 from webhook.core import names
-from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, ProfileOfMaster
+from webhook.core.model import MasterAddress, Namespace, NetworkDefinition
 from webhook.diagnose.survey.reading import ClusterReading
 
 
@@ -51,8 +51,4 @@ class ListedWorld:
 
     def master(self, namespace: str, job: str) -> MasterAddress | None:
         """Look up a published address: nothing is injected, and there is none."""
-        return None
-
-    def master_profile(self, namespace: str, job: str) -> ProfileOfMaster | None:
-        """Look up the profile of a rank 0: there is none."""
         return None

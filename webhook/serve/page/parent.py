@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from webhook.core.errors import Unavailable
-from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, ProfileOfMaster
+from webhook.core.model import MasterAddress, Namespace, NetworkDefinition
 from webhook.core.profiles import Profiles
 from webhook.serve.plain import from_plain
 from webhook.serve.questions import QUESTION_BYTES
@@ -52,11 +52,6 @@ class ParentWorld:
     def master(self, namespace: str, job: str) -> MasterAddress | None:
         """Look up the published address of the newest live rank 0 of the job."""
         found: MasterAddress | None = self._ask("master", namespace, job)
-        return found
-
-    def master_profile(self, namespace: str, job: str) -> ProfileOfMaster | None:
-        """Look up which profile the job's newest live rank 0 has."""
-        found: ProfileOfMaster | None = self._ask("master_profile", namespace, job)
         return found
 
     def snapshot(self) -> Snapshot:
