@@ -297,7 +297,7 @@ class FakeApiServer:
     def _serve(self, exchange: Exchange) -> None:
         request = exchange.request
         usual = {"list": self._list, "watch": self._watch, "PATCH": self._patch}.get(request.kind, self._get)
-        if request.path.startswith("/apis/resource.k8s.io/") and request.method in ("POST", "DELETE"):
+        if request.path.startswith("/apis/resource.k8s.io/") and request.method in ("PATCH", "DELETE"):
             usual = self._write
         with self._changed:
             waiting = self._next[request.kind, request.path]
@@ -386,20 +386,19 @@ class FakeApiServer:
             )
 
     def _write(self, exchange: Exchange) -> None:
-        """Create or delete an object of a namespace; a precondition holds."""
+        """Apply or delete an object of a namespace, whose spec cannot be changed; a precondition holds."""
         body, parts = json.loads(exchange.request.body), exchange.request.path.split("/")
         index = parts.index("namespaces")
         namespace, path = parts[index + 1], "/".join([*parts[:index], parts[index + 2]])
-        is_new = exchange.request.method == "POST"
-        name = body["metadata"]["name"] if is_new else parts[-1]
+        name, applied = parts[-1], exchange.request.method == "PATCH"
         with self._changed:
             found = self._collections[path].objects.get((namespace, name))
-            if is_new and found:
-                status(409, f"{name!r} already exists", reason="AlreadyExists")(exchange)
-            elif is_new:
+            if applied and found and found["spec"] != body["spec"]:
+                status(422, "spec: field is immutable", reason="Invalid")(exchange)
+            elif applied:
                 metadata = {key: value for key, value in body["metadata"].items() if key not in ("name", "namespace")}
-                metadata["uid"] = f"uid-{self._version}"
-                exchange.answer(201, self.put(path, name, namespace, **metadata, spec=body["spec"]))
+                metadata["uid"] = found["metadata"]["uid"] if found else f"uid-{self._version}"
+                exchange.answer(200 if found else 201, self.put(path, name, namespace, **metadata, spec=body["spec"]))
             elif not found:
                 status(404, f"{name!r} not found", reason="NotFound")(exchange)
             elif found["metadata"]["uid"] != body.get("preconditions", {}).get("uid", found["metadata"]["uid"]):

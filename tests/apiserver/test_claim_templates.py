@@ -1,4 +1,4 @@
-"""Claims by profile on a real API server: their templates are made, known again, removed, narrowed by the policy, and go with us."""
+"""Claims by profile on a real API server: their templates are made, known again, removed, narrowed by the policy."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import pytest
 
 from tests.waiting import wait_until
 from webhook.control import claim_templates
-from webhook.control.claim_templates import ClaimTemplates
-from webhook.core.claim_templates import is_true, make_template, stored_spec, template_name, template_spec
-from webhook.core.profiles import Profile, parse_profiles
+from webhook.control.claim_templates import UNNEEDED_SECONDS, ClaimTemplates
+from webhook.core import names
+from webhook.core.claim_templates import make_template, stored_spec, template_name, template_spec
+from webhook.core.profiles import ClaimRequest, Profile, ProfileClaim, parse_profiles
 from webhook.core.profiles.custom_resource import custom_resource_definition
 from webhook.core.profiles.objects import PLURAL, PROFILE_API_VERSION, PROFILE_KIND
-from webhook.core.reconcile.claim_templates import UNNEEDED_SECONDS
 from webhook.kube.connection import Connection
 from webhook.kube.credentials import Credentials
 
@@ -24,7 +24,6 @@ from .controller import Controller, own_token
 from .controlplane import ControlPlane
 
 LABEL = "fabric-injector.io/profile"
-CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
 PROFILES = f"/apis/{PROFILE_API_VERSION}/{PLURAL}"
 TEXT = """
 profiles:
@@ -40,12 +39,7 @@ profiles:
 CARDS: Profile = parse_profiles(TEXT).profiles["cards"]
 [CLAIM] = CARDS.claims
 NAME = template_name(CLAIM)
-
-
-def install(plane: ControlPlane) -> None:
-    """Install what the keeper needs: the account with its policies, and the configuration that owns the templates."""
-    plane.api.ensure({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration",
-                      "metadata": {"name": "zz-fabric-injector"}, "webhooks": []})  # fmt: skip
+PLAIN = ProfileClaim("nic", (ClaimRequest("r", "dranet.net"),))
 
 
 @pytest.fixture(scope="module", params=["v1", "v1beta2"])
@@ -58,7 +52,6 @@ def plane(
     with ControlPlane(tmp_path_factory.mktemp("claims"), f"--runtime-config={served}") as plane:
         groups = plane.api.expect("GET", "/apis/resource.k8s.io")["versions"]
         assert [each["version"] for each in groups] == [version]
-        install(plane)
         yield plane
 
 
@@ -112,13 +105,13 @@ def test_what_is_stored_is_what_the_name_says(plane: ControlPlane, path: str, ke
     wait_until(lambda: templates(plane.api, path, space) == [NAME], "the template")
     found = plane.api.expect("GET", f"{path}/namespaces/{space}/resourceclaimtemplates/{NAME}")
     assert stored_spec(found["spec"]) == template_spec(CLAIM), "the API server fills nothing in"
-    assert is_true(NAME, found["spec"])
     assert found["metadata"]["labels"] == {
         "app.kubernetes.io/managed-by": "fabric-injector",
         "fabric-injector.io/claim": "nic",
     }
-    [owner] = found["metadata"]["ownerReferences"]
-    assert owner["uid"] == plane.api.expect("GET", f"{CONFIGURATIONS}/zz-fabric-injector")["metadata"]["uid"]
+    watched = kept.keeper._watched
+    assert watched is not None
+    assert kept.keeper._apply(watched, (space, NAME), CLAIM) == "", "applied again, it stays as it is"
 
 
 def test_a_deleted_one_comes_again_and_an_unneeded_one_goes(plane: ControlPlane, path: str, kept: Keeper) -> None:
@@ -167,7 +160,7 @@ def test_the_policy_holds_the_account_to_our_names(plane: ControlPlane, path: st
     space = plane.create_namespace(f"policy-{path[-2:]}")
     account = plane.client(own_token(plane))
     where = f"{path}/namespaces/{space}/resourceclaimtemplates"
-    good = {"apiVersion": path.removeprefix("/apis/"), **make_template(space, NAME, "nic", template_spec(CLAIM))}
+    good = {"apiVersion": path.removeprefix("/apis/"), **make_template(space, PLAIN)}
 
     def changed(**metadata: Any) -> dict[str, Any]:
         return {**good, "metadata": {**good["metadata"], **metadata}}
@@ -190,16 +183,19 @@ def test_the_policy_holds_the_account_to_our_names(plane: ControlPlane, path: st
         assert account.request("DELETE", one).status == 403
         plane.api.expect("DELETE", one)
     account.expect("POST", where, good)
-    assert account.request("PATCH", f"{where}/{NAME}", {"metadata": {"labels": {"a": "b"}}}).status == 403
-    account.expect("DELETE", f"{where}/{NAME}")
+    one = f"{where}/{template_name(PLAIN)}"
+    unlabelled = {"metadata": {"labels": {names.CLAIM: None}}}
+    assert account.request("PATCH", one, unlabelled).status == 403
+    plane.api.expect("PATCH", one, unlabelled)
+    labelled = {"metadata": {"labels": {names.CLAIM: "nic"}}}
+    assert account.request("PATCH", one, labelled).status == 403, "none of anybody else becomes ours"
 
 
 def test_the_controller_keeps_them_by_objects_and_labels(
     programs: None, tmp_path: Path, webhook_command: list[str]
 ) -> None:
-    """Run the process itself: Kubernetes makes a waiting pod's claim, and all goes with the webhook's configuration."""
+    """Run the process itself: Kubernetes makes a waiting pod's claim."""
     with ControlPlane(tmp_path / "plane") as plane:
-        install(plane)
         plane.start_controller_manager()
         plane.api.ensure(custom_resource_definition())
         spec = {"claims": [{"name": "nic", "requests": [{"name": "r", "deviceClassName": "dranet.net"}]}]}
@@ -222,14 +218,11 @@ def test_the_controller_keeps_them_by_objects_and_labels(
             plane.api.expect("POST", f"/api/v1/namespaces/{late}/pods", pod)
             claims = f"/apis/resource.k8s.io/v1/namespaces/{late}/resourceclaims"
             wait_until(lambda: len(plane.api.expect("GET", claims)["items"]) == 1, "the claim of the pod", 60)
-            plane.api.expect("DELETE", f"{CONFIGURATIONS}/zz-fabric-injector")
-            wait_until(lambda: templates(plane.api, "/apis/resource.k8s.io/v1", space) == [], "their end", 60)
             assert "Traceback" not in controller.output()
 
 
 def test_a_cluster_without_claims_keeps_working(programs: None, tmp_path: Path) -> None:
     with ControlPlane(tmp_path / "plane", "--runtime-config=resource.k8s.io/v1=false") as plane:
-        install(plane)
         assert plane.api.request("GET", "/apis/resource.k8s.io").status == 404
         space = plane.create_namespace("ml")
         kept = Keeper(plane)

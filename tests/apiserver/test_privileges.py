@@ -131,7 +131,7 @@ WRITER = granted(
     "resource.k8s.io:deviceclasses list",
     "resource.k8s.io:resourceslices list",
     "resource.k8s.io:resourceclaims get list watch",
-    "resource.k8s.io:resourceclaimtemplates get list watch create delete",
+    "resource.k8s.io:resourceclaimtemplates list watch create patch delete",
     "admissionregistration.k8s.io:mutatingwebhookconfigurations=zz-fabric-injector get patch",
 )
 WRITER_AT_HOME = WRITER | granted(

@@ -15,7 +15,6 @@ from tests.fake_apiserver import (
     NOT_INSTALLED,
     PODS,
     Behaviour,
-    Exchange,
     FakeApiServer,
     hang,
     status,
@@ -23,21 +22,13 @@ from tests.fake_apiserver import (
 )
 from tests.waiting import wait_until
 from webhook.control import claim_templates as module
-from webhook.control.claim_templates import ClaimTemplates
+from webhook.control.claim_templates import UNNEEDED_SECONDS, ClaimTemplates
 from webhook.core.claim_templates import make_template, template_name, template_spec
 from webhook.core.profiles import ClaimRequest, Profile, ProfileClaim
-from webhook.core.reconcile.claim_templates import UNNEEDED_SECONDS
 from webhook.kube.connection import Connection
 from webhook.kube.credentials import Credentials
 
 GROUP = "/apis/resource.k8s.io"
-CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
-OWNER = {
-    "apiVersion": "admissionregistration.k8s.io/v1",
-    "kind": "MutatingWebhookConfiguration",
-    "name": "zz-fabric-injector",
-    "uid": "uid-owner",
-}
 NIC = ProfileClaim("nic", (ClaimRequest("r", "dranet.net"),))
 RAIL = ProfileClaim("rail", (ClaimRequest("r", "rail.example.com"),))
 NAME = template_name(NIC)
@@ -62,7 +53,6 @@ class World:
         self.named: dict[str, str] | None = {}
         self.versions = ["v1"]
         self.templates = CLAIM_TEMPLATES
-        server.put(CONFIGURATIONS, OWNER["name"], uid=OWNER["uid"])
         self.serve("v1")
         self.keeper = ClaimTemplates(
             Connection(Credentials("test", server.url)),
@@ -97,7 +87,7 @@ class World:
         self.server.put(self.templates, name, namespace, uid=uid, labels=labels, spec=spec or template_spec(RAIL))
 
     def made(self, namespace: str = "") -> int:
-        return len(self.server.asked("POST", f"{GROUP}/v1/namespaces/{namespace}"))
+        return len(self.server.asked("PATCH", f"{GROUP}/v1/namespaces/{namespace}"))
 
     def pass_by(self, seconds: float) -> None:
         self.clock.seconds += seconds
@@ -107,6 +97,7 @@ class World:
 @pytest.fixture
 def world(server: FakeApiServer, monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setattr(module, "FOLLOWER_SECONDS", 0.02)
+    monkeypatch.setattr(module, "SETTLE_SECONDS", 0.01)
     return World(server)
 
 
@@ -128,11 +119,10 @@ def test_makes_one_in_each_namespace_of_the_profile(world: World) -> None:
     world.named = {"ml": "cards", "team": "cards", "web": "plain", "kube-system": "cards", "fabric-injector": "cards"}
     with running(world.keeper):
         wait_until(lambda: world.there() == {("ml", NAME), ("team", NAME)}, "the templates")
-        [made] = [json.loads(one.body) for one in world.server.asked("POST", f"{GROUP}/v1/namespaces/ml")]
-        assert made == {
-            "apiVersion": "resource.k8s.io/v1",
-            **make_template("ml", NAME, "nic", template_spec(NIC), OWNER),
-        }
+        [request] = world.server.asked("PATCH", f"{GROUP}/v1/namespaces/ml")
+        assert json.loads(request.body) == {"apiVersion": "resource.k8s.io/v1", **make_template("ml", NIC)}
+        assert request.query == {"fieldManager": "fabric-injector", "force": "true"}
+        assert request.headers["Content-Type"] == "application/apply-patch+yaml"
         world.named = {"ml": "cards", "team": "cards", "new": "cards"}
         world.keeper.wake()
         wait_until(lambda: ("new", NAME) in world.there(), "the one of a namespace that was labelled later")
@@ -150,24 +140,6 @@ def test_makes_it_again_when_somebody_deletes_it(world: World) -> None:
         world.server.delete(CLAIM_TEMPLATES, NAME, "ml")
         wait_until(lambda: world.made("ml") == 2, "another one")
     assert world.there() == {("ml", NAME)}
-
-
-def test_makes_it_again_when_it_was_deleted_before_the_answer_came(world: World) -> None:
-    def answer_late(exchange: Exchange) -> None:
-        made = world.server.put(CLAIM_TEMPLATES, NAME, "ml", uid="uid-late", labels=LABELS, spec=template_spec(NIC))
-        watched = world.keeper._watched
-        assert watched is not None
-        wait_until(lambda: ("ml", NAME) in watched.templates.items, "the watch to bring it")
-        world.server.delete(CLAIM_TEMPLATES, NAME, "ml")
-        wait_until(lambda: ("ml", NAME) not in watched.templates.items, "the watch to bring its end")
-        exchange.answer(201, made)
-
-    world.profiles(cards=cards())
-    world.named = {"ml": "cards"}
-    world.server.misbehave("POST", f"{GROUP}/v1/namespaces/ml/resourceclaimtemplates", answer_late)
-    with running(world.keeper):
-        wait_until(lambda: world.made("ml") == 2, "another one")
-        wait_until(lambda: world.there() == {("ml", NAME)}, "the template")
 
 
 def test_makes_what_a_pod_of_another_namespace_names(world: World) -> None:
@@ -202,26 +174,21 @@ def test_removes_it_a_while_after_nobody_needs_it(world: World) -> None:
     assert json.loads(removed.body)["preconditions"]["uid"]
 
 
-def test_leaves_alone_what_is_not_ours(world: World, caplog: pytest.LogCaptureFixture) -> None:
+def test_leaves_alone_what_is_not_ours(world: World) -> None:
     world.profiles(cards=cards())
     world.named = {"ml": "cards", "team": "cards"}
     world.foreign("ml", uid="uid-1")  # our name and labels, and another content
     world.foreign("team", labels={}, uid="uid-2")  # our name alone
-    world.foreign("web", template_spec(RAIL), name="fabric-injector-nic-0123456789abcdef", uid="uid-3")
+    world.foreign("web", template_spec(RAIL), name="fabric-injector-nic-0123456789abcdef", labels={}, uid="uid-3")
     world.foreign("web", template_spec(NIC), name="nic", uid="uid-4")
     before = world.there()
     with running(world.keeper):
-        wait_until(lambda: "ml/" + NAME + " was made by somebody with another content" in caplog.text, "the complaint")
-        wait_until(lambda: "team/" + NAME + " is there with another content" in caplog.text, "the other complaint")
         world.named = {"new": "cards"}
         world.keeper.wake()
         wait_until(lambda: ("new", NAME) in world.there(), "a look")
         world.pass_by(2 * UNNEEDED_SECONDS)
-        world.named = {"new": "cards", "last": "cards"}
-        world.keeper.wake()
-        wait_until(lambda: ("last", NAME) in world.there(), "another look")
-    assert before < world.there()
-    assert world.server.asked("DELETE") == []
+        wait_until(lambda: ("ml", NAME) not in world.there(), "the end of what says that it is ours")
+    assert world.there() == (before - {("ml", NAME)}) | {("new", NAME)}
 
 
 def test_one_that_cannot_be_made_holds_up_no_other_of_its_namespace(
@@ -232,7 +199,7 @@ def test_one_that_cannot_be_made_holds_up_no_other_of_its_namespace(
     world.foreign("ml", labels={})
     with running(world.keeper):
         wait_until(lambda: ("ml", template_name(RAIL)) in world.there(), "the template of the other claim")
-        wait_until(lambda: f"ml/{NAME} is there with another content" in caplog.text, "the complaint")
+        wait_until(lambda: f"ml/{NAME} is not made: " in caplog.text, "the complaint")
 
 
 def test_keeps_a_bounded_part_of_what_a_pod_names() -> None:
@@ -245,36 +212,49 @@ def test_keeps_a_bounded_part_of_what_a_pod_names() -> None:
     assert len(kept) == module.MOST_NAMED
 
 
-def test_uses_one_whose_labels_somebody_removed(world: World, caplog: pytest.LogCaptureFixture) -> None:
+def test_one_whose_labels_somebody_removed_is_ours_again(world: World) -> None:
     world.profiles(cards=cards())
     world.named = {"ml": "cards"}
     world.foreign("ml", template_spec(NIC), labels={})
     with running(world.keeper):
-        wait_until(lambda: "is there without its labels" in caplog.text, "the complaint")
-    assert world.there() == {("ml", NAME)}
+        wait_until(
+            lambda: world.server._collections[CLAIM_TEMPLATES].objects["ml", NAME]["metadata"]["labels"] == LABELS,
+            "its labels",
+        )
 
 
-@pytest.mark.parametrize(
-    "answer", [status(403, "exceeded quota"), status(500), status(429, "slow", Retry_After="1"), hang]
-)
-def test_a_namespace_that_refuses_rests_while_others_are_served(
+def test_keeps_what_pods_of_a_deleted_profile_and_of_one_that_cannot_be_used_need(world: World) -> None:
+    """A webhook serves on with the last content of either."""
+    world.profiles(cards=cards(), other=profile(name="other", claims=(RAIL,)))
+    world.named = {"ml": "cards", "team": "other"}
+    both = {("ml", NAME), ("team", template_name(RAIL))}
+    with running(world.keeper):
+        wait_until(lambda: world.there() == both, "the templates")
+        world.profiles(cards=None)
+        world.pass_by(2 * UNNEEDED_SECONDS)
+        world.named = {**world.named, "new": "cards"}
+        world.keeper.wake()
+        wait_until(lambda: ("new", NAME) in world.there(), "a look")
+        world.pass_by(2 * UNNEEDED_SECONDS)
+        world.named = {**world.named, "last": "cards"}
+        world.keeper.wake()
+        wait_until(lambda: ("last", NAME) in world.there(), "another look")
+    assert both < world.there()
+
+
+@pytest.mark.parametrize("answer", [status(403, "exceeded quota"), status(500), status(429, "slow"), hang])
+def test_one_that_cannot_be_made_is_tried_again_and_told_once(
     world: World, answer: Behaviour, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(module, "REQUEST_SECONDS", 0.3)
+    monkeypatch.setattr(module, "RETRY_SECONDS", 0.05)
     world.profiles(cards=cards())
     world.named = {"a": "cards", "b": "cards"}
-    world.server.misbehave("POST", f"{GROUP}/v1/namespaces/a/resourceclaimtemplates", answer, answer)
+    world.server.misbehave("PATCH", f"{GROUP}/v1/namespaces/a/resourceclaimtemplates/{NAME}", answer, answer)
     with running(world.keeper):
-        wait_until(lambda: world.there() == {("b", NAME)}, "the template of the other namespace")
-        wait_until(lambda: f"a/{NAME} is not made" in caplog.text, "the complaint")
-        for attempts in (2, 3):
-            world.named = {**world.named, f"n{attempts}": "cards"}
-            world.keeper.wake()
-            wait_until(lambda n=f"n{attempts}": (n, NAME) in world.there(), "a look")  # type: ignore[misc]
-            assert world.made("a/") == attempts - 1, "it is not tried again at once"
-            world.pass_by(10.0)
-            wait_until(lambda n=attempts: world.made("a/") == n, "another attempt")  # type: ignore[misc]
-        wait_until(lambda: ("a", NAME) in world.there(), "its template")
+        wait_until(lambda: world.there() == {("a", NAME), ("b", NAME)}, "both templates")
+    assert (world.made("a/"), world.made("b/")) == (3, 1)
+    assert caplog.text.count(f"a/{NAME} is not made") == 1
 
 
 def test_only_who_leads_asks_or_writes(world: World) -> None:
@@ -288,16 +268,6 @@ def test_only_who_leads_asks_or_writes(world: World) -> None:
         assert len(world.server.requests) == before == 0
         world.leads = True
         wait_until(lambda: world.there() == {("ml", NAME)}, "the template")
-
-
-def test_makes_none_without_what_is_to_own_them(world: World, caplog: pytest.LogCaptureFixture) -> None:
-    """After an uninstall the controller may live a little longer than what its templates went with."""
-    world.server.delete(CONFIGURATIONS, OWNER["name"])
-    world.profiles(cards=cards())
-    world.named = {"ml": "cards"}
-    with running(world.keeper):
-        wait_until(lambda: "there is no MutatingWebhookConfiguration zz-fabric-injector" in caplog.text, "the word")
-    assert world.made() == 0
 
 
 def test_a_cluster_without_claims_is_told_of_once(server: FakeApiServer, caplog: pytest.LogCaptureFixture) -> None:
@@ -322,7 +292,7 @@ def test_writes_in_the_version_that_is_served(world: World, server: FakeApiServe
     world.profiles(cards=cards())
     world.named = {"ml": "cards"}
     with running(world.keeper):
-        wait_until(lambda: bool(server.asked("POST", f"{GROUP}/v1beta2/namespaces/ml")), "the template")
-    [made] = [json.loads(one.body) for one in server.asked("POST")]
+        wait_until(lambda: bool(server.asked("PATCH", f"{GROUP}/v1beta2/namespaces/ml")), "the template")
+    made = json.loads(server.asked("PATCH")[0].body)
     assert made["apiVersion"] == "resource.k8s.io/v1beta2"
     assert made["spec"] == template_spec(NIC)

@@ -132,7 +132,6 @@ async def _run(
         connection,
         leader.may_write,
         controller.profiles_named,
-        owner=settings.webhook_configuration,
         own_namespace=namespace,
         on_restart=metrics.watch_restarted,
     )

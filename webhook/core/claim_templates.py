@@ -1,6 +1,6 @@
 """Write the ResourceClaimTemplate of a profile's claim, and know one again: its name carries a digest of its content.
 
-So a changed profile makes another template, and pods of the earlier revision keep theirs. The content is that of resource.k8s.io/v1 and
+So a changed profile makes another template, and pods keep the one that they name. The content is that of resource.k8s.io/v1 and
 v1beta2, which are the same in these fields. Source: k8s.io/api resource/v1 types.go.
 """
 
@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
 from webhook.core import names
 from webhook.core.model import Object
-from webhook.core.profiles import ProfileClaim
+from webhook.core.profiles import Profile, ProfileClaim
 
 MANAGED_BY = "app.kubernetes.io/managed-by"
 MANAGER = "fabric-injector"
@@ -38,12 +39,8 @@ def name_in_pod(claim: ProfileClaim) -> str:
 @lru_cache(256)
 def template_name(claim: ProfileClaim) -> str:
     """Return the name of the claim's template, ``fabric-injector-nic-0123456789abcdef``."""
-    return _name(claim.name, template_spec(claim))
-
-
-def _name(claim: str, spec: Any) -> str:
-    text = json.dumps(spec, sort_keys=True, separators=(",", ":"))
-    return f"{PREFIX}{claim}-{sha256(text.encode()).hexdigest()[:_DIGEST]}"
+    text = json.dumps(template_spec(claim), sort_keys=True, separators=(",", ":"))
+    return f"{PREFIX}{claim.name}-{sha256(text.encode()).hexdigest()[:_DIGEST]}"
 
 
 def is_template_name(name: object) -> bool:
@@ -84,18 +81,34 @@ def _requests(requests: tuple[str, ...]) -> Object:
     return {"requests": list(requests)} if requests else {}
 
 
-def make_template(namespace: str, name: str, claim: str, spec: Object, owner: Object | None = None) -> Object:
-    """Return the template as the object that is created, without its apiVersion. *claim*: its name in the profile."""
-    labels = {MANAGED_BY: MANAGER, names.CLAIM: claim}
-    metadata: Object = {"namespace": namespace, "name": name, "labels": labels}
-    if owner:
-        metadata["ownerReferences"] = [owner]
-    return {"kind": "ResourceClaimTemplate", "metadata": metadata, "spec": spec}
+def make_template(namespace: str, claim: ProfileClaim) -> Object:
+    """Return the template as the object that is applied, without its apiVersion."""
+    labels = {MANAGED_BY: MANAGER, names.CLAIM: claim.name}
+    metadata = {"namespace": namespace, "name": template_name(claim), "labels": labels}
+    return {"kind": "ResourceClaimTemplate", "metadata": metadata, "spec": template_spec(claim)}
 
 
-def claim_of(name: str) -> str:
-    """Return which claim of a profile the template of this *name* is of; empty for a name that is none of ours."""
-    return name.removeprefix(PREFIX)[: -1 - _DIGEST] if is_template_name(name) else ""
+def wanted_templates(
+    profiles: Mapping[str, Profile], namespaces: Mapping[str, str], named: Iterable[tuple[str, str]]
+) -> dict[tuple[str, str], ProfileClaim]:
+    """Return of which claims templates are to be there, by namespace and name of the template.
+
+    *namespaces*: the profile that each labelled namespace names. *named*: what pods name, who are not trusted: one is made where a
+    profile that gives it is for their namespace.
+    """
+    users = [(namespace, profiles[name]) for namespace, name in namespaces.items() if name in profiles]
+    found = [(namespace, claim) for namespace, each in users if each.is_for(namespace) for claim in each.claims]
+    gives: dict[str, list[tuple[Profile, ProfileClaim]]] = {}
+    for profile in profiles.values():
+        for claim in profile.claims:
+            gives.setdefault(template_name(claim), []).append((profile, claim))
+    found += [
+        (namespace, claim)
+        for namespace, name in named
+        for profile, claim in gives.get(name, ())
+        if profile.is_for(namespace)
+    ]
+    return {(namespace, template_name(claim)): claim for namespace, claim in found}
 
 
 def stored_spec(spec: Any) -> Any:
@@ -107,11 +120,3 @@ def stored_spec(spec: Any) -> Any:
     if not isinstance(metadata, dict) or any(value is not None for value in metadata.values()):
         return spec
     return {key: value for key, value in spec.items() if key != "metadata"}
-
-
-def is_true(name: str, spec: Any) -> bool:
-    """Tell whether a template holds what its name says; one of another content was not made by the controller."""
-    try:
-        return is_template_name(name) and isinstance(spec, dict) and name == _name(claim_of(name), stored_spec(spec))
-    except RecursionError:  # parameters of another's may be nested as deep as they like
-        return False

@@ -82,7 +82,7 @@ _NEEDED: Mapping[Role, tuple[tuple[str, str, str, str, str], ...]] = {
         ("k8s.cni.cncf.io", "network-attachment-definitions", "", "", "list"),
         ("", "nodes", "", "", "list"),
         ("resource.k8s.io", "deviceclasses", "", "", "list"),
-        ("resource.k8s.io", "resourceclaimtemplates", "", "", "get list watch create delete"),
+        ("resource.k8s.io", "resourceclaimtemplates", "", "", "list watch create patch delete"),
         ("resource.k8s.io", "resourceslices", "", "", "list"),
         ("resource.k8s.io", "resourceclaims", "", "", "get list watch"),
         (_ADMISSION, "mutatingwebhookconfigurations", "", names.WEBHOOK_CONFIGURATION, "get patch"),
