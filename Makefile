@@ -102,8 +102,6 @@ bench-memory: $(STAMP) ## measure the memory of webhook and controller beside 10
 	@$(BIN)/python -m tests.bench.memory $(ARGUMENTS)
 bench-starve: $(STAMP) ## measure what hostile pods cost a job of another namespace, and what their list costs webhook and controller (needs Go)
 	@$(BIN)/python -m tests.bench.starve
-bench-survey: $(STAMP) ## measure what survey costs on 10,000 pods: processor time and memory
-	@$(BIN)/python -m tests.bench.survey
 bench-status: $(STAMP) ## measure what status costs on 10,000 pods of 200 jobs: processor time and memory
 	@$(BIN)/python -m tests.bench.status
 bench-simulation: $(STAMP) ## model 100,000 pods in 1,000 jobs, and say what saturates first

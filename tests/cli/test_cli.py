@@ -23,7 +23,6 @@ def test_lists_every_command_in_one_whole_line() -> None:
         "serve",
         "control",
         "dry-run",
-        "survey",
         "check",
         "test",
         "status",
@@ -48,7 +47,7 @@ def test_help_and_completion_of_commands_import_none_of_them() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
     *_, completed, modules = done.stdout.splitlines()
-    assert completed.split() == ["serve", "survey", "status", "schema"]
+    assert completed.split() == ["serve", "status", "schema"]
     assert {name for name in modules.split() if name.startswith("webhook")} == {"webhook", "webhook.cli"}
 
 
@@ -106,9 +105,9 @@ def test_dry_run_offers_each_form_there_is() -> None:
 
 
 def test_names_the_commands_that_may_have_been_meant() -> None:
-    result = CliRunner().invoke(main, ["servey"])
+    result = CliRunner().invoke(main, ["stats"])
     assert result.exit_code == 2
-    assert "No such command 'servey'. (Did you mean one of: 'serve', 'survey'?)" in result.stderr
+    assert "No such command 'stats'. Did you mean 'status'?" in result.stderr
 
 
 def test_runs_the_wait_step_without_listing_it() -> None:

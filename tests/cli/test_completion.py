@@ -85,7 +85,6 @@ def complete(*words: str) -> list[str]:
         (["dry-run", "-n", "re"], ["research", "retail"]),
         (["explain", "--namespace", ""], ["research", "retail", "vision"]),
         (["status", "-n", "v"], ["vision"]),
-        (["survey", "-n", "v"], ["vision"]),
         (["bundle", "-n", "v"], ["vision"]),
         (["check", "-n", "v"], ["vision"]),
         (["certs", "show", "--system-namespace", "v"], ["vision"]),
@@ -93,7 +92,6 @@ def complete(*words: str) -> list[str]:
         (["dry-run", "--profile", ""], ["rails", "rdma-shared", "none"]),
         (["dry-run", "--profiles", "absent.yaml", "--profile", ""], ["none"]),
         (["dry-run", "--profiles", "-", "--profile", ""], ["none"]),
-        (["survey", "--profile", "r"], ["rails", "rdma-shared"]),
         (["explain", ""], ["job/bert", "job/plain", "job/queued", "job/stacked"]),
         (["explain", "job/b"], ["job/bert"]),
         (["explain", "jobs/b"], ["jobs/bert"]),
@@ -151,9 +149,6 @@ def test_offers_what_the_profiles_file_holds_and_asks_no_cluster(
     path = tmp_path / "profiles.yaml"
     path.write_text(content)
     assert complete("dry-run", "--profiles", str(path), "--profile", "") == [*offered, "none"]
-    assert complete("survey", "--profiles", str(path), "--profile", "rai") == [
-        each for each in offered if each == "rails"
-    ]
     assert server.requests == []
 
 

@@ -18,7 +18,7 @@ COMMANDS = (
     ("explain", "job/train"),
     ("bundle", "job/train", "-o", "-"),
     ("status",),
-    ("survey",),
+    ("dry-run", "-A"),
     ("check",),
     ("dry-run", "-f", "pod.yaml"),
     ("dry-run", "--server", "-f", "pod.yaml"),

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from webhook.cli import imported, kubectl_complete, kubectl_plugin, main
 
-TALKERS = (("dry-run",), ("explain",), ("survey",), ("certs", "show"), ("certs", "rotate"))
+TALKERS = (("dry-run",), ("explain",), ("certs", "show"), ("certs", "rotate"))
 
 
 @pytest.mark.parametrize(
@@ -21,9 +21,8 @@ TALKERS = (("dry-run",), ("explain",), ("survey",), ("certs", "show"), ("certs",
         (["dry-run", "--out"], ["--output\tForm of the answer, see Output above.", ":4"]),
         (["dry-run", "-o", "p"], ["patch", "pod", ":4"]),
         (["dry-run", "-f", ""], [":0"]),
-        (["survey", "--profile", "gke-"], ["gke-rdma\tpreset", "gke-tcpxo\tpreset", ":0"]),
     ],
-    ids=["command", "option", "choice", "file", "preset"],
+    ids=["command", "option", "choice", "file"],
 )
 def test_completes(
     arguments: list[str], lines: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -67,13 +66,7 @@ def test_the_installations_namespace_has_one_name_and_help_says_what_n_means(wor
     told = spelled["-n"]
     assert isinstance(told, click.Option)
     is_same = told is system
-    meaning = (
-        "in explain and dry-run"
-        if is_same
-        else "else at all"
-        if words in (("survey",), ("check",))
-        else "else the kubeconfig's"
-    )
+    meaning = "in explain and dry-run" if is_same else "else at all" if words == ("check",) else "else the kubeconfig's"
     assert meaning in str(told.help)
 
 

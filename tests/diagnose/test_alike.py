@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tests.diagnose.clusters import KINDS, job
 from tests.diagnose.hostile import Place, broken, places
 from tests.diagnose.scenes import SPACE, ClaimScene, Scene, ago, event, node
-from tests.diagnose.survey.clusters import KINDS, job
 from tests.served import as_served
 from webhook.core import names, podspec
 from webhook.core.model import Object

@@ -13,7 +13,6 @@ _COMMANDS = {
     "serve": "Answer admission reviews over HTTPS.",
     "control": "Publish rank-0 addresses, and keep the certificates.",
     "dry-run": "Show what would be injected into any workload, and why.",
-    "survey": "Say which jobs train without the fabric, before installation.",
     "check": "Look at the cluster and the installation, and say what to do.",
     "test": "Run real pods, and see whether ranks meet on the fabric.",
     "status": "Show all jobs, and what is wrong with each.",

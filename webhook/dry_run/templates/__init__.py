@@ -35,9 +35,18 @@ from webhook.dry_run.templates.documents import parse_documents
 from webhook.dry_run.templates.section import Section
 from webhook.dry_run.templates.workload import Expand, Found, Ignored, Peers, Template, Workload, by_name
 
-__all__ = ["Ignored", "Template", "Templates", "display_name", "find_templates", "named_objects", "parse_documents"]
+__all__ = [
+    "KINDS",
+    "Ignored",
+    "Template",
+    "Templates",
+    "display_name",
+    "find_templates",
+    "named_objects",
+    "parse_documents",
+]
 
-_KINDS: Mapping[tuple[str, str], Expand] = {
+KINDS: Mapping[tuple[str, str], Expand] = {
     **builtin.KINDS,
     **volcano.KINDS,
     **pytorchjob.KINDS,
@@ -167,4 +176,4 @@ def _expand(workload: Workload) -> Found:
 
 def _known(workload: Workload) -> Expand | None:
     group, _, _version = workload.root.text("apiVersion").rpartition("/")
-    return _KINDS.get((group, workload.kind))
+    return KINDS.get((group, workload.kind))
