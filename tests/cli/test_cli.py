@@ -28,7 +28,6 @@ def test_lists_every_command_in_one_whole_line() -> None:
         "status",
         "explain",
         "page",
-        "bundle",
         "certs",
         "profiles",
         "presets",

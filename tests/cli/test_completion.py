@@ -85,7 +85,6 @@ def complete(*words: str) -> list[str]:
         (["dry-run", "-n", "re"], ["research", "retail"]),
         (["explain", "--namespace", ""], ["research", "retail", "vision"]),
         (["status", "-n", "v"], ["vision"]),
-        (["bundle", "-n", "v"], ["vision"]),
         (["check", "-n", "v"], ["vision"]),
         (["certs", "show", "--system-namespace", "v"], ["vision"]),
         (["dry-run", "--objects", "cluster.yaml", "-n", ""], []),
@@ -108,7 +107,6 @@ def complete(*words: str) -> list[str]:
         (["explain", "volcanojob/"], ["volcanojob/queued"]),
         (["explain", "vc"], ["vcjob/queued"]),
         (["explain", "-n", "vision", "pytorchjob/"], []),
-        (["bundle", "-o", "file", "job/p"], ["job/plain"]),
     ],
     ids=" ".join,
 )

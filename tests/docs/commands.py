@@ -17,7 +17,7 @@ _BLOCK = re.compile(
     r"(?:^<!-- not-run: (?P<why>[^\n]+?) -->\n)?^```(?P<language>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )
 _OF_CLUSTER = re.compile(
-    r"kubectl |helm |\bfabric-injector (?:check|explain|status|bundle|test|certs show|certs rotate|serve|control)\b"
+    r"kubectl |helm |\bfabric-injector (?:check|explain|status|test|certs show|certs rotate|serve|control)\b"
     r"|\bdry-run (?!.*(?:--objects|--expect))"
 )
 _LANGUAGES = ("", "console", "sh", "bash", "shell")

@@ -18,7 +18,6 @@ _COMMANDS = {
     "status": "Show all jobs, and what is wrong with each.",
     "explain": "Say why a job trains slowly or does not start.",
     "page": "Show dry run, status and check in a browser, on this machine.",
-    "bundle": "Write for a bug report what explain finds, without secrets.",
     "certs": "Show, issue or rotate the webhook's certificates.",
     "profiles": "Turn profiles into objects of the cluster, and back.",
     "presets": "List or print ready-made profiles for clouds and NVIDIA's operator.",
