@@ -18,7 +18,7 @@ _BLOCK = re.compile(
 )
 _OF_CLUSTER = re.compile(
     r"kubectl |helm |\bfabric-injector (?:check|explain|status|test|certs show|certs rotate|serve|control)\b"
-    r"|\bdry-run (?!.*(?:--objects|--expect))"
+    r"|\bdry-run (?!.*--objects)"
 )
 _LANGUAGES = ("", "console", "sh", "bash", "shell")
 """A block of one of these is commands; what a command prints is ``text``."""

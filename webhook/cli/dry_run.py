@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import click
 
@@ -23,7 +23,6 @@ from webhook.cli.options import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from webhook.core.model import Object
     from webhook.core.profiles import Profiles
     from webhook.dry_run import DryRun
 
@@ -68,12 +67,6 @@ _FORMS = ("json", "diff", "patch", "pod")
     is_flag=True,
     help="Ask the cluster: send each pod as a dry-run create, with your own credentials.",
 )
-@option(
-    "--expect",
-    type=_FILE,
-    multiple=True,
-    help="YAML file of cases, each a manifest and what must come out of it; no cluster is asked. Repeatable. See schema --cases.",
-)
 @option("--require-injection", is_flag=True, help="End with status 1 where nothing is injected into any pod.")
 @cluster_options
 def command(
@@ -87,7 +80,6 @@ def command(
     profile: str | None,
     output: str,
     server: bool,
-    expect: tuple[Path, ...],
     require_injection: bool,
 ) -> None:
     """Show what would be injected into any workload, and why.
@@ -106,7 +98,6 @@ def command(
       fabric-injector dry-run -f job.yaml --server
       fabric-injector dry-run -f pod.yaml --objects cluster.yaml -o patch | jq '.[0].patch'
       fabric-injector dry-run -A --profile rdma-shared
-      fabric-injector dry-run --expect cases.yaml
 
     \b
     Output:
@@ -117,19 +108,11 @@ def command(
       pod    a YAML stream of the pods as they leave admission
 
     With -A, or -n and no file: a line for each workload that stands in the cluster and that a profile is for, and a sum.
-    With --expect, diff says of each case whether all is as expected, and what differs; json is one document of them.
 
-    Exit status: 0 all pods are allowed, 1 some pod is denied, 2 the command or its input is wrong. 1 too where a case is not as
-    expected, and with --require-injection where nothing is injected.
+    Exit status: 0 all pods are allowed, 1 some pod is denied, 2 the command or its input is wrong. 1 too where
+    nothing is injected, with --require-injection.
     """  # noqa: D301  # \\b is click's own mark
     manifests = [*file, *more]
-    if expect:
-        if manifests or server or profile or namespace or require_injection or output not in ("diff", "json"):
-            allowed = "--profiles, --objects and -o diff or json"
-            raise click.UsageError(
-                f"--expect names manifests, namespaces and profiles in its file: beside it, give {allowed} alone"
-            )
-        _run_cases(expect, profiles, objects, output)
     if all_namespaces and (manifests or namespace):
         raise click.UsageError("-A looks at all that stands in the cluster: leave out the manifest and -n")
     looks_around = not manifests and (all_namespaces or namespace is not None)
@@ -187,24 +170,6 @@ def command(
         for step in next_steps(run, known.profiles if known else ()):
             note(f"next: {step}")
     sys.exit(2 if run.is_broken else 0 if run.is_allowed and (is_injected or not require_injection) else 1)
-
-
-def _run_cases(paths: tuple[Path, ...], profiles: Path | None, objects: tuple[Path, ...], output: str) -> NoReturn:
-    from webhook.cli.dry_run_profiles import choose_profiles
-    from webhook.cli.expect import run_cases
-    from webhook.core.errors import InputError, WebhookError
-    from webhook.world.profiles_read import of_file_objects
-
-    def read_profiles(path: Path | None, found: list[Object]) -> Profiles:
-        if path is None and of_file_objects("objects", found) is None:
-            raise InputError("there are no profiles; write profiles: FILE, or put FabricProfiles among objects")
-        return choose_profiles(path, found, None, "")
-
-    try:
-        is_as_expected = run_cases(paths, profiles, objects, read_profiles, output)
-    except WebhookError as error:
-        raise Failure(str(error)) from None
-    sys.exit(0 if is_as_expected else 1)
 
 
 def _show(run: DryRun, output: str) -> None:

@@ -10,9 +10,8 @@ from webhook.cli.options import option
 
 
 @click.command("schema")
-@option("--cases", is_flag=True, help="Print the JSON Schema of a file of cases for dry-run --expect, in place of it.")
 @option("--crd", is_flag=True, help="Print the CustomResourceDefinition of FabricProfile, as YAML, in place of it.")
-def command(crd: bool, cases: bool) -> None:
+def command(crd: bool) -> None:
     """Print the JSON Schema of profiles.yaml in its short form, for editors and CI.
 
     \b
@@ -28,18 +27,12 @@ def command(crd: bool, cases: bool) -> None:
     With --crd, what this version installs: the API server then refuses a wrong profile when it is applied.
       fabric-injector schema --crd | kubectl diff --server-side -f -
     """  # noqa: D301  # \\b is click's own mark
-    if crd and cases:
-        raise click.UsageError("--crd and --cases are two schemas: give one")
     if crd:
         import yaml
 
         from webhook.core.profiles.custom_resource import custom_resource_definition
 
         click.echo(yaml.safe_dump(custom_resource_definition(), sort_keys=False, width=140), nl=False)
-    elif cases:
-        from webhook.dry_run.cases import cases_schema
-
-        click.echo(json.dumps(cases_schema(), indent=2))
     else:
         from webhook.core.profiles import profiles_schema
 
