@@ -17,7 +17,7 @@ TALKERS = (("dry-run",), ("explain",), ("certs", "show"), ("certs", "rotate"))
 @pytest.mark.parametrize(
     ("arguments", "lines"),
     [
-        (["sc"], ["schema\tPrint the schema of profiles, for editors or the API server.", ":4"]),
+        (["pre"], ["presets\tList or print ready-made profiles for clouds and NVIDIA's operator.", ":4"]),
         (["dry-run", "--out"], ["--output\tForm of the answer, see Output above.", ":4"]),
         (["dry-run", "-o", "p"], ["patch", "pod", ":4"]),
         (["dry-run", "-f", ""], [":0"]),

@@ -21,7 +21,6 @@ _COMMANDS = {
     "certs": "Show, issue or rotate the webhook's certificates.",
     "profiles": "Turn profiles into objects of the cluster, and back.",
     "presets": "List or print ready-made profiles for clouds and NVIDIA's operator.",
-    "schema": "Print the schema of profiles, for editors or the API server.",
     "demo": "Show on sample data what a TorchX job becomes, then serve.",
 }
 _UNLISTED = ("page-process", "read-profiles", "test-rank", "wait")
