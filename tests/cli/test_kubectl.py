@@ -1,4 +1,4 @@
-"""The command as kubectl's plugin: what completes it, and that its options are spelled as kubectl's."""
+"""The command as kubectl's plugin: its usage, and that its options are spelled as kubectl's."""
 
 from __future__ import annotations
 
@@ -9,27 +9,9 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from webhook.cli import imported, kubectl_complete, kubectl_plugin, main
+from webhook.cli import imported, kubectl_plugin, main
 
 TALKERS = (("dry-run",), ("explain",), ("certs", "show"), ("certs", "rotate"))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "lines"),
-    [
-        (["pre"], ["presets\tList or print ready-made profiles for clouds and NVIDIA's operator.", ":4"]),
-        (["dry-run", "--out"], ["--output\tForm of the answer, see Output above.", ":4"]),
-        (["dry-run", "-o", "p"], ["patch", "pod", ":4"]),
-        (["dry-run", "-f", ""], [":0"]),
-    ],
-    ids=["command", "option", "choice", "file"],
-)
-def test_completes(
-    arguments: list[str], lines: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["kubectl_complete-fabric_injector", *arguments])
-    kubectl_complete.main()
-    assert capsys.readouterr().out.splitlines() == lines
 
 
 def test_usage_names_what_was_typed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from webhook.cli.completion import complete_profile
 from webhook.cli.options import (
     Failure,
     FileType,
@@ -58,7 +57,6 @@ _FORMS = ("json", "diff", "patch", "pod")
 @option(
     "--profile",
     metavar="NAME",
-    shell_complete=complete_profile,
     help="Use this profile, whatever the labels say; without a file, in namespaces that name none.",
 )
 @output_option(*_FORMS, default="diff", text="Form of the answer, see Output above.")

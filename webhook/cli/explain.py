@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from webhook.cli.completion import TARGET_WORDS, complete_target
 from webhook.cli.findings import echo, print_codes, print_findings, print_json, print_table, show_progress
 from webhook.cli.input_files import read_profiles_option
 from webhook.cli.options import (
@@ -30,14 +29,14 @@ if TYPE_CHECKING:
     from webhook.diagnose.finding import Finding
 
 _FEW = 2
+_TARGET_WORDS = {"job": ("job", "jobs"), "pod": ("pod", "pods", "po")}
+"""How people write what is explained: a job of any kind, or a pod."""
 _MOST_ROWS = 16
 _HEADINGS = ("POD", "ROLE", "PHASE", "NODE", "ADDRESS", "TOLD", "WAIT")
 
 
 @click.command("explain")
-@click.argument(
-    "target", required=False, metavar="[pod/NAME | job/NAME-OR-KEY | KIND/NAME]", shell_complete=complete_target
-)
+@click.argument("target", required=False, metavar="[pod/NAME | job/NAME-OR-KEY | KIND/NAME]")
 @option("-l", "--selector", metavar="SELECTOR", help="Explain the pods with these labels.")
 @workload_namespace_option("Namespace of the pods, not of fabric-injector; else the kubeconfig's.")
 @option(
@@ -136,7 +135,7 @@ def _read_target(target: str | None, selector: str | None) -> Target:
 
     written, slash, name = (target or "").partition("/")
     kind = written.lower()
-    for plain, words in TARGET_WORDS.items():
+    for plain, words in _TARGET_WORDS.items():
         if slash and name and kind in words:
             return Target(plain, name)
     if slash and name and (of_kind := find_kind(kind)):

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from webhook.cli.completion import complete_namespace
 from webhook.core import names
 from webhook.core.printable import LONGEST_TEXT, printable
 
@@ -70,7 +69,6 @@ validating_configuration_option = option(
 system_namespace_option = option(
     "--system-namespace",
     metavar="NS",
-    shell_complete=complete_namespace,
     default="fabric-injector",
     help="Namespace in which fabric-injector is installed.",
 )
@@ -83,7 +81,7 @@ profiles_in_place_option = option(
 
 def workload_namespace_option(text: str) -> Callable[[F], F]:
     """Make kubectl's ``-n`` and ``--namespace``, of what the command looks at; *text* says what that is."""
-    return option("-n", "--namespace", metavar="NS", shell_complete=complete_namespace, help=text)
+    return option("-n", "--namespace", metavar="NS", help=text)
 
 
 def namespace_option(command: str, text: str) -> Callable[[F], F]:
@@ -96,7 +94,6 @@ def namespace_option(command: str, text: str) -> Callable[[F], F]:
     return option(
         *("--system-namespace", "-n", "--namespace", "namespace"),
         metavar="NS",
-        shell_complete=complete_namespace,
         default="fabric-injector",
         help=help_text,
         envvar=variables,
@@ -154,16 +151,13 @@ def cluster_options(command: F) -> F:
     return command
 
 
-def connect_to_cluster(context: click.Context | None = None) -> Connection:
-    """Return a connection as the `cluster_options` of the running command say, or those of *context*.
-
-    Raises InputError where there are no credentials.
-    """
+def connect_to_cluster() -> Connection:
+    """Return a connection as the `cluster_options` of the running command say. Raises InputError where there are no credentials."""
     from webhook.core.errors import InputError
     from webhook.kube.connection import connect
     from webhook.kube.credentials import NoCredentials
 
-    context = context or click.get_current_context()
+    context = click.get_current_context()
     try:
         kubeconfig = context.meta.get(_KUBECONFIG)
         connection = connect(
