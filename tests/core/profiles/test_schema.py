@@ -94,10 +94,6 @@ FIELDS: dict[str, Any] = {
     "tolerations[].value": "",
     "tolerations[].effect": None,
     "tolerations[].tolerationSeconds": None,
-    "podInfo": {"hugepages": False, "labels": False, "annotations": False},
-    "podInfo.hugepages": False,
-    "podInfo.labels": False,
-    "podInfo.annotations": False,
     "rendezvous": {
         "enabled": True,
         "network": None,
