@@ -44,13 +44,6 @@ _HEADINGS = ("POD", "ROLE", "PHASE", "NODE", "ADDRESS", "TOLD", "WAIT")
     is_flag=True,
     help="Also read what NCCL prints in the logs of the pods, and say which network the job trains over, and why.",
 )
-@option(
-    "--exec",
-    "traffic",
-    is_flag=True,
-    help="Also run a command in rank 0 and up to 7 other pods that reads the byte counters of their interfaces and RDMA devices "
-    "twice, 5 s apart, and changes nothing.",
-)
 @profiles_in_place_option
 @system_namespace_option
 @output_option(
@@ -65,7 +58,6 @@ def command(
     selector: str | None,
     namespace: str | None,
     logs: bool,
-    traffic: bool,
     profiles: Path | None,
     system_namespace: str,
     output: str,
@@ -84,10 +76,8 @@ def command(
       fabric-injector explain pod/bert-worker-3 -n research
       kubectl fabric-injector explain -l team=vision -o json
       fabric-injector explain job/bert -n research --logs
-      fabric-injector explain job/bert -n research --logs --exec
 
-    --logs also needs get of pods/log, and NCCL_DEBUG=INFO in the job: NCCL then prints its choice when it starts. --exec also needs
-    get and create of pods/exec, and a shell or cat in the image.
+    --logs also needs get of pods/log, and NCCL_DEBUG=INFO in the job: NCCL then prints its choice when it starts.
 
     Exit status: 0 nothing failed, 1 something failed, 2 the command or its input is wrong.
     """  # noqa: D301  # \\b is click's own mark
@@ -110,7 +100,6 @@ def command(
                 system_namespace=system_namespace,
                 progress=progress,
                 logs=logs,
-                traffic=traffic,
             )
             progress(f"judging {len(reading.pods):,} pods")
             explanation = explain(reading)

@@ -28,7 +28,7 @@ _SEEN: Mapping[str, str] = {
 }
 
 
-_CHECK, _EXPLAIN, _LOGS, _EXEC, _TEST = "check", "explain", "explain --logs", "explain --exec", "test"
+_CHECK, _EXPLAIN, _LOGS, _TEST = "check", "explain", "explain --logs", "test"
 _OF_JOBS = (
     "addresses",
     "admission",
@@ -86,7 +86,6 @@ _BY_CODE: Mapping[Code, tuple[str, ...]] = {
         ),
         (_CHECK, _EXPLAIN),
     ),
-    **dict.fromkeys((Code.TRAFFIC_MEASURED, Code.TRAFFIC_ON_POD_NETWORK), (_EXEC,)),
     Code.SHARED_MEMORY_SMALL: (_EXPLAIN, _TEST),
 }
 """Of those that are not told by the commands of their topic."""
