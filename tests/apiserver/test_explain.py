@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from tests.pods import load
+from tests.profile_objects import to_objects
 from tests.waiting import wait_until
 from webhook import __version__
 from webhook.core import names
-from webhook.core.profiles.convert import to_objects
 from webhook.core.profiles.custom_resource import custom_resource_definition
 
 from .client import Client

@@ -26,7 +26,6 @@ def test_lists_every_command_in_one_whole_line() -> None:
         "explain",
         "page",
         "certs",
-        "profiles",
         "presets",
         "demo",
     ]

@@ -11,8 +11,8 @@ import yaml
 
 from tests.cli.dry_run_command import POD, PROFILES, TORCHX, call, offline
 from tests.dry_run.runs import OBJECTS
+from tests.profile_objects import to_objects
 from webhook.core import names
-from webhook.core.profiles.convert import to_objects
 
 
 def test_prints_a_diff_without_colours(folder: Path) -> None:

@@ -19,7 +19,6 @@ _COMMANDS = {
     "explain": "Say why a job trains slowly or does not start.",
     "page": "Show dry run, status and check in a browser, on this machine.",
     "certs": "Show, issue or rotate the webhook's certificates.",
-    "profiles": "Turn profiles into objects of the cluster, and back.",
     "presets": "List or print ready-made profiles for clouds and NVIDIA's operator.",
     "demo": "Show on sample data what a TorchX job becomes, then serve.",
 }

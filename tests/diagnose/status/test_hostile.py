@@ -24,10 +24,10 @@ from tests.diagnose.hostile import (
     spoil_an_object,
 )
 from tests.diagnose.scenes import PROFILES, SPACE, Scene
+from tests.profile_objects import to_objects
 from webhook.cli.status_text import status_table
 from webhook.core import names
 from webhook.core.model import Object
-from webhook.core.profiles.convert import to_objects
 from webhook.diagnose.collect.status import StatusWatch
 from webhook.diagnose.status.status import in_order
 from webhook.kube.connection import Connection
