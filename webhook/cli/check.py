@@ -59,9 +59,8 @@ class _Seconds(click.FloatRange):
 @option(
     "--system-namespace",
     metavar="NS",
-    envvar=["FABRIC_INJECTOR_CHECK_SYSTEM_NAMESPACE", "FABRIC_INJECTOR_CHECK_NAMESPACE"],
     help="Namespace that fabric-injector is, or will be, installed in. Default: that of its Deployments, else of its webhook "
-    "configuration's Service, else fabric-injector. The second variable is that of 0.1.0.",
+    "configuration's Service, else fabric-injector.",
 )
 @click.option(
     "--wait",

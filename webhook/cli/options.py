@@ -85,18 +85,14 @@ def workload_namespace_option(text: str) -> Callable[[F], F]:
 
 
 def namespace_option(command: str, text: str) -> Callable[[F], F]:
-    """Make ``--system-namespace`` for a *command* that looks at the installation alone, with ``-n`` for it; *text*: what is in it.
-
-    The variable that ends in ``_NAMESPACE`` is that of 0.1.0.
-    """
-    variables = [f"FABRIC_INJECTOR_{command}_{name}" for name in ("SYSTEM_NAMESPACE", "NAMESPACE")]
+    """Make ``--system-namespace`` for a *command* that looks at the installation alone, with ``-n`` for it; *text*: what is in it."""
     help_text = f"{text} Here -n and --namespace mean the same; in explain and dry-run, the workload's namespace."
     return option(
         *("--system-namespace", "-n", "--namespace", "namespace"),
         metavar="NS",
         default="fabric-injector",
         help=help_text,
-        envvar=variables,
+        envvar=f"FABRIC_INJECTOR_{command}_SYSTEM_NAMESPACE",
     )
 
 
