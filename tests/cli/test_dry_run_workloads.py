@@ -150,6 +150,7 @@ def test_names_what_may_not_be_listed_and_what_is_not_installed(folder: Path, cl
     assert refused == "what you may not list is missing here: jobs.batch; ask for list of it"
     assert absent.startswith("not installed in this cluster: ")
     assert "JobSet" in absent
+    assert "PyTorchJob" not in absent, "another group has that kind"
     assert "PyTorchJob/bert" in result.stdout
 
 

@@ -31,7 +31,6 @@ MOST_PAGES = 400
 """Two hundred thousand objects of one kind."""
 _RUNTIMES = ("ClusterTrainingRuntime", "TrainingRuntime")
 """They make no pods: TrainJobs are completed by them."""
-_NO_WORKLOADS = ("PodTemplate", *_RUNTIMES)
 _CONDITIONS: Mapping[str, Shape] = {"status": {"conditions": [{"type": str, "status": str}]}}
 _OVER = frozenset(("Complete", "Completed", "Succeeded", "Failed"))
 _DECISIONS = ("denied", "injected", "observed", "left-alone")
@@ -112,7 +111,7 @@ def _read(
 ) -> list[list[Object]]:
     """Return what each workload is judged by: its object; or those of its pods, where no listed object owns them."""
     with Collector(connection, progress, most_pages=MOST_PAGES) as collector:
-        kinds = [key for key in KINDS if key != ("", "Pod")]
+        kinds = [(group, kind) for group, kind in KINDS if kind not in ("Pod", "PodTemplate")]
         begun = [
             (kind, collector.begin(partial(_read_kind, collector, group, kind, namespace))) for group, kind in kinds
         ]
@@ -120,7 +119,8 @@ def _read(
         objects = [obj for _, listing in found for obj in listing.items]
         standing = _Standing(objects, (*NEVER_REACHED, system_namespace))
         pods = collector.list_part("pods", PODS.select(fields=UNFINISHED), standing.keep_pod, namespace).items
-    _tell_unread(collector.notes(), [kind for kind, listing in found if not listing.installed])
+    installed = {kind for kind, listing in found if listing.installed}
+    _tell_unread(collector.notes(), {kind for kind, _ in found} - installed)
     runtimes = [obj for obj in objects if obj["kind"] in _RUNTIMES]
     tops = [obj for obj in objects if standing.is_workload(obj)]
     jobs: dict[tuple[str, str], list[Object]] = {}
@@ -141,7 +141,7 @@ class _Standing:
         """Tell a workload whose pods are to be shown: not over, and no part of another one."""
         conditions = (obj.get("status") or {}).get("conditions") or ()
         is_over = any(each.get("type") in _OVER and each.get("status") == "True" for each in conditions)
-        return obj["kind"] not in _NO_WORKLOADS and not is_over and self._is_top(obj)
+        return obj["kind"] not in _RUNTIMES and not is_over and self._is_top(obj)
 
     def keep_pod(self, pod: Object) -> Object | None:
         """Return a pod that no listed object made, else None."""
@@ -184,4 +184,4 @@ def _tell_unread(unread: Iterable[Unread], absent: Collection[str]) -> None:
         if REFUSED not in each.problem:
             note(f"{each.what}: {each.problem}")
     if absent:
-        note(f"not installed in this cluster: {', '.join(sorted(set(absent)))}")
+        note(f"not installed in this cluster: {', '.join(sorted(absent))}")
