@@ -1,11 +1,9 @@
-# BUILDER needs sh, gcc, and Python 3.11 or newer with its headers, venv and pip; BASE the same Python at the same path, and nothing
-# else: no shell, no pip. For example: a Debian 12 with python3-dev and python3-venv, and gcr.io/distroless/python3-debian12.
-# COMPILE=false leaves out the compiling of the admission path, which halves its time; BUILDER then needs no gcc.
+# BUILDER needs sh, and Python 3.11 or newer with venv and pip; BASE the same Python at the same path, and nothing else: no shell,
+# no pip. For example: a Debian 12 with python3-venv, and gcr.io/distroless/python3-debian12.
 ARG BUILDER=docker.io/library/python:3.13
 ARG BASE=docker.io/library/python:3.13-slim
 
 FROM ${BUILDER} AS builder
-ARG COMPILE=true
 WORKDIR /build
 COPY requirements.lock requirements-build.lock ./
 # Wheels only, so that nothing of others is compiled here; by their hashes, so that no mirror can change them. Where PyPI is reached through
@@ -16,7 +14,7 @@ RUN --mount=type=secret,id=pip.conf,target=/etc/pip.conf --mount=type=cache,targ
     tools/bin/pip --python /opt/fabric-injector/bin/python install --no-compile \
       --require-hashes --no-deps --only-binary :all: -r requirements.lock
 COPY . src
-RUN HATCH_BUILD_HOOK_ENABLE_MYPYC=${COMPILE} tools/bin/pip wheel --no-index --no-deps --no-build-isolation --wheel-dir dist ./src && \
+RUN tools/bin/pip wheel --no-index --no-deps --no-build-isolation --wheel-dir dist ./src && \
     tools/bin/pip --python /opt/fabric-injector/bin/python install --no-index --no-deps --no-compile dist/*.whl
 
 FROM ${BASE}

@@ -7,7 +7,6 @@ LOCK = $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11
 IMAGE ?= fabric-injector
 ENGINE ?= $(shell for tool in docker podman buildah; do $$tool info >/dev/null 2>&1 && echo $$tool && break; done)
 VERSION = $(shell $(BIN)/python -c "import webhook; print(webhook.__version__)")
-COMPILED := build/compiled
 # Folders of tests that need more than the core does: not collected for it, which every worker would do anew.
 FOLDERS := apiserver bench broken dra image node operators page peer sockets
 TESTS := check sockets test-page apiserver test-image test-node
@@ -81,47 +80,29 @@ page-images: $(STAMP) ## take the documentation's pictures of the page anew: doc
 
 image: $(STAMP) ## build the container image with docker, podman or buildah: IMAGE is its name, BUILDER and BASE are what it is built on
 	$(or $(ENGINE),$(error install and start docker, podman or buildah)) build $(BUILD_OPTIONS) --build-arg VERSION=$(VERSION) --build-arg REVISION=$(shell git rev-parse HEAD) \
-	  $(foreach name,SOURCE BUILDER BASE COMPILE,$(if $($(name)),--build-arg $(name)=$($(name)))) --tag $(IMAGE):$(VERSION) .
+	  $(foreach name,SOURCE BUILDER BASE,$(if $($(name)),--build-arg $(name)=$($(name)))) --tag $(IMAGE):$(VERSION) .
 lock: $(STAMP) ## lock the current releases of what the image is made of
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group lock
 	@$(LOCK) pyproject.toml --output-file requirements.lock
-	@$(BIN)/python -c 'import tomllib; p = tomllib.load(open("pyproject.toml", "rb")); print(*p["build-system"]["requires"], *p["tool"]["hatch"]["build"]["targets"]["wheel"]["hooks"]["mypyc"]["dependencies"], sep="\n")' \
+	@$(BIN)/python -c 'import tomllib; p = tomllib.load(open("pyproject.toml", "rb")); print(*p["build-system"]["requires"], sep="\n")' \
 	  | $(LOCK) - --output-file requirements-build.lock
 
-$(COMPILED)/.built: $(STAMP) $(shell find webhook certs -type f ! -path '*/__pycache__/*')
-	@echo "compiling the admission path: about two minutes" >&2
-	@rm -rf $(COMPILED) && mkdir -p $(COMPILED)
-	@cp -r $(shell git ls-files | cut -d/ -f1 | sort -u) $(COMPILED)
-	@cd $(COMPILED) && HATCH_BUILD_HOOK_ENABLE_MYPYC=1 $(CURDIR)/$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
-	@$(BIN)/python -m compileall -q --invalidation-mode unchecked-hash $(COMPILED)/webhook $(COMPILED)/certs
-	@touch $@
-compiled: $(COMPILED)/.built ## compile the admission path as the image does, and run the core and socket tests on it (needs gcc)
-	@cp -r tests $(COMPILED)
-	@cd $(COMPILED) && $(CURDIR)/$(BIN)/pytest -q -p no:cacheprovider -m "core or sockets"
-
-bench: $(COMPILED)/.built ## measure the webhook, compiled as in the image, beside a floor (needs Go and gcc; ARGUMENTS="--load 14": beside 14 busy processes)
-	@cp -r tests $(COMPILED)
-	@cd $(COMPILED) && $(CURDIR)/$(BIN)/python -m tests.bench.admission $(ARGUMENTS)
-bench-hostile: $(COMPILED)/.built ## measure what hostile pods cost beside reading them, compiled as in the image (needs gcc; about 5 minutes; ARGUMENTS="--shapes 0" for all, an hour)
-	@cp -r tests $(COMPILED)
-	@cd $(COMPILED) && $(CURDIR)/$(BIN)/python -m tests.bench.hostile $(ARGUMENTS)
-bench-beside-large: $(COMPILED)/.built ## measure admissions beside clients that post large reviews without a pause, compiled as in the image (needs Go and gcc; 2 minutes)
-	@cp -r tests $(COMPILED)
-	@cd $(COMPILED) && $(CURDIR)/$(BIN)/python -m tests.bench.beside_large $(ARGUMENTS)
-bench-broken: $(COMPILED)/.built ## have 1.6 million broken reviews answered twice, and their pods again, compiled as in the image (needs gcc; about 30 minutes; ARGUMENTS="--count 10000 --sample 1000" for fewer)
-	@cp -r tests $(COMPILED)
-	@cd $(COMPILED) && $(CURDIR)/$(BIN)/python -m tests.bench.broken $(ARGUMENTS)
-bench-rate: $(COMPILED)/.built ## measure admissions a second of two replicas behind a real API server, compiled as in the image, and check a model of more cores (needs Go and gcc; 3 minutes)
-	@cp -r tests $(COMPILED)
-	@cd $(COMPILED) && $(CURDIR)/$(BIN)/python -m tests.bench.rate $(ARGUMENTS)
+bench: $(STAMP) ## measure the webhook beside a floor (needs Go; ARGUMENTS="--load 14": beside 14 busy processes)
+	@$(BIN)/python -m tests.bench.admission $(ARGUMENTS)
+bench-hostile: $(STAMP) ## measure what hostile pods cost beside reading them (about 5 minutes; ARGUMENTS="--shapes 0" for all, an hour)
+	@$(BIN)/python -m tests.bench.hostile $(ARGUMENTS)
+bench-beside-large: $(STAMP) ## measure admissions beside clients that post large reviews without a pause (needs Go; 2 minutes)
+	@$(BIN)/python -m tests.bench.beside_large $(ARGUMENTS)
+bench-broken: $(STAMP) ## have 1.6 million broken reviews answered twice, and their pods again (about 30 minutes; ARGUMENTS="--count 10000 --sample 1000" for fewer)
+	@$(BIN)/python -m tests.bench.broken $(ARGUMENTS)
+bench-rate: $(STAMP) ## measure admissions a second of two replicas behind a real API server, and check a model of more cores (needs Go; 3 minutes)
+	@$(BIN)/python -m tests.bench.rate $(ARGUMENTS)
 bench-scale: $(STAMP) ## measure how fast a job of 10,000 pods is told its address, beside bare patches (needs Go; about 6 minutes)
 	@$(BIN)/python -m tests.bench.scale $(ARGUMENTS)
 bench-memory: $(STAMP) ## measure the memory of webhook and controller beside 100,000 pods (needs Go; about 3 minutes)
 	@$(BIN)/python -m tests.bench.memory $(ARGUMENTS)
 bench-starve: $(STAMP) ## measure what hostile pods cost a job of another namespace, and what their list costs webhook and controller (needs Go)
 	@$(BIN)/python -m tests.bench.starve
-bench-survey: $(STAMP) ## measure what survey costs on 10,000 pods: processor time and memory
-	@$(BIN)/python -m tests.bench.survey
 bench-status: $(STAMP) ## measure what status costs on 10,000 pods of 200 jobs: processor time and memory
 	@$(BIN)/python -m tests.bench.status
 bench-simulation: $(STAMP) ## model 100,000 pods in 1,000 jobs, and say what saturates first

@@ -1,6 +1,7 @@
 """A small API server on loopback: lists in pages, watches from a version on, and misbehaves as it is told to."""
 
 import json
+import re
 import socket
 import ssl
 import threading
@@ -408,7 +409,11 @@ class FakeApiServer:
                 exchange.answer(200, {"kind": "Status", "status": "Success"})
 
     def _get(self, exchange: Exchange) -> None:
-        if exchange.request.path.endswith(("/pods", "/events", "/resourceclaims", "/network-attachment-definitions")):
+        collection = self._collections.get(re.sub(r"/namespaces/[^/]+/", "/", exchange.request.path))
+        is_list = exchange.request.path.endswith(
+            ("/pods", "/events", "/resourceclaims", "/network-attachment-definitions")
+        )
+        if is_list or (collection is not None and collection.objects):
             self._list(exchange)
             return
         if versions := self.groups.get(exchange.request.path):

@@ -98,7 +98,8 @@ def member_pod(
     **metadata: Any,
 ) -> Object:
     """Return the metadata of a job's pod as the webhook leaves it; with *address*, Multus has attached it."""
-    marks = {names.RENDEZVOUS_NETWORK: network, **(annotations or {})}
+    waits_for = "master-addr,local-addr" if role == "master" else "master-addr"
+    marks = {names.RENDEZVOUS_NETWORK: network, names.WAITS_FOR: waits_for, **(annotations or {})}
     if address:
         entry = {"name": "default/rdma-net", "interface": "net1", "ips": [address]}
         marks[names.NETWORK_STATUS] = json.dumps([entry])

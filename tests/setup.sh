@@ -10,10 +10,9 @@
 set -eu
 case $0 in */*) cd "${0%/*}/.." ;; *) cd .. ;; esac
 
-core="core check coverage mutation compiled"
+core="core check coverage mutation"
 node="test-node node operators dra broken"
 image="test-image test-node node release-dry-run"
-compiled="compiled bench bench-hostile bench-beside-large bench-broken bench-rate"
 go="apiserver peer bench bench-beside-large bench-memory bench-rate bench-scale bench-nodes bench-starve chaos soak manifests release-dry-run $node"
 
 requirements() {
@@ -43,12 +42,11 @@ requirements() {
   need mount mount "$node" "make the node's file systems"
   need util-linux unshare "$node" "make the node's namespaces"
   need libc-bin ldd "$node" 'make images of the programs that are here'
-  need git git "$compiled operators broken image release-dry-run" 'copy the tracked files, name the commit'
+  need git git "operators broken image release-dry-run" 'name the commit'
   need etcd-server etcd operators "run torch's etcd rendezvous, whose API newer servers lack"
   need shellcheck shellcheck apiserver "judge the project's own scripts and those of its workflows"
-  need gcc gcc "$compiled test-node operators dra" 'compile the admission path, or stand-ins for CUDA'
-  need libc6-dev '/usr/include/stdlib.h' "$compiled test-node operators dra" 'compile'
-  need python3-dev 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' "$compiled" 'compile for Python'
+  need gcc gcc "test-node operators dra" 'compile stand-ins for CUDA'
+  need libc6-dev '/usr/include/stdlib.h' "test-node operators dra" 'compile'
 }
 
 say() { printf '%s\n' "$*" >&2; }

@@ -14,10 +14,7 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 RANGES = {
     "requirements.lock": PROJECT["project"]["dependencies"],
-    "requirements-build.lock": [
-        *PROJECT["build-system"]["requires"],
-        *PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["hooks"]["mypyc"]["dependencies"],
-    ],
+    "requirements-build.lock": PROJECT["build-system"]["requires"],
 }
 
 

@@ -3,7 +3,7 @@
 The wings, each importing only what stands below it (pyproject.toml holds the contracts)::
 
     cli                          commands and their flags
-    control | diagnose | serve   the controller process; check, explain, survey; the webhook process
+    control | diagnose | serve   the controller process; check, explain, status; the webhook process
     http | world                 HTTP for both processes; what admission asks of a cluster, or of files that stand for one
     demo | kube | presets        sample data; the API client; ready-made profiles
     dry_run                      pods of any workload manifest, and what admission answers for them

@@ -7,7 +7,7 @@ import os
 import shutil
 import socket
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -15,8 +15,8 @@ from typing import Any, Self
 import urllib3
 import yaml
 
+from tests.profile_objects import to_objects
 from tests.waiting import wait_until
-from webhook.core.profiles.convert import to_objects
 from webhook.core.profiles.objects import PLURAL
 
 from .client import Client, Response
@@ -104,13 +104,12 @@ class Installation:
         profiles: str,
         *,
         install: Path | None = None,
-        environment: Mapping[str, str] | None = None,
     ) -> None:
         """Prepare to run the command, the image's entrypoint, with what the Deployments of *install* add to it.
 
-        *profiles*: those that are made objects before the webhook starts; empty: it finds what it reads.
+        *profiles*: those that are made objects before the webhook starts.
         """
-        self._install, self._environment = install or install_yaml(), environment or {}
+        self._install = install or install_yaml()
         self.api = control_plane.api
         self.folder = folder
         self._control_plane, self._command, self._profiles = control_plane, command, profiles
@@ -134,20 +133,15 @@ class Installation:
 
     def start_webhook(self) -> None:
         """Start the webhook's container, make it the Service's endpoint, and return once it is ready."""
-        if self._profiles:
-            apply_profiles(self._control_plane, self._profiles)
-        self.serve_webhook(self.launch_webhook())
-
-    def launch_webhook(self) -> int:
-        """Mount what the Deployment mounts, and start its container; give the port, at which nobody calls it yet."""
+        apply_profiles(self._control_plane, self._profiles)
         self.mount_secret()
         (deployment,) = shipped("Deployment", "fabric-injector-webhook", self._install)
         self._mount_config_maps(deployment)
-        options = [f"--superseded-profiles={self.folder}/mounted/superseded/profiles.yaml"]
         port = free_port()
         listen = (f"--listen=0.0.0.0:{port}", f"--dry-run-listen=127.0.0.1:{free_port()}")
-        self._start("webhook", *listen, *(options if self._install == install_yaml() else []))
-        return port
+        self._start("webhook", *listen)
+        wait_until(lambda: self.status("webhook", "/readyz") == 200, "the webhook to be ready", 60)
+        self._set_endpoint(port)
 
     def mount_secret(self) -> None:
         """Write the files of the Secret as it now is, as a kubelet does in its time."""
@@ -158,11 +152,6 @@ class Installation:
         (self.folder / "mounted" / "tls").mkdir(parents=True, exist_ok=True)
         for item in secret["items"]:
             (self.folder / "mounted" / "tls" / item["path"]).write_bytes(base64.b64decode(data[item["key"]]))
-
-    def serve_webhook(self, port: int) -> None:
-        """Wait until it is ready, and make it the Service's endpoint."""
-        wait_until(lambda: self.status("webhook", "/readyz") == 200, "the webhook to be ready", 60)
-        self._set_endpoint(port)
 
     def stop(self, component: str) -> int:
         """Stop the container by SIGTERM; give its exit status."""
@@ -223,7 +212,7 @@ class Installation:
         server = Server(
             [*self._command, *mounted, *options, f"--metrics-listen=127.0.0.1:{port}"],
             folder / "log",
-            {**kept, "KUBECONFIG": str(config), **self._environment},
+            {**kept, "KUBECONFIG": str(config)},
         )
         self._servers[component] = server, f"http://127.0.0.1:{port}"
         server.wait_ready(lambda: self.status(component, "/livez") == 200, 60)

@@ -71,7 +71,8 @@ class Job:
         """Create one pod; give it as it was created."""
         role = "master" if name == self.master else "worker"
         labels = {names.JOB: self.key, names.RENDEZVOUS: role}
-        annotations = {names.RENDEZVOUS_NETWORK: f"{NETWORK}@net1/{family}"}
+        waits_for = "master-addr,local-addr" if role == "master" else "master-addr"
+        annotations = {names.RENDEZVOUS_NETWORK: f"{NETWORK}@net1/{family}", names.WAITS_FOR: waits_for}
         metadata = {"name": name, "labels": labels, "annotations": annotations, **metadata}
         container = {"name": "main", "image": "none", "resources": {"limits": limits or {}}}
         spec = {"containers": [container], "restartPolicy": "OnFailure"}

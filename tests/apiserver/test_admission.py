@@ -26,7 +26,6 @@ profiles:
     sharedMemory: {sizeLimit: 16Gi}
   rails:
     networks: [{network: default/rail-0}, {network: default/rail-1}]
-    podInfo: {labels: true, annotations: true, hugepages: true}
   anything:
     pods: all
     networks: [{network: default/rdma-net, resource: rdma/hca}]

@@ -23,7 +23,6 @@ profiles:
   train:
     networks: [{network: default/rdma-net, resource: rdma/hca}]
     sharedMemory: {sizeLimit: 16Gi}
-    podInfo: {labels: true, annotations: true, hugepages: true}
   file:
     networks: [{network: default/rdma-net, resource: rdma/hca}]
     env: {NCCL_IB_HCA: mlx5_0}

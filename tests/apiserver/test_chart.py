@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,9 +17,8 @@ from tests.manifests.chart_readme import examples_of, uncommented
 from tests.waiting import wait_until
 from webhook import __version__
 from webhook.cli import main
-from webhook.core.names import CONFIG_MAP, PROFILES_CONFIG_MAP
+from webhook.core.names import CONFIG_MAP
 from webhook.core.profiles import Allowed
-from webhook.core.profiles.convert import to_objects
 from webhook.core.profiles.load import parse_configuration
 
 from .conftest import program
@@ -202,8 +200,6 @@ def test_profiles_become_objects(helm: Path, tmp_path: Path) -> None:
         annotations = found["metadata"].get("annotations", {})
         assert ("post-install" in annotations.get("helm.sh/hook", "")) is not known
         assert (annotations.get("meta.helm.sh/release-name") == "x") is not known
-    done = rendered(helm, tmp_path, values, "--is-upgrade")
-    assert "of a version before FabricProfile" in done.stderr
 
 
 def test_settings_become_the_configuration_that_both_mount(helm: Path, tmp_path: Path) -> None:
@@ -426,37 +422,6 @@ def test_uninstalled_before_an_upgrade_the_profiles_stay_and_are_taken_over(rele
     assert release.profiles()["first"] == "default/changed"
     release.put("upgrade", first="default/changed")
     assert release.profiles() == {"first": "default/changed"}
-
-
-def test_a_release_of_a_version_before_profiles_were_objects_is_upgraded_by_the_manuals_steps(
-    release: Release, tmp_path: Path
-) -> None:
-    """Without them nothing is changed: neither before the definition is there, nor before the profiles are."""
-    before = tmp_path / "before"
-    shutil.copytree(CHART, before)
-    (before / "templates/definition.yaml").unlink()
-    held = {"profiles.yaml": yaml.safe_dump({"profiles": {"first": {"networks": [{"network": "default/one"}]}}})}
-    metadata = {"name": PROFILES_CONFIG_MAP, "namespace": NAMESPACE}
-    config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": held}
-    (before / "templates/profiles.yaml").write_text(yaml.safe_dump(config_map))
-    done = release.run("install", str(before), "--create-namespace")
-    assert done.returncode == 0, done.stderr
-    for missing in ("fabricprofiles.fabric-injector.io is not installed", f"{PROFILES_CONFIG_MAP} holds the profiles"):
-        done = release.run("upgrade", str(CHART), "--reset-values")
-        assert done.returncode != 0
-        assert missing in done.stderr
-        definition = release.run("template", str(CHART), "--show-only=templates/definition.yaml").stdout
-        release.cluster.kubectl("apply", "--server-side", "--field-manager=helm", "--filename=-", input=definition)
-        crd = f"crd/{DEFINITION.rpartition('/')[2]}"
-        release.cluster.kubectl("wait", "--for=condition=Established", crd, "--timeout=30s")
-    release.cluster.kubectl("apply", "--filename=-", input=yaml.safe_dump_all(to_objects(yaml.safe_dump(config_map))))
-    done = release.run("upgrade", str(CHART), "--reset-values")
-    assert done.returncode == 0, done.stderr
-    assert release.profiles() == {"first": "default/one"}
-    assert release.run("rollback", "1").returncode == 0
-    assert release.profiles() == {"first": "default/one"}, "for the next upgrade"
-    kept = release.cluster.api.expect("GET", f"/api/v1/namespaces/{NAMESPACE}/configmaps/{PROFILES_CONFIG_MAP}")
-    assert kept["data"] == held
 
 
 def test_the_account_of_helm_test_reads_all_but_the_secret(

@@ -14,10 +14,10 @@ import yaml
 from click.testing import CliRunner
 
 from tests import pods
+from tests.profile_objects import to_objects
 from tests.waiting import wait_until
 from webhook.cli import main
 from webhook.core import names
-from webhook.core.profiles.convert import to_objects
 from webhook.core.profiles.custom_resource import custom_resource_definition
 from webhook.diagnose.check.configuration import check_configuration
 from webhook.diagnose.check.deployments import read_deployment
@@ -125,14 +125,6 @@ def healthy(
     api = cluster.api
     cluster.create_namespace(LABELLED, {names.PROFILE: "rdma-shared"})
     cluster.kubectl("apply", "--server-side", f"--filename={install_yaml()}")
-    api.ensure(
-        {
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": {"name": "fabric-injector-profiles", "namespace": NAMESPACE},
-            "data": {"profiles.yaml": PROFILES},
-        }
-    )
     api.ensure(custom_resource_definition())
     wait_until(lambda: api.answers("/apis/fabric-injector.io/v1alpha1/fabricprofiles"), "the CRD to be served", 30)
     for profile in to_objects(PROFILES):

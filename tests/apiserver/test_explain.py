@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from tests.pods import load
+from tests.profile_objects import to_objects
 from tests.waiting import wait_until
 from webhook import __version__
 from webhook.core import names
-from webhook.core.profiles.convert import to_objects
 from webhook.core.profiles.custom_resource import custom_resource_definition
 
 from .client import Client
@@ -162,7 +162,7 @@ def test_finds_the_cause_of_1024_waiting_pods(
     assert done.stderr == "", "progress is for terminals"
 
 
-def test_status_and_bundle_tell_the_same(explain: Explain, research: str, tmp_path: Path) -> None:
+def test_status_tells_the_same(explain: Explain, research: str) -> None:
     first = explain.document("job/bert", "-n", research)["findings"][0]
     for where in (("-n", research), ("-A",)):
         done = explain(*where, "-o", "json", command="status")
@@ -173,10 +173,6 @@ def test_status_and_bundle_tell_the_same(explain: Explain, research: str, tmp_pa
         assert (job["name"], job["phase"], job["members"], job["address"]) == ("bert", "Init", 2, "192.168.0.1")
         told = ("level", "code", "subject")
         assert [job["first"][key] for key in told] == [first[key] for key in told]
-    path = str(tmp_path / "bert.json")
-    assert explain("job/bert", "-n", research, "-o", path, command="bundle").returncode == 0
-    again = json.loads(explain("--from", path, "-o", "json").stdout)["findings"]
-    assert (again[0]["level"], again[0]["code"]) == (first["level"], first["code"])
 
 
 def test_observe_mode_tells_what_would_be_injected_and_counts_it_apart(

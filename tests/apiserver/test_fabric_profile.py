@@ -15,9 +15,9 @@ from tests.core.profiles.test_grammar import GRAMMAR_FAULTS
 from tests.core.profiles.test_messages import FIELD_FAULTS
 from tests.core.profiles.test_profiles import OTHER_WAYS
 from tests.core.profiles.texts import DESIGN_SAMPLE
+from tests.profile_objects import to_objects
 from tests.waiting import wait_until
 from webhook.core import names
-from webhook.core.profiles.convert import to_objects
 from webhook.core.profiles.custom_resource import custom_resource_definition
 from webhook.core.profiles.objects import PLURAL, PROFILE_API_VERSION, PROFILE_KIND
 

@@ -1,4 +1,4 @@
-"""The real kubectl finds the plugin, runs it, and completes it."""
+"""The real kubectl finds the plugin and runs it."""
 
 import os
 import subprocess
@@ -56,8 +56,3 @@ def test_the_plugin_takes_kubectls_own_options(
     wrong = run(kubectl, "fabric-injector", "certs", "show", "--kubeconfig", str(config), "--context", "absent")
     assert wrong.returncode == 2
     assert "--context absent: no context is named so; use one of: test" in wrong.stderr
-
-
-def test_kubectl_completes_the_plugins_commands_and_options(kubectl: Path) -> None:
-    assert "dry-run\tShow what would be injected" in run(kubectl, "__complete", "fabric-injector", "dry").stdout
-    assert "--namespace" in run(kubectl, "__complete", "fabric-injector", "certs", "show", "--na").stdout

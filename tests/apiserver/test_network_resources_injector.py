@@ -1,6 +1,6 @@
 """What the end-to-end tests of network-resources-injector ask of it, asked of us through a real API server.
 
-Source: network-resources-injector test/e2e/{resourcename,nodeselector,hugepages,userdefinedinjections}_test.go. Its control
+Source: network-resources-injector test/e2e/{resourcename,nodeselector,userdefinedinjections}_test.go. Its control
 switches and user-defined injections are profiles here. The suite itself runs by ``make peer``.
 """
 
@@ -25,7 +25,6 @@ profiles:
     pods: all
     ipcLock: false
     sharedMemory: {enabled: false}
-    podInfo: {hugepages: true}
   resources-only:
     pods: all
     ipcLock: false
@@ -44,7 +43,6 @@ profiles:
 """
 RESOURCE = "example.com/foo"
 HOST = "kubernetes.io/hostname"
-PATH = "/etc/podnetinfo"
 
 
 @pytest.fixture(scope="module")
@@ -75,13 +73,6 @@ def pod(networks: str, *resources: dict[str, str], **spec: Any) -> dict[str, Any
 
 def where(namespace: NamespaceFactory, profile: str = "completes") -> str:
     return namespace({names.PROFILE: profile})
-
-
-def files(created: dict[str, Any], container: int = 0, path: str = PATH) -> list[str]:
-    """List the files of the downward-API volume that a container mounts at *path*."""
-    mounts = {one["mountPath"]: one["name"] for one in created["spec"]["containers"][container]["volumeMounts"]}
-    volumes = {one["name"]: one for one in created["spec"]["volumes"]}
-    return sorted(item["path"] for item in volumes[mounts[path]]["downwardAPI"]["items"])
 
 
 @pytest.mark.parametrize("elsewhere", [False, True], ids=["missing", "in-another-namespace"])
@@ -126,67 +117,6 @@ def test_a_networks_node_selector_becomes_the_pods(
     created = create(api, pod("foo-network"), here)
     assert created["spec"]["nodeSelector"] == {HOST: node}
     assert created["spec"]["containers"][0]["resources"].get("limits", {}) == ({resource: "1"} if resource else {})
-
-
-def hugepages(container: str, *sizes: str) -> list[str]:
-    return sorted(f"hugepages_{size}_{kind}_{container}" for size in sizes for kind in ("limit", "request"))
-
-
-GIGA = {"hugepages-1Gi": "2Gi", "memory": "2Gi"}
-BOTH = {**GIGA, "hugepages-2Mi": "1000Mi"}
-
-
-@pytest.mark.parametrize(
-    ("resources", "expected"),
-    [
-        ([GIGA], hugepages("test", "1G")),
-        ([{"hugepages-2Mi": "1000Mi", "memory": "2Gi"}], hugepages("test", "2M")),
-        ([{"hugepages-1Gi": "2Gi", "cpu": "4"}], hugepages("test", "1G")),
-        ([BOTH], hugepages("test", "1G", "2M")),
-        ([BOTH, {}], hugepages("test", "1G", "2M")),
-        ([{}, BOTH], hugepages("second-container", "1G", "2M")),
-        ([BOTH, BOTH], sorted(hugepages("test", "1G", "2M") + hugepages("second-container", "1G", "2M"))),
-    ],
-)
-def test_hugepages_become_files_of_every_container(
-    api: Client, namespace: NamespaceFactory, webhook: Webhook, resources: list[dict[str, str]], expected: list[str]
-) -> None:
-    here = where(namespace)
-    attach(api, here)
-    created = create(api, pod("foo-network", *resources), here)
-    for index, held in enumerate(resources):
-        container = created["spec"]["containers"][index]
-        assert files(created, index) == expected
-        own_name = [one["value"] for one in container.get("env", []) if one["name"] == names.ENV_CONTAINER_NAME]
-        assert own_name == ([container["name"]] if held else [])
-
-
-@pytest.mark.parametrize("held", [{"hugepages-1Gi": "0", "memory": "0"}, {"hugepages-2Mi": "0Mi", "cpu": "1"}, {}])
-def test_no_hugepages_make_no_files(
-    api: Client, namespace: NamespaceFactory, webhook: Webhook, held: dict[str, str]
-) -> None:
-    here = where(namespace)
-    attach(api, here)
-    created = create(api, pod("foo-network", held), here)
-    assert PATH not in [one["mountPath"] for one in created["spec"]["containers"][0]["volumeMounts"]]
-
-
-@pytest.mark.parametrize("path", [PATH, "/etc/somethingElse"])
-@pytest.mark.parametrize("name", ["podnetinfo", "something-else"])
-def test_a_downward_volume_of_the_pods_own_stays(
-    api: Client, namespace: NamespaceFactory, webhook: Webhook, path: str, name: str
-) -> None:
-    """Three of the four fail there on purpose: network-resources-injector issue 43."""
-    here = where(namespace)
-    attach(api, here)
-    before = pod("foo-network", GIGA)
-    item = {"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}
-    before["spec"]["volumes"] = [{"name": name, "downwardAPI": {"items": [item]}}]
-    before["spec"]["containers"][0]["volumeMounts"] = [{"name": name, "mountPath": path}]
-    created = create(api, before, here)
-    ours = hugepages("test", "1G")
-    assert files(created) == (sorted([*ours, "namespace"]) if path == PATH else ours)
-    assert "namespace" in files(created, path=path)
 
 
 @pytest.mark.parametrize(

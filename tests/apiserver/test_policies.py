@@ -31,7 +31,6 @@ profiles:
     sharedMemory: {sizeLimit: 8Ei}
   hugepages:
     resources: {hugepages-2Mi: 64Mi}
-    podInfo: {hugepages: true, labels: true, annotations: true}
 """
 WHOLE = {"cpu": "4", "memory": "1Gi"}
 
@@ -286,6 +285,3 @@ def test_names_at_their_limits_are_valid(api: Client, namespace: NamespaceFactor
     pod["spec"]["containers"][0]["resources"] = {"limits": {**WHOLE, "hugepages-2Mi": "2Mi"}}
     created = create(api, pod, namespace({names.PROFILE: "shared"}, name="t" * 63))
     assert created["metadata"]["annotations"][names.CONTAINER] == long
-    [volume] = [one for one in created["spec"]["volumes"] if one["name"] == names.POD_INFO_VOLUME]
-    paths = [item["path"] for item in volume["downwardAPI"]["items"]]
-    assert paths == ["labels", "annotations", f"hugepages_2M_request_{long}", f"hugepages_2M_limit_{long}"]

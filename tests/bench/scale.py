@@ -161,6 +161,7 @@ def manifest(name: str) -> dict[str, Any]:
     labels = {names.JOB: f"{job}-0123456789", names.RENDEZVOUS: "worker" if int(rank) else "master"}
     annotations = {
         names.RENDEZVOUS_NETWORK: "default/rdma-net@net1/any",
+        names.WAITS_FOR: "master-addr" if int(rank) else "master-addr,local-addr",
         names.NETWORKS: "default/rdma-net",
         names.CONTAINER: "main",
         names.STATUS: json.dumps({"profile": "rdma-shared", "injected": ["networks", "devices", "rendezvous"]}),

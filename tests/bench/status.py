@@ -13,7 +13,7 @@ import re
 import sys
 from collections.abc import Iterator
 
-from tests.bench.survey import managed, run, serve_apart
+from tests.bench.large_cluster import managed, run, serve_apart
 from tests.diagnose.scenes import NOW, PROFILES, SPACE, Scene, ago, node
 from tests.fake_apiserver import NAMESPACES, NETWORKS, NODES, PODS, FakeApiServer
 from tests.served import as_served

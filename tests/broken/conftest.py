@@ -16,9 +16,9 @@ from tests.node.node import Node
 from tests.operators.builds import built
 from tests.operators.install import Installer
 from tests.operators.programs import VOLCANO
+from tests.profile_objects import to_objects
 from tests.tiers import mark_tier
 from tests.waiting import wait_until
-from webhook.core.profiles.convert import to_objects
 from webhook.core.profiles.custom_resource import custom_resource_definition
 
 from .site import Running

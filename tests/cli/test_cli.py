@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 
 import click
 import pytest
-import yaml
 from click.testing import CliRunner
 
 from webhook.cli import imported, main
-from webhook.core.profiles.custom_resource import custom_resource_definition
 from webhook.dry_run import RENDERERS
 
 
@@ -23,16 +20,12 @@ def test_lists_every_command_in_one_whole_line() -> None:
         "serve",
         "control",
         "dry-run",
-        "survey",
         "check",
         "status",
         "explain",
         "page",
-        "bundle",
         "certs",
-        "profiles",
         "presets",
-        "schema",
         "demo",
     ]
     assert all(line.endswith(".") and not line.endswith("...") for line in listed)
@@ -47,7 +40,7 @@ def test_help_and_completion_of_commands_import_none_of_them() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
     *_, completed, modules = done.stdout.splitlines()
-    assert completed.split() == ["serve", "survey", "status", "schema"]
+    assert completed.split() == ["serve", "status"]
     assert {name for name in modules.split() if name.startswith("webhook")} == {"webhook", "webhook.cli"}
 
 
@@ -105,9 +98,9 @@ def test_dry_run_offers_each_form_there_is() -> None:
 
 
 def test_names_the_commands_that_may_have_been_meant() -> None:
-    result = CliRunner().invoke(main, ["servey"])
+    result = CliRunner().invoke(main, ["stats"])
     assert result.exit_code == 2
-    assert "No such command 'servey'. (Did you mean one of: 'serve', 'survey'?)" in result.stderr
+    assert "No such command 'stats'. Did you mean 'status'?" in result.stderr
 
 
 def test_runs_the_wait_step_without_listing_it() -> None:
@@ -124,10 +117,3 @@ def test_the_wait_step_imports_little() -> None:
         name for name in done.stdout.split() if name.startswith(("webhook", "certs", "flask", "pydantic", "urllib3"))
     }
     assert ours == {"webhook", "webhook.cli", "webhook.cli.wait"}
-
-
-def test_prints_the_schema_for_editors_and_for_the_api_server() -> None:
-    editors = json.loads(CliRunner().invoke(main, ["schema"]).stdout)
-    assert editors["title"] == "profiles.yaml of fabric-injector"
-    definition = yaml.safe_load(CliRunner().invoke(main, ["schema", "--crd"]).stdout)
-    assert definition == custom_resource_definition()

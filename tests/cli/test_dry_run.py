@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 from tests.cli.dry_run_command import POD, PROFILES, TORCHX, call, offline
 from tests.dry_run.runs import OBJECTS
+from tests.profile_objects import to_objects
 from webhook.core import names
-from webhook.core.profiles.convert import to_objects
 
 
 def test_prints_a_diff_without_colours(folder: Path) -> None:
@@ -314,3 +315,41 @@ def test_the_configuration_among_the_objects_counts_beside_profiles_without_one(
     assert "hostPath /sys is not in allowed.hostPaths" in result.stdout
     assert result.stderr == f"the Configuration in --objects is not used: {folder / 'profiles.yaml'} has one itself\n"
     assert result.exit_code == 1
+
+
+TWO_PROFILES = """
+profiles:
+  rdma: {networks: [{network: default/rdma-net, resource: rdma/hca}]}
+  typo: {networks: [{network: default/rdma-nett}]}
+"""
+NETWORK = next(each for each in OBJECTS if each["kind"] == "NetworkAttachmentDefinition")
+
+
+def space(name: str, **labels: str) -> dict[str, Any]:
+    return {"kind": "Namespace", "metadata": {"name": name, "labels": labels}}
+
+
+def test_says_the_next_step_where_nothing_is_injected(folder: Path) -> None:
+    (folder / "objects.yaml").write_text(yaml.safe_dump_all([space("research"), NETWORK]))
+    result = offline(folder, "-f", TORCHX, "--namespace", "research")
+    assert result.exit_code == 0
+    assert result.stderr == "next: kubectl label namespace research fabric-injector.io/profile=rdma-shared\n"
+    assert offline(folder, "-f", TORCHX, "--namespace", "research", "--require-injection").exit_code == 1
+    (folder / "profiles.yaml").write_text(TWO_PROFILES)
+    told = offline(folder, "-f", TORCHX, "--namespace", "research").stderr
+    assert told.endswith("fabric-injector.io/profile=PROFILE; PROFILE is one of: rdma, typo\n")
+
+
+def test_says_the_next_step_where_a_namespace_only_observes(folder: Path) -> None:
+    labels = {names.PROFILE: "rdma-shared", names.MODE: "observe"}
+    (folder / "objects.yaml").write_text(yaml.safe_dump_all([space("research", **labels), NETWORK]))
+    result = offline(folder, "-f", TORCHX, "--namespace", "research", "--require-injection")
+    assert (result.exit_code, result.stderr) == (1, "next: kubectl label namespace research fabric-injector.io/mode-\n")
+
+
+def test_requires_an_injection(folder: Path) -> None:
+    result = offline(folder, "-f", TORCHX, "--namespace", "research", "--require-injection")
+    assert (result.exit_code, result.stderr) == (0, "")
+    (folder / "single.yaml").write_text(yaml.safe_dump(POD))
+    result = offline(folder, "-f", str(folder / "single.yaml"), "--namespace", "research", "--require-injection")
+    assert (result.exit_code, result.stderr) == (1, ""), "it needs no fabric, and no label would change that"

@@ -1,4 +1,4 @@
-"""The command as kubectl's plugin: what completes it, and that its options are spelled as kubectl's."""
+"""The command as kubectl's plugin: its usage, and that its options are spelled as kubectl's."""
 
 from __future__ import annotations
 
@@ -9,28 +9,9 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from webhook.cli import imported, kubectl_complete, kubectl_plugin, main
+from webhook.cli import imported, kubectl_plugin, main
 
-TALKERS = (("dry-run",), ("explain",), ("survey",), ("certs", "show"), ("certs", "rotate"))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "lines"),
-    [
-        (["sc"], ["schema\tPrint the schema of profiles, for editors or the API server.", ":4"]),
-        (["dry-run", "--out"], ["--output\tForm of the answer, see Output above.", ":4"]),
-        (["dry-run", "-o", "p"], ["patch", "pod", ":4"]),
-        (["dry-run", "-f", ""], [":0"]),
-        (["survey", "--profile", "gke-"], ["gke-rdma\tpreset", "gke-tcpxo\tpreset", ":0"]),
-    ],
-    ids=["command", "option", "choice", "file", "preset"],
-)
-def test_completes(
-    arguments: list[str], lines: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["kubectl_complete-fabric_injector", *arguments])
-    kubectl_complete.main()
-    assert capsys.readouterr().out.splitlines() == lines
+TALKERS = (("dry-run",), ("explain",), ("certs", "show"), ("certs", "rotate"))
 
 
 def test_usage_names_what_was_typed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -67,13 +48,7 @@ def test_the_installations_namespace_has_one_name_and_help_says_what_n_means(wor
     told = spelled["-n"]
     assert isinstance(told, click.Option)
     is_same = told is system
-    meaning = (
-        "in explain and dry-run"
-        if is_same
-        else "else at all"
-        if words in (("survey",), ("check",))
-        else "else the kubeconfig's"
-    )
+    meaning = "in explain and dry-run" if is_same else "else at all" if words == ("check",) else "else the kubeconfig's"
     assert meaning in str(told.help)
 
 

@@ -1,16 +1,15 @@
-"""The command ``presets``: the list, one of them for kubectl apply, and completion of names."""
+"""The command ``presets``: the list and one of them for kubectl apply."""
 
 from __future__ import annotations
 
 import json
-import sys
 from typing import Any
 
 import pytest
 import yaml
 from click.testing import CliRunner
 
-from webhook.cli import kubectl_complete, main
+from webhook.cli import main
 from webhook.presets import VERIFIED, preset_names, read_presets
 
 
@@ -73,9 +72,3 @@ def test_an_unknown_name_is_refused_with_those_that_there_are() -> None:
     assert result.exit_code == 2
     assert "'eks' is not one of" in result.stderr
     assert all(name in result.stderr for name in preset_names())
-
-
-def test_names_are_completed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(sys, "argv", ["kubectl_complete-fabric_injector", "presets", "gke"])
-    kubectl_complete.main()
-    assert capsys.readouterr().out.splitlines() == ["gke-rdma", "gke-tcpxo", ":4"]

@@ -30,7 +30,6 @@ profiles:
     annotations: {example.com/fabric: rails}
     ncclConf: true
     nodeSelector: {fabric: rails}
-    podInfo: {hugepages: true, labels: true, annotations: true}
     rendezvous: {unreachable: fail}
     volumes: [{name: sys, hostPath: {path: /sys}}, {name: dshm, emptyDir: {}}, {name: data, configMap: {name: a}}]
     mounts: [{name: sys, mountPath: /host}, {name: data, mountPath: /data}, {name: own, mountPath: /own}]
@@ -47,13 +46,11 @@ profiles:
     networks: [{network: rails/rail-1, count: 2}]
     existingDevices: keep
     sharedMemory: {enabled: false}
-    podInfo: {labels: true}
     rendezvous: {rankZero: name, ipFamily: IPv6, waitImage: "registry.example.com/busybox:1"}
   installed:
     pods: all
     networks: [{network: rails/rail-0}]
     podSecurity: skip
-    podInfo: {hugepages: true}
     rendezvous: {waitImage: installed, ipFamily: IPv6}
     volumes: [{name: sys, hostPath: {path: /sys}}, {name: sys-2, emptyDir: {}}]
     sidecars: [{name: root, image: a.io/b, privileged: true}, {name: side, image: a.io/b}]
@@ -66,13 +63,12 @@ profiles:
 SPACES = {"plain": {}, "full": {}, "everyone": {}, "installed": {names.POD_SECURITY_ENFORCE: "baseline"}, "own": {}}
 """The namespaces, each with the profile of its name, and their further labels."""
 
-_VOLUMES = (names.WAIT_VOLUME, names.NCCL_CONF_VOLUME, names.SHM_VOLUME, f"{names.SHM_VOLUME}-2", names.POD_INFO_VOLUME)
+_VOLUMES = (names.WAIT_VOLUME, names.NCCL_CONF_VOLUME, names.SHM_VOLUME, f"{names.SHM_VOLUME}-2")
 _PATHS = (
     names.WAIT_MOUNT_PATH,
     names.NCCL_CONF_PATH,
     names.NCCL_CONF_WRITE_PATH,
     names.SHM_MOUNT_PATH,
-    names.POD_INFO_MOUNT_PATH,
     "/etc",
     "/data",
     "/var/run/secrets/kubernetes.io/serviceaccount",
@@ -80,7 +76,6 @@ _PATHS = (
 _VARIABLES = (
     names.ENV_MASTER_NAME,
     names.ENV_NCCL_CONF,
-    names.ENV_CONTAINER_NAME,
     names.ENV_NCCL_SOCKET_IFNAME,
     names.ENV_GLOO_SOCKET_IFNAME,
     names.ENV_NCCL_CONF_FILE,

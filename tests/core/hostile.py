@@ -34,7 +34,6 @@ profiles:
     annotations: {example.com/fabric: rails}
     ncclConf: true
     nodeSelector: {fabric: rails}
-    podInfo: {hugepages: true, labels: true, annotations: true}
     volumes: [{name: sys, hostPath: {path: /sys}}, {name: dshm, emptyDir: {}}, {name: data, configMap: {name: a}}]
     mounts: [{name: sys, mountPath: /host}, {name: data, mountPath: /data}, {name: own, mountPath: /own}]
     sidecars:
@@ -110,10 +109,6 @@ def rich(name: str = "pods/kubeflow-pytorchjob-1.yaml") -> Object:
         volumes=[
             {"name": "dshm", "emptyDir": {"medium": "Memory"}},
             {"name": "ib", "hostPath": {"path": "/dev/infiniband"}},
-            {
-                "name": names.POD_INFO_VOLUME,
-                "downwardAPI": {"items": [{"path": "a", "fieldRef": {"fieldPath": "metadata.name"}}]},
-            },
         ],
     )
     container = spec["containers"][0]
@@ -127,7 +122,6 @@ def rich(name: str = "pods/kubeflow-pytorchjob-1.yaml") -> Object:
         volumeMounts=[
             {"name": "ib", "mountPath": "/dev/infiniband"},
             {"name": "data", "mountPath": "/data"},
-            {"name": names.POD_INFO_VOLUME, "mountPath": "/etc/podnetinfo"},
         ],
         resources={
             "limits": {"nvidia.com/gpu": "8", "memory": "64Gi", "hugepages-2Mi": "1Gi"},

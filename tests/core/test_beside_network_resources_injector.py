@@ -65,19 +65,3 @@ def test_before_it_nothing_is_left_for_it_unless_it_honours_resources(case: Case
     else:
         asked = devices(alone) - devices({"spec": {"containers": case.pod["spec"]["containers"]}})
         assert devices(recorded["second"]) >= devices(alone) + asked
-
-
-def test_its_files_are_those_of_ours() -> None:
-    """Every file that it puts into /etc/podnetinfo is there from us alone, with the same source: app-netutil reads them."""
-    names = [case.name for case in cases() if case.profile == "completes" and "TorchX" not in case.name]
-    for name in names:
-        found = {}
-        for key in ("first", "ours"):
-            [volume] = [one for one in RECORDED[name][key]["spec"]["volumes"] if one["name"] == "podnetinfo"]
-            found[key] = {
-                item["path"]: {**(item.get("fieldRef") or item["resourceFieldRef"])}
-                for item in volume["downwardAPI"]["items"]
-            }
-        for item in found["first"].values():
-            item.pop("apiVersion", None)
-        assert found["first"].items() <= found["ours"].items(), name

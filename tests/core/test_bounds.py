@@ -522,50 +522,13 @@ def test_a_patch_of_too_many_operations_is_denied() -> None:
         assert f"at most {bounds.OPERATIONS} are made" in verdict.message
 
 
-def _hugepages(pod: Object, containers: int, **volume: Any) -> None:
-    """Give every container hugepages of five sizes, and at the place of podInfo's files a volume of its own."""
-    limits = {f"hugepages-{number}Mi": "1Gi" for number in range(1, 6)}
-    first(pod).update(resources={"limits": limits}, volumeMounts=[])
-    pod["spec"]["containers"] += [{"name": f"c{index}", "resources": {"limits": limits}} for index in range(containers)]
-    for index, container in enumerate(pod["spec"]["containers"]):
-        container["volumeMounts"] = [{"name": f"v{index}", "mountPath": "/etc/podnetinfo"}]
-    pod["spec"]["volumes"] = [{"name": f"v{index}", "downwardAPI": dict(volume)} for index in range(containers + 1)]
-
-
-@pytest.mark.parametrize("items", [{}, {"items": []}], ids=["in lists that are added", "in lists that are there"])
-def test_a_step_stops_once_it_makes_too_many_changes(items: Object) -> None:
-    world = hostile.world("full")
+def test_a_step_stops_once_it_makes_too_many_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     pod = pods.load(OURS)
-    _hugepages(pod, 5, **items)
-    assert decide(pod, "train", PROFILES, world).allowed
-    pod = pods.load(OURS)
-    _hugepages(pod, 150, **items)
-    verdict = decide(pod, "train", PROFILES, world)
+    assert decide(pod, "train", PROFILES, WORLD).allowed
+    monkeypatch.setattr(bounds, "OPERATIONS", 3)
+    verdict = decide(pod, "train", PROFILES, WORLD)
     assert (verdict.allowed, verdict.reason, verdict.operations) == (False, Reason.TOO_LARGE, [])
-    assert f"more than {bounds.OPERATIONS} changes" in verdict.message
-
-
-class _Counted(list[Any]):
-    """Count how often a list is read."""
-
-    reads = 0
-
-    def __iter__(self) -> Iterator[Any]:
-        self.reads += 1
-        return super().__iter__()
-
-
-def test_a_volume_that_many_containers_mount_is_read_once() -> None:
-    pod = pods.load(OURS)
-    _hugepages(pod, 20)
-    for container in pod["spec"]["containers"]:
-        container["volumeMounts"][0]["name"] = "v0"
-    volume = pod["spec"]["volumes"][0]["downwardAPI"]
-    world = hostile.world("full")
-    volume["items"] = decide(pod, "train", PROFILES, world).pod["spec"]["volumes"][0]["downwardAPI"]["items"]
-    volume["items"] = items = _Counted(volume["items"])
-    assert decide(pod, "train", PROFILES, world).allowed
-    assert 1 <= items.reads <= 3
+    assert "more than 3 changes" in verdict.message
 
 
 def test_a_patch_of_too_many_bytes_is_denied() -> None:

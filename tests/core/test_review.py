@@ -95,25 +95,24 @@ def test_a_complete_pod_is_consistent_in_all_its_parts() -> None:
     assert verdict.told[:2] == ["networks:injected", "pod-annotations:skipped"]
     assert {"networks", "devices", "ipc-lock", "rendezvous", "environment"} <= set(status["injected"])
     assert judge(verdict.pod, world(profile="rails")).reason == "unchanged"
-    assert status["skipped"] == {}, "nobody asked for podInfo, node selectors or a sidecar"
+    assert status["skipped"] == {}, "nobody asked for node selectors or a sidecar"
 
 
 def test_what_a_step_puts_into_a_list_of_an_earlier_one_is_told_as_injected() -> None:
-    """The pod has no volume of its own: shared memory makes the list that podInfo and ncclConf write into."""
+    """The pod has no volume of its own: shared memory makes the list that ncclConf writes into."""
     text = """
 profiles:
   shared:
     networks: [{network: default/rdma-net, resource: rdma/hca}]
-    podInfo: {labels: true}
     ncclConf: true
 """
     pod = pods.load("pods/jobset-1.yaml")
     pod["spec"].pop("volumes", None)
     verdict = judge(pod, using=profiles(text))
     told = {decision.step: decision.outcome for decision in verdict.decisions}
-    assert told["shared-memory"] is told["pod-info"] is told["nccl-conf"] is Outcome.INJECTED
+    assert told["shared-memory"] is told["nccl-conf"] is Outcome.INJECTED
     again = judge(verdict.pod, using=profiles(text))
-    assert {decision.step: decision.outcome for decision in again.decisions}["pod-info"] is Outcome.KEPT
+    assert {decision.step: decision.outcome for decision in again.decisions}["nccl-conf"] is Outcome.KEPT
 
 
 def test_our_keys_and_the_network_status_are_never_trusted() -> None:

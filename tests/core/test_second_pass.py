@@ -126,14 +126,6 @@ def test_a_volume_of_the_name_that_nobody_mounts_gives_way() -> None:
     assert {item["path"] for item in volume["downwardAPI"]["items"]} == wait.FILES.keys()
 
 
-def test_files_of_pod_info_in_the_volume_of_the_addresses_stay_there() -> None:
-    pod = worker(volumeMounts=[{"name": names.WAIT_VOLUME, "mountPath": names.POD_INFO_MOUNT_PATH}])
-    pod["metadata"]["labels"][names.PROFILE] = "full"
-    volume = podspec.volume_named(twice(pod, "full").pod, names.WAIT_VOLUME)
-    assert volume is not None
-    assert {*wait.FILES, "labels", "annotations"} <= {item["path"] for item in volume["downwardAPI"]["items"]}
-
-
 def test_our_own_variable_keeps_the_name_whatever_a_command_does_with_it() -> None:
     pod = worker(command=["torchrun", f"--rdzv-endpoint=$({names.ENV_MASTER_NAME}):29500", "train.py"])
     container = twice(pod).pod["spec"]["containers"][0]

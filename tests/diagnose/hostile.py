@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from tests.diagnose.explain.test_screens import SCENES
 from tests.diagnose.scenes import NOW, PROFILES, Scene, ago
+from tests.profile_objects import to_objects
 from webhook.core import names, podspec
 from webhook.core.model import Object
-from webhook.core.profiles.convert import to_objects
 from webhook.kube.connection import Connection, RequestFailed, Response
 from webhook.kube.credentials import Credentials
 

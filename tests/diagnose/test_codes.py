@@ -60,7 +60,7 @@ interfaces: rdma-disabled rdma-devices-told rdma-devices-unnamed rdma-devices-ex
   interface-excluded interfaces-disagree interface-unexpected
 memlock: ipc-lock-missing ipc-lock-inert
 transport: transport-fabric transport-tcp transports-differ transport-local transport-untold rdma-memory-refused
-  rdma-unconnected traffic-measured traffic-on-pod-network
+  rdma-unconnected
 shared-memory: shared-memory-small shared-memory-on-disk shared-memory-beyond-limit
 events: event
 unread: unread

@@ -31,7 +31,6 @@ def test_the_page_is_that_of_the_registry() -> None:
 _BOTH = ("check", "explain")
 _TELLERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("diagnose/explain/transport.py", ("explain --logs",)),
-    ("diagnose/explain/traffic.py", ("explain --exec",)),
     ("diagnose/explain/", ("explain",)),
     ("diagnose/check/", ("check",)),
     ("diagnose/lease.py", _BOTH),

@@ -17,8 +17,8 @@ _BLOCK = re.compile(
     r"(?:^<!-- not-run: (?P<why>[^\n]+?) -->\n)?^```(?P<language>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )
 _OF_CLUSTER = re.compile(
-    r"kubectl |helm |\bfabric-injector (?:check|explain|status|bundle|survey|certs show|certs rotate|serve|control)\b"
-    r"|\bdry-run (?!.*(?:--objects|--expect))"
+    r"kubectl |helm |\bfabric-injector (?:check|explain|status|certs show|certs rotate|serve|control)\b"
+    r"|\bdry-run (?!.*--objects)"
 )
 _LANGUAGES = ("", "console", "sh", "bash", "shell")
 """A block of one of these is commands; what a command prints is ``text``."""
@@ -99,9 +99,7 @@ def run(command: str, folder: Path, environment: Mapping[str, str]) -> subproces
 
 def wrong(command: str, done: subprocess.CompletedProcess[str]) -> str:
     """Tell what went wrong, if anything: commands of ours end with 1 where they found something, others with 0 alone."""
-    ours = re.match(
-        r"(?:\.venv/bin/|kubectl )?fabric-injector (?:check|explain|status|survey|dry-run|certs show)", command
-    )
+    ours = re.match(r"(?:\.venv/bin/|kubectl )?fabric-injector (?:check|explain|status|dry-run|certs show)", command)
     if "Traceback" in done.stderr or done.returncode not in ((0, 1) if ours else (0,)):
         return f"{command}\n  ended with {done.returncode}: {(done.stdout[-300:] + done.stderr[-700:]).strip()}"
     return ""

@@ -54,6 +54,6 @@ def test_tells_commands_apart(tmp_path: Path) -> None:
     assert Block("page", 1, "fabric-injector dry-run -f job.yaml -n x\n", "").needs_a_cluster
     assert not Block("page", 1, "fabric-injector dry-run -f job.yaml --objects x\n", "").needs_a_cluster
     assert Block("page", 1, "$ a b\nprinted\n$ c\n", "").commands() == ["a b", "c"]
-    assert "ended with 2" in wrong("fabric-injector schema --no", run("fabric-injector schema --no", tmp_path, {}))
+    assert "ended with 2" in wrong("fabric-injector presets --no", run("fabric-injector presets --no", tmp_path, {}))
     assert wrong("false", run("false", tmp_path, {}))
     assert not wrong("true", run("true", tmp_path, {}))

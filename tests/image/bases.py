@@ -7,7 +7,7 @@ import platform
 import subprocess
 from pathlib import Path
 
-BUILDER = ("python3-venv", "python3-dev", "gcc", "libc6-dev", "dash")
+BUILDER = ("python3-venv", "dash")
 BASE = ("python3",)
 """Unpacked, never configured: without a shell, as images called distroless are."""
 SHELL = 'ln -s dash "$1/bin/sh"'

@@ -10,7 +10,6 @@ from tests import ROOT
 from tests.manifests.custom_resource_definition import text
 from webhook import __version__
 from webhook.cli import imported
-from webhook.cli.serve import SUPERSEDED
 from webhook.control.run import DEFAULT_NAMESPACE, LEASE
 from webhook.core import names
 from webhook.core.profiles.custom_resource import custom_resource_definition
@@ -76,9 +75,6 @@ def test_mounts_what_the_options_name() -> None:
     assert volume["name"] == names.CONFIG_MAP
     assert volume["optional"] is True
     assert tls == mounts["tls"]
-    assert f"{mounts['superseded']}/{names.PROFILES_FILE}" == SUPERSEDED
-    [volume] = (each["configMap"] for each in pod("webhook")["volumes"] if each["name"] == "superseded")
-    assert volume == {"name": names.PROFILES_CONFIG_MAP, "optional": True}
     for component in ("webhook", "controller"):
         assert all(each["readOnly"] for each in container(component)["volumeMounts"])
         assert not any("subPath" in each for each in container(component)["volumeMounts"])

@@ -28,10 +28,8 @@ profiles:
   rails:
     pods: all
     networks: [{network: rails/rail-0}, {network: rails/rail-1}]
-    podInfo: {hugepages: true, labels: true, annotations: true}
   completes:
     pods: all
-    podInfo: {hugepages: true, labels: true, annotations: true}
     rendezvous: {enabled: false}
 """)
 MODES = {"default": (), "honour": ("-honor-resources",)}
@@ -88,7 +86,7 @@ def ours(case: Case, pod: Object) -> Verdict:
 def theirs(program: Path, mode: str, found: list[Object]) -> list[Object]:
     """Give each pod as network-resources-injector leaves it; raise where it refuses one."""
     known = {key: {names.RESOURCE_NAME: resource} for key, resource in NETWORKS.items()}
-    command = [str(program), f"-networks={json.dumps(known)}", "-injectHugepageDownApi", *MODES[mode]]
+    command = [str(program), f"-networks={json.dumps(known)}", *MODES[mode]]
     reviews = "".join(json.dumps(_review(pod)) + "\n" for pod in found)
     done = subprocess.run(command, input=reviews, capture_output=True, text=True, check=True)
     return [
@@ -106,7 +104,25 @@ def _patched(pod: Object, response: Object) -> Object:
         raise ValueError(response["status"]["message"])
     patch = json.loads(base64.b64decode(response.get("patch") or "") or "null") or []
     result: Object = jsonpatch.apply_patch(pod, patch)
-    return result
+    return _without_files(result)
+
+
+def _without_files(pod: Object) -> Object:
+    """Return the pod without the volume of files that it adds and we do not: no other part depends on them."""
+    spec = pod["spec"]
+    _leave_out(spec, "volumes", "podnetinfo")
+    for container in spec["containers"]:
+        _leave_out(container, "volumeMounts", "podnetinfo")
+        _leave_out(container, "env", "CONTAINER_NAME")
+    return pod
+
+
+def _leave_out(holder: Object, key: str, name: str) -> None:
+    kept = [each for each in holder.get(key) or () if each["name"] != name]
+    if kept != (holder.get(key) or []):
+        holder[key] = kept
+    if not kept:
+        holder.pop(key, None)
 
 
 def record(program: Path) -> dict[str, Any]:

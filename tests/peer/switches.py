@@ -14,9 +14,8 @@ BASE: dict[str, Any] = {
     "ipcLock": False,
     "sharedMemory": {"enabled": False},
     "rendezvous": {"enabled": False},
-    "podInfo": {"hugepages": True, "labels": True, "annotations": True},
 }
-"""What it does with the flags of its own end-to-end tests, -injectHugepageDownApi."""
+"""What it does, but for the files that -injectHugepageDownApi adds."""
 PROFILE = "complete"
 
 
@@ -28,8 +27,6 @@ def profiles_text(config: str | None) -> str:
     settings = json.loads(config) if config else {}
     base = {**BASE}
     features = settings.get("features", {})
-    if features.get("enableHugePageDownApi") is False:
-        base["podInfo"] = {**BASE["podInfo"], "hugepages": False}
     if features.get("enableHonorExistingResources"):
         base["existingDevices"] = "add"
     profiles = {PROFILE: base}

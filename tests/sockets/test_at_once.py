@@ -159,7 +159,6 @@ def test_the_process_of_admission_loads_neither_a_web_framework_nor_the_schema_o
         "flask",
         "werkzeug",
         "jinja2",
-        "uvicorn",
         "pydantic",
         "pydantic_core",
         "cryptography",

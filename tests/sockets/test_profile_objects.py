@@ -127,30 +127,3 @@ def test_is_not_ready_until_profiles_are_listed(cluster: FakeApiServer, start: C
     assert b"[-]profiles failed: not listed yet" in server.get("/readyz").body
 
 
-def test_is_not_ready_while_the_profiles_are_those_of_a_version_before_alone(
-    cluster: FakeApiServer, start: Callable[..., Server], authority: Path, review: bytes, tmp_path: Path
-) -> None:
-    """Every pod would be denied, and the replicas that it is to replace still know them. Afterwards it stays ready."""
-    old = tmp_path / "superseded" / "profiles.yaml"
-    old.parent.mkdir()
-    old.write_text("profiles: {shared: {networks: [{network: fabric/one}]}}")
-    server = start(f"--superseded-profiles={old}")
-    wait_until(lambda: b"superseded-profiles" in server.get("/readyz").body, "the reason")
-    assert server.get("/readyz").status == 503
-    assert "fabric-injector profiles convert" in server.lines("not ready: ")[0]["message"]
-    put(cluster, "shared", "one")
-    wait_ready(server)
-    assert injected(server, authority, review) == ("fabric/one", "")
-    cluster.delete(NAMESPACES, "default")
-    cluster.delete(FABRIC_PROFILES, "shared")
-    wait_until(lambda: server.lines("profiles reloaded: none"), "the end of the profile")
-    assert server.get("/readyz").status == 200
-
-
-def test_is_ready_without_profiles_once_the_old_ones_are_deleted(start: Callable[..., Server], tmp_path: Path) -> None:
-    old = tmp_path / "profiles.yaml"
-    old.write_text("profiles: {}")
-    server = start(f"--superseded-profiles={old}")
-    wait_until(lambda: b"superseded-profiles" in server.get("/readyz").body, "the reason")
-    old.unlink()
-    wait_ready(server)

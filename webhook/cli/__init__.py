@@ -13,16 +13,12 @@ _COMMANDS = {
     "serve": "Answer admission reviews over HTTPS.",
     "control": "Publish rank-0 addresses, and keep the certificates.",
     "dry-run": "Show what would be injected into any workload, and why.",
-    "survey": "Say which jobs train without the fabric, before installation.",
     "check": "Look at the cluster and the installation, and say what to do.",
     "status": "Show all jobs, and what is wrong with each.",
     "explain": "Say why a job trains slowly or does not start.",
     "page": "Show dry run, status and check in a browser, on this machine.",
-    "bundle": "Write for a bug report what explain finds, without secrets.",
     "certs": "Show, issue or rotate the webhook's certificates.",
-    "profiles": "Turn profiles into objects of the cluster, and back.",
     "presets": "List or print ready-made profiles for clouds and NVIDIA's operator.",
-    "schema": "Print the schema of profiles, for editors or the API server.",
     "demo": "Show on sample data what a TorchX job becomes, then serve.",
 }
 _UNLISTED = ("page-process", "read-profiles", "wait")

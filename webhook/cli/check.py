@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from webhook.cli.completion import complete_namespace
 from webhook.cli.findings import echo, print_codes, print_findings, print_json, show_progress
 from webhook.cli.options import (
     FILE,
@@ -54,16 +53,13 @@ class _Seconds(click.FloatRange):
     "workload",
     metavar="NS",
     default="",
-    shell_complete=complete_namespace,
     help="Look at this namespace of pods alone, else at all and at the installation.",
 )
 @option(
     "--system-namespace",
     metavar="NS",
-    shell_complete=complete_namespace,
-    envvar=["FABRIC_INJECTOR_CHECK_SYSTEM_NAMESPACE", "FABRIC_INJECTOR_CHECK_NAMESPACE"],
     help="Namespace that fabric-injector is, or will be, installed in. Default: that of its Deployments, else of its webhook "
-    "configuration's Service, else fabric-injector. The second variable is that of 0.1.0.",
+    "configuration's Service, else fabric-injector.",
 )
 @click.option(
     "--wait",

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import click
 
-from webhook.cli.completion import complete_profile
 from webhook.cli.options import (
     Failure,
     FileType,
@@ -24,10 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from webhook.core.model import Object
     from webhook.core.profiles import Profiles
     from webhook.dry_run import DryRun
-    from webhook.world.permitted import PermittedWorld
 
 _FILE = FileType(allow_dash=True)
 _FORMS = ("json", "diff", "patch", "pod")
@@ -54,20 +51,22 @@ _FORMS = ("json", "diff", "patch", "pod")
 @system_namespace_option
 @objects_option(_FILE)
 @workload_namespace_option(
-    "Namespace of objects that name none, and the only one that others may name; else the kubeconfig's, else default."
+    "Namespace of objects that name none, and the only one that others may name; else the kubeconfig's, else default. "
+    "Without a file: look at its workloads."
 )
-@option("--profile", metavar="NAME", shell_complete=complete_profile, help="Use this profile, whatever the labels say.")
+@option(
+    "-A", "--all-namespaces", is_flag=True, help="Look at the workloads that stand in the cluster, in all namespaces."
+)
+@option(
+    "--profile",
+    metavar="NAME",
+    help="Use this profile, whatever the labels say; without a file, in namespaces that name none.",
+)
 @output_option(*_FORMS, default="diff", text="Form of the answer, see Output above.")
 @option(
     "--server",
     is_flag=True,
     help="Ask the cluster: send each pod as a dry-run create, with your own credentials.",
-)
-@option(
-    "--expect",
-    type=_FILE,
-    multiple=True,
-    help="YAML file of cases, each a manifest and what must come out of it; no cluster is asked. Repeatable. See schema --cases.",
 )
 @option("--require-injection", is_flag=True, help="End with status 1 where nothing is injected into any pod.")
 @cluster_options
@@ -79,10 +78,10 @@ def command(
     system_namespace: str,
     objects: tuple[Path, ...],
     namespace: str | None,
+    all_namespaces: bool,
     profile: str | None,
     output: str,
     server: bool,
-    expect: tuple[Path, ...],
     require_injection: bool,
 ) -> None:
     """Show what would be injected into any workload, and why.
@@ -101,7 +100,7 @@ def command(
         fabric-injector dry-run -f - --profiles changed-profiles.yaml --namespace research
       fabric-injector dry-run -f job.yaml --server
       fabric-injector dry-run -f pod.yaml --objects cluster.yaml -o patch | jq '.[0].patch'
-      fabric-injector dry-run --expect cases.yaml
+      fabric-injector dry-run -A --profile rdma-shared
 
     \b
     Output:
@@ -111,27 +110,26 @@ def command(
       patch  a JSON list of {source, namespace, name, allowed, message, patch}, each with a JSON Patch
       pod    a YAML stream of the pods as they leave admission
 
-    With --expect, diff says of each case whether all is as expected, and what differs; json is one document of them.
+    With -A, or -n and no file: a line for each workload that stands in the cluster and that a profile is for, and a sum.
 
     Exit status: 0 all pods are allowed, 1 some pod is denied, 2 the command or its input is wrong, 3 a workload is half injected or
-    cannot meet; of several, 2 counts first, then 1. 1 too where a case is not as expected, and with --require-injection where nothing
-    is injected.
+    cannot meet; of several, 2 counts first, then 1. 1 too where nothing is injected, with --require-injection.
     """  # noqa: D301  # \\b is click's own mark
     manifests = [*file, *more]
-    if expect:
-        if manifests or server or profile or namespace or require_injection or output not in ("diff", "json"):
-            allowed = "--profiles, --objects and -o diff or json"
-            raise click.UsageError(
-                f"--expect names manifests, namespaces and profiles in its file: beside it, give {allowed} alone"
-            )
-        _run_cases(expect, profiles, objects, output)
-    if not manifests:
-        raise click.UsageError("name a manifest: -f FILE, or -f - for standard input")
+    if all_namespaces and (manifests or namespace):
+        raise click.UsageError("-A looks at all that stands in the cluster: leave out the manifest and -n")
+    looks_around = not manifests and (all_namespaces or namespace is not None)
+    if not manifests and not looks_around:
+        raise click.UsageError(
+            "name a manifest: -f FILE, or -f - for standard input; or look at the cluster's workloads: -A or -n NS"
+        )
+    if looks_around and (server or objects or output != "diff"):
+        raise click.UsageError("-A and -n NS look at the cluster's workloads: leave out --server, --objects and -o")
     if server and (profiles or objects or profile):
         raise click.UsageError(
             "--server asks the cluster, which has its own: leave out --profiles, --objects, --profile"
         )
-    from webhook.cli.dry_run_profiles import LOOKUP_SECONDS, check_profile, choose_profiles, note
+    from webhook.cli.dry_run_profiles import LOOKUP_SECONDS, check_profile, choose_profiles, note, tell_assumed
     from webhook.cli.input_files import read_manifests
     from webhook.core.errors import Unavailable, WebhookError
     from webhook.dry_run import judge
@@ -143,7 +141,7 @@ def command(
 
     try:
         warnings: dict[int, Sequence[str]] = {}
-        documents = read_manifests(manifests, warnings, recursive=recursive)
+        documents = read_manifests(manifests, warnings, recursive=recursive) if manifests else []
         if namespace:
             require_namespace(documents, namespace)
         connection = None if objects else connect_to_cluster()
@@ -158,9 +156,14 @@ def command(
             known = choose_profiles(profiles, found, connection, system_namespace)
             check_profile(profile, known)
             cluster = Cluster(connection, lookup_seconds=LOOKUP_SECONDS) if connection else ObjectsWorld(found)
+            if looks_around and connection:
+                from webhook.cli.dry_run_cluster import show_workloads
+
+                decided = show_workloads(connection, namespace or "", system_namespace, known, cluster, profile or "")
+                sys.exit(1 if "denied" in decided or (require_injection and "injected" not in decided) else 0)
             world = PermittedWorld(cluster)
             run = judge(templates, profile=profile, profiles=known, world=world)
-            _tell_assumed(world)
+            tell_assumed(world)
     except Unavailable as error:
         is_another_way = not server and " answered " in str(error)  # without an answer, none comes to --server either
         hint = "; --server lets the cluster decide, with fewer rights" if is_another_way else ""
@@ -177,36 +180,6 @@ def command(
     if not run.is_allowed or (require_injection and not is_injected):
         sys.exit(1)
     sys.exit(0 if run.is_whole else 3)
-
-
-def _run_cases(paths: tuple[Path, ...], profiles: Path | None, objects: tuple[Path, ...], output: str) -> NoReturn:
-    from webhook.cli.dry_run_profiles import choose_profiles
-    from webhook.cli.expect import run_cases
-    from webhook.core.errors import InputError, WebhookError
-    from webhook.world.profiles_read import of_file_objects
-
-    def read_profiles(path: Path | None, found: list[Object]) -> Profiles:
-        if path is None and of_file_objects("objects", found) is None:
-            raise InputError("there are no profiles; write profiles: FILE, or put FabricProfiles among objects")
-        return choose_profiles(path, found, None, "")
-
-    try:
-        is_as_expected = run_cases(paths, profiles, objects, read_profiles, output)
-    except WebhookError as error:
-        raise Failure(str(error)) from None
-    sys.exit(0 if is_as_expected else 1)
-
-
-def _tell_assumed(world: PermittedWorld) -> None:
-    if world.assumed:
-        from webhook.cli.dry_run_profiles import note
-        from webhook.diagnose.wording import listed
-        from webhook.kube.resource import key_text
-
-        named = listed(sorted(map(key_text, world.assumed)))
-        taken = "taken to exist, to give addresses and to name no device of their own"
-        remedy = "ask for get of network-attachment-definitions there, or let --server ask the cluster"
-        note(f"networks that you may not read are {taken}: {named}; {remedy}")
 
 
 def _show(run: DryRun, output: str) -> None:

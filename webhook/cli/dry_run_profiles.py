@@ -16,9 +16,12 @@ from webhook.core.model import Object
 from webhook.core.printable import printable
 from webhook.core.profiles import Profiles, parse_profiles
 from webhook.core.profiles.objects import PROFILE_KIND, SETTINGS_KIND
+from webhook.diagnose.wording import listed
 from webhook.kube.connection import Connection, RequestFailed
 from webhook.kube.reader import Reader
+from webhook.kube.resource import key_text
 from webhook.world.installed_profiles import beside_installed_settings, installed_profiles
+from webhook.world.permitted import PermittedWorld
 from webhook.world.profiles_read import ProfilesRead, of_file_objects, read_file
 
 LOOKUP_SECONDS = 10.0
@@ -100,3 +103,12 @@ def check_profile(name: str | None, known: Profiles) -> None:
     if name is not None and name != names.PROFILE_NONE and name not in known.profiles:
         choice = ", ".join([*sorted(known.profiles), names.PROFILE_NONE])
         raise InputError(f"--profile {name}: no profile is named so; use one of: {choice}")
+
+
+def tell_assumed(world: PermittedWorld) -> None:
+    """Say which networks may not be read, and what they are taken for."""
+    if world.assumed:
+        named = listed(sorted(map(key_text, world.assumed)))
+        taken = "taken to exist, to give addresses and to name no device of their own"
+        remedy = "ask for get of network-attachment-definitions there, or let --server ask the cluster"
+        note(f"networks that you may not read are {taken}: {named}; {remedy}")

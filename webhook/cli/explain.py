@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import click
 
-from webhook.cli.completion import TARGET_WORDS, complete_target
 from webhook.cli.findings import echo, print_codes, print_findings, print_json, print_table, show_progress
 from webhook.cli.input_files import read_profiles_option
 from webhook.cli.options import (
-    FILE,
     Failure,
     cluster_options,
     connect_to_cluster,
@@ -28,40 +26,23 @@ if TYPE_CHECKING:
 
     from webhook.diagnose.collect.job import Target
     from webhook.diagnose.explain.explanation import Explanation, Row
-    from webhook.diagnose.explain.reading import Reading
     from webhook.diagnose.finding import Finding
 
 _FEW = 2
+_TARGET_WORDS = {"job": ("job", "jobs"), "pod": ("pod", "pods", "po")}
+"""How people write what is explained: a job of any kind, or a pod."""
 _MOST_ROWS = 16
 _HEADINGS = ("POD", "ROLE", "PHASE", "NODE", "ADDRESS", "TOLD", "WAIT")
 
 
-target_argument = click.argument(
-    "target", required=False, metavar="[pod/NAME | job/NAME-OR-KEY | KIND/NAME]", shell_complete=complete_target
-)
-
-
 @click.command("explain")
-@target_argument
+@click.argument("target", required=False, metavar="[pod/NAME | job/NAME-OR-KEY | KIND/NAME]")
 @option("-l", "--selector", metavar="SELECTOR", help="Explain the pods with these labels.")
 @workload_namespace_option("Namespace of the pods, not of fabric-injector; else the kubeconfig's.")
-@option(
-    "--from",
-    "source",
-    type=FILE,
-    help="Tell what fabric-injector bundle wrote into this file, in place of a cluster.",
-)
 @option(
     "--logs",
     is_flag=True,
     help="Also read what NCCL prints in the logs of the pods, and say which network the job trains over, and why.",
-)
-@option(
-    "--exec",
-    "traffic",
-    is_flag=True,
-    help="Also run a command in rank 0 and up to 7 other pods that reads the byte counters of their interfaces and RDMA devices "
-    "twice, 5 s apart, and changes nothing.",
 )
 @profiles_in_place_option
 @system_namespace_option
@@ -76,9 +57,7 @@ def command(
     target: str | None,
     selector: str | None,
     namespace: str | None,
-    source: Path | None,
     logs: bool,
-    traffic: bool,
     profiles: Path | None,
     system_namespace: str,
     output: str,
@@ -97,38 +76,15 @@ def command(
       fabric-injector explain pod/bert-worker-3 -n research
       kubectl fabric-injector explain -l team=vision -o json
       fabric-injector explain job/bert -n research --logs
-      fabric-injector explain job/bert -n research --logs --exec
 
-    --logs also needs get of pods/log, and NCCL_DEBUG=INFO in the job: NCCL then prints its choice when it starts. --exec also needs
-    get and create of pods/exec, and a shell or cat in the image.
+    --logs also needs get of pods/log, and NCCL_DEBUG=INFO in the job: NCCL then prints its choice when it starts.
 
     Exit status: 0 nothing failed, 1 something failed, 2 the command or its input is wrong.
     """  # noqa: D301  # \\b is click's own mark
-    if source is not None:
-        if target or selector or namespace or profiles:
-            raise click.UsageError("--from FILE holds what one job was found to be: leave out what names another")
-        explanation = _read(source)
-        _show(_without_logs(explanation) if logs or traffic else explanation, output)
-    _, explanation = read_and_explain(
-        target, selector, namespace, profiles, system_namespace, logs=logs, traffic=traffic
-    )
-    _show(explanation, output)
-
-
-def read_and_explain(
-    target: str | None,
-    selector: str | None,
-    namespace: str | None,
-    profiles: Path | None,
-    system_namespace: str,
-    *,
-    logs: bool = False,
-    traffic: bool = False,
-) -> tuple[Reading, Explanation]:
-    """Read what was asked for from the cluster, and judge it. Raises UsageError, or Failure where it cannot be read."""
     from webhook.core.errors import WebhookError
     from webhook.diagnose.collect.job import read_job
     from webhook.diagnose.explain.explanation import explain
+    from webhook.diagnose.finding import exit_status
 
     asked = _read_target(target, selector)
     try:
@@ -144,53 +100,16 @@ def read_and_explain(
                 system_namespace=system_namespace,
                 progress=progress,
                 logs=logs,
-                traffic=traffic,
             )
             progress(f"judging {len(reading.pods):,} pods")
-            return reading, explain(reading)
+            explanation = explain(reading)
     except WebhookError as error:
         raise Failure(str(error)) from None
-
-
-def _show(explanation: Explanation, output: str) -> NoReturn:
-    from webhook.diagnose.finding import exit_status
-
     if output == "json":
         print_json(explanation.findings, **explanation.as_json())
     else:
         print_explanation(explanation)
     sys.exit(exit_status(explanation.findings))
-
-
-def _without_logs(explanation: Explanation) -> Explanation:
-    """Say that a bundle holds neither logs nor counters, after all that is worse or as bad."""
-    from dataclasses import replace
-
-    from webhook.diagnose.codes import Code
-    from webhook.diagnose.finding import Finding
-
-    message = "a bundle holds no logs and no counters, so which network the job trains over cannot be told from it"
-    said = Finding(
-        "warn",
-        Code.TRANSPORT_UNTOLD,
-        explanation.target,
-        message,
-        "ask the cluster: explain --logs or --exec without --from",
-    )
-    first_ok = sum(finding.level != "ok" for finding in explanation.findings)
-    findings = (*explanation.findings[:first_ok], said, *explanation.findings[first_ok:])
-    return replace(explanation, findings=findings)
-
-
-def _read(source: Path) -> Explanation:
-    from webhook.cli.input_files import read_text
-    from webhook.core.errors import WebhookError
-    from webhook.diagnose.bundle import read_bundle
-
-    try:
-        return read_bundle(str(source), read_text(source))
-    except WebhookError as error:
-        raise Failure(str(error)) from None
 
 
 def _read_target(target: str | None, selector: str | None) -> Target:
@@ -205,7 +124,7 @@ def _read_target(target: str | None, selector: str | None) -> Target:
 
     written, slash, name = (target or "").partition("/")
     kind = written.lower()
-    for plain, words in TARGET_WORDS.items():
+    for plain, words in _TARGET_WORDS.items():
         if slash and name and kind in words:
             return Target(plain, name)
     if slash and name and (of_kind := find_kind(kind)):

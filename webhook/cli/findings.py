@@ -1,6 +1,6 @@
 """Print findings: a line each on a terminal or in a file, or one JSON document; also tables, and the progress of reading.
 
-Shared by ``check``, ``explain`` and ``survey``.
+Shared by the commands that ask a cluster.
 """
 
 from __future__ import annotations

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from webhook.cli.completion import complete_namespace
 from webhook.core import names
 from webhook.core.printable import LONGEST_TEXT, printable
 
@@ -65,7 +64,6 @@ webhook_configuration_option = option(
 system_namespace_option = option(
     "--system-namespace",
     metavar="NS",
-    shell_complete=complete_namespace,
     default="fabric-injector",
     help="Namespace in which fabric-injector is installed.",
 )
@@ -78,23 +76,18 @@ profiles_in_place_option = option(
 
 def workload_namespace_option(text: str) -> Callable[[F], F]:
     """Make kubectl's ``-n`` and ``--namespace``, of what the command looks at; *text* says what that is."""
-    return option("-n", "--namespace", metavar="NS", shell_complete=complete_namespace, help=text)
+    return option("-n", "--namespace", metavar="NS", help=text)
 
 
 def namespace_option(command: str, text: str) -> Callable[[F], F]:
-    """Make ``--system-namespace`` for a *command* that looks at the installation alone, with ``-n`` for it; *text*: what is in it.
-
-    The variable that ends in ``_NAMESPACE`` is that of 0.1.0.
-    """
-    variables = [f"FABRIC_INJECTOR_{command}_{name}" for name in ("SYSTEM_NAMESPACE", "NAMESPACE")]
+    """Make ``--system-namespace`` for a *command* that looks at the installation alone, with ``-n`` for it; *text*: what is in it."""
     help_text = f"{text} Here -n and --namespace mean the same; in explain and dry-run, the workload's namespace."
     return option(
         *("--system-namespace", "-n", "--namespace", "namespace"),
         metavar="NS",
-        shell_complete=complete_namespace,
         default="fabric-injector",
         help=help_text,
-        envvar=variables,
+        envvar=f"FABRIC_INJECTOR_{command}_SYSTEM_NAMESPACE",
     )
 
 
@@ -149,16 +142,13 @@ def cluster_options(command: F) -> F:
     return command
 
 
-def connect_to_cluster(context: click.Context | None = None) -> Connection:
-    """Return a connection as the `cluster_options` of the running command say, or those of *context*.
-
-    Raises InputError where there are no credentials.
-    """
+def connect_to_cluster() -> Connection:
+    """Return a connection as the `cluster_options` of the running command say. Raises InputError where there are no credentials."""
     from webhook.core.errors import InputError
     from webhook.kube.connection import connect
     from webhook.kube.credentials import NoCredentials
 
-    context = context or click.get_current_context()
+    context = click.get_current_context()
     try:
         kubeconfig = context.meta.get(_KUBECONFIG)
         connection = connect(

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from webhook.cli.completion import complete_namespace
 from webhook.cli.options import (
     Failure,
     cluster_options,
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 @option(
     "--system-namespace",
     metavar="NS",
-    shell_complete=complete_namespace,
     help="Namespace in which fabric-injector is installed. Default: fabric-injector; for Check, the one that check finds.",
 )
 @cluster_options

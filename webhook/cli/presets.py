@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem
 
 from webhook.cli.options import option
 
 
 class PresetType(click.ParamType[str]):
-    """Read the name of a preset; what presets there are is looked up only when a name is read or completed."""
+    """Read the name of a preset; what presets there are is looked up only when a name is read."""
 
     name = "preset"
 
@@ -20,12 +19,6 @@ class PresetType(click.ParamType[str]):
         from webhook.presets import preset_names
 
         return click.Choice(preset_names()).convert(value, param, ctx)
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Offer the names that begin so."""
-        from webhook.presets import preset_names
-
-        return click.Choice(preset_names()).shell_complete(ctx, param, incomplete)
 
 
 @click.command("presets")

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 _VERSIONS = {"1.2": "TLSv1_2", "1.3": "TLSv1_3"}
 """Versions of TLS, and what ssl.TLSVersion calls them."""
-SUPERSEDED = "/etc/fabric-injector/superseded/profiles.yaml"
 QUIET_SECONDS_IN_CLUSTER = 5.0
 """A Service sends new connections for a moment after its pod stops being ready; without a cluster nothing does."""
 
@@ -41,13 +40,6 @@ QUIET_SECONDS_IN_CLUSTER = 5.0
     type=FILE,
     help="YAML file of the Configuration: how this cluster's Multus is configured; read again when it changes. Where there is no "
     "such file in its folder, the defaults hold until there is.",
-)
-@option(
-    "--superseded-profiles",
-    type=FILE,
-    default=SUPERSEDED,
-    help="Where the profiles of a version before FabricProfile are mounted. Where that file exists, and there is no FabricProfile, the "
-    "webhook is not ready, so that the replicas before it serve on until the profiles are converted.",
 )
 @objects_option(FILE)
 @option(
@@ -94,7 +86,6 @@ QUIET_SECONDS_IN_CLUSTER = 5.0
 def command(
     profiles: Path | None,
     config: Path | None,
-    superseded_profiles: Path,
     objects: tuple[Path, ...],
     tls_dir: Path | None,
     client_ca: Path | None,
@@ -134,7 +125,6 @@ def command(
         profiles=profiles,
         configuration=config,
         objects=objects,
-        superseded=superseded_profiles,
         tls_dir=tls_dir,
         handshake=handshake,
         client_names=frozenset(client_name),

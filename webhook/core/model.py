@@ -82,33 +82,14 @@ class Reason(StrEnum):
     ISTIO_INIT = "istio-init"
 
 
+@dataclass(slots=True)
 class Decision:
-    """State what one step did to the pod and why: *step* is a file name of ``injection/``, *message* one sentence.
-
-    A plain class: compiled, one is made in a tenth of the time that a NamedTuple takes, and each pod gets a dozen.
-    """
-
-    __slots__ = ("message", "outcome", "reason", "step")
+    """State what one step did to the pod and why: *step* is a file name of ``injection/``, *message* one sentence."""
 
     step: str
     outcome: Outcome
     reason: Reason
     message: str
-
-    def __init__(self, step: str, outcome: Outcome, reason: Reason, message: str) -> None:
-        self.step = step
-        self.outcome = outcome
-        self.reason = reason
-        self.message = message
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Decision) and self._key() == other._key()
-
-    def __repr__(self) -> str:
-        return f"Decision{self._key()}"
-
-    def _key(self) -> tuple[str, Outcome, Reason, str]:
-        return self.step, self.outcome, self.reason, self.message
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from webhook.core.workloads.training_pod import Rendezvous, TrainingPod
 NOTHING_ALLOWED = Allowed()
 
 
-@dataclass(init=False)
+@dataclass(slots=True)
 class Plan:
     """Hold the decisions that all steps of one pod share.
 
@@ -34,65 +34,21 @@ class Plan:
     pod_name: str
     container: int
     container_name: str
-    host_network: bool
-    networks: str | None
-    attachments: tuple[Attachment, ...]
-    rendezvous_network: Attachment | None
-    other_interfaces: tuple[str, ...]
-    training_pod: TrainingPod | None
-    rendezvous: Rendezvous | None
-    why_no_rendezvous: Decision | None
-    local_address_everywhere: bool
-    master: MasterAddress | None
-    own_image: str
-    chosen_by: str
-    profile_decision: Decision | None
-    allowed: Allowed
-    claims_problem: str
-
-    def __init__(
-        self,
-        profile: Profile,
-        namespace: Namespace,
-        pod_name: str,
-        container: int,
-        container_name: str,
-        host_network: bool = False,
-        networks: str | None = None,
-        attachments: tuple[Attachment, ...] = (),
-        rendezvous_network: Attachment | None = None,
-        other_interfaces: tuple[str, ...] = (),
-        training_pod: TrainingPod | None = None,
-        rendezvous: Rendezvous | None = None,
-        why_no_rendezvous: Decision | None = None,
-        local_address_everywhere: bool = False,
-        master: MasterAddress | None = None,
-        own_image: str = "",
-        chosen_by: str = "",
-        profile_decision: Decision | None = None,
-        allowed: Allowed = NOTHING_ALLOWED,
-        claims_problem: str = "",
-    ) -> None:
-        self.profile = profile
-        self.namespace = namespace
-        self.pod_name = pod_name
-        self.container = container
-        self.container_name = container_name
-        self.host_network = host_network
-        self.networks = networks
-        self.attachments = attachments
-        self.rendezvous_network = rendezvous_network
-        self.other_interfaces = other_interfaces
-        self.training_pod = training_pod
-        self.rendezvous = rendezvous
-        self.why_no_rendezvous = why_no_rendezvous
-        self.local_address_everywhere = local_address_everywhere
-        self.master = master
-        self.own_image = own_image
-        self.chosen_by = chosen_by
-        self.profile_decision = profile_decision
-        self.allowed = allowed
-        self.claims_problem = claims_problem
+    host_network: bool = False
+    networks: str | None = None
+    attachments: tuple[Attachment, ...] = ()
+    rendezvous_network: Attachment | None = None
+    other_interfaces: tuple[str, ...] = ()
+    training_pod: TrainingPod | None = None
+    rendezvous: Rendezvous | None = None
+    why_no_rendezvous: Decision | None = None
+    local_address_everywhere: bool = False
+    master: MasterAddress | None = None
+    own_image: str = ""
+    chosen_by: str = ""
+    profile_decision: Decision | None = None
+    allowed: Allowed = NOTHING_ALLOWED
+    claims_problem: str = ""
 
     @property
     def source(self) -> Source:

@@ -62,6 +62,5 @@ def _is_within_string(body: bytes, mark: int) -> bool:
     """
     if mark < 0:
         return False
-    # mypyc slices with no bound below nought
     is_escaped = mark > 1 and body[mark - 1 : mark] == b"\\" and body[mark - 2 : mark - 1] != b"\\"
     return is_escaped or body[mark + 1 : mark + 2] not in _AFTER_STRING

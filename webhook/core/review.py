@@ -27,7 +27,7 @@ _HIDING: Final = {"container": (names.CONTAINER,), "networks": (names.NETWORKS, 
 """The annotations of the pod that a step reads before all others can be asked."""
 
 
-@dataclass(init=False)
+@dataclass(slots=True)
 class Verdict:
     """Hold the answer about one pod, for admission and dry run alike.
 
@@ -41,50 +41,16 @@ class Verdict:
     operations: list[Object]
     decisions: tuple[Decision, ...]
     reason: str
-    code: int
-    message: str
-    warnings: tuple[str, ...]
-    system: str
-    job: str
-    role: str
-    profile: str
-    revision: str
-    observed: bool
-    would_be: Object | None
-
-    def __init__(
-        self,
-        allowed: bool,
-        pod: Object,
-        operations: list[Object],
-        decisions: tuple[Decision, ...],
-        reason: str,
-        code: int = 200,
-        message: str = "",
-        warnings: tuple[str, ...] = (),
-        system: str = "",
-        job: str = "",
-        role: str = "",
-        profile: str = "",
-        revision: str = "",
-        observed: bool = False,
-        would_be: Object | None = None,
-    ) -> None:
-        self.allowed = allowed
-        self.pod = pod
-        self.operations = operations
-        self.decisions = decisions
-        self.reason = reason
-        self.code = code
-        self.message = message
-        self.warnings = warnings
-        self.system = system
-        self.job = job
-        self.role = role
-        self.profile = profile
-        self.revision = revision
-        self.observed = observed
-        self.would_be = would_be
+    code: int = 200
+    message: str = ""
+    warnings: tuple[str, ...] = ()
+    system: str = ""
+    job: str = ""
+    role: str = ""
+    profile: str = ""
+    revision: str = ""
+    observed: bool = False
+    would_be: Object | None = None
 
     @property
     def told(self) -> list[str]:
@@ -98,7 +64,7 @@ class Verdict:
         return [each.step for each in self.decisions if each.outcome is injected]
 
 
-@dataclass(init=False)
+@dataclass(slots=True)
 class Answer:
     """Hold an answered AdmissionReview: *body* for the API server, the rest for the log."""
 
@@ -108,22 +74,6 @@ class Answer:
     namespace: str
     name: str
     dry_run: bool
-
-    def __init__(
-        self,
-        body: bytes,
-        verdict: Verdict | None,
-        uid: str,
-        namespace: str,
-        name: str,
-        dry_run: bool,
-    ) -> None:
-        self.body = body
-        self.verdict = verdict
-        self.uid = uid
-        self.namespace = namespace
-        self.name = name
-        self.dry_run = dry_run
 
 
 def decide(

@@ -431,9 +431,6 @@ class Code(Enum):
         "see that ipcLock of the profile adds IPC_LOCK to the training container, or raise memlock in the node's container runtime")
     RDMA_UNCONNECTED = ("transport", "NCCL's RDMA devices of two pods do not reach each other.",
         "do not fix NCCL_IB_GID_INDEX; see that the nodes are on one network")
-    TRAFFIC_MEASURED = "transport", "The bytes that a pod's interfaces and RDMA devices have sent and received, read twice."
-    TRAFFIC_ON_POD_NETWORK = ("transport", "Most bytes of the pod go over the pod network, and not over the fabric.",
-        "ask explain --logs why; a job that loads its data over the pod network looks the same")
 
     SHARED_MEMORY_SMALL = ("shared-memory", "The training container has the runtime's /dev/shm of 64 MiB.",
         "set sharedMemory.enabled in the profile, or mount an emptyDir of medium Memory there")

@@ -90,13 +90,3 @@ def find_kind(written: str) -> JobKind | None:
         if name in each.names() and (not group or group in each.groups):
             return each
     return None
-
-
-def kinds_that_begin(typed: str) -> Mapping[str, JobKind]:
-    """Return the kinds of which some name begins so, by that name, the first one that does; not by ``job``, which is any kind."""
-    found: dict[str, JobKind] = {}
-    for each in KINDS:
-        name = next((name for name in each.names() if name.startswith(typed.lower())), None)
-        if name and name not in ("job", "jobs"):
-            found.setdefault(name, each)
-    return found

@@ -27,7 +27,7 @@ _SEEN: Mapping[str, str] = {
 }
 
 
-_CHECK, _EXPLAIN, _LOGS, _EXEC = "check", "explain", "explain --logs", "explain --exec"
+_CHECK, _EXPLAIN, _LOGS = "check", "explain", "explain --logs"
 _OF_JOBS = (
     "addresses",
     "admission",
@@ -84,7 +84,6 @@ _BY_CODE: Mapping[Code, tuple[str, ...]] = {
         ),
         (_CHECK, _EXPLAIN),
     ),
-    **dict.fromkeys((Code.TRAFFIC_MEASURED, Code.TRAFFIC_ON_POD_NETWORK), (_EXEC,)),
 }
 """Of those that are not told by the commands of their topic."""
 

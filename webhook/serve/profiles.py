@@ -73,32 +73,6 @@ def follow_file(
     return source
 
 
-class SupersededProfiles:
-    """Keep a webhook from being ready whose profiles are still in the file that versions before FabricProfile read.
-
-    It knows none of them, and would deny every pod of the namespaces that name one. While it is not ready, the replicas that it is to
-    replace serve on. *path*: that file, where its ConfigMap is mounted. Once there has been a FabricProfile, the file means nothing.
-    """
-
-    def __init__(self, path: Path, in_force: ProfilesInForce) -> None:
-        self._path, self._in_force = path, in_force
-        self._converted = self._told = False
-
-    def problem(self) -> str:
-        """Say that the profiles have not been converted; empty where they have been, or there are none."""
-        self._converted = self._converted or bool(self._in_force.current().profiles)
-        if self._converted or not self._path.is_file():
-            return ""
-        problem = (
-            f"{self._path}: these profiles of a version before FabricProfile are not in use, and there is no FabricProfile: "
-            "make objects of them with `fabric-injector profiles convert`, or delete their ConfigMap"
-        )
-        if not self._told:
-            log.error("not ready: %s", problem)
-            self._told = True
-        return problem
-
-
 def follow_configuration(
     path: Path, in_force: ProfilesInForce, slot: Slot, metrics: WebhookMetrics
 ) -> FollowedFile[ClusterSettings]:

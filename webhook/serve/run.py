@@ -27,7 +27,6 @@ from webhook.serve.page_process import PageProcess
 from webhook.serve.process import Service, Sockets, serve
 from webhook.serve.profiles import (
     ProfilesSource,
-    SupersededProfiles,
     follow_configuration,
     follow_file,
     follow_objects,
@@ -48,8 +47,7 @@ class WebhookSettings:
     """Hold the settings of ``fabric-injector serve``.
 
     *profiles* None: the objects of the cluster. *configuration* None: the defaults, or what the profiles file says. *objects*: files in
-    place of a cluster, which need *profiles*. *superseded*: the file of a version before FabricProfile, which keeps the webhook
-    from being ready while there is none. *tls_dir* None: a throw-away certificate, for tests and demos. *image*: this program's,
+    place of a cluster, which need *profiles*. *tls_dir* None: a throw-away certificate, for tests and demos. *image*: this program's,
     as nodes pull it. *quiet_seconds* and *client_names*: as in ``process.Service``.
     """
 
@@ -59,7 +57,6 @@ class WebhookSettings:
     dry_run_listen: ListenAddress
     metrics_listen: ListenAddress
     objects: tuple[Path, ...] = ()
-    superseded: Path | None = None
     tls_dir: Path | None = None
     handshake: Requirements = field(default_factory=Requirements)
     client_names: frozenset[str] = frozenset()
@@ -118,7 +115,6 @@ def run(settings: WebhookSettings) -> None:
         world = stack.enter_context(_world(settings, cluster))
         profiles = file or _objects(cluster, in_force, slot, metrics)
         metrics.faulty("profiles", profiles.faulty)
-        superseded = SupersededProfiles(settings.superseded, in_force) if settings.superseded and not file else None
         certificate_watch = CertificateWatch(certificate, metrics)
         trust = _trust(cluster, settings.webhook_configuration, certificate) if cluster else None
         claims = ClaimsWatch(cluster.serves_claims, in_force) if cluster and not file else None
@@ -154,11 +150,8 @@ def run(settings: WebhookSettings) -> None:
 
         def checks() -> Mapping[str, str]:
             trusted = {"ca-bundle": trust.problem()} if trust else {}
-            known = profiles.checks()
-            converted = {"superseded-profiles": superseded.problem()} if superseded and not any(known.values()) else {}
             return {
-                **known,
-                **converted,
+                **profiles.checks(),
                 "certificate": certificate_watch.problem(),
                 **trusted,
                 **world.checks(),

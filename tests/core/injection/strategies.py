@@ -17,7 +17,6 @@ from webhook.core.profiles import (
     ConfigMapSource,
     EmptyDirSource,
     HostPathSource,
-    PodInfo,
     ProfileMount,
     ProfileQuantity,
     ProfileSidecar,
@@ -32,10 +31,8 @@ _NONE = Decision("rendezvous", Outcome.SKIPPED, Reason.DISABLED, "the profile as
 
 _quantities = st.sampled_from(["0", "1", "2", "8", "1k", "1000m", "4Gi", 1, 3, 2.0, "1500m", "x", "-1", ""])
 _amounts = st.dictionaries(st.sampled_from(RESOURCES), _quantities, max_size=3)
-_paths = st.sampled_from(
-    ["/etc/nccl.conf", "/dev/shm", "//dev/shm/", "/dev/./shm", "/etc/podnetinfo", "/etc/podnetinfo/", "/data"]
-)
-_volume_names = st.sampled_from(["dshm", names.SHM_VOLUME, names.POD_INFO_VOLUME, names.NCCL_CONF_VOLUME, "data"])
+_paths = st.sampled_from(["/etc/nccl.conf", "/dev/shm", "//dev/shm/", "/dev/./shm", "/data"])
+_volume_names = st.sampled_from(["dshm", names.SHM_VOLUME, names.NCCL_CONF_VOLUME, "data"])
 _sources = st.sampled_from(
     [
         {"emptyDir": {"medium": "Memory"}},
@@ -55,7 +52,6 @@ _variables = st.sampled_from(
         {"name": "NCCL_SOCKET_IFNAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
         {"name": "GLOO_SOCKET_IFNAME", "value": "eth0"},
         {"name": "NCCL_IB_HCA", "value": "mlx5"},
-        {"name": "CONTAINER_NAME", "value": "mine"},
     ]
 )
 
@@ -69,7 +65,7 @@ _MOUNTS = (
     ProfileMount("data", "/data"),
     ProfileMount("dshm", "/dev/shm"),  # of the container
     ProfileMount("topology", "/etc/nccl.conf", read_only=True),
-    ProfileMount("gone", "/etc/podnetinfo"),
+    ProfileMount("gone", "/etc/gone"),
 )
 _SIDECARS = (
     ProfileSidecar("side", "example.com/side"),
@@ -190,7 +186,6 @@ def plans(draw: st.DrawFn, pod: Object) -> Plan:
         ),
         device_variables=draw(st.sampled_from([(), ("NCCL_IB_HCA",), ("NCCL_IB_HCA", "UCX_NET_DEVICES")])),
         node_selector=draw(st.dictionaries(st.just("rack"), st.sampled_from(["a", "b"]))),
-        pod_info=PodInfo(draw(st.booleans()), draw(st.booleans()), draw(st.booleans())),
         **{
             field: tuple(draw(st.lists(st.sampled_from(given), max_size=2, unique_by=id)))
             for field, given in (

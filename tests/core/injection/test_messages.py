@@ -17,16 +17,14 @@ from webhook.core.injection import (
     networks,
     node_selector,
     pod_annotations,
-    pod_info,
     shared_memory,
 )
 from webhook.core.model import Object
-from webhook.core.profiles import PodInfo, SharedMemory
+from webhook.core.profiles import SharedMemory
 
 RAIL = attachment("default/rail-0", resource="rdma/ib")
 MESH = {"istio-injection": "enabled"}
 BASELINE = {"pod-security.kubernetes.io/enforce": "baseline"}
-DOWNWARD = profile(pod_info=PodInfo(labels=True, annotations=True))
 SIZED = profile(shared_memory=SharedMemory(size_limit="8Gi", limit_existing=True))
 
 
@@ -226,30 +224,6 @@ SAYS: dict[str, tuple[Step, Object, dict[str, Any], list[str]]] = {
             "metadata.annotations gets e, f",
             "metadata.annotations has a, b already",
             "metadata.annotations has a value of the pod's own for c, d",
-        ],
-    ),
-    "no files": (pod_info.inject, pod(), {}, ["profile rdma offers no podInfo"]),
-    "files for nothing": (
-        pod_info.inject,
-        pod(),
-        {"profile": DOWNWARD, "attachments": ()},
-        ["the pod has neither a network nor a device"],
-    ),
-    "files of no hugepages": (
-        pod_info.inject,
-        pod(),
-        {"profile": profile(pod_info=PodInfo(hugepages=True))},
-        ["no container asks for hugepages"],
-    ),
-    "files": (pod_info.inject, pod(), {"profile": DOWNWARD}, ["/etc/podnetinfo holds labels, annotations"]),
-    "files of another volume": (
-        pod_info.inject,
-        mounting("/etc/podnetinfo", {"configMap": {"name": "x"}}),
-        {"profile": DOWNWARD},
-        [
-            "/etc/podnetinfo is in use already",
-            "pod train-0: container trainer has volume theirs at /etc/podnetinfo, which is not a downwardAPI volume; "
-            "podInfo files are left out there",
         ],
     ),
     "shared memory": (

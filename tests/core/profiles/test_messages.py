@@ -89,7 +89,10 @@ FIELD_FAULTS = {
         'profiles.a.nodeSelector.a: found "-"; write a label\'s value',
     ),
     "selector-bool": ("profiles: {a: {nodeSelector: {a: true}}}", 'reads as a boolean; write it in quotes: "true"'),
-    "info-list": ("profiles: {a: {podInfo: [labels]}}", "profiles.a.podInfo: found a list; write an object of fields"),
+    "settings-list": (
+        "profiles: {a: {sharedMemory: [1]}}",
+        "profiles.a.sharedMemory: found a list; write an object of fields",
+    ),
     "image-space": (
         "profiles: {a: {rendezvous: {waitImage: a b}}}",
         'waitImage: found "a b"; write an image reference',

@@ -17,7 +17,6 @@ from webhook.core.profiles import (
     EmptyDirSource,
     HostPathSource,
     Multus,
-    PodInfo,
     Profile,
     ProfileClaim,
     ProfileMount,
@@ -59,7 +58,6 @@ def test_gives_each_field_its_default() -> None:
                 annotations={},
                 container=None,
                 node_selector={},
-                pod_info=PodInfo(hugepages=False, labels=False, annotations=False),
                 rendezvous=RendezvousSettings(
                     enabled=True,
                     network=None,
@@ -98,7 +96,6 @@ def test_reads_every_field() -> None:
         env: {NCCL_DEBUG: "1", EMPTY: ""}
         container: trainer
         nodeSelector: {node.example.com/fabric: "true", empty: ""}
-        podInfo: {hugepages: true, labels: true, annotations: true}
         rendezvous: {enabled: false, network: rail-0, ipFamily: IPv6, timeout: 1h30m, waitImage: busybox:1.37, rankZero: name}
         allowedNamespaces: [research, ml]
     """
@@ -121,7 +118,6 @@ def test_reads_every_field() -> None:
                 annotations={"v1.multus-cni.io/default-network": "fabric/primary", "note": ""},
                 container="trainer",
                 node_selector={"node.example.com/fabric": "true", "empty": ""},
-                pod_info=PodInfo(True, True, True),
                 rendezvous=RendezvousSettings(
                     False, ProfileNetwork(None, "rail-0"), "IPv6", 5400, "busybox:1.37", "name"
                 ),

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from importlib.resources import files
 from typing import Any
 
 import jsonschema
 import pytest
 import yaml
-from click.testing import CliRunner
 
 from tests.core.profiles.test_grammar import GRAMMAR_FAULTS
 from tests.core.profiles.test_messages import FIELD_FAULTS
 from tests.core.profiles.test_profiles import OTHER_WAYS
 from tests.core.profiles.test_reader import YAML_FAULTS
 from tests.core.profiles.texts import DESIGN_SAMPLE, SAMPLE
-from webhook.cli.schema import command
 from webhook.core.profiles import parse_profiles, profiles_schema
 
 SCHEMA = profiles_schema()
@@ -97,10 +94,6 @@ FIELDS: dict[str, Any] = {
     "tolerations[].value": "",
     "tolerations[].effect": None,
     "tolerations[].tolerationSeconds": None,
-    "podInfo": {"hugepages": False, "labels": False, "annotations": False},
-    "podInfo.hugepages": False,
-    "podInfo.labels": False,
-    "podInfo.annotations": False,
     "rendezvous": {
         "enabled": True,
         "network": None,
@@ -188,18 +181,6 @@ def test_accepts_what_the_loader_accepts(fields: str) -> None:
 @pytest.mark.parametrize("name", [name for name in FAULTS if name not in ONLY_WHEN_LOADED])
 def test_refuses_what_the_loader_refuses(name: str) -> None:
     assert list(VALIDATOR.iter_errors(yaml.safe_load(FAULTS[name][0])))
-
-
-def test_prints_the_schema() -> None:
-    result = CliRunner().invoke(command)
-    assert result.exit_code == 0
-    assert json.loads(result.output) == SCHEMA
-
-
-def test_shows_in_its_help_how_an_editor_uses_it() -> None:
-    help_text = CliRunner().invoke(command, ["--help"]).output
-    assert "fabric-injector schema > profiles.schema.json\n" in help_text
-    assert "# yaml-language-server: $schema=profiles.schema.json\n" in help_text
 
 
 def test_reads_the_demo_as_the_sample_of_the_design() -> None:

@@ -172,24 +172,12 @@ def test_a_pod_gets_its_own_address_where_it_says_that_it_waits_for_it(
     assert not any(member.waits for member in cluster.jobs.members() if member.name == name)
 
 
-@pytest.mark.parametrize(
-    ("name", "network", "address", "local"),
-    [
-        ("w1", STATUS, "10.0.0.2", None),
-        ("w1", "default/rdma-net@net1/IPv6", "fd00::2", "fd00::2"),
-        ("w1", STATUS, "fd00::2", "fd00::2"),
-        ("0w", STATUS, "10.0.0.2", "10.0.0.2"),
-    ],
-)
-def test_a_worker_that_an_earlier_version_injected_gets_its_own_address_by_that_versions_rule(
-    name: str, network: str, address: str, local: str | None
-) -> None:
+@pytest.mark.parametrize(("master", "host"), [("10.0.0.1", "10.0.0.1"), ("fd00::1", "[fd00::1]")])
+def test_rank_zeros_host_is_its_address_in_brackets_where_it_has_colons(master: str, host: str) -> None:
     cluster = Cluster()
-    cluster.show(member_pod(name, network=network, address=address))
-    master = "fd00::1" if ":" in address else "10.0.0.1"
-    cluster.carry_out(cluster.show(member_pod("m", "master", network=network, address=master)))
-    bracketed = f"[{master}]" if ":" in master else master
-    assert cluster.told(name) == (master, bracketed, local)
+    cluster.show(member_pod("w1"))
+    cluster.carry_out(cluster.show(member_pod("m", "master", address=master)))
+    assert cluster.told("w1") == (master, host, None)
 
 
 def test_what_another_hand_undid_while_it_was_written_is_written_again_at_once() -> None:
@@ -320,20 +308,13 @@ def test_waits() -> None:
     assert not done.waits
 
 
-@pytest.mark.parametrize(("family", "waits"), [("any", False), ("IPv6", True)])
-def test_of_a_member_that_an_earlier_version_injected_the_family_tells_that_it_waits_for_its_own_address(
-    family: str, waits: bool
-) -> None:
-    told = {names.MASTER_ADDR: "fd00::1", names.MASTER_HOST: "[fd00::1]"}
-    member = read_member(member_pod("w1", network=f"default/rdma-net@net1/{family}", annotations=told))
-    assert member is not None
-    assert member.waits is waits
-
-
 def test_a_pod_that_somebody_else_gave_the_label_waits_for_nothing() -> None:
-    member = read_member(member_pod("w", network=""))
-    assert isinstance(member, Member)
-    assert not member.waits
+    without = member_pod("w")
+    del without["metadata"]["annotations"][names.WAITS_FOR]
+    for pod in (member_pod("w", network=""), without):
+        member = read_member(pod)
+        assert isinstance(member, Member)
+        assert not member.waits
 
 
 MASTER_NAME = "m.svc.ml"

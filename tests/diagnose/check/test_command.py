@@ -91,11 +91,8 @@ def test_the_installations_own_namespace_means_the_whole_as_in_an_earlier_versio
     assert json.loads(result.stdout)["namespace"] is None
 
 
-@pytest.mark.parametrize("variable", ["FABRIC_INJECTOR_CHECK_NAMESPACE", "FABRIC_INJECTOR_CHECK_SYSTEM_NAMESPACE"])
-def test_the_variable_of_an_earlier_version_names_the_installation(
-    variable: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(variable, "rdma-system")
+def test_a_variable_names_the_installation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FABRIC_INJECTOR_CHECK_SYSTEM_NAMESPACE", "rdma-system")
     assert told(installed())["systemNamespace"] == "rdma-system"
 
 

@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from tests import ROOT
 from tests.diagnose.hostile import JUNK, HostileConnection, broken, places, spoil_an_answer
 from tests.diagnose.scenes import PROFILES, Scene, node
+from tests.profile_objects import to_objects
 from tests.worlds import network
 from webhook.cli import check as command
 from webhook.cli import main
 from webhook.core import names
 from webhook.core.model import Object
-from webhook.core.profiles.convert import to_objects
 from webhook.core.profiles.custom_resource import custom_resource_definition
 from webhook.diagnose.check.reachability import probe_pod
 

@@ -204,16 +204,3 @@ def test_hostile_logs_reach_no_terminal(
     result = explain("job/bert", "--logs")
     assert "trains over TCP on eth0" in result.output
     assert result.output.replace("\n", "").isprintable()
-
-
-def test_a_bundle_holds_no_logs(
-    server: FakeApiServer, scene: Callable[[int], Scene], explain: Callable[..., Result], tmp_path: Path
-) -> None:
-    scene(1)
-    made = CliRunner().invoke(
-        main, ["bundle", "job/bert", "-o", str(tmp_path / "b")], env={"KUBECONFIG": str(tmp_path / "config")}
-    )
-    assert made.exit_code in (0, 1), made.output
-    result = explain("--from", str(tmp_path / "b"), "--logs")
-    assert "a bundle holds no logs" in result.output
-    assert "without --from" in result.output

@@ -83,7 +83,6 @@ profiles:
     resources: {example.com/nic: 2}
     env: {NCCL_IB_HCA: mlx5}
     nodeSelector: {rail: fast}
-    podInfo: {hugepages: true, labels: true, annotations: true}
     rendezvous: {ipFamily: IPv6, timeout: 5m}
 """
 

@@ -21,9 +21,9 @@ from tests.diagnose.hostile import (
     spoil_an_object,
 )
 from tests.diagnose.scenes import PROFILES, SPACE, Scene
+from tests.profile_objects import to_objects
 from webhook.core import names
 from webhook.core.model import Object
-from webhook.core.profiles.convert import to_objects
 
 KINDS = ("/pods", "/events", "/nodes", "/namespaces", "/leases/", "/network-attachment", "/workloads")
 

@@ -43,29 +43,17 @@ class Words(NamedTuple):
         return self.place or self.told.partition("/")[2]
 
 
-@dataclass(init=False)
+@dataclass(slots=True)
 class Choice:
     """Say at admission which network's address counts; where *network* is None, *reason* and *problem*, a sentence, say why.
 
     *interfaces*: those of networks that Multus does not attach, which the pod gets besides.
     """
 
-    network: Attachment | None
-    reason: Reason
-    problem: str
-    interfaces: tuple[str, ...]
-
-    def __init__(
-        self,
-        network: Attachment | None = None,
-        reason: Reason = Reason.NO_ADDRESS,
-        problem: str = "",
-        interfaces: tuple[str, ...] = (),
-    ) -> None:
-        self.network = network
-        self.reason = reason
-        self.problem = problem
-        self.interfaces = interfaces
+    network: Attachment | None = None
+    reason: Reason = Reason.NO_ADDRESS
+    problem: str = ""
+    interfaces: tuple[str, ...] = ()
 
 
 class Source(Protocol):

@@ -20,7 +20,6 @@ from webhook.core.injection import (
     node_selector,
     own_keys,
     pod_annotations,
-    pod_info,
     rendezvous,
     shared_memory,
     sidecars,
@@ -54,7 +53,6 @@ STEPS: tuple[Step, ...] = (
     host_devices,  # sidecars may bring a volume that the training container mounts
     node_selector,
     tolerations,
-    pod_info,
     istio,
 )
 """The rows of the injection table."""

@@ -137,7 +137,7 @@ def _needs_at(container: Object) -> int:
 
 
 def _ensure_volume(draft: Draft, plan: Plan, needs: tuple[str, ...]) -> None:
-    """Add the volume, unless it is there; other files in it, as those of podInfo, stay."""
+    """Add the volume, unless it is there; other files in it stay."""
     shows = [*FILES.items(), *((path, field) for path, field in DEVICE_FILES.items() if path in needs)]
     items = [{"path": path, "fieldRef": {"apiVersion": "v1", "fieldPath": field}} for path, field in shows]
     volume = {"name": names.WAIT_VOLUME, "downwardAPI": {"items": items, "defaultMode": _DEFAULT_MODE}}

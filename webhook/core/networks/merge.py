@@ -15,7 +15,7 @@ from webhook.core.profiles import Profile, ProfileNetwork
 _LOOPBACK: Final = "lo"
 
 
-@dataclass(init=False)
+@dataclass(slots=True)
 class Merged:
     """Hold the resulting annotation: *interfaces* are the names that its *elements* get; the first *kept* are the pod's own.
 
@@ -28,20 +28,6 @@ class Merged:
     entries: Sequence[ProfileNetwork | None]
     places: Sequence[int]
     kept: int
-
-    def __init__(
-        self,
-        elements: Sequence[NetworkElement],
-        interfaces: Sequence[str],
-        entries: Sequence[ProfileNetwork | None],
-        places: Sequence[int],
-        kept: int,
-    ) -> None:
-        self.elements = elements
-        self.interfaces = interfaces
-        self.entries = entries
-        self.places = places
-        self.kept = kept
 
 
 def merge_networks(

@@ -20,7 +20,7 @@ _MULTUS_NAMESPACE: Final = "kube-system"
 _CLUSTER_INTERFACE: Final = "eth0"
 
 
-@dataclass(init=False)
+@dataclass(slots=True)
 class Attachment:
     """Describe one interface of the pod as Multus will make it.
 
@@ -31,23 +31,9 @@ class Attachment:
 
     network: NetworkDefinition
     interface: str
-    resources: tuple[tuple[str, int], ...]
-    added: bool
-    default: bool
-
-    def __init__(
-        self,
-        network: NetworkDefinition,
-        interface: str,
-        resources: tuple[tuple[str, int], ...] = (),
-        added: bool = False,
-        default: bool = False,
-    ) -> None:
-        self.network = network
-        self.interface = interface
-        self.resources = resources
-        self.added = added
-        self.default = default
+    resources: tuple[tuple[str, int], ...] = ()
+    added: bool = False
+    default: bool = False
 
     @property
     def key(self) -> str:
@@ -61,7 +47,7 @@ class Attachment:
         return f"{self.interface} of {self.key}" if self.interface else self.key
 
 
-@dataclass(init=False)
+@dataclass(slots=True)
 class ResolvedNetworks:
     """Hold what the pod will be attached to.
 
@@ -69,22 +55,10 @@ class ResolvedNetworks:
     the one whose address counts; where it is None, *problem* says why.
     """
 
-    value: str | None
-    attachments: tuple[Attachment, ...]
-    rendezvous_network: Attachment | None
-    problem: str
-
-    def __init__(
-        self,
-        value: str | None = None,
-        attachments: tuple[Attachment, ...] = (),
-        rendezvous_network: Attachment | None = None,
-        problem: str = "",
-    ) -> None:
-        self.value = value
-        self.attachments = attachments
-        self.rendezvous_network = rendezvous_network
-        self.problem = problem
+    value: str | None = None
+    attachments: tuple[Attachment, ...] = ()
+    rendezvous_network: Attachment | None = None
+    problem: str = ""
 
 
 def resolve_networks(

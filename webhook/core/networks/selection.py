@@ -31,7 +31,7 @@ def check_count(found: int) -> None:
         raise TooMuch(f"names {found} networks, and at most {MOST_ELEMENTS} are read; name fewer")
 
 
-@dataclass(init=False)
+@dataclass(slots=True)
 class NetworkElement:
     """Name one attachment that a pod asks for.
 
@@ -40,20 +40,8 @@ class NetworkElement:
 
     namespace: str
     name: str
-    interface: str | None
-    gateways: tuple[int, int]
-
-    def __init__(
-        self,
-        namespace: str,
-        name: str,
-        interface: str | None = None,
-        gateways: tuple[int, int] = (0, 0),
-    ) -> None:
-        self.namespace = namespace
-        self.name = name
-        self.interface = interface
-        self.gateways = gateways
+    interface: str | None = None
+    gateways: tuple[int, int] = (0, 0)
 
 
 def parse_selection(text: str, default_namespace: str) -> tuple[NetworkElement, ...]:

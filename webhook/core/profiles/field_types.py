@@ -40,7 +40,7 @@ _MAX_ANNOTATIONS = 262_144
 """Bytes of all annotations of an object together. Source: k8s.io/apimachinery pkg/api/validation TotalAnnotationSizeLimitB."""
 _NATIVE_RESOURCES = ("cpu", "memory", "ephemeral-storage", "storage", "pods")
 _OWN_VARIABLES = "FABRIC_INJECTOR_"
-_OWN_NAMES = ("fabric-injector", names.POD_INFO_VOLUME)
+_OWN_NAME = "fabric-injector"
 _CAPABILITY = "[A-Z][A-Z0-9_]{0,62}"
 _WRITTEN_ELSEWHERE = {
     names.NETWORKS: "the profile's networks are merged into it; write them under networks",
@@ -268,7 +268,7 @@ def _check_annotation_value(text: str) -> str:
 
 def _check_own_name(text: str) -> str:
     """Accept the name of a volume or a container that is none of ours."""
-    if text.startswith(_OWN_NAMES):
+    if text.startswith(_OWN_NAME):
         raise refused(text, "volumes and containers of this name are the injector's own; write another")
     return _check_dns_label(text)
 
@@ -548,10 +548,8 @@ OwnName = Annotated[
     WithJsonSchema(
         {
             **_DNS_LABEL,
-            "not": {"pattern": f"^({'|'.join(_OWN_NAMES)})"},
-            RULES: [
-                rule(f"!self.startsWith('{name}')", f"{name} is a name of the injector's own") for name in _OWN_NAMES
-            ],
+            "not": {"pattern": f"^{_OWN_NAME}"},
+            RULES: [rule(f"!self.startsWith('{_OWN_NAME}')", f"{_OWN_NAME} is a name of the injector's own")],
         }
     ),
 ]

@@ -128,15 +128,6 @@ class SharedMemory:
 
 
 @dataclass(frozen=True, slots=True)
-class PodInfo:
-    """Facts of the pod as downward-API files, as network-resources-injector offers them."""
-
-    hugepages: Annotated[Flag, Field(description="Requests and limits of huge pages.")] = False
-    labels: Annotated[Flag, Field(description="The pod's labels.")] = False
-    annotations: Annotated[Flag, Field(description="The pod's annotations.")] = False
-
-
-@dataclass(frozen=True, slots=True)
 class RendezvousSettings:
     """How the ranks meet on the secondary network."""
 
@@ -522,9 +513,6 @@ class Profile:
     tolerations: Annotated[
         tuple[ProfileToleration, ...], Field(max_length=16, description="Taints of nodes that the pod tolerates.")
     ] = ()
-    pod_info: Annotated[
-        PodInfo, Field(description="Facts of the pod as downward-API files, where it gets a network or a device.")
-    ] = PodInfo()
     rendezvous: Annotated[RendezvousSettings, Field(description="How the ranks meet on the secondary network.")] = (
         RendezvousSettings()
     )
@@ -743,7 +731,6 @@ SECTIONS: tuple[Any, ...] = (
     EmptyDirSource,
     HostPathSource,
     Multus,
-    PodInfo,
     Profile,
     ProfileClaim,
     ProfileMount,

@@ -145,17 +145,8 @@ def read_member(obj: Object) -> Member | None:
     secondary = source.secondary(told, wanted) if wanted and told else _NOTHING
     is_master = labels.get(names.RENDEZVOUS) == "master"
     master_name = annotations.get(names.MASTER_NAME) or ""
-    waits_for = annotations.get(names.WAITS_FOR)
-    devices: tuple[tuple[str, str], ...] = ()
-    takes_master_address = waits_for is None or _MASTER_ADDR in waits_for[:MAX_NAME].split(",")
-    if waits_for is not None:
-        listed = waits_for[:MAX_NAME].split(",")
-        takes_local_address = _LOCAL_ADDR in listed
-        if _NCCL_IB_HCA in listed or _UCX_NET_DEVICES in listed:
-            devices = _devices(listed, annotations)
-    else:  # injected by 0.1, which did not say so: those that its rule may have meant
-        is_ipv6 = ":" in secondary.address or (wanted is not None and wanted.family == "IPv6")
-        takes_local_address = is_master or is_ipv6 or metadata["name"][:1].isdigit()
+    waits_for = (annotations.get(names.WAITS_FOR) or "")[:MAX_NAME].split(",")
+    has_devices = _NCCL_IB_HCA in waits_for or _UCX_NET_DEVICES in waits_for
     return Member(
         namespace=intern(metadata["namespace"]),
         name=metadata["name"],
@@ -164,8 +155,8 @@ def read_member(obj: Object) -> Member | None:
         is_master=is_master,
         created=intern(str(metadata.get("creationTimestamp") or "")),
         wanted=intern(str(wanted)) if wanted else "",
-        takes_master_address=takes_master_address,
-        takes_local_address=takes_local_address,
+        takes_master_address=_MASTER_ADDR in waits_for,
+        takes_local_address=_LOCAL_ADDR in waits_for,
         secondary=secondary,
         reported=bool(told),
         published=Published(*(_kept(annotations.get(key), most) for key, most in _WRITTEN.items())),
@@ -175,7 +166,7 @@ def read_member(obj: Object) -> Member | None:
             len(metadata.get(key) or ()) > MOST_ENTRIES
             for key in ("annotations", "labels", "finalizers", "ownerReferences")
         ),
-        devices=devices,
+        devices=_devices(waits_for, annotations) if has_devices else (),
         source_name=_kept(annotations.get(names.ADDRESS_SOURCE), MAX_NAME) or DEFAULT,
         rendezvous_network=intern(annotations[names.RENDEZVOUS_NETWORK]) if source is claim and wanted else "",
     )

@@ -8,7 +8,7 @@ from typing import Literal
 from webhook.core.model import Reason
 
 
-@dataclass(init=False)
+@dataclass(slots=True)
 class Rendezvous:
     """Say how a member meets its rank 0.
 
@@ -21,28 +21,12 @@ class Rendezvous:
     job: str
     role: Literal["master", "worker"]
     rank_zero: str
-    hosts: frozenset[str]
-    by_operator: bool
-    is_certain: bool
-
-    def __init__(
-        self,
-        job: str,
-        role: Literal["master", "worker"],
-        rank_zero: str,
-        hosts: frozenset[str] = frozenset(),
-        by_operator: bool = False,
-        is_certain: bool = True,
-    ) -> None:
-        self.job = job
-        self.role = role
-        self.rank_zero = rank_zero
-        self.hosts = hosts
-        self.by_operator = by_operator
-        self.is_certain = is_certain
+    hosts: frozenset[str] = frozenset()
+    by_operator: bool = False
+    is_certain: bool = True
 
 
-@dataclass(init=False)
+@dataclass(slots=True)
 class TrainingPod:
     """Describe a pod of a known training system.
 
@@ -52,24 +36,10 @@ class TrainingPod:
     """
 
     system: str
-    container: str | None
-    rendezvous: Rendezvous | None
-    reason: Reason
-    message: str
-
-    def __init__(
-        self,
-        system: str,
-        container: str | None = None,
-        rendezvous: Rendezvous | None = None,
-        reason: Reason = Reason.NO_PROCESS_GROUP,
-        message: str = "",
-    ) -> None:
-        self.system = system
-        self.container = container
-        self.rendezvous = rendezvous
-        self.reason = reason
-        self.message = message
+    container: str | None = None
+    rendezvous: Rendezvous | None = None
+    reason: Reason = Reason.NO_PROCESS_GROUP
+    message: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,11 @@ from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from webhook.core.errors import Unavailable
+from webhook.core.errors import InputError, Unavailable
 from webhook.core.model import Object
 from webhook.diagnose.explain.observation import named
 from webhook.diagnose.listing import Found, Listing, Unread
-from webhook.kube.connection import Connection
+from webhook.kube.connection import Connection, RequestFailed
 from webhook.kube.reader import Reader
 from webhook.kube.resource import Key, Resource
 
@@ -139,6 +139,17 @@ class Collector:
     def notes(self) -> tuple[Unread, ...]:
         """Return each note once, in an order that does not depend on which thread was first."""
         return tuple(sorted(set(self.unread)))
+
+
+def without_pods(error: RequestFailed, namespace: str, command: str, does: str = "lists") -> Unavailable | InputError:
+    """Return what a *command* that *does* list pods, of all namespaces or of one, fails with where they may not be listed."""
+    if error.status == 401:
+        return InputError(f"{error}; log in to the cluster again")
+    if error.status == 403:
+        where = f"in namespace {namespace}" if namespace else "in all namespaces"
+        advice = "ask for it" if namespace else "ask for it, or name a namespace of yours by -n"
+        return InputError(f"{error}; {command} {does} pods {where}: {advice}")
+    return error
 
 
 class _Workers:

@@ -16,7 +16,6 @@ from webhook.core.model import Object
 from webhook.core.profiles.objects import PROFILE_KIND
 from webhook.core.reconcile.complaint import sibling_selector
 from webhook.diagnose.collect.collector import Collector
-from webhook.diagnose.collect.counters import read_traffic
 from webhook.diagnose.collect.device_offers import read_device_offers
 from webhook.diagnose.collect.kueue import read_workloads
 from webhook.diagnose.collect.logs import read_logs
@@ -82,9 +81,8 @@ def read_job(
     system_namespace: str = "fabric-injector",
     progress: Callable[[str], None] = lambda _: None,
     logs: bool = False,
-    traffic: bool = False,
 ) -> Reading:
-    """Read what `explain` asks for; *logs*: what NCCL prints too. *traffic*: byte counters too.
+    """Read what `explain` asks for; *logs*: what NCCL prints too.
 
     Raises InputError where there are no such pods or several jobs of the name, Unavailable where the API server does not answer. What
     the caller may not read, but for pods, is named in the result and left out.
@@ -151,7 +149,6 @@ def read_job(
         of_spaces = of_claims.result()
         claims, claim_templates = of_spaces.claims.get(namespace), of_spaces.templates.get(namespace)
         found_logs = read_logs(collector, pods) if logs else None
-        found_traffic = read_traffic(collector, pods) if traffic else None
     return Reading(
         str(target),
         namespace,
@@ -177,7 +174,6 @@ def read_job(
         lease=lease.result(),
         lease_key=lease_key,
         logs=found_logs,
-        traffic=found_traffic,
         unread=collector.notes(),
     )
 

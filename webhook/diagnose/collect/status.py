@@ -10,9 +10,8 @@ from webhook.core import names
 from webhook.core.cluster.nodes import read_node
 from webhook.core.errors import InputError, Unavailable
 from webhook.core.model import Namespace, Object
-from webhook.diagnose.collect.collector import Collector
+from webhook.diagnose.collect.collector import Collector, without_pods
 from webhook.diagnose.collect.job import begin_device_offers, is_configured, read_claims, read_networks, read_profiles
-from webhook.diagnose.collect.jobs import without_pods
 from webhook.diagnose.collect.kueue import read_workloads
 from webhook.diagnose.collect.suspension import begin_all_suspended, suspended_jobs
 from webhook.diagnose.explain.judgement import networks_to_read

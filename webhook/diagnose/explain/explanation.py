@@ -24,7 +24,6 @@ from webhook.diagnose.explain import (
     networks,
     scheduling,
     suspension,
-    traffic,
     transport,
     waiting,
 )
@@ -145,7 +144,6 @@ def _causes(reading: Reading, parts: Sequence[Part]) -> Iterator[Observation]:
     yield from interfaces.observe_together(parts)
     yield from devices.observe(parts)
     yield from transport.observe(reading, parts)
-    yield from traffic.observe(reading, parts)
     yield from drift.observe(reading, parts)
     unattached = {pod for one in (*claimed, *attached) if one.level == "fail" for pod in one.pods}
     yield from events.observe(reading, parts, unattached)

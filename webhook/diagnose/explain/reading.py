@@ -11,7 +11,6 @@ from webhook.core.cluster.device_classes import DeviceOffers
 from webhook.core.cluster.nodes import NodeOffer
 from webhook.core.model import Object
 from webhook.core.profiles import Profiles
-from webhook.diagnose.explain.counters import Traffic
 from webhook.diagnose.explain.nccl_log import PodLog
 from webhook.diagnose.listing import Unread
 from webhook.world.permitted import REFUSED
@@ -33,7 +32,7 @@ class Reading:
     *workloads*: Kueue's Workloads of the job that have not finished, None where they could not be read.
     *suspended*: the job, where it has no live pod and is suspended, as far as that may be read.
     *configured*: whether the MutatingWebhookConfiguration exists; None where nobody asks, or it may not be read, as by most users.
-    *logs*: by the name of each pod whose log was read; None where nobody asked for logs. *traffic*: likewise, by byte counters.
+    *logs*: by the name of each pod whose log was read; None where nobody asked for logs.
     *now* is the API server's time, which all other times come from.
     """
 
@@ -61,7 +60,6 @@ class Reading:
     lease: Object | None = None
     lease_key: tuple[str, str] = ("fabric-injector", "fabric-injector")
     logs: Mapping[str, PodLog] | None = None
-    traffic: Mapping[str, Traffic] | None = None
     unread: tuple[Unread, ...] = ()
 
     @property

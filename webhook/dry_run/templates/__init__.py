@@ -37,6 +37,7 @@ from webhook.dry_run.templates.section import Section
 from webhook.dry_run.templates.workload import Expand, Found, Ignored, Peers, Template, Workload, by_name
 
 __all__ = [
+    "KINDS",
     "Ignored",
     "Template",
     "Templates",
@@ -47,7 +48,7 @@ __all__ = [
     "require_namespace",
 ]
 
-_KINDS: Mapping[tuple[str, str], Expand] = {
+KINDS: Mapping[tuple[str, str], Expand] = {
     **builtin.KINDS,
     **volcano.KINDS,
     **pytorchjob.KINDS,
@@ -204,4 +205,4 @@ def _expand(workload: Workload) -> Found:
 
 def _known(workload: Workload) -> Expand | None:
     group, _, _version = workload.root.text("apiVersion").rpartition("/")
-    return _KINDS.get((group, workload.kind))
+    return KINDS.get((group, workload.kind))

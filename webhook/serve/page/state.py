@@ -9,7 +9,7 @@ from typing import Any
 from webhook import __version__
 from webhook.core import names
 from webhook.core.model import Namespace, NetworkDefinition, Object
-from webhook.core.profiles import PodInfo, Profile, ProfileNetwork, Profiles, RendezvousSettings, SharedMemory
+from webhook.core.profiles import Profile, ProfileNetwork, Profiles, RendezvousSettings, SharedMemory
 from webhook.world.held import Master, Snapshot
 
 
@@ -79,7 +79,7 @@ def _settings(given: Any, default: Any, above: str = "") -> Iterator[tuple[str, 
         key = f"{above}{_in_file(field.name)}"
         if value == usual:
             continue
-        if isinstance(value, SharedMemory | PodInfo | RendezvousSettings):
+        if isinstance(value, SharedMemory | RendezvousSettings):
             yield from _settings(value, usual, f"{key}.")
         elif key.endswith("Seconds"):
             yield key.removesuffix("Seconds"), f"{value}s"

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from tests.pods import load
-from webhook.core.cluster.nodes import NodeOffer
-from webhook.core.model import Namespace, NetworkDefinition, Object
-from webhook.core.profiles import Profiles, parse_profiles
-from webhook.diagnose.listing import Listing
-from webhook.diagnose.survey.pod import PodReader
-from webhook.diagnose.survey.reading import ClusterReading
-from webhook.diagnose.survey.survey import ClusterSurvey, survey
+from webhook.core.model import Object
 
 
 class Kind(NamedTuple):
@@ -38,8 +32,6 @@ profiles:
   rdma:
     networks: [{network: default/rdma-net, resource: rdma/hca}]
 """
-NETWORK = NetworkDefinition("default", "rdma-net", has_ipam=True)
-NODE = NodeOffer("node-1", {}, {"rdma/hca": "64", "nvidia.com/gpu": "8"})
 
 
 def job(kind: str, name: str, namespace: str = "research", pods: int = 2, **changes: Any) -> Iterator[Object]:
@@ -58,26 +50,3 @@ def job(kind: str, name: str, namespace: str = "research", pods: int = 2, **chan
             pod["spec"]["hostname"] = own
         pod["spec"] |= {"nodeName": "node-1", **changes}
         yield {**pod, "status": {"phase": "Running"}}
-
-
-def reading(pods: Iterable[Object], profiles: str | None = PROFILES, **more: Any) -> ClusterReading:
-    """Return what is read of a cluster that has these pods, the network and a node with devices."""
-    reader = PodReader()
-    found = tuple(filter(None, map(reader.read, pods)))
-    parsed: Profiles | None = parse_profiles(profiles) if profiles is not None else None
-    base = ClusterReading(
-        Listing(found),
-        reader.templates,
-        reader.oversized,
-        namespaces=Listing(tuple(Namespace(name) for name in sorted({pod.namespace for pod in found}))),
-        networks=Listing((NETWORK,)),
-        nodes=Listing((NODE,)),
-        profiles=parsed,
-        profile=next(iter(parsed.profiles)) if parsed else "",
-    )
-    return base._replace(**more)
-
-
-def surveyed(*pods: Iterable[Object], profiles: str | None = PROFILES, **more: Any) -> ClusterSurvey:
-    """Survey a cluster of these jobs."""
-    return survey(reading((pod for each in pods for pod in each), profiles, **more))

@@ -1,0 +1,180 @@
+"""The command `dry-run` without a file: a line for each workload that stands in the cluster."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.dry_run_command import call, kubeconfig
+from tests.cli.test_dry_run_cluster import put_cluster
+from tests.fake_apiserver import NAMESPACES, PODS, FakeApiServer, status
+from webhook.core import names
+
+DEPLOYMENTS = "/apis/apps/v1/deployments"
+REPLICA_SETS = "/apis/apps/v1/replicasets"
+JOBS = "/apis/batch/v1/jobs"
+PYTORCH_JOBS = "/apis/kubeflow.org/v1/pytorchjobs"
+TRAIN_JOBS = "/apis/trainer.kubeflow.org/v1alpha1/trainjobs"
+RUNTIMES = "/apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes"
+GROUPS = {
+    "/apis/apps": ["v1"],
+    "/apis/batch": ["v1"],
+    "/apis/kubeflow.org": ["v2beta1", "v1"],
+    "/apis/trainer.kubeflow.org": ["v1alpha1"],
+}
+COMMAND = ["torchrun", "--nnodes=2", "--rdzv-backend=c10d", "--rdzv-endpoint=$(MASTER_ADDR):29500", "train.py"]
+
+
+def template(name: str = "pytorch", **changes: Any) -> dict[str, Any]:
+    container = {"name": name, "image": "i", "command": COMMAND, "resources": {"limits": {"nvidia.com/gpu": "8"}}}
+    return {"spec": {"containers": [container], **changes}}
+
+
+def pytorch_job(**changes: Any) -> dict[str, Any]:
+    types = {"Master": 1, "Worker": 3}
+    pod = template(**changes)
+    return {"pytorchReplicaSpecs": {each: {"replicas": number, "template": pod} for each, number in types.items()}}
+
+
+def owned_by(version: str, kind: str, name: str) -> list[dict[str, Any]]:
+    return [{"apiVersion": version, "kind": kind, "name": name, "uid": f"u-{name}", "controller": True}]
+
+
+@pytest.fixture
+def cluster(server: FakeApiServer) -> FakeApiServer:
+    put_cluster(server)
+    server.put(NAMESPACES, "team")
+    server.put(NAMESPACES, "quiet", labels={names.PROFILE: names.PROFILE_NONE})
+    server.groups.update(GROUPS)
+    server.put(PYTORCH_JOBS, "bert", "research", spec=pytorch_job())
+    server.put(
+        DEPLOYMENTS, "web", "research", spec={"replicas": 2, "template": {"spec": {"containers": [{"name": "c"}]}}}
+    )
+    server.put(PYTORCH_JOBS, "llama", "team", spec=pytorch_job())
+    server.put(PYTORCH_JOBS, "opt", "quiet", spec=pytorch_job())
+    return server
+
+
+def lines(text: str) -> list[list[str]]:
+    return [line.split(maxsplit=3) for line in text.splitlines()]
+
+
+def test_prints_a_line_for_each_workload_and_a_sum(folder: Path, cluster: FakeApiServer) -> None:
+    result = call("-A", env=kubeconfig(folder, cluster))
+    assert result.exit_code == 0, result.output
+    title, *rows = lines(result.stdout)
+    assert title == ["NAMESPACE", "WORKLOAD", "WOULD", "BE    WHY"]
+    assert [row[:3] for row in rows[:2]] == [
+        ["research", "Deployment/web", "left-alone"],
+        ["research", "PyTorchJob/bert", "injected"],
+    ]
+    assert rows[1][3].startswith("4 pods: 1 rank 0, 3 workers; meets and trains on net1 of default/rdma-net")
+    assert result.stdout.splitlines()[-2:] == [
+        "2 workloads for which there is a profile: 1 injected, 1 left-alone",
+        "2 more are in namespaces without a profile: try one by --profile NAME",
+    ]
+
+
+def test_a_profile_is_tried_where_the_namespace_names_none(folder: Path, cluster: FakeApiServer) -> None:
+    result = call("-A", "--profile", "rdma-shared", env=kubeconfig(folder, cluster))
+    assert result.exit_code == 0, result.output
+    assert ["team", "PyTorchJob/llama", "injected"] in [row[:3] for row in lines(result.stdout)]
+    assert "quiet" not in result.stdout
+    assert "1 more are in namespaces without a profile" in result.stdout
+
+
+def test_one_namespace_takes_rights_in_it_alone(folder: Path, cluster: FakeApiServer) -> None:
+    result = call("-n", "research", env=kubeconfig(folder, cluster))
+    assert "PyTorchJob/bert" in result.stdout
+    assert "llama" not in result.stdout
+    listed = [each.path for each in cluster.requests if each.path.endswith(("/pytorchjobs", "/pods", "/jobs"))]
+    assert listed
+    assert all("/namespaces/research/" in path for path in listed)
+
+
+def test_what_a_workload_of_the_list_made_is_not_shown_again(folder: Path, cluster: FakeApiServer) -> None:
+    pod = template()["spec"]
+    for number in range(2):
+        owner = owned_by("kubeflow.org/v1", "PyTorchJob", "bert")
+        cluster.put(PODS, f"bert-worker-{number}", "research", spec=pod, ownerReferences=owner)
+    replica_set = {"replicas": 2, "template": {"spec": {"containers": [{"name": "c"}]}}}
+    cluster.put(
+        REPLICA_SETS, "web-5", "research", spec=replica_set, ownerReferences=owned_by("apps/v1", "Deployment", "web")
+    )
+    cluster.put(
+        JOBS,
+        "old",
+        "research",
+        spec={"template": template()},
+        status={"conditions": [{"type": "Complete", "status": "True"}]},
+    )
+    cluster.put(PODS, "system", "kube-system", spec=pod)
+    for number in range(2):
+        owner = owned_by("example.com/v1", "Trial", "tune")
+        cluster.put(PODS, f"tune-{number}", "research", spec=pod, ownerReferences=owner)
+    result = call("-n", "research", env=kubeconfig(folder, cluster))
+    found = {row[1] for row in lines(result.stdout) if row[0] == "research"}
+    assert {"Deployment/web", "PyTorchJob/bert"} < found
+    [other] = found - {"Deployment/web", "PyTorchJob/bert"}
+    assert "tune" in other, "two pods of an owner that is not listed are one line"
+
+
+def test_a_pod_that_would_be_denied_is_status_1_and_says_why(folder: Path, cluster: FakeApiServer) -> None:
+    label = {names.PROFILE: "no-such-profile"}
+    denied = {"replicas": 1, "template": {"metadata": {"labels": label}, **template()}}
+    cluster.put(DEPLOYMENTS, "typo", "research", spec=denied)
+    result = call("-A", env=kubeconfig(folder, cluster))
+    assert result.exit_code == 1
+    [row] = [row for row in lines(result.stdout) if row[1] == "Deployment/typo"]
+    assert row[2] == "denied"
+    assert "no-such-profile" in row[3]
+
+
+def test_a_trainjob_is_completed_by_the_runtime_of_the_cluster(folder: Path, cluster: FakeApiServer) -> None:
+    node = {"name": "node", "template": {"spec": {"template": template("node")}}}
+    policy = {"numNodes": 5, "torch": {}}
+    cluster.put(RUNTIMES, "ours", spec={"mlPolicy": policy, "template": {"spec": {"replicatedJobs": [node]}}})
+    cluster.put(TRAIN_JOBS, "gpt", "research", spec={"runtimeRef": {"name": "ours"}})
+    result = call("-A", env=kubeconfig(folder, cluster))
+    [row] = [row for row in lines(result.stdout) if row[1] == "TrainJob/gpt"]
+    assert row[3].startswith("5 pods")
+    assert "ClusterTrainingRuntime" not in result.stdout
+
+
+def test_names_what_may_not_be_listed_and_what_is_not_installed(folder: Path, cluster: FakeApiServer) -> None:
+    cluster.misbehave("get", JOBS, status(403, "no such right"))
+    result = call("-A", env=kubeconfig(folder, cluster))
+    refused, absent = result.stderr.splitlines()
+    assert refused == "what you may not list is missing here: jobs.batch; ask for list of it"
+    assert absent.startswith("not installed in this cluster: ")
+    assert "JobSet" in absent
+    assert "PyTorchJob" not in absent, "another group has that kind"
+    assert "PyTorchJob/bert" in result.stdout
+
+
+def test_a_broken_object_is_named_and_the_others_count(folder: Path, cluster: FakeApiServer) -> None:
+    cluster.put(PYTORCH_JOBS, "odd", "research", spec={}, status={"conditions": "none"})
+    result = call("-A", env=kubeconfig(folder, cluster))
+    assert "pytorchjobs/odd: cannot be read" in result.stderr
+    assert "PyTorchJob/bert" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("-A", "-f", "pod.yaml"), "leave out the manifest and -n"),
+        (("-A", "-n", "research"), "leave out the manifest and -n"),
+        (("-A", "--server"), "leave out --server, --objects and -o"),
+        (("-n", "research", "-o", "patch"), "leave out --server, --objects and -o"),
+        ((), "or look at the cluster's workloads: -A or -n NS"),
+    ],
+)
+def test_says_what_does_not_go_together(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], told: str
+) -> None:
+    monkeypatch.chdir(folder)
+    result = call(*arguments)
+    assert result.exit_code == 2
+    assert told in " ".join(result.stderr.split())
