@@ -219,7 +219,7 @@ def test_a_pod_that_names_a_profile_that_is_not() -> None:
     scene.pods = {"bert-worker-0": pod}
     assert first(scene).message == (
         "nothing was injected, and today it would be denied: label fabric-injector.io/profile: no profile is named 'shard'; "
-        "use one of: shared"
+        "did you mean shared? use one of: shared"
     )
 
 
