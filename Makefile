@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 LOCK = $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock"
+PIP = -m pip install --quiet --disable-pip-version-check
 IMAGE ?= fabric-injector
 ENGINE ?= $(shell for tool in docker podman buildah; do $$tool info >/dev/null 2>&1 && echo $$tool && break; done)
 VERSION = $(shell $(BIN)/python -c "import webhook; print(webhook.__version__)")
@@ -11,150 +12,102 @@ VERSION = $(shell $(BIN)/python -c "import webhook; print(webhook.__version__)")
 FOLDERS := apiserver bench broken dra image node operators page peer sockets
 TESTS := check sockets test-page apiserver test-image test-node
 
-.PHONY: setup $(shell sed -n 's/^\([a-z-]*\):.*## .*/\1/p' $(MAKEFILE_LIST))
-help: ## show this list
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+.PHONY: setup $(shell sed -n 's/^\([a-z-]*\):.* ## .*/\1/p; s/^\([a-z-]*\):.* # .*/\1/p' $(MAKEFILE_LIST))
+help: # what make prints without a target; those with one # are for maintainers, CONTRIBUTING lists them
+	@awk -F':.* ## ' '/^[a-z-]+:.* ## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: # what the targets of this command line need of the machine, before any of them begins
 	@PYTHON="$(PYTHON)" sh tests/setup.sh $(patsubst test,$(TESTS),$(MAKECMDGOALS))
 $(STAMP): pyproject.toml | setup
 	@echo "making $(VENV): about a minute the first time" >&2
 	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
+	@$(BIN)/python $(PIP) --upgrade 'pip>=25.1'
+	@$(BIN)/python $(PIP) --editable . --group dev
 	@touch $@
+# Environments of their own for tools that pin half of PyPI: .venv-NAME is made of the dependency group NAME.
+.venv-%/.installed: pyproject.toml requirements-build.lock | setup
+	@test -x .venv-$*/bin/pip || $(PYTHON) -m venv .venv-$*
+	@.venv-$*/bin/python $(PIP) --upgrade 'pip>=25.1'
+	@$(if $(filter release,$*),.venv-$*/bin/python $(PIP) --require-hashes --no-deps -r requirements-build.lock)
+	@.venv-$*/bin/python $(PIP) --group $*
+	@touch $@
+.PRECIOUS: .venv-%/.installed
 
 run: $(STAMP) ## a real webhook on sample data, and a TorchX job sent through it (ONCE=1: end after the print)
 	@$(BIN)/fabric-injector demo $(if $(ONCE),--once)
+node: $(STAMP) ## a cluster of one node with the product and a job on it, until Ctrl-C (as test-node; ONCE=1: end after the job)
+	@$(BIN)/python -m tests.node $(if $(ONCE),--once)
+manifests: ## print what to apply: make manifests IMAGE=registry.example.com/fabric-injector (needs kubectl; OVERLAY=default)
+	@kubectl kustomize manifests/overlays/$(or $(OVERLAY),default) | sed -E 's#((image|value): )fabric-injector:#\1$(IMAGE):#'
+image: $(STAMP) ## build the container image with docker, podman or buildah (IMAGE: its name; BUILDER, BASE: what it is built on)
+	$(or $(ENGINE),$(error install and start docker, podman or buildah)) build $(BUILD_OPTIONS) --build-arg VERSION=$(VERSION) --build-arg REVISION=$(shell git rev-parse HEAD) \
+	  $(foreach name,SOURCE BUILDER BASE,$(if $($(name)),--build-arg $(name)=$($(name)))) --tag $(IMAGE):$(VERSION) .
 
-test: $(TESTS) ## everything: format, lint, types, layers, all test tiers (installs what it needs first, as root on Debian; SETUP=no forbids it)
-
-check: format lint types layers core ## the fast part: needs Python, dash, bash and busybox
-
-format: $(STAMP) ## check the formatting
+test: $(TESTS) ## all tests but the longer ones below (as root on Debian installs what it needs; SETUP=no forbids it)
+check: format lint types layers core ## format, lint, types, import contracts, core: before each commit
+format: $(STAMP) # check the formatting
 	@$(BIN)/ruff format --check .
-lint: $(STAMP) ## lint
+lint: $(STAMP) # lint
 	@$(BIN)/ruff check .
-types: $(STAMP) ## check the types
+types: $(STAMP) # check the types
 	@$(BIN)/mypy
-layers: $(STAMP) ## check the import contracts
+layers: $(STAMP) # check the import contracts
 	@$(BIN)/lint-imports
-core: $(STAMP) ## tests that need nothing but Python, dash, bash and busybox
+core: $(STAMP) ## tests that need Python, dash, bash and busybox
 	@$(BIN)/pytest -q -m core $(FOLDERS:%=--ignore=tests/%) --numprocesses=auto --maxprocesses=8 --dist=worksteal
 sockets: $(STAMP) ## tests with real server processes on loopback
 	@$(BIN)/pytest -q -m sockets
+test-page: $(STAMP) ## tests of the page in a real Chromium; pictures go to build/screenshots
+	@$(BIN)/pytest -q -m page
 apiserver: $(STAMP) ## tests behind a real kube-apiserver, and the Helm chart (built once with Go, about 10 minutes)
 	@$(BIN)/pytest -q -m apiserver
 test-image: $(STAMP) ## tests of the container image, built and run (needs root, buildah, mmdebstrap and runc)
 	@$(BIN)/pytest -q -m image
-test-node: $(STAMP) ## tests with pods that run: a real kubelet, containerd, Multus (needs root; built once with Go, about 5 minutes)
+test-node: $(STAMP) ## tests with pods that run: kubelet, containerd, Multus (needs root; built once with Go, about 5 minutes)
 	@$(BIN)/pytest -q -m node
-operators: $(STAMP) ## jobs that TorchX and Volcano, Kubeflow, JobSet, LWS and Kueue themselves run, with torch (as test-node; built once, about 45 minutes)
+operators: $(STAMP) ## jobs that operators themselves run, with torch (as test-node; built once, about 45 minutes)
 	@$(BIN)/pytest -q -m operators
-broken: $(STAMP) ## broken situations on two nodes, by Jobs and by Volcano, each named first by explain and status (as operators, without torch)
+broken: $(STAMP) ## broken situations on two nodes, each named first by explain and status (as operators, without torch)
 	@$(BIN)/pytest -q -m broken
-dra: $(STAMP) ## jobs whose cards are claims: DRANET, Kubernetes' DRA test driver, containerd 2, torch (as test-node; built once, about 7 minutes)
+dra: $(STAMP) ## jobs whose cards are claims: DRANET, containerd 2, torch (as test-node; built once, about 7 minutes)
 	@$(BIN)/pytest -q -m dra
-
-node: $(STAMP) ## a cluster of one node with the product and a job on it, until Ctrl-C (as test-node; ONCE=1: end after the job)
-	@$(BIN)/python -m tests.node $(if $(ONCE),--once)
-
-coverage: $(STAMP) ## branch coverage of the core and socket tests: 100 % of the pure core, the rest shown
-	@$(BIN)/python -m tests.coverage
-mutation: $(STAMP) ## change webhook/core in 2,000 places, one at a time, and see a test fail; goes on where it was stopped
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group mutation
-	@$(BIN)/python -m tests.mutation
-faults: $(STAMP) ## put mistakes of tests/mutation/faults.toml into a copy, one at a time, and see a test find each (TIERS=core,sockets; also page, apiserver, node)
-	@$(BIN)/python -m tests.mutation.faults $(TIERS)
-compare: $(STAMP) ## show what the checkout makes of real manifests otherwise than a commit (BASE=COMMIT CORPUS="FOLDER…"; FULL=1: every difference; a minute for a thousand files)
+bench: $(STAMP) ## measure admissions beside a floor (Go); NAME=chaos, soak, hostile, scale …: CONTRIBUTING has the list
+	@$(BIN)/python -m tests.bench.$(or $(NAME),admission) $(ARGUMENTS)
+compare: $(STAMP) ## what the checkout makes of real manifests otherwise than a commit (BASE=COMMIT CORPUS="FOLDER…"; FULL=1: all)
 	@$(BIN)/python -m tests.compare $(or $(BASE),$(error name a commit: BASE=main)) $(or $(CORPUS),$(error name folders of manifests: CORPUS=FOLDER)) $(if $(FULL),-v)
-peer: $(STAMP) ## network-resources-injector's own end-to-end suite, run against fabric-injector (needs Go)
+faults: $(STAMP) ## put forty mistakes into a copy, one at a time, and see a test find each (TIERS=core,sockets; also page, apiserver, node)
+	@$(BIN)/python -m tests.mutation.faults $(TIERS)
+mutation: $(STAMP) ## change webhook/core in 2,000 places, one at a time, and see a test fail; goes on where it was stopped
+	@$(BIN)/python $(PIP) --group mutation
+	@$(BIN)/python -m tests.mutation
+
+coverage: $(STAMP) # branch coverage of the core and socket tests: 100 % of the pure core, the rest shown
+	@$(BIN)/python -m tests.coverage
+peer: $(STAMP) # network-resources-injector's own end-to-end suite, run against fabric-injector (needs Go)
 	@$(BIN)/python -m tests.peer
-
-test-page: $(STAMP) ## tests of the page in a real Chromium; pictures go to build/screenshots
-	@$(BIN)/pytest -q -m page
-
-page-images: $(STAMP) ## take the documentation's pictures of the page anew: docs/images
+page-images: $(STAMP) # take the documentation's pictures of the page anew: docs/images
 	@$(BIN)/pytest -q -m page tests/page/test_images.py
 	@mkdir -p docs/images && cp build/screenshots/docs/*.png docs/images/
-
-image: $(STAMP) ## build the container image with docker, podman or buildah: IMAGE is its name, BUILDER and BASE are what it is built on
-	$(or $(ENGINE),$(error install and start docker, podman or buildah)) build $(BUILD_OPTIONS) --build-arg VERSION=$(VERSION) --build-arg REVISION=$(shell git rev-parse HEAD) \
-	  $(foreach name,SOURCE BUILDER BASE,$(if $($(name)),--build-arg $(name)=$($(name)))) --tag $(IMAGE):$(VERSION) .
-lock: $(STAMP) ## lock the current releases of what the image is made of
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group lock
-	@$(LOCK) pyproject.toml --output-file requirements.lock
-	@$(BIN)/python -c 'import tomllib; p = tomllib.load(open("pyproject.toml", "rb")); print(*p["build-system"]["requires"], sep="\n")' \
-	  | $(LOCK) - --output-file requirements-build.lock
-
-bench: $(STAMP) ## measure the webhook beside a floor (needs Go; ARGUMENTS="--load 14": beside 14 busy processes)
-	@$(BIN)/python -m tests.bench.admission $(ARGUMENTS)
-bench-hostile: $(STAMP) ## measure what hostile pods cost beside reading them (about 5 minutes; ARGUMENTS="--shapes 0" for all, an hour)
-	@$(BIN)/python -m tests.bench.hostile $(ARGUMENTS)
-bench-beside-large: $(STAMP) ## measure admissions beside clients that post large reviews without a pause (needs Go; 2 minutes)
-	@$(BIN)/python -m tests.bench.beside_large $(ARGUMENTS)
-bench-broken: $(STAMP) ## have 1.6 million broken reviews answered twice, and their pods again (about 30 minutes; ARGUMENTS="--count 10000 --sample 1000" for fewer)
-	@$(BIN)/python -m tests.bench.broken $(ARGUMENTS)
-bench-rate: $(STAMP) ## measure admissions a second of two replicas behind a real API server, and check a model of more cores (needs Go; 3 minutes)
-	@$(BIN)/python -m tests.bench.rate $(ARGUMENTS)
-bench-scale: $(STAMP) ## measure how fast a job of 10,000 pods is told its address, beside bare patches (needs Go; about 6 minutes)
-	@$(BIN)/python -m tests.bench.scale $(ARGUMENTS)
-bench-memory: $(STAMP) ## measure the memory of webhook and controller beside 100,000 pods (needs Go; about 3 minutes)
-	@$(BIN)/python -m tests.bench.memory $(ARGUMENTS)
-bench-starve: $(STAMP) ## measure what hostile pods cost a job of another namespace, and what their list costs webhook and controller (needs Go)
-	@$(BIN)/python -m tests.bench.starve
-bench-status: $(STAMP) ## measure what status costs on 10,000 pods of 200 jobs: processor time and memory
-	@$(BIN)/python -m tests.bench.status
-bench-simulation: $(STAMP) ## model 100,000 pods in 1,000 jobs, and say what saturates first
-	@$(BIN)/python -m tests.bench.simulation
-
-chaos: $(STAMP) ## kill controllers and the API server 50 times while jobs run (needs Go; about 7 minutes)
-	@$(BIN)/python -m tests.bench.chaos
-
-soak: $(STAMP) ## rotate, roll out and end replicas under load, and count failed admissions (needs Go; about 10 minutes)
-	@$(BIN)/python -m tests.bench.soak
-
-bench-nodes: $(STAMP) ## roll out on two nodes, let nodes die under load, and count failed admissions (needs Go; about 8 minutes)
-	@$(BIN)/python -m tests.bench.nodes
-
-manifests: ## print what to apply, with the image of your registry: make manifests IMAGE=registry.example.com/fabric-injector (needs kubectl; OVERLAY=default)
-	@kubectl kustomize manifests/overlays/$(or $(OVERLAY),default) | sed -E 's#((image|value): )fabric-injector:#\1$(IMAGE):#'
-
-reference: $(STAMP) ## write what is made of the code: pages of docs/ (fields, flags, labels, metrics, what was run, findings), the CRD, the chart's schema and README
+reference: $(STAMP) # write what is made of the code: pages of docs/, the CRD, the chart's schema and README
 	@$(BIN)/python -m tests.manifests.custom_resource_definition manifests/base/custom-resource-definition.yaml
 	@$(BIN)/python -m tests.manifests.values_schema manifests/chart/values.schema.json
 	@$(BIN)/python -m tests.manifests.chart_readme manifests/chart/README.md
 	@$(BIN)/python -m tests.docs.reference
 	@$(BIN)/python -m webhook.diagnose.manual > docs/findings.md
-
-scan: .venv-scan/.installed ## Checkov over the manifests, and the schemas of the oldest and the newest Kubernetes (PyPI and kubectl; some minutes the first time)
+lock: $(STAMP) # lock the current releases of what the image is made of
+	@$(BIN)/python $(PIP) --group lock
+	@$(LOCK) pyproject.toml --output-file requirements.lock
+	@$(BIN)/python -c 'import tomllib; p = tomllib.load(open("pyproject.toml", "rb")); print(*p["build-system"]["requires"], sep="\n")' \
+	  | $(LOCK) - --output-file requirements-build.lock
+scan: .venv-scan/.installed # Checkov over the manifests, and the schemas of the oldest and the newest Kubernetes (kubectl)
 	@mkdir -p build && $(MAKE) --silent manifests >build/install.yaml
 	@.venv-scan/bin/checkov --config-file manifests/.checkov.yaml
 	@for version in 1.30 1.37; do .venv-scan/bin/kubernetes-validate --strict --kubernetes-version $$version build/install.yaml || exit; done
-.venv-scan/.installed: pyproject.toml | setup
-	@test -x .venv-scan/bin/pip || $(PYTHON) -m venv .venv-scan
-	@.venv-scan/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
-	@.venv-scan/bin/python -m pip install --quiet --disable-pip-version-check --group scan
-	@touch $@
-
-docs: .venv-docs/.installed ## build the documentation into build/docs; a broken link fails (SOURCE=URL: links to files of the repository lead there)
+docs: .venv-docs/.installed ## build the documentation into build/docs; a broken link fails
 	@SOURCE=$(SOURCE) NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --strict --quiet
 	@echo "built: build/docs/index.html"
-.venv-docs/.installed: pyproject.toml | setup
-	@test -x .venv-docs/bin/pip || $(PYTHON) -m venv .venv-docs
-	@.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
-	@.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check --group docs
-	@touch $@
-
-release-dry-run: .venv-release/.installed ## all of a release that can be made here, into build/release: nothing is signed or published (Go for Helm; as root with buildah and mmdebstrap the image too)
+release-dry-run: .venv-release/.installed # all of a release that can be made here, into build/release (Go for Helm; as root with buildah the image too)
 	@rm -rf build/release
 	@.venv-release/bin/python -m tests.release dry-run
-.venv-release/.installed: pyproject.toml requirements-build.lock | setup
-	@test -x .venv-release/bin/pip || $(PYTHON) -m venv .venv-release
-	@.venv-release/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
-	@.venv-release/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements-build.lock
-	@.venv-release/bin/python -m pip install --quiet --disable-pip-version-check --group release
-	@touch $@
-
-clean: ## remove the virtual environments and caches
+clean: # remove the virtual environments and caches
 	rm -rf $(VENV) .venv-scan .venv-docs .venv-release build .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

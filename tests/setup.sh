@@ -13,7 +13,7 @@ case $0 in */*) cd "${0%/*}/.." ;; *) cd .. ;; esac
 core="core check coverage mutation"
 node="test-node node operators dra broken"
 image="test-image test-node node release-dry-run"
-go="apiserver peer bench bench-beside-large bench-memory bench-rate bench-scale bench-nodes bench-starve chaos soak manifests release-dry-run $node"
+go="apiserver peer bench release-dry-run $node"
 
 requirements() {
   need_python 3.11

@@ -12,7 +12,7 @@ A discrete-event model. Its assumptions, in words:
 - A sandbox takes ``--sandbox`` seconds, exponential around the mean, on a node that is never the bottleneck.
 - The controller is one process: Python runs one thread at a time, so that its processor time, for events and writes alike, is one
   server. It never waits for a connection.
-- Service times come from the other benches (`make bench`, `make bench-scale`) on whatever machine they ran; give yours.
+- Service times come from the other benches (`make bench`, `make bench NAME=scale`) on whatever machine they ran; give yours.
 """
 
 from __future__ import annotations

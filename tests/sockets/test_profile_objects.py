@@ -125,5 +125,3 @@ def test_is_not_ready_until_profiles_are_listed(cluster: FakeApiServer, start: C
     server = start()
     wait_until(lambda: b"[+]namespaces ok" in server.get("/readyz").body, "the other watches")
     assert b"[-]profiles failed: not listed yet" in server.get("/readyz").body
-
-
