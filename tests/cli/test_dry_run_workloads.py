@@ -70,7 +70,9 @@ def test_prints_a_line_for_each_workload_and_a_sum(folder: Path, cluster: FakeAp
         ["research", "Deployment/web", "left-alone"],
         ["research", "PyTorchJob/bert", "injected"],
     ]
-    assert rows[1][3].startswith("4 pods: 1 rank 0, 3 workers; meets and trains on net1 of default/rdma-net")
+    assert rows[1][3].startswith(
+        "4 pods: 1 rank 0, 3 workers; torchrun meets on the pod network, its ranks meet and train on net1 of"
+    )
     assert result.stdout.splitlines()[-2:] == [
         "2 workloads for which there is a profile: 1 injected, 1 left-alone",
         "2 more are in namespaces without a profile: try one by --profile NAME",

@@ -431,13 +431,8 @@ def test_each_fixture_job_is_one_job() -> None:
         assert len({(one.system, one.job) for one in found}) == 1
 
 
-SINCE_0_1 = (names.WAITS_FOR, names.MASTER_NAME, names.UNREACHABLE)
-
-
-@pytest.mark.parametrize("by_earlier_version", [{0}, {1}, {0, 1}], ids=["rank 0", "worker", "all"])
 @pytest.mark.parametrize("job", [job for job in JOBS if admit(job, set(), "")[0].job], ids=lambda job: job[0])
-def test_members_that_webhooks_of_two_versions_admitted_meet(job: list[str], by_earlier_version: set[int]) -> None:
-    """What an earlier version lets a pod wait for stands in no annotation: the controller goes by that version's rule."""
+def test_the_controller_publishes_what_admitted_members_wait_for(job: list[str]) -> None:
     jobs, published, own = Jobs(), dict[str, dict[str, str]](), ("192.168.0.10", "192.168.0.11")
     members = []
     for number, verdict in enumerate(admit(job, set(), "")):
@@ -445,9 +440,7 @@ def test_members_that_webhooks_of_two_versions_admitted_meet(job: list[str], by_
         network, _, rest = metadata["annotations"][names.RENDEZVOUS_NETWORK].partition("@")
         status = json.dumps([{"name": network, "interface": rest.partition("/")[0], "ips": [own[number]]}])
         metadata["annotations"] = {**metadata["annotations"], names.NETWORK_STATUS: status}
-        for key in SINCE_0_1 if number in by_earlier_version else ():
-            metadata["annotations"].pop(key, None)
-        members.append(needs(verdict.pod) | ({"master-addr"} if number in by_earlier_version else set()))
+        members.append(needs(verdict.pod))
         jobs.update(("train", metadata["name"]), read_member({"metadata": metadata}))
     for unit in jobs.units():
         written = jobs.publication(unit)
