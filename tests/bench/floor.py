@@ -43,7 +43,6 @@ def main(tls_dir: Path) -> None:
     service = Service(
         allow,
         allow,
-        allow,
         validate,
         page,
         Readiness(dict),

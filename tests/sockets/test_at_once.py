@@ -19,19 +19,13 @@ from tests.sockets.server import Reply, Server, ask
 from tests.sockets.test_bridge import listened
 from tests.waiting import wait_until
 from webhook.core.errors import Unavailable
-from webhook.core.reading_cost import MOST_BYTES_OF_VALUES
 from webhook.core.review import Answer
-from webhook.http.body import SMALL_BYTES
 from webhook.http.pool import WorkerPool
 from webhook.serve.admission import Admission, AdmissionRecorder
 from webhook.serve.metrics import WebhookMetrics
 from webhook.world.lookup import MustAsk
 
 pytestmark = pytest.mark.sockets
-
-LARGE_BYTES = SMALL_BYTES + 1
-LARGE = b"x" * (MOST_BYTES_OF_VALUES + 1)
-"""What is not soon read."""
 
 
 class Cluster:
@@ -77,16 +71,15 @@ class Admitting:
 
 @contextmanager
 def admitting(**pool: int) -> Iterator[Admitting]:
-    cluster, threads, large = Cluster(), WorkerPool("asks", **pool), WorkerPool("large")
+    cluster, threads = Cluster(), WorkerPool("asks", **pool)
     record = AdmissionRecorder(WebhookMetrics())
-    admission = Admission(cluster.admit, cluster.at_once, cluster.admit, record, pool=threads, large=large)
+    admission = Admission(cluster.admit, cluster.at_once, record, pool=threads)
     with listened(admission) as (listener, _):
         try:
             yield Admitting(str(listener.address), cluster, admission)
         finally:
             cluster.gate.set()
             threads.stop()
-            large.stop()
 
 
 def test_what_must_ask_the_cluster_stops_nobody_else() -> None:
@@ -110,29 +103,12 @@ def test_too_many_that_must_ask_are_told_to_come_again() -> None:
         assert [each.result().status for each in asking] == [200, 200]
 
 
-@pytest.mark.parametrize("body", [b"ask", LARGE], ids=["must ask", "large"])
-def test_a_thread_is_told_when_its_review_came(body: bytes) -> None:
+def test_a_thread_is_told_when_its_review_came() -> None:
     with admitting() as server:
         server.cluster.gate.set()
         before = time.monotonic()
-        assert server.post(body).status == 200
+        assert server.post(b"ask").status == 200
         assert before <= server.cluster.came_at <= time.monotonic()
-
-
-def test_large_bodies_are_answered_in_a_thread() -> None:
-    with admitting() as server:
-        assert server.post(LARGE).status == 200
-        assert server.cluster.threads == ["large-0"]
-
-
-def test_large_bodies_that_are_soon_read_are_answered_at_once_or_ask_as_small_ones_do() -> None:
-    with admitting() as server:
-        server.cluster.gate.set()
-        assert server.post(b"{}".ljust(LARGE_BYTES)).status == 200
-        [at_once] = server.cluster.threads
-        assert at_once not in ("large-0", "asks-0")
-        assert server.post(b"ask".ljust(LARGE_BYTES)).status == 200
-        assert server.cluster.threads == [at_once, at_once, "asks-0"]
 
 
 def test_a_client_that_leaves_while_its_review_is_worked_on_is_forgotten() -> None:

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any, Protocol
 
 from webhook.core import names
-from webhook.core.reading_cost import is_soon_read
 from webhook.core.review import Answer
 from webhook.http.endpoint import Limits
 from webhook.http.logs import log_fields
@@ -31,40 +30,34 @@ class AdmitInTime(Protocol):
 
 
 class Admission(ReviewEndpoint):
-    """Answer AdmissionReviews of pods: those that are soon read at once, in the event loop, others in a thread.
+    """Answer AdmissionReviews of pods, in the event loop where that need not wait.
 
     *admit* answers a body, and may wait for the cluster; *admit_at_once* raises MustAsk where it would have to: then *admit* is called
-    in *pool*. *admit_large* answers large bodies, in the pool *large*. *refuse* says why none can be answered now, or None.
+    in *pool*. *refuse* says why none can be answered now, or None.
     """
 
     def __init__(
         self,
         admit: AdmitInTime,
         admit_at_once: Callable[[bytes], Answer],
-        admit_large: AdmitInTime,
         record: AdmissionRecorder,
         *,
         pool: WorkerPool,
-        large: WorkerPool,
         refuse: Callable[[], Refusal | None] = lambda: None,
         limits: Limits = Limits(),  # noqa: B008  # frozen
     ) -> None:
         super().__init__(names.MUTATE_PATH, record, limits, refuse)
-        self._admit, self._admit_at_once, self._admit_large, self._record = admit, admit_at_once, admit_large, record
-        self._pool, self._large = pool, large
+        self._admit, self._admit_at_once, self._record = admit, admit_at_once, record
+        self._pool = pool
 
-    def review(self, request: Request, body: bytes, *, is_large: bool) -> Response | Awaitable[Response]:
+    def review(self, request: Request, body: bytes) -> Response | Awaitable[Response]:
         """Answer the review of a pod."""
-        if is_large and not is_soon_read(body):
-            return self.reviewed_in(self._large, request, self._in_time(self._admit_large, request, body))
         try:
             return self.reviewed(request, partial(self._answer, self._admit_at_once, request, body))
         except MustAsk:
-            return self.reviewed_in(self._pool, request, self._in_time(self._admit, request, body))
-
-    def _in_time(self, admit: AdmitInTime, request: Request, body: bytes) -> Callable[[], bytes]:
-        came_at = time.monotonic() - (time.perf_counter() - request.received_at)
-        return partial(self._answer, partial(admit, came_at=came_at), request, body)
+            came_at = time.monotonic() - (time.perf_counter() - request.received_at)
+            admit = partial(self._admit, came_at=came_at)
+            return self.reviewed_in(self._pool, request, partial(self._answer, admit, request, body))
 
     def _answer(self, admit: Callable[[bytes], Answer], request: Request, body: bytes) -> bytes:
         answer = admit(body)

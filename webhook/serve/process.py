@@ -66,7 +66,7 @@ class Sockets:
 class Service:
     """Hold what a process serves.
 
-    *admit*, *admit_at_once*, *admit_large*: as in ``Admission``. *quiet_seconds*: after SIGTERM the process ends once no admission
+    *admit*, *admit_at_once*: as in ``Admission``. *quiet_seconds*: after SIGTERM the process ends once no admission
     request has come for so long; a Service sends new connections for a while. *client_names*: a client's certificate must carry one of
     them; empty: any verified certificate will do, if one is demanded at all. *announcement*: more fields for the log line that says
     where it serves.
@@ -74,7 +74,6 @@ class Service:
 
     admit: AdmitInTime
     admit_at_once: Callable[[bytes], Answer]
-    admit_large: AdmitInTime
     validate: Callable[[bytes], ValidationAnswer]
     page: PageProcess
     readiness: Readiness
@@ -98,15 +97,11 @@ def serve(service: Service, sockets: Sockets) -> None:
 async def _serve(service: Service, sockets: Sockets) -> None:
     recorder = AdmissionRecorder(service.metrics)
     pool = WorkerPool("admission", threads=THREADS, spares=SPARES, waiting=WAITING, patience_seconds=PATIENCE_SECONDS)
-    # one at a time: what is made of the largest body needs twenty times its size, in the process that reads it
-    large = WorkerPool("large", waiting=WAITING, patience_seconds=PATIENCE_SECONDS)
     admission = Admission(
         service.admit,
         service.admit_at_once,
-        service.admit_large,
         recorder,
         pool=pool,
-        large=large,
         refuse=service.readiness.refusal,
     )
     validating_pool = WorkerPool(
@@ -155,7 +150,6 @@ async def _serve(service: Service, sockets: Sockets) -> None:
     )
     pool.stop()
     validating_pool.stop()
-    large.stop()
     health.stop()
 
 

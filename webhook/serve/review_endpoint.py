@@ -33,15 +33,14 @@ class ReviewEndpoint(Endpoint):
         self._path, self._recorder = path, record
 
     @abstractmethod
-    def review(self, request: Request, body: bytes, *, is_large: bool) -> Response | Awaitable[Response]:
+    def review(self, request: Request, body: bytes) -> Response | Awaitable[Response]:
         """Answer the review *body*, by `reviewed` or `reviewed_in`."""
 
     def answer(self, request: Request) -> Response | Awaitable[Response]:
         """Answer one request."""
         if refusal := _misdirected(request, self._path):
             return self._refused(request, refusal)
-        is_large = request.body.is_large
-        return self.review(request, request.body.take(), is_large=is_large)
+        return self.review(request, request.body.take())
 
     def reviewed(self, request: Request, work: Callable[[], bytes]) -> Response:
         """Answer with what *work* returns, or with what its failure means; only MustAsk is raised."""

@@ -16,7 +16,7 @@ from certs.serving import ServingCertificate
 from webhook.core import names
 from webhook.core.claim_templates import CLAIMS_OF_A_FILE
 from webhook.core.errors import InputError
-from webhook.core.review import Answer, ValidationAnswer, answer_reduced, answer_review, answer_validation
+from webhook.core.review import Answer, ValidationAnswer, answer_review, answer_validation
 from webhook.http import logs
 from webhook.http.health import Readiness
 from webhook.http.listener import ListenAddress, bind
@@ -34,7 +34,6 @@ from webhook.serve.profiles import (
     follow_objects,
 )
 from webhook.serve.questions import Answers, CheckedWorld
-from webhook.serve.review_process import ReviewProcess
 from webhook.serve.slot import Slot
 from webhook.serve.world_in_time import WorldInTime
 from webhook.world.profiles_in_force import ProfilesInForce
@@ -136,8 +135,6 @@ def run(settings: WebhookSettings) -> None:
             stack.callback(follower.stop)
 
         at_once = cluster.at_once if cluster else world
-        large = ReviewProcess()
-        stack.callback(large.close)
 
         def admit(body: bytes, came_at: float) -> Answer:
             return answer_review(body, in_force.current(), WorldInTime(world, at_once, came_at))
@@ -149,11 +146,6 @@ def run(settings: WebhookSettings) -> None:
 
         def admit_at_once(body: bytes) -> Answer:
             return answer_review(body, in_force.current(), at_once)
-
-        def admit_large(body: bytes, came_at: float) -> Answer:
-            current = in_force.current()
-            reduced = large.reduce(body, current.pod_label_keys, came_at)
-            return answer_reduced(reduced, current, WorldInTime(world, at_once, came_at))
 
         def problems() -> Mapping[str, str]:
             settings = {"configuration": "\n".join(configuration.problems())} if configuration else {}
@@ -174,7 +166,6 @@ def run(settings: WebhookSettings) -> None:
         service = Service(
             admit=admit,
             admit_at_once=admit_at_once,
-            admit_large=admit_large,
             validate=validate,
             page=PageProcess(page, Answers(world, in_force.current, problems), slot),
             readiness=Readiness(checks),

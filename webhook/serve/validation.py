@@ -34,7 +34,7 @@ class Validation(ReviewEndpoint):
         super().__init__(names.VALIDATE_PATH, record, limits, refuse)
         self._validate, self._record, self._pool = validate, record, pool
 
-    def review(self, request: Request, body: bytes, *, is_large: bool) -> Response | Awaitable[Response]:
+    def review(self, request: Request, body: bytes) -> Response | Awaitable[Response]:
         """Answer the review of a namespace, a profile or the Configuration."""
 
         def answer() -> bytes:
