@@ -13,8 +13,8 @@ case $0 in */*) cd "${0%/*}/.." ;; *) cd .. ;; esac
 core="core check coverage mutation compiled"
 node="test-node node operators dra broken"
 image="test-image test-node node release-dry-run"
-compiled="compiled bench bench-hostile bench-beside-large bench-broken bench-rate"
-go="apiserver peer bench bench-beside-large bench-memory bench-rate bench-scale bench-nodes bench-starve chaos soak manifests release-dry-run $node"
+compiled="compiled bench bench-hostile bench-broken bench-rate"
+go="apiserver peer bench bench-beside-dry-runs bench-memory bench-rate bench-scale bench-nodes bench-starve chaos soak manifests release-dry-run $node"
 
 requirements() {
   need_python 3.11

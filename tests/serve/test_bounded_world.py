@@ -111,6 +111,5 @@ def test_checks_the_content_of_a_configuration() -> None:
     with pytest.raises(ProfilesError, match="defaultNetworks"):
         world.check_configuration(f"{head}multus: {{defaultNetworks: two}}\n")
     taken = Slot()
-    assert taken.take(lambda: None)
-    with pytest.raises(Unavailable, match="another process of ours"):
+    with taken.held(0), pytest.raises(Unavailable, match="another process of ours"):
         BoundedWorld(ObjectsWorld(()), taken).check_configuration(head)

@@ -11,20 +11,14 @@ from tests.waiting import wait_until
 from webhook.serve.slot import Slot
 
 
-def test_ends_whoever_has_it() -> None:
-    slot = Slot()
-    assert slot.take(slot.leave)
-    with slot.evicting(10):
-        assert not slot.take(lambda: None)
-    assert slot.take(lambda: None)
-
-
 def test_says_that_the_one_before_does_not_end() -> None:
     slot = Slot()
-    assert slot.take(lambda: None)
-    for yields in (False, True):
-        with pytest.raises(TimeoutError), slot.evicting(0.1, yields=yields):
-            pass
+    with slot.held(10):
+        for yields in (False, True):
+            with pytest.raises(TimeoutError), slot.held(0.1, yields=yields):
+                pass
+    with slot.held(0):
+        pass
 
 
 def test_who_yields_comes_last() -> None:
@@ -34,19 +28,19 @@ def test_who_yields_comes_last() -> None:
 
     def validate() -> None:
         while not enough.is_set():
-            with slot.evicting(10, yields=True):
+            with slot.held(10, yields=True):
                 order.append("validation")
                 begun.set()
 
     def reload() -> None:
-        with slot.evicting(10):
+        with slot.held(10):
             order.append("reload")
 
     with ThreadPoolExecutor() as threads:
         validations = [threads.submit(validate) for _ in range(3)]
         try:
             assert begun.wait(10)
-            with slot.evicting(10):
+            with slot.held(10):
                 reloads = [threads.submit(reload) for _ in range(3)]
                 wait_until(lambda: slot._waiting == 3, "the reloads to wait")
                 order.clear()

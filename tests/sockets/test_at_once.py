@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import http.client
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
-from tests.sockets.server import Reply, Server, ask
-from tests.sockets.test_bridge import listened
+from tests.sockets.server import Reply, ask
+from tests.sockets.test_endpoint import listened
 from tests.waiting import wait_until
 from webhook.core.errors import Unavailable
 from webhook.core.review import Answer
@@ -119,28 +116,3 @@ def test_a_client_that_leaves_while_its_review_is_worked_on_is_forgotten() -> No
         server.cluster.gate.set()
         wait_until(lambda: server.admission.in_flight == 0, "its end")
         assert server.post(b"{}").status == 200
-
-
-def test_the_process_of_admission_loads_neither_a_web_framework_nor_the_schema_of_profiles(server: Server) -> None:
-    """Their memory and their start belong to the process of the page."""
-    script = (
-        "import sys; from webhook.cli import imported\n"
-        "imported('serve')\n"
-        "import webhook.serve.run, webhook.world.cluster, webhook.world.objects, webhook.serve.trust\n"
-        "print(*sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
-    loaded = {name.partition(".")[0] for name in done.stdout.split()}
-    assert not loaded & {
-        "flask",
-        "werkzeug",
-        "jinja2",
-        "uvicorn",
-        "pydantic",
-        "pydantic_core",
-        "cryptography",
-        "jsonpatch",
-    }
-    mapped = Path(f"/proc/{server.process.pid}/maps").read_text()
-    assert "pydantic_core" not in mapped
-    assert "markupsafe" not in mapped

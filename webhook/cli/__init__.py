@@ -26,7 +26,7 @@ _COMMANDS = {
     "schema": "Print the schema of profiles, for editors or the API server.",
     "demo": "Show on sample data what a TorchX job becomes, then serve.",
 }
-_UNLISTED = ("page-process", "read-profiles", "test-rank", "wait")
+_UNLISTED = ("read-profiles", "test-rank", "wait")
 """Run by ``serve`` alone, by the pods of ``test``, and by the wait containers."""
 _INTERRUPTED = 130
 _ENVIRONMENT_PREFIX = "FABRIC_INJECTOR"

@@ -4,22 +4,37 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
 
 from webhook.core.errors import InputError, ProfilesError, Unavailable
-from webhook.core.model import NetworkDefinition
+from webhook.core.model import NetworkDefinition, Object, World
 from webhook.core.profiles import Profile
 from webhook.core.validation import UnfinishedPods
 from webhook.serve.profiles_process import parse_configuration_apart, parse_objects_apart
-from webhook.serve.questions import CheckedWorld
 from webhook.serve.slot import Slot
-from webhook.world.held import names_profile
+from webhook.world.held import Snapshot, names_profile
 
 SECONDS = 1.4
 """The API server gives up after 2 s; a connection's handshake and the wait for a thread come before."""
 FEW = 5
 """Namespaces that are asked for live before they keep a profile: they may have been labelled anew a moment ago."""
+
+
+class CheckedWorld(World, Protocol):
+    """Answer for the cluster as World does, and say how far the answers can be trusted."""
+
+    def unfinished_pods(self, namespace: str) -> UnfinishedPods:
+        """List pods of the namespace that run or may still run, a bounded number. Raises Unavailable."""
+
+    def profile_spec(self, name: str, seconds: float) -> Object | None:
+        """Look the content of a FabricProfile up live, within *seconds*; None where there is none. Raises Unavailable."""
+
+    def checks(self) -> Mapping[str, str]:
+        """Return each check's problem, empty if there is none."""
+
+    def snapshot(self) -> Snapshot:
+        """Return everything that is known."""
 
 
 class BoundedWorld:

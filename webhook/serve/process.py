@@ -1,4 +1,4 @@
-"""Run the three listeners on one event loop, and at SIGTERM end them so that no request fails."""
+"""Run the listeners of admission and metrics on one event loop, and at SIGTERM end them so that no request fails."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from webhook.http.pool import WorkerPool
 from webhook.http.signals import StopSignals
 from webhook.serve import allocator
 from webhook.serve.admission import Admission, AdmissionRecorder, AdmitInTime
+from webhook.serve.dry_runs import DryRuns
 from webhook.serve.metrics import WebhookMetrics
-from webhook.serve.page_process import PageProcess
 from webhook.serve.validation import Validation, ValidationRecorder
 
 THREADS = 1
@@ -75,7 +75,7 @@ class Service:
     admit: AdmitInTime
     admit_at_once: Callable[[bytes], Answer]
     validate: Callable[[bytes], ValidationAnswer]
-    page: PageProcess
+    dry_runs: DryRuns
     readiness: Readiness
     certificate: ServingCertificate
     metrics: WebhookMetrics
@@ -132,9 +132,10 @@ async def _serve(service: Service, sockets: Sockets) -> None:
         Listener(sockets.metrics, health, connections=100),
     )
     stop = StopSignals()
-    for part in (*listeners, service.page):
-        await part.start()
-    urls = {"admission": listeners[0].url, "dryRun": service.page.url, "metrics": listeners[1].url}
+    for listener in listeners:
+        await listener.start()
+    service.dry_runs.start()
+    urls = {"admission": listeners[0].url, "dryRun": service.dry_runs.url, "metrics": listeners[1].url}
     log_fields(log, logging.INFO, "serving", urls | service.announcement)
     await stop.asked.wait()
     service.readiness.draining = True
@@ -145,9 +146,7 @@ async def _serve(service: Service, sockets: Sockets) -> None:
     await listeners[0].close(
         linger_seconds=0.0 if at_once else LINGER_SECONDS, grace_seconds=0.5 if at_once else GRACE_SECONDS
     )
-    await asyncio.gather(
-        listeners[1].close(linger_seconds=0.0, grace_seconds=0.5), service.page.close(grace_seconds=0.5)
-    )
+    await listeners[1].close(linger_seconds=0.0, grace_seconds=0.5)
     pool.stop()
     validating_pool.stop()
     health.stop()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -23,8 +24,8 @@ from webhook.http.listener import ListenAddress, bind
 from webhook.serve.bounded_world import BoundedWorld
 from webhook.serve.certificate import CertificateWatch
 from webhook.serve.claims import ClaimsWatch
+from webhook.serve.dry_runs import DryRuns
 from webhook.serve.metrics import WebhookMetrics
-from webhook.serve.page_process import PageProcess
 from webhook.serve.process import Service, Sockets, serve
 from webhook.serve.profiles import (
     ProfilesSource,
@@ -33,7 +34,6 @@ from webhook.serve.profiles import (
     follow_file,
     follow_objects,
 )
-from webhook.serve.questions import Answers, CheckedWorld
 from webhook.serve.slot import Slot
 from webhook.serve.world_in_time import WorldInTime
 from webhook.world.profiles_in_force import ProfilesInForce
@@ -41,6 +41,7 @@ from webhook.world.profiles_in_force import ProfilesInForce
 if TYPE_CHECKING:
     from webhook.serve.trust import TrustWatch
     from webhook.world.cluster import Cluster
+    from webhook.world.objects import ObjectsWorld
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,6 @@ def run(settings: WebhookSettings) -> None:
     logs.configure()
     metrics = WebhookMetrics()
     slot = Slot()
-    # what is in the slot, the page's process, has the profiles from before
     in_force = ProfilesInForce(
         own_image=settings.image,
         claims_problem=CLAIMS_OF_A_FILE if settings.profiles else "",
@@ -95,7 +95,6 @@ def run(settings: WebhookSettings) -> None:
     claims: ClaimsWatch | None = None
 
     def changed() -> None:
-        slot.evict()
         if claims is not None:
             claims.wake()
 
@@ -108,7 +107,7 @@ def run(settings: WebhookSettings) -> None:
         else None
     )
     with ExitStack() as stack:
-        admission, page, metrics_socket = (
+        admission, dry_run_socket, metrics_socket = (
             stack.enter_context(contextlib.closing(bind(address)))
             for address in (settings.listen, settings.dry_run_listen, settings.metrics_listen)
         )
@@ -147,10 +146,6 @@ def run(settings: WebhookSettings) -> None:
         def admit_at_once(body: bytes) -> Answer:
             return answer_review(body, in_force.current(), at_once)
 
-        def problems() -> Mapping[str, str]:
-            settings = {"configuration": "\n".join(configuration.problems())} if configuration else {}
-            return {"profiles": "\n".join(profiles.problems()), **settings, **world.checks()}
-
         def checks() -> Mapping[str, str]:
             trusted = {"ca-bundle": trust.problem()} if trust else {}
             known = profiles.checks()
@@ -167,7 +162,7 @@ def run(settings: WebhookSettings) -> None:
             admit=admit,
             admit_at_once=admit_at_once,
             validate=validate,
-            page=PageProcess(page, Answers(world, in_force.current, problems), slot),
+            dry_runs=DryRuns(dry_run_socket, in_force.current, lambda: WorldInTime(world, at_once, time.monotonic())),
             readiness=Readiness(checks),
             certificate=certificate,
             metrics=metrics,
@@ -214,7 +209,7 @@ def _trust(cluster: Cluster, configuration: str, certificate: ServingCertificate
 
 
 @contextlib.contextmanager
-def _world(settings: WebhookSettings, cluster: Cluster | None) -> Iterator[CheckedWorld]:
+def _world(settings: WebhookSettings, cluster: Cluster | None) -> Iterator[Cluster | ObjectsWorld]:
     """Give the files that stand for a cluster, else the cluster, watched from now on."""
     if cluster is None:
         from webhook.world.objects import ObjectsWorld, load_objects

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 _AGAIN_SECONDS = 0.1
-
-
-def _nothing() -> None:
-    return
 
 
 class Slot:
@@ -19,29 +15,12 @@ class Slot:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._evict: Callable[[], None] = _nothing
         self._counting = threading.Lock()
         self._waiting = 0
 
-    def take(self, evict: Callable[[], None]) -> bool:
-        """Take the slot if it is free; *evict* ends the process early, after which `leave` must be called as well."""
-        taken = self._lock.acquire(blocking=False)
-        if taken:
-            self._evict = evict
-        return taken
-
-    def leave(self) -> None:
-        """Give the slot back, once the process has ended."""
-        self._evict = _nothing
-        self._lock.release()
-
-    def evict(self) -> None:
-        """End the process that has the slot, if there is one; do not wait."""
-        self._evict()
-
     @contextmanager
-    def evicting(self, seconds: float, *, yields: bool = False) -> Iterator[None]:
-        """Hold the slot, whoever had it; raise TimeoutError where that one has not ended within *seconds*.
+    def held(self, seconds: float, *, yields: bool = False) -> Iterator[None]:
+        """Hold the slot; raise TimeoutError where whoever has it does not leave it within *seconds*.
 
         *yields*: all who wait without it come first.
         """
@@ -52,7 +31,6 @@ class Slot:
             while not self._acquire(yields=yields):
                 if time.monotonic() > deadline:
                     raise TimeoutError
-                self._evict()
         finally:
             if not yields:
                 self._count(-1)
