@@ -16,7 +16,7 @@ from webhook.core import names
 from webhook.core.profiles.custom_resource import custom_resource_definition
 from webhook.core.profiles.objects import PLURAL, PROFILE_API_VERSION
 from webhook.serve.bounded_world import SECONDS as BOUNDED_SECONDS
-from webhook.serve.process import GRACE_SECONDS, LINGER_SECONDS, MOST_DRAIN_SECONDS, VALIDATING_PATIENCE_SECONDS
+from webhook.serve.process import GRACE_SECONDS, LINGER_SECONDS, MOST_DRAIN_SECONDS
 
 MANIFESTS = ROOT / "manifests"
 OBJECTS: list[dict[str, Any]] = list(yaml.safe_load_all((MANIFESTS / "install.yaml").read_text()))
@@ -143,7 +143,7 @@ def test_a_failing_webhook_keeps_nobody_from_namespaces_and_profiles() -> None:
     }
     for entry in entries:
         assert (entry["failurePolicy"], entry["timeoutSeconds"], entry["sideEffects"]) == ("Ignore", 2, "None")
-        assert entry["timeoutSeconds"] > VALIDATING_PATIENCE_SECONDS + BOUNDED_SECONDS
+        assert entry["timeoutSeconds"] > BOUNDED_SECONDS
         called = {"name": names.SERVICE, "namespace": DEFAULT_NAMESPACE, "path": names.VALIDATE_PATH, "port": 443}
         assert entry["clientConfig"] == {"service": called}, "no caBundle: the controller owns it"
     (excluded,) = entries[0]["namespaceSelector"]["matchExpressions"]

@@ -9,18 +9,20 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
 from tests.sockets.server import Reply, ask
 from tests.sockets.test_endpoint import listened
 from tests.waiting import wait_until
+from tests.worlds import namespace
 from webhook.core.errors import Unavailable
 from webhook.core.review import Answer
-from webhook.http.pool import WorkerPool
-from webhook.serve.admission import Admission, AdmissionRecorder
+from webhook.serve.admission import SECONDS, Admission, AdmissionRecorder, WorldInTime
 from webhook.serve.metrics import WebhookMetrics
 from webhook.world.lookup import MustAsk
+from webhook.world.objects import ObjectsWorld
 
 pytestmark = pytest.mark.sockets
 
@@ -67,22 +69,22 @@ class Admitting:
 
 
 @contextmanager
-def admitting(**pool: int) -> Iterator[Admitting]:
-    cluster, threads = Cluster(), WorkerPool("asks", **pool)
+def admitting(**options: Any) -> Iterator[Admitting]:
+    cluster = Cluster()
     record = AdmissionRecorder(WebhookMetrics())
-    admission = Admission(cluster.admit, cluster.at_once, record, pool=threads)
+    admission = Admission(cluster.admit, cluster.at_once, record, **options)
     with listened(admission) as (listener, _):
         try:
             yield Admitting(str(listener.address), cluster, admission)
         finally:
             cluster.gate.set()
-            threads.stop()
+            admission.stop()
 
 
 def test_what_must_ask_the_cluster_stops_nobody_else() -> None:
     with admitting() as server, ThreadPoolExecutor(2) as clients:
         asking = [clients.submit(server.post, body) for body in (b"ask", b"ask and fail")]
-        wait_until(lambda: "asks-0" in server.cluster.threads, "one that asks")
+        wait_until(lambda: any(name.startswith("mutate") for name in server.cluster.threads), "one that asks")
         assert server.post(b"{}").body == b"answer to {}"
         server.cluster.gate.set()
         answered, failed = (each.result() for each in asking)
@@ -108,11 +110,18 @@ def test_a_thread_is_told_when_its_review_came() -> None:
         assert before <= server.cluster.came_at <= time.monotonic()
 
 
+def test_the_cluster_is_not_asked_when_the_answer_would_come_too_late() -> None:
+    world = ObjectsWorld([namespace("ml", "shared")])
+    assert WorldInTime(world, time.monotonic()).namespace("ml") == world.namespace("ml")
+    with pytest.raises(Unavailable, match="what is asked of the cluster takes longer than 3 s: ask again"):
+        WorldInTime(world, time.monotonic() - SECONDS - 1).namespace("ml")
+
+
 def test_a_client_that_leaves_while_its_review_is_worked_on_is_forgotten() -> None:
     with admitting() as server:
         with closing(http.client.HTTPConnection(server.address, timeout=20)) as client:
             client.request("POST", "/mutate", b"ask", {"Content-Type": "application/json"})
-            wait_until(lambda: "asks-0" in server.cluster.threads, "one that asks")
+            wait_until(lambda: any(name.startswith("mutate") for name in server.cluster.threads), "one that asks")
         server.cluster.gate.set()
         wait_until(lambda: server.admission.in_flight == 0, "its end")
         assert server.post(b"{}").status == 200

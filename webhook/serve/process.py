@@ -22,7 +22,6 @@ from webhook.http.endpoint import Endpoint, Limits
 from webhook.http.health import Health, Readiness
 from webhook.http.listener import Listener
 from webhook.http.logs import log_fields
-from webhook.http.pool import WorkerPool
 from webhook.http.signals import StopSignals
 from webhook.serve import allocator
 from webhook.serve.admission import Admission, AdmissionRecorder, AdmitInTime
@@ -30,15 +29,6 @@ from webhook.serve.dry_runs import DryRuns
 from webhook.serve.metrics import WebhookMetrics
 from webhook.serve.validation import Validation, ValidationRecorder
 
-THREADS = 1
-SPARES = 7
-WAITING = 256
-PATIENCE_SECONDS = 4.0
-"""Longest wait for a thread: the API server gives up after 5 s, so that a later answer is of no use."""
-VALIDATING_SPARES = 3
-VALIDATING_WAITING = 16
-VALIDATING_PATIENCE_SECONDS = 0.3
-"""The API server gives up after 2 s, of which an answer may take 1.4 s."""
 VALIDATING_LIMITS = Limits(body_bytes=4 << 20, body_seconds=1.0, small_bytes=1 << 20, large_bytes=4 << 20)
 """Namespaces and profiles come rarely, and take none of what is kept for pods. The API takes none that is larger than 1.5 MB; one that
 is changed comes twice."""
@@ -96,24 +86,15 @@ def serve(service: Service, sockets: Sockets) -> None:
 
 async def _serve(service: Service, sockets: Sockets) -> None:
     recorder = AdmissionRecorder(service.metrics)
-    pool = WorkerPool("admission", threads=THREADS, spares=SPARES, waiting=WAITING, patience_seconds=PATIENCE_SECONDS)
     admission = Admission(
         service.admit,
         service.admit_at_once,
         recorder,
-        pool=pool,
         refuse=service.readiness.refusal,
-    )
-    validating_pool = WorkerPool(
-        "validation",
-        spares=VALIDATING_SPARES,
-        waiting=VALIDATING_WAITING,
-        patience_seconds=VALIDATING_PATIENCE_SECONDS,
     )
     validation = Validation(
         service.validate,
         ValidationRecorder(service.metrics),
-        validating_pool,
         VALIDATING_LIMITS,
         refuse=service.readiness.refusal,
     )
@@ -147,8 +128,8 @@ async def _serve(service: Service, sockets: Sockets) -> None:
         linger_seconds=0.0 if at_once else LINGER_SECONDS, grace_seconds=0.5 if at_once else GRACE_SECONDS
     )
     await listeners[1].close(linger_seconds=0.0, grace_seconds=0.5)
-    pool.stop()
-    validating_pool.stop()
+    admission.stop()
+    validation.stop()
     health.stop()
 
 

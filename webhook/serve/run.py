@@ -10,17 +10,19 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 from certs.handshake import CertificateError, Requirements
 from certs.serving import ServingCertificate
 from webhook.core import names
 from webhook.core.claim_templates import CLAIMS_OF_A_FILE
 from webhook.core.errors import InputError
+from webhook.core.model import World
 from webhook.core.review import Answer, ValidationAnswer, answer_review, answer_validation
 from webhook.http import logs
 from webhook.http.health import Readiness
 from webhook.http.listener import ListenAddress, bind
+from webhook.serve.admission import WorldInTime
 from webhook.serve.bounded_world import BoundedWorld
 from webhook.serve.certificate import CertificateWatch
 from webhook.serve.claims import ClaimsWatch
@@ -35,7 +37,6 @@ from webhook.serve.profiles import (
     follow_objects,
 )
 from webhook.serve.slot import Slot
-from webhook.serve.world_in_time import WorldInTime
 from webhook.world.profiles_in_force import ProfilesInForce
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ def run(settings: WebhookSettings) -> None:
         at_once = cluster.at_once if cluster else world
 
         def admit(body: bytes, came_at: float) -> Answer:
-            return answer_review(body, in_force.current(), WorldInTime(world, at_once, came_at))
+            return answer_review(body, in_force.current(), cast("World", WorldInTime(world, came_at)))
 
         def validate(body: bytes) -> ValidationAnswer:
             return answer_validation(
@@ -162,7 +163,9 @@ def run(settings: WebhookSettings) -> None:
             admit=admit,
             admit_at_once=admit_at_once,
             validate=validate,
-            dry_runs=DryRuns(dry_run_socket, in_force.current, lambda: WorldInTime(world, at_once, time.monotonic())),
+            dry_runs=DryRuns(
+                dry_run_socket, in_force.current, lambda: cast("World", WorldInTime(world, time.monotonic()))
+            ),
             readiness=Readiness(checks),
             certificate=certificate,
             metrics=metrics,

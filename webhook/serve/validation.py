@@ -10,29 +10,30 @@ from webhook.core import names
 from webhook.core.review import ValidationAnswer
 from webhook.http.endpoint import Limits
 from webhook.http.logs import log_fields
-from webhook.http.pool import WorkerPool
 from webhook.http.refusal import Refusal
 from webhook.http.request import Request, Response
 from webhook.serve.metrics import WebhookMetrics
 from webhook.serve.review_endpoint import ReviewEndpoint
 
+THREADS = 4
+WAITING = 16
+
 log = logging.getLogger(__name__)
 
 
 class Validation(ReviewEndpoint):
-    """Answer AdmissionReviews with *validate*, in the threads of *pool*, for it may wait for the cluster and for a process."""
+    """Answer AdmissionReviews with *validate*, in threads, for it may wait for the cluster and for a process."""
 
     def __init__(
         self,
         validate: Callable[[bytes], ValidationAnswer],
         record: ValidationRecorder,
-        pool: WorkerPool,
         limits: Limits,
         *,
         refuse: Callable[[], Refusal | None] = lambda: None,
     ) -> None:
-        super().__init__(names.VALIDATE_PATH, record, limits, refuse)
-        self._validate, self._record, self._pool = validate, record, pool
+        super().__init__(names.VALIDATE_PATH, record, limits, refuse, threads=THREADS, waiting=WAITING)
+        self._validate, self._record = validate, record
 
     def review(self, request: Request, body: bytes) -> Response | Awaitable[Response]:
         """Answer the review of a namespace, a profile or the Configuration."""
@@ -42,7 +43,7 @@ class Validation(ReviewEndpoint):
             self._record.answered(answered, request.received_at)
             return answered.body
 
-        return self.reviewed_in(self._pool, request, answer)
+        return self.reviewed_later(request, answer)
 
 
 class ValidationRecorder:
