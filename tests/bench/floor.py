@@ -13,11 +13,9 @@ from webhook.core.review import Answer
 from webhook.http import logs
 from webhook.http.health import Readiness
 from webhook.http.listener import ListenAddress, bind
+from webhook.serve.dry_runs import DryRuns
 from webhook.serve.metrics import WebhookMetrics
-from webhook.serve.page_process import PageProcess
 from webhook.serve.process import Service, Sockets, serve
-from webhook.serve.questions import Answers
-from webhook.serve.slot import Slot
 from webhook.world.objects import ObjectsWorld
 
 
@@ -33,12 +31,10 @@ def main(tls_dir: Path) -> None:
     """Serve on free ports of 127.0.0.1 until SIGTERM."""
     logs.configure()
     anywhere = ListenAddress("127.0.0.1", 0)
-    page = PageProcess(bind(anywhere), Answers(ObjectsWorld(()), Profiles, dict), Slot())  # nobody asks it
     service = Service(
         allow,
         allow,
-        allow,
-        page,
+        DryRuns(bind(anywhere), Profiles, lambda: ObjectsWorld(())),  # nobody asks
         Readiness(dict),
         ServingCertificate(tls_dir),
         WebhookMetrics(),

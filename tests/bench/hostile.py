@@ -1,9 +1,7 @@
 """Print what hostile pods cost beside reading them: ``python -m tests.bench.hostile``.
 
-Each place of a training pod is repeated or made long until the review holds about so many bytes (``--bytes``). It is answered as a
-webhook does it: one up to 64 KiB by ``answer_review``, a larger one by a server without TLS and its process that reads large reviews,
-both of whose processor time counts. *answer*: what it takes after the body has come. *receive*: what it takes until then, the same
-request to a path that is not found. *read*: ``orjson.loads`` of the same body, in the process of the bench. *ordinary*: the answer to
+Each place of a training pod is repeated or made long until the review holds about so many bytes (``--bytes``; one above 512 KiB is
+not read). *answer*: processor time of ``answer_review``. *read*: that of ``orjson.loads`` of the same body. *ordinary*: the answer to
 the same pod without the hostile part, a small one. Each is the least of several.
 
 *ratio* is the answer to *read*. A pod costs something whatever its size, which for a text that is soon read is more than three times
@@ -19,46 +17,31 @@ half of it places repeated. ``--worst`` lists the worst alone. At last the most 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import gc
-import os
 import re
 import resource
-import signal
-import socket
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from http import HTTPStatus
-from http.client import HTTPConnection
 from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import orjson
-import uvloop
 
 from certs.throwaway import make_throwaway
 from tests.core import hostile
 from tests.sockets.conftest import OBJECTS, PROFILES
 from tests.sockets.flood import flood, large_reviews, request
 from tests.sockets.server import Server
-from webhook.core import names
 from webhook.core.errors import WebhookError
-from webhook.core.review import Answer, answer_reduced, answer_review
+from webhook.core.review import answer_review
 from webhook.http.body import SMALL_BYTES
-from webhook.http.listener import ListenAddress, Listener, bind
-from webhook.http.pool import WorkerPool
-from webhook.serve import allocator
-from webhook.serve.admission import Admission, AdmissionRecorder
-from webhook.serve.metrics import WebhookMetrics
 from webhook.serve.process import YOUNG_OBJECTS
-from webhook.serve.review_process import ReviewProcess
 
-BYTES = (100_000, 250_000, 500_000, 1_000_000, 2_800_000)
+BYTES = (100_000, 250_000, 500_000)
 SHAPES = 200
 SEED = 15
 ROUNDS = 5
@@ -75,12 +58,11 @@ AGAIN = 3
 
 
 class Cost(NamedTuple):
-    """Hold what one body took: seconds of processor time, *receiving* until it had come, and megabytes of the processes."""
+    """Hold what one body took: seconds of processor time, and megabytes of the process."""
 
     seconds: float
     megabytes: float
     outcome: str
-    receiving: float = 0.0
 
 
 class Figures(NamedTuple):
@@ -89,7 +71,6 @@ class Figures(NamedTuple):
     name: str
     length: int
     answer: float
-    receive: float
     read: float
     ordinary: float
     megabytes: float
@@ -106,7 +87,7 @@ class Figures(NamedTuple):
         return (self.answer - self.ordinary) / self.read
 
     def __str__(self) -> str:
-        times = (self.answer, self.receive, self.read, self.ordinary)
+        times = (self.answer, self.read, self.ordinary)
         milliseconds = " ".join([f"{1000 * each:8.2f}" for each in times])
         told = f"{self.megabytes:7.0f} {self.length:8d}  {self.outcome}, {self.name}"
         return f"{self.excess:6.1f}x {self.ratio:6.1f}x {milliseconds} {told}"
@@ -131,8 +112,7 @@ def main() -> None:
     ordinary = hostile.review(hostile.rich(options.pod))
     exceeding = 0
     for size in options.bytes:
-        with answering(options.profile, size) as answer:
-            found = measure_shapes(answer, shapes, ordinary, size, options.worst)
+        found = measure_shapes(answering(options.profile), shapes, ordinary, size, options.worst)
         if size > SMALL_BYTES:
             exceeding += sum(each.excess > BOUND for each in found)
     if not options.no_flood:
@@ -154,7 +134,7 @@ def measure_shapes(
     answer: Callable[[bytes], Cost], shapes: Sequence[Shape], ordinary: bytes, size: int, worst: int
 ) -> list[Figures]:
     """Return the figures of each shape; print them, or the *worst*, and how many are above what."""
-    heads = " ".join([f"{each:>8}" for each in ("answer", "receive", "read", "ordinary")])
+    heads = " ".join([f"{each:>8}" for each in ("answer", "read", "ordinary")])
     print(f"{'excess':>7} {'ratio':>7} {heads} {'MB':>7} {'bytes':>8}  outcome, shape; times in milliseconds")
     found = []
     for name, build in shapes:
@@ -191,7 +171,6 @@ def measure(name: str, body: bytes, ordinary: bytes, answer: Callable[[bytes], C
             name,
             len(body),
             _least(costs),
-            min(each.receiving for each in costs),
             min(reads),
             _least(ordinaries),
             max(each.megabytes for each in costs),
@@ -203,20 +182,15 @@ def measure(name: str, body: bytes, ordinary: bytes, answer: Callable[[bytes], C
 
 
 def _least(costs: Sequence[Cost]) -> float:
-    return min(each.seconds for each in costs) - min(each.receiving for each in costs)
+    return min(each.seconds for each in costs)
 
 
-@contextmanager
-def answering(profile: str, size: int) -> Iterator[Callable[[bytes], Cost]]:
-    """Give what answers reviews of about *size* bytes."""
+def answering(profile: str) -> Callable[[bytes], Cost]:
+    """Return what answers reviews."""
     profiles, world = hostile.profiles(), hostile.world(profile)
     gc.collect()
     gc.freeze()  # as the server does
     gc.set_threshold(YOUNG_OBJECTS)
-    if size > SMALL_BYTES:
-        with Processes(profile) as processes:
-            yield processes.answer
-        return
 
     def answer(body: bytes) -> Cost:
         started = time.process_time()
@@ -227,88 +201,7 @@ def answering(profile: str, size: int) -> Iterator[Callable[[bytes], Cost]]:
             outcome = type(error).__name__
         return Cost(time.process_time() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, outcome)
 
-    yield answer
-
-
-class Processes:
-    """Hold a server without TLS, made of the webhook's own parts, and what it starts."""
-
-    def __init__(self, profile: str) -> None:
-        sock = bind(ListenAddress("127.0.0.1", 0))
-        self._host, self._port = sock.getsockname()
-        self._process = os.fork()
-        if not self._process:
-            with suppress(BaseException):
-                uvloop.run(_serve(sock, profile))
-            os._exit(1)
-        sock.close()
-
-    def __enter__(self) -> Processes:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        os.kill(self._process, signal.SIGKILL)
-        os.waitpid(self._process, 0)
-
-    def answer(self, body: bytes) -> Cost:
-        """Post a review, and return what that cost."""
-        receiving, _, _ = self._post("/elsewhere", body)
-        seconds, status, found = self._post(names.MUTATE_PATH, body)
-        outcome = str(status)
-        if status == HTTPStatus.OK:
-            outcome = "allowed" if found["response"]["allowed"] else "denied"
-        return Cost(seconds, sum(map(_megabytes, self._seconds())), outcome, receiving)
-
-    def _post(self, path: str, body: bytes) -> tuple[float, int, Any]:
-        """Return the seconds of processor time that a request takes, its status and what was answered."""
-        with closing(HTTPConnection(self._host, self._port, timeout=60)) as client:
-            before = self._seconds()
-            client.request("POST", path, body, {"Content-Type": "application/json"})
-            with client.getresponse() as response:
-                found = orjson.loads(response.read())
-        after = self._seconds()
-        # a process that was started for this review, or has ended with it, counts nothing: the next rounds tell
-        return sum(after[each] - before.get(each, after[each]) for each in after), response.status, found
-
-    def _seconds(self) -> dict[int, float]:
-        tasks = Path(f"/proc/{self._process}/task")
-        children = [int(each) for task in tasks.iterdir() for each in (task / "children").read_text().split()]
-        return {each: time.clock_gettime(_clock(each)) for each in (self._process, *children)}
-
-
-def _clock(process: int) -> int:
-    """Return the clock of a process' processor time. Source: clock_getcpuclockid(3)."""
-    return ~process << 3 | 2
-
-
-def _megabytes(process: int) -> float:
-    """Return the most memory that a process has had."""
-    text = Path(f"/proc/{process}/status").read_text()
-    return int(text.partition("VmHWM:")[2].split()[0]) / 1024
-
-
-async def _serve(sock: socket.socket, profile: str) -> None:
-    """Serve admission for ever, put together as in ``webhook.serve``."""
-    profiles, world = hostile.profiles(), hostile.world(profile)
-    reader = ReviewProcess()
-
-    def admit(body: bytes, came_at: float = 0.0) -> Answer:
-        return answer_review(body, profiles, world)
-
-    def admit_large(body: bytes, came_at: float) -> Answer:
-        return answer_reduced(reader.reduce(body, profiles.pod_label_keys, came_at), profiles, world)
-
-    admission = Admission(
-        admit,
-        admit,
-        admit_large,
-        AdmissionRecorder(WebhookMetrics()),
-        pool=WorkerPool("pool"),
-        large=WorkerPool("large"),
-    )
-    allocator.give_back()
-    await Listener(sock, admission, connections=10).start()
-    await asyncio.Event().wait()
+    return answer
 
 
 def measure_server() -> None:

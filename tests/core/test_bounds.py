@@ -17,8 +17,10 @@ from webhook.core import bounds, names
 from webhook.core.errors import MalformedReview
 from webhook.core.model import Object, Outcome, Reason
 from webhook.core.networks.selection import MOST_ELEMENTS
+from webhook.core.profiles import Profiles
 from webhook.core.review import answer_review, decide
 from webhook.core.workloads import launchers, recognise
+from webhook.world.objects import ObjectsWorld
 
 PROFILES = hostile.profiles()
 WORLD = hostile.world("plain")
@@ -374,12 +376,11 @@ def test_a_pod_that_is_not_ours_is_never_denied_for_its_size(make: Callable[[Obj
         assert decide(pod, "train", PROFILES, WORLD).reason == Reason.OPTED_OUT
 
 
-def test_a_pod_within_the_bounds_is_seen_whole_and_another_in_part() -> None:
+def test_of_a_pod_beyond_a_bound_a_part_is_seen() -> None:
     pod = pods.load(OURS)
-    assert bounds.bounded(pod) == ("", pod)
+    assert bounds.excess(pod) == ""
     _variables(pod, bounds.VARIABLES + 1)
-    assert bounds.bounded(pod) == (bounds.excess(pod), bounds.within(pod))
-    assert len(bounds.bounded(pod).seen["spec"]["containers"][0]["env"]) <= bounds.VARIABLES
+    assert len(bounds.within(pod)["spec"]["containers"][0]["env"]) <= bounds.VARIABLES
 
 
 @pytest.mark.parametrize("name", pods.all_names())
@@ -531,9 +532,10 @@ def test_a_step_stops_once_it_makes_too_many_changes(monkeypatch: pytest.MonkeyP
     assert "more than 3 changes" in verdict.message
 
 
-def test_a_patch_of_too_many_bytes_is_denied() -> None:
+def test_a_patch_of_too_many_bytes_is_denied(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "PATCH_BYTES", 400_000)
     pod = pods.load(OURS)
-    first(pod)["securityContext"] = {"seLinuxOptions": {"k": "\x01" * 200_000}}
+    first(pod)["securityContext"] = {"seLinuxOptions": {"k": "\x01" * 80_000}}
     answer = answer_review(hostile.review(pod), PROFILES, WORLD)
     assert answer.verdict is not None
     assert (answer.verdict.reason, answer.verdict.operations) == (Reason.TOO_LARGE, [])
@@ -543,21 +545,38 @@ def test_a_patch_of_too_many_bytes_is_denied() -> None:
     assert len(answer.body) < 2000
 
 
-@pytest.mark.parametrize(
-    "part", [b"[", b'{"":', b"1,1,1,", b"{},"], ids=["lists", "objects", "very many numbers", "empty objects"]
-)
-def test_a_body_that_would_fill_the_memory_is_refused_before_it_is_parsed(part: bytes) -> None:
-    with pytest.raises(MalformedReview, match="MB of memory, and at most 40 are given to one"):
-        answer_review(b"[" + part * 1_300_000, PROFILES, WORLD)
+def test_a_review_that_is_too_long_is_denied_unread_with_its_size() -> None:
+    """Whoever it is for: neither profiles nor a cluster are asked, and what follows its beginning need not even be JSON."""
+    body = hostile.review(pods.load(OURS))
+    answer = answer_review(body.ljust(bounds.REVIEW_BYTES), PROFILES, WORLD)
+    assert answer.verdict is not None
+    assert answer.verdict.reason == "injected"
+    uid = json.loads(body)["request"]["uid"]
+    for unread in (body.ljust(bounds.REVIEW_BYTES + 1), body[:200].ljust(bounds.REVIEW_BYTES + 1, b"[")):
+        answer = answer_review(unread, Profiles(), ObjectsWorld(()))
+        assert answer.verdict is not None
+        assert (answer.uid, answer.verdict.allowed, answer.verdict.reason) == (uid, False, Reason.TOO_LARGE)
+        response = json.loads(answer.body)["response"]
+        assert (response["uid"], response["allowed"], response["status"]["code"]) == (uid, False, 422)
+        assert "the AdmissionReview has 524289 bytes, and at most 524288 are read" in response["status"]["message"]
 
 
 @pytest.mark.parametrize(
-    "part", ['{"a":"\u0100"},', '["\u0100"],', "[[]],"], ids=["in objects", "in lists", "lists in lists"]
+    "beginning",
+    [
+        b'{"request":{"uid":"',
+        b'{"request":{"uid":""',
+        b'{"request":{"uid":"a\\"b"}}',
+        b'{"request":{"uid":"\xff"}}',
+        b'{"request":{"object":{"metadata":{"uid":"u"}}}}',
+        b'{"request":{"uid":"' + b"u" * 257 + b'"}}',
+        b" " * 1_024 + b'{"request":{"uid":"u"}}',
+    ],
+    ids=["no end", "empty", "escaped", "no text", "another uid", "long", "late"],
 )
-def test_a_body_of_three_megabytes_is_refused_for_all_that_it_holds(part: str) -> None:
-    unit = part.encode()
-    with pytest.raises(MalformedReview, match="MB of memory, and at most 40 are given to one"):
-        answer_review(b"[" + unit * ((3 << 20) // len(unit)), PROFILES, WORLD)
+def test_a_review_that_is_too_long_and_has_no_uid_is_no_review(beginning: bytes) -> None:
+    with pytest.raises(MalformedReview, match=r"at most 524288 are read; request.uid does not stand in its first 1024"):
+        answer_review(beginning.ljust(bounds.REVIEW_BYTES + 1), PROFILES, WORLD)
 
 
 @pytest.mark.parametrize(("part", "each"), [("{},", 310), ("[],", 185), ("1,", 90), ("{},[],1,", 585)])
@@ -572,7 +591,6 @@ def test_the_memory_of_a_body_is_estimated_from_above(part: str, each: int) -> N
 def test_a_long_text_is_no_reason_to_refuse_a_body() -> None:
     pod = pods.plain()
     pod["spec"]["containers"][0]["args"] = ["[{,a}" * 100_000]
-    assert bounds.parsed_bytes(hostile.review(pod), bounds.PARSED_BYTES) < bounds.PARSED_BYTES
     answer = answer_review(hostile.review(pod), PROFILES, WORLD)
     assert answer.verdict is not None
     assert answer.verdict.allowed

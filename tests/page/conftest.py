@@ -1,4 +1,4 @@
-"""Fixtures for tests of the page in a real Chromium, beside the real server.
+"""Fixtures for tests of the page in a real Chromium.
 
 Each test's `page` fails it for what must never happen: a script error, a breach of the Content-Security-Policy, or a request to
 anything but the server.
@@ -17,7 +17,8 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from tests.installed import not_installed
-from tests.sockets.server import ROOT, Server
+from tests.page.served import ServedPage
+from tests.sockets.server import ROOT
 
 FOLDER = Path(__file__).parent
 PROFILES = ROOT / "webhook/demo/profiles.yaml"
@@ -58,17 +59,17 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Run the server on the demo's cluster and some jobs, for all tests that do not change it."""
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPage]:
+    """Serve the page beside the demo's cluster and some jobs, for all tests that do not change it."""
     log = tmp_path_factory.mktemp("page") / "log"
-    with Server(log, "--profiles", PROFILES, "--objects", NETWORKS, "--objects", FOLDER / "objects.yaml") as running:
+    with ServedPage(log, PROFILES, NETWORKS, FOLDER / "objects.yaml") as running:
         yield running
 
 
 @pytest.fixture
-def url(served: Server) -> str:
+def url(served: ServedPage) -> str:
     """Give the address that `page` opens; a test may override it by another server's."""
-    return served.addresses["dryRun"]
+    return served.url
 
 
 @pytest.fixture

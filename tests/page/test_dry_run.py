@@ -10,7 +10,7 @@ import pytest
 import yaml
 from playwright.sync_api import FilePayload, Page, expect
 
-from tests.sockets.server import Server
+from tests.page.served import ServedPage
 
 from .actions import POD, TORCHX, ask, headline, judge, paste
 
@@ -39,7 +39,7 @@ def test_shows_every_sample(page: Page, sample: str, expected: str) -> None:
     expect(page.locator("#results h2")).to_have_text(expected)
 
 
-def test_shows_what_the_server_answers(page: Page, served: Server) -> None:
+def test_shows_what_the_server_answers(page: Page, served: ServedPage) -> None:
     cards = judge(page)
     document = served.plain("POST", "/dry-run?namespace=research", TORCHX.encode()).json()
     master = document["pods"][0]

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from webhook.serve import page as files
+import webhook.page
 
 from .actions import judge
 from .conftest import SCREENSHOTS
 
-SAMPLES = Path(files.__file__).parent / "samples"
+SAMPLES = Path(webhook.page.__file__).parent / "samples"
 LARGEST_BYTES = 150_000
 
 

@@ -13,7 +13,6 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 from tests.diagnose.scenes import SPACE, Scene, ago, event
 from tests.fake_apiserver import EVENTS, NODES, PODS, FakeApiServer, status
 from tests.sockets.local_page import LocalPage, hold, put_pod
-from tests.sockets.server import Server
 from webhook.core import names
 from webhook.diagnose.owners import JOB_NAMES
 
@@ -335,17 +334,6 @@ class TestEverybody:
         open_view(page, "Check")
         page.locator("#check summary").click()
         look(page, f"local-{size}-{scheme}-check")
-
-
-def test_the_webhooks_own_page_has_neither(context: BrowserContext, served: Server) -> None:
-    opened = context.new_page()
-    opened.goto(served.addresses["dryRun"])
-    opened.locator("#server.live").wait_for()
-    for name in ("Status", "Check"):
-        assert opened.get_by_role("link", name=name).count() == 0
-    for path in ("/status", "/explain?job=bert", "/check", "/session"):
-        assert served.get(path, "dryRun").status == 404
-    assert "local" not in served.get("/state", "dryRun").json()
 
 
 def test_needs_no_mouse(page: Page) -> None:

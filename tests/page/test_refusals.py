@@ -11,7 +11,7 @@ from threading import Thread
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.sockets.server import Server
+from tests.page.served import ServedPage
 
 from .actions import POD, ask, headline, judge, paste
 from .conftest import NETWORKS, PROFILES
@@ -68,7 +68,7 @@ class TestServerThatDies:
     """Behind a server whose answers to dry runs end before they are whole."""
 
     @pytest.fixture
-    def url(self, served: Server) -> Iterator[str]:
+    def url(self, served: ServedPage) -> Iterator[str]:
         class Cut(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 reply = served.plain("GET", self.path, headers={"Accept": self.headers["Accept"]})
@@ -98,7 +98,7 @@ class TestOwnServer:
     """Tests with a server of their own: one that ends, one with a thousand namespaces."""
 
     @pytest.fixture
-    def own(self, tmp_path: Path) -> Iterator[Server]:
+    def own(self, tmp_path: Path) -> Iterator[ServedPage]:
         objects = tmp_path / "many.json"
         labels = {"fabric-injector.io/profile": "rdma-shared"}
         spaces = [
@@ -106,12 +106,12 @@ class TestOwnServer:
             for number in range(1000)
         ]
         objects.write_text(json.dumps({"kind": "List", "items": spaces}))
-        with Server(tmp_path / "log", "--profiles", PROFILES, "--objects", NETWORKS, "--objects", objects) as running:
+        with ServedPage(tmp_path / "log", PROFILES, NETWORKS, objects) as running:
             yield running
 
     @pytest.fixture
-    def url(self, own: Server) -> str:
-        return own.addresses["dryRun"]
+    def url(self, own: ServedPage) -> str:
+        return own.url
 
     def test_lists_a_thousand_namespaces(self, page: Page) -> None:
         assert page.locator("#known-namespaces option").count() == 1004
@@ -122,11 +122,13 @@ class TestOwnServer:
         expect(rows).to_have_count(1)
         expect(page.locator("#namespaces").get_by_role("status")).to_have_text("1 namespace of 1,004")
 
-    def test_says_that_the_server_is_gone(self, page: Page, own: Server) -> None:
+    def test_says_that_the_server_is_gone(self, page: Page, own: ServedPage) -> None:
         paste(page, POD)
         own.process.terminate()
         own.process.wait(20)
         page.get_by_role("button", name="Dry run").click()
-        expect(page.get_by_role("alert")).to_contain_text("The server does not answer. Is kubectl port-forward")
+        expect(page.get_by_role("alert")).to_contain_text(
+            "The server does not answer. Is fabric-injector page still running"
+        )
         expect(page.locator("#server")).to_have_text("server gone")
         assert page.get_by_label("Manifest", exact=True).input_value() == POD

@@ -3,35 +3,28 @@
 from __future__ import annotations
 
 import http.client
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.sockets.server import Reply, Server, ask
-from tests.sockets.test_bridge import listened
+from tests.sockets.server import Reply, ask
+from tests.sockets.test_endpoint import listened
 from tests.waiting import wait_until
+from tests.worlds import namespace
 from webhook.core.errors import Unavailable
-from webhook.core.reading_cost import MOST_BYTES_OF_VALUES
 from webhook.core.review import Answer
-from webhook.http.body import SMALL_BYTES
-from webhook.http.pool import WorkerPool
-from webhook.serve.admission import Admission, AdmissionRecorder
+from webhook.serve.admission import SECONDS, Admission, AdmissionRecorder, WorldInTime
 from webhook.serve.metrics import WebhookMetrics
 from webhook.world.lookup import MustAsk
+from webhook.world.objects import ObjectsWorld
 
 pytestmark = pytest.mark.sockets
-
-LARGE_BYTES = SMALL_BYTES + 1
-LARGE = b"x" * (MOST_BYTES_OF_VALUES + 1)
-"""What is not soon read."""
 
 
 class Cluster:
@@ -76,23 +69,22 @@ class Admitting:
 
 
 @contextmanager
-def admitting(**pool: int) -> Iterator[Admitting]:
-    cluster, threads, large = Cluster(), WorkerPool("asks", **pool), WorkerPool("large")
+def admitting(**options: Any) -> Iterator[Admitting]:
+    cluster = Cluster()
     record = AdmissionRecorder(WebhookMetrics())
-    admission = Admission(cluster.admit, cluster.at_once, cluster.admit, record, pool=threads, large=large)
+    admission = Admission(cluster.admit, cluster.at_once, record, **options)
     with listened(admission) as (listener, _):
         try:
             yield Admitting(str(listener.address), cluster, admission)
         finally:
             cluster.gate.set()
-            threads.stop()
-            large.stop()
+            admission.stop()
 
 
 def test_what_must_ask_the_cluster_stops_nobody_else() -> None:
     with admitting() as server, ThreadPoolExecutor(2) as clients:
         asking = [clients.submit(server.post, body) for body in (b"ask", b"ask and fail")]
-        wait_until(lambda: "asks-0" in server.cluster.threads, "one that asks")
+        wait_until(lambda: any(name.startswith("mutate") for name in server.cluster.threads), "one that asks")
         assert server.post(b"{}").body == b"answer to {}"
         server.cluster.gate.set()
         answered, failed = (each.result() for each in asking)
@@ -110,60 +102,26 @@ def test_too_many_that_must_ask_are_told_to_come_again() -> None:
         assert [each.result().status for each in asking] == [200, 200]
 
 
-@pytest.mark.parametrize("body", [b"ask", LARGE], ids=["must ask", "large"])
-def test_a_thread_is_told_when_its_review_came(body: bytes) -> None:
+def test_a_thread_is_told_when_its_review_came() -> None:
     with admitting() as server:
         server.cluster.gate.set()
         before = time.monotonic()
-        assert server.post(body).status == 200
+        assert server.post(b"ask").status == 200
         assert before <= server.cluster.came_at <= time.monotonic()
 
 
-def test_large_bodies_are_answered_in_a_thread() -> None:
-    with admitting() as server:
-        assert server.post(LARGE).status == 200
-        assert server.cluster.threads == ["large-0"]
-
-
-def test_large_bodies_that_are_soon_read_are_answered_at_once_or_ask_as_small_ones_do() -> None:
-    with admitting() as server:
-        server.cluster.gate.set()
-        assert server.post(b"{}".ljust(LARGE_BYTES)).status == 200
-        [at_once] = server.cluster.threads
-        assert at_once not in ("large-0", "asks-0")
-        assert server.post(b"ask".ljust(LARGE_BYTES)).status == 200
-        assert server.cluster.threads == [at_once, at_once, "asks-0"]
+def test_the_cluster_is_not_asked_when_the_answer_would_come_too_late() -> None:
+    world = ObjectsWorld([namespace("ml", "shared")])
+    assert WorldInTime(world, time.monotonic()).namespace("ml") == world.namespace("ml")
+    with pytest.raises(Unavailable, match="what is asked of the cluster takes longer than 3 s: ask again"):
+        WorldInTime(world, time.monotonic() - SECONDS - 1).namespace("ml")
 
 
 def test_a_client_that_leaves_while_its_review_is_worked_on_is_forgotten() -> None:
     with admitting() as server:
         with closing(http.client.HTTPConnection(server.address, timeout=20)) as client:
             client.request("POST", "/mutate", b"ask", {"Content-Type": "application/json"})
-            wait_until(lambda: "asks-0" in server.cluster.threads, "one that asks")
+            wait_until(lambda: any(name.startswith("mutate") for name in server.cluster.threads), "one that asks")
         server.cluster.gate.set()
         wait_until(lambda: server.admission.in_flight == 0, "its end")
         assert server.post(b"{}").status == 200
-
-
-def test_the_process_of_admission_loads_neither_a_web_framework_nor_the_schema_of_profiles(server: Server) -> None:
-    """Their memory and their start belong to the process of the page."""
-    script = (
-        "import sys; from webhook.cli import imported\n"
-        "imported('serve')\n"
-        "import webhook.serve.run, webhook.world.cluster, webhook.world.objects, webhook.serve.trust\n"
-        "print(*sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
-    loaded = {name.partition(".")[0] for name in done.stdout.split()}
-    assert not loaded & {
-        "flask",
-        "werkzeug",
-        "jinja2",
-        "pydantic",
-        "pydantic_core",
-        "cryptography",
-        "jsonpatch",
-    }
-    mapped = Path(f"/proc/{server.process.pid}/maps").read_text()
-    assert "pydantic_core" not in mapped
-    assert "markupsafe" not in mapped

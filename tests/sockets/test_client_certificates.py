@@ -127,7 +127,7 @@ def test_says_why_a_handshake_failed(server: Server, authority: Path, review: by
 def test_asks_no_certificate_of_probes_and_of_dry_runs(server: Server) -> None:
     assert server.get("/readyz").status == 200
     assert server.get("/metrics").status == 200
-    assert server.get("/", which="dryRun").status == 200
+    assert server.plain("POST", "/dry-run", b"{kind: Pod}").status == 200
 
 
 def test_follows_the_authority_of_clients(

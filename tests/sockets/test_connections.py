@@ -6,7 +6,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,12 @@ import pytest
 
 from certs.serving import ServingCertificate
 from tests.sockets.server import ask, is_closed, read_all, read_reply
-from tests.sockets.test_bridge import Running, echo, running, say
+from tests.sockets.test_endpoint import Echo, Gate, Running, running
 from tests.waiting import wait_until
 from webhook.http import acceptor as acceptor_module
 from webhook.http import connection as connection_module
-from webhook.http.pool import WorkerPool
+from webhook.http.endpoint import Endpoint, Limits
+from webhook.http.request import Request, Response
 
 pytestmark = pytest.mark.sockets
 
@@ -28,7 +29,7 @@ GET = b"GET / HTTP/1.1\r\nHost: x\r\n"
 
 @pytest.fixture
 def plain() -> Iterator[Running]:
-    with running(echo, WorkerPool("plain")) as server:
+    with running(Echo(Limits())) as server:
         yield server
 
 
@@ -40,8 +41,8 @@ def dropped() -> list[str]:
 @pytest.fixture
 def secure(tls_dir: Path, dropped: list[str]) -> Iterator[Running]:
     certificate = ServingCertificate(tls_dir)
-    listening = {"context": lambda: certificate.context, "on_dropped": dropped.append}
-    with running(echo, WorkerPool("secure"), connections=4, listening=listening) as server:
+    listening: dict[str, Any] = {"context": lambda: certificate.context, "on_dropped": dropped.append}
+    with running(Echo(Limits()), connections=4, **listening) as server:
         yield server
 
 
@@ -95,7 +96,7 @@ def test_drops_the_oldest_handshake_where_there_are_too_many(
 
 
 def test_drops_the_connection_that_was_idle_for_longest_where_there_are_too_many() -> None:
-    with running(echo, WorkerPool("idle"), connections=3) as server, ExitStack() as stack:
+    with running(Echo(Limits()), connections=3) as server, ExitStack() as stack:
         clients = [stack.enter_context(closing(server.client())) for _ in range(4)]
         for client in (*clients[:3], clients[0]):
             assert ask(client, "POST", "/", b"x").status == 200
@@ -106,22 +107,16 @@ def test_drops_the_connection_that_was_idle_for_longest_where_there_are_too_many
 
 
 def test_a_new_connection_waits_where_all_are_busy() -> None:
-    entered, leave = threading.Event(), threading.Event()
-
-    def app(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-        entered.set()
-        assert leave.wait(20)
-        return say(b"done", start_response)
-
-    with running(app, WorkerPool("busy"), connections=1) as server, connect(server) as busy:
+    gate = Gate(Limits())
+    with running(gate, connections=1) as server, connect(server) as busy:
         busy.sendall(GET + b"\r\n")
-        assert entered.wait(20)
+        wait_until(lambda: gate.inside == 1, "the first request")
         with connect(server) as other:
             other.sendall(GET + b"\r\n")
             other.settimeout(0.2)
             with pytest.raises(TimeoutError):
                 other.recv(1)
-            leave.set()
+            gate.open.set()
             assert read_reply(busy).status == 200
             other.settimeout(20)
             assert read_reply(other).status == 200
@@ -153,15 +148,16 @@ def test_gives_up_on_a_client_that_reads_no_answers(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(connection_module, "READ_SECONDS", 0.3)
     asked = threading.Event()
 
-    def app(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-        asked.set()
-        return say(b"x" * (20 << 20), start_response)
+    class Long(Endpoint):
+        def answer(self, request: Request) -> Response:
+            asked.set()
+            return Response(200, b"", b"x" * (20 << 20))
 
-    with running(app, WorkerPool("unread")) as server, connect(server) as connection:
+    with running(Long(Limits())) as server, connect(server) as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         connection.sendall((GET + b"\r\n") * 2)
         assert asked.wait(20), "the request whose answer nobody reads"
-        wait_until(lambda: server.bridge.in_flight == 0, "its end")
+        wait_until(lambda: server.endpoint.in_flight == 0, "its end")
         assert server.post().status == 200
 
 
@@ -174,7 +170,7 @@ def test_takes_a_client_that_vanishes_in_the_middle_of_an_answer(plain: Running)
         assert connection.recv(100)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")  # close by reset
         connection.close()
-    wait_until(lambda: plain.bridge.in_flight == 0, "the requests' end")
+    wait_until(lambda: plain.endpoint.in_flight == 0, "the requests' end")
     assert plain.post().status == 200
 
 

@@ -39,16 +39,17 @@ def test_injects_all_and_ends() -> None:
 def test_takes_its_webhook_along(number: signal.Signals, status: int) -> None:
     process = start()
     assert process.stdout is not None
-    url, pages = None, []
+    url, dry_runs = None, []
     for line in process.stdout:
-        pages += re.findall(r"^  (http\S+/)$", line.rstrip())
+        dry_runs += re.findall(r"'(http\S+)'$", line.rstrip())
         url = url or (re.search(r"Metrics: (http\S+)/metrics", line) or [None, None])[1]
         if url:
             break
     assert url, "the demo did not serve"
-    page = Request(pages[0], headers={"Accept": "text/html"})
-    with urlopen(page, timeout=10) as reply:
-        assert b"<title>Dry run" in reply.read()
+    with urlopen(
+        Request(dry_runs[0], b"{kind: Pod, metadata: {name: p}, spec: {containers: [{name: c}]}}"), timeout=10
+    ) as reply:
+        assert b'"namespace": "research"' in reply.read()
     with urlopen(f"{url}/livez", timeout=10) as reply:
         assert reply.status == 200
     process.send_signal(number)

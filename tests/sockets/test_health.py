@@ -15,7 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
 
 from tests.sockets.server import Server
-from tests.sockets.test_bridge import listened
+from tests.sockets.test_endpoint import listened
 from tests.waiting import wait_until
 from webhook.http.health import SCRAPES, Health
 

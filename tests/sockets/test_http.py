@@ -10,11 +10,10 @@ import pytest
 
 from tests.sockets.conftest import OBJECTS, PROFILES
 from tests.sockets.server import Server, is_closed, read_all, read_reply
-from tests.sockets.test_bridge import Running, echo, running
 from tests.sockets.test_connections import GET, connect, plain
+from tests.sockets.test_endpoint import Echo, Running, running
 from tests.waiting import wait_until
 from webhook.http.endpoint import Limits
-from webhook.http.pool import WorkerPool
 
 __all__ = ["plain"]  # a fixture
 
@@ -138,7 +137,7 @@ def test_takes_a_body_in_chunks_of_a_byte(plain: Running) -> None:
 
 
 def test_a_late_body_behind_an_answer_is_told() -> None:
-    with running(echo, WorkerPool("late"), Limits(body_seconds=0.3)) as server, connect(server) as connection:
+    with running(Echo(Limits(body_seconds=0.3))) as server, connect(server) as connection:
         connection.sendall(POST + b"Content-Length: 2\r\n\r\nhi" + POST + b"Content-Length: 2\r\n\r\nh")
         answers = read_all(connection).split(b"HTTP/1.1 ")[1:]
         assert [answer[:3] for answer in answers] == [b"200", b"408"]
@@ -160,7 +159,7 @@ def test_answers_a_request_of_which_half_the_head_had_come_at_the_end(
 
 
 def test_says_no_more_to_a_body_that_is_refused_and_then_cannot_be_read() -> None:
-    with running(echo, WorkerPool("refused"), Limits(body_bytes=10)) as server, connect(server) as connection:
+    with running(Echo(Limits(body_bytes=10))) as server, connect(server) as connection:
         connection.sendall(POST + b"Transfer-Encoding: chunked\r\n\r\n14\r\n" + b"x" * 20)
         assert connection.recv(12) == b"HTTP/1.1 413"
         connection.sendall(b"\r\nno length\r\n")

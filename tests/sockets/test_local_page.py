@@ -19,7 +19,7 @@ from tests.sockets.local_page import LocalPage, hold
 from tests.sockets.server import ROOT
 from tests.waiting import wait_until
 from webhook.core.model import Object
-from webhook.serve.page.guard import HEADERS
+from webhook.http.loopback_app import HEADERS
 
 pytestmark = pytest.mark.sockets
 
@@ -65,6 +65,33 @@ class TestStrangers:
                 assert (reply.status, "open the address that it printed" in reply.json()["message"]) == (403, True)
         assert page.ask("/dry-run", POD).status == 403
         assert server.requests == [], "nobody's question has reached the cluster"
+
+    @pytest.mark.parametrize(
+        ("path", "content_type"),
+        [
+            ("/", "text/html; charset=utf-8"),
+            ("/page/main.js", "text/javascript; charset=utf-8"),
+            ("/page/style.css", "text/css; charset=utf-8"),
+            ("/page/icon.svg", "image/svg+xml"),
+            ("/page/samples/torchx.yaml", "text/plain; charset=utf-8"),
+            ("/page/demo/torchx-pods.yaml", "text/plain; charset=utf-8"),
+        ],
+    )
+    def test_serves_the_files_of_the_page(self, page: LocalPage, path: str, content_type: str) -> None:
+        reply = page.ask(path)
+        assert (reply.status, reply.headers["content-type"]) == (200, content_type)
+        assert reply.body
+
+    @pytest.mark.parametrize(
+        "path", ["/page/", "/page/__init__.py", "/page/../app.py", "/page/%2e%2e/app.py", "/page/etc/passwd"]
+    )
+    def test_serves_no_other_file(self, page: LocalPage, path: str) -> None:
+        assert page.ask(path).status in (403, 404)
+
+    def test_may_be_opened_by_a_link(self, page: LocalPage) -> None:
+        headers = {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "navigate"}
+        assert page.ask("/", **headers).status == 200
+        assert page.ask("/state", **headers).status == 403
 
     def test_takes_a_printed_key_once(self, page: LocalPage) -> None:
         first = page.addresses[0].partition("#key=")[2]

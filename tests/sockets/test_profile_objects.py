@@ -85,7 +85,6 @@ def test_a_change_is_in_force_at_once_and_no_fault_touches_another(
     wait_until(lambda: metric(server, 'fabric_injector_faulty{source="profiles"}') == 1, "the fault")
     [told] = server.lines("profiles not reloaded")
     assert "FabricProfile broken: spec.netwroks: is not a field; did you mean networks?; it is not in use" in str(told)
-    assert b"spec.netwroks" in server.get("/state", "dryRun").body, "the page says so too"
     assert metric(server, 'fabric_injector_profiles_reloads_total{result="error"}') == 1
     assert metric(server, 'fabric_injector_profiles_reloads_total{result="success"}') == 2
     assert server.get("/readyz").status == 200

@@ -78,9 +78,8 @@ def networks(server: Server, authority: Path, review: bytes) -> str:
     client.close()
     wait_until(lambda: len(server.lines("injected")) > before, "the log line")
     pod = json.loads(review)["request"]["object"]
-    reply = server.plain("POST", "/dry-run?output=pod", json.dumps(pod).encode())
-    (line,) = (each for each in reply.body.decode().splitlines() if "k8s.v1.cni.cncf.io/networks:" in each)
-    return line.split(": ")[1]
+    [judged] = server.plain("POST", "/dry-run", json.dumps(pod).encode()).json()["pods"]
+    return str(judged["pod"]["metadata"]["annotations"]["k8s.v1.cni.cncf.io/networks"])
 
 
 def metric(server: Server, name: str) -> float:

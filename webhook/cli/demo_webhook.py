@@ -90,7 +90,7 @@ def _admit(pod: Object, serving: Mapping[str, str]) -> PodResult:
     context = ssl.create_default_context(cafile=serving["ca"])
     response = _post(f"{serving['admission']}/mutate", review, context)["response"]
     patch = json.loads(base64.b64decode(response["patch"])) if "patch" in response else []
-    [told] = _post(f"{serving['dryRun']}/dry-run?namespace={namespace}&output=json", pod)["pods"]
+    [told] = _post(f"{serving['dryRun']}/dry-run?namespace={namespace}", pod)["pods"]
     if told["patch"] != patch:
         raise click.ClickException(f"pod {pod['metadata']['name']}: the dry run and admission give different patches")
     decisions = tuple(
@@ -135,13 +135,9 @@ def _print(run: DryRun) -> None:
 def _serve_on(process: subprocess.Popen[str], serving: Mapping[str, str]) -> None:
     click.echo(
         f"""
-Serving until Ctrl-C. See what your own manifests become, in a browser:
+Serving until Ctrl-C. See what your own manifests become:
 
-  {serving["dryRun"]}/
-
-or on the command line:
-
-  curl --data-binary @job.yaml '{serving["dryRun"]}/dry-run?namespace=research&output=diff'
+  curl --data-binary @job.yaml '{serving["dryRun"]}/dry-run?namespace=research'
 
 Namespaces of this demo: research (profile rdma-shared), hostdev (profile hostdev), rails (profile eight-rails).
 Metrics: {serving["metrics"]}/metrics"""

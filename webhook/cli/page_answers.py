@@ -35,7 +35,7 @@ from webhook.dry_run import DryRun, dry_run
 from webhook.kube.catalogue import NAMESPACES, NETWORKS
 from webhook.kube.connection import Connection
 from webhook.kube.resource import Key, Resource, key_text, object_key
-from webhook.serve.page.state import state_document
+from webhook.page.state import state_document
 from webhook.world.cluster import MASTERS, Cluster
 from webhook.world.held import Snapshot, read_master, read_namespace
 from webhook.world.permitted import REFUSED, PermittedWorld
@@ -93,9 +93,9 @@ class PageAnswers:
         return replace(run, pods=tuple(pods))
 
     def state(self) -> Object:
-        """Return what can be read of profiles, namespaces, networks and jobs, as the webhook's own page tells it.
+        """Return what can be read of profiles, namespaces, networks and jobs, as ``state_document`` does.
 
-        ``local`` holds what that page has not: ``{"namespace": "research", "cluster": "server … of kubeconfig …"}``.
+        ``local`` names namespace and cluster: ``{"namespace": "research", "cluster": "server … of kubeconfig …"}``.
         """
         with self._told(), self._look(), Collector(self._connection, most_pages=MOST_PAGES) as collector:
             spaces = collector.begin(lambda: self._held(collector, NAMESPACES, read_namespace))
@@ -105,10 +105,7 @@ class PageAnswers:
             held = Snapshot(spaces.result(), networks.result(), masters.result())
             profiles = read.profiles if read and read.profiles else Profiles()
             notes = collector.notes()
-        document = {
-            **state_document(profiles, held, {}),
-            "problems": [f"{each.what}: {each.problem}" for each in notes],
-        }
+        document = state_document(profiles, held, [f"{each.what}: {each.problem}" for each in notes])
         return fit({**document, "local": {"namespace": self.namespace, "cluster": self.title}})
 
     def status(self, namespace: str | None) -> Object:

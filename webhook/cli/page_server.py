@@ -8,32 +8,27 @@ would not do: browsers send it to every port of this machine.
 
 from __future__ import annotations
 
-import asyncio
-import json
 import os
 import secrets
+import signal
 import sys
 import threading
 from collections.abc import Callable
+from typing import NoReturn
 
 import click
-import uvloop
+import waitress
 from flask import Flask, Response, request
 
 from webhook.cli.page_answers import PageAnswers
-from webhook.core.model import Object
-from webhook.http.bridge import Bridge
-from webhook.http.listener import ListenAddress, Listener, bind
-from webhook.http.pool import WorkerPool
+from webhook.http.listener import ListenAddress, bind
 from webhook.http.refusal import Refused
-from webhook.http.signals import StopSignals
-from webhook.serve.page.app import make_dry_run_app
-from webhook.serve.page.run import LIMITS
+from webhook.page.app import json_response, make_app
 
-CONNECTIONS = 50
 _THREADS = 4
 """A dry run is answered while the cluster is being listed."""
-_GRACE_SECONDS = 1.0
+_READ_BYTES = 16 << 20
+"""What is longer than the application takes, and not longer than this, is read to its end: else browsers would not see the answer."""
 _STRANGER = "this page is for the one who runs fabric-injector page: open the address that it printed last"
 
 
@@ -74,7 +69,7 @@ def make_page_app(answers: PageAnswers, keys: Keys, on_opened: Callable[[], None
 
     The files of the page are for everybody: they hold nothing of the cluster. *on_opened* is called when the printed key was used.
     """
-    app = make_dry_run_app(answers.judge, answers.state)
+    app = make_app(answers.judge, answers.state)
 
     @app.before_request
     def refuse() -> None:
@@ -88,19 +83,19 @@ def make_page_app(answers: PageAnswers, keys: Keys, on_opened: Callable[[], None
         if not own:
             raise Refused(403, "key", _STRANGER)
         on_opened()
-        return _answer({"key": own})
+        return json_response({"key": own})
 
     @app.get("/status")
     def status() -> Response:
-        return _answer(answers.status(_argument("namespace")))
+        return json_response(answers.status(request.args.get("namespace")))
 
     @app.get("/explain")
     def explain() -> Response:
-        return _answer(answers.explain(_argument("namespace"), _argument("job") or ""))
+        return json_response(answers.explain(request.args.get("namespace"), request.args.get("job") or ""))
 
     @app.get("/check")
     def check() -> Response:
-        return _answer(answers.check())
+        return json_response(answers.check())
 
     return app
 
@@ -110,40 +105,30 @@ def _sent_key() -> str:
     return key if scheme == "Bearer" else ""
 
 
-def _argument(name: str) -> str | None:
-    return request.args.get(name)
-
-
-def _answer(document: Object) -> Response:
-    return Response(json.dumps(document, ensure_ascii=False), content_type="application/json")
-
-
-def serve(answers: PageAnswers, port: int) -> None:
+def serve(answers: PageAnswers, port: int) -> NoReturn:
     """Serve until SIGINT or SIGTERM, and end the process. Raises InputError where the port is taken."""
     sock = bind(ListenAddress("127.0.0.1", port))
     keys = Keys()
     url = f"http://{ListenAddress(*sock.getsockname()[:2])}/#key="
-    click.echo(
-        f"{answers.title}; namespace {answers.namespace}\nOpen in your browser, until Ctrl-C:\n\n  {url}{keys.printed}\n"
-    )
 
     def tell_next() -> None:
         click.echo(
             f"The page was opened. Another browser, or a new tab, takes a new address:\n\n  {url}{keys.printed}\n"
         )
 
-    async def run() -> None:
-        stop = StopSignals()
-        pool = WorkerPool("page", threads=_THREADS)
-        listener = Listener(
-            sock, Bridge(make_page_app(answers, keys, tell_next), pool, LIMITS), connections=CONNECTIONS
-        )
-        await listener.start()
-        await stop.asked.wait()
-        await listener.close(linger_seconds=0.0, grace_seconds=0.0 if stop.at_once.is_set() else _GRACE_SECONDS)
+    server = waitress.create_server(
+        make_page_app(answers, keys, tell_next), sockets=[sock], threads=_THREADS, max_request_body_size=_READ_BYTES
+    )
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _end)
+    click.echo(
+        f"{answers.title}; namespace {answers.namespace}\nOpen in your browser, until Ctrl-C:\n\n  {url}{keys.printed}\n"
+    )
+    server.run()
+    raise AssertionError("the server ended by itself")
 
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(run())
+
+def _end(*_: object) -> NoReturn:
     click.echo("ended")
     sys.stdout.flush()
     os._exit(0)  # a thread may still wait for the cluster's answer, half a minute long

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from webhook.core import names, podspec
 from webhook.core.model import Object
@@ -53,18 +53,15 @@ LONGEST_ANNOTATION: Final = 32_768
 OPERATIONS: Final = 1_000
 """Operations of a patch; an ordinary one has about thirty."""
 PATCH_BYTES: Final = 1 << 20
-PARSED_BYTES: Final = 40 << 20
-
+REVIEW_BYTES: Final = 512 << 10
+"""Bytes of a review of a pod. Read, it takes at most 20 MB and some 30 ms, whatever it holds."""
 SMALL: Final = 65_536
-"""Bytes of a review, up to which it cannot take much memory, whatever it holds."""
+"""Bytes of a text, up to which it cannot take much memory, whatever it holds."""
 _FEW: Final = 1_000
 _PART: Final = 65_536
 _OBJECT_BYTES: Final = 220
 _MOST_FOR_A_BYTE: Final = 134
 """Most that ``parsed_bytes`` finds for a byte of JSON: an empty object takes three with its comma."""
-SMALL_PARSED: Final = _MOST_FOR_A_BYTE * SMALL
-"""Most that a small review may take."""
-
 _READ_ANNOTATIONS: Final = (
     names.NETWORKS,
     names.DEFAULT_NETWORK,
@@ -81,19 +78,6 @@ _SOURCES: Final = ("emptyDir", "hostPath", "configMap")
 _FIELDS: Final = 10
 """More than such a reference has."""
 _TEXTS: Final = ("name", "image", "imagePullPolicy", "restartPolicy")
-
-
-class Bounded(NamedTuple):
-    """Hold what of a pod is more than is read, empty where nothing is, and the part that is *seen*: else the whole pod."""
-
-    excess: str
-    seen: Object
-
-
-def bounded(pod: Object) -> Bounded:
-    """Look for what of a pod is more than is read. Its structure was checked."""
-    found = excess(pod)
-    return Bounded(found, within(pod) if found else pod)
 
 
 def parsed_bytes(body: bytes, most: int) -> int:

@@ -44,11 +44,8 @@ def make_plan(
     profiles: Profiles,
     world: World,
     override: str | None = None,
-    bounded: bounds.Bounded | None = None,
 ) -> Plan | Skip:
     """Decide what the pod gets. *override* names a profile in place of the labels (the dry run's).
-
-    *bounded*: what was found of the pod within the bounds where it was read; it is looked for otherwise.
 
     Raises Denied for a pod that can never work, Unavailable where the cluster cannot be asked.
     """
@@ -57,7 +54,8 @@ def make_plan(
         return profile
     chosen_by = _chosen_by(pod, profile, override)
     # a pod that is left alone is not denied for its size
-    excess, seen = bounded if bounded is not None else bounds.bounded(pod)
+    excess = bounds.excess(pod)
+    seen = bounds.within(pod) if excess else pod
     recognised = recognise(seen)
     if isinstance(recognised, NotTraining) and not _is_wanted(seen, profile, namespace, recognised):
         return _leave(seen, profile, recognised)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -11,7 +12,7 @@ from pybase64 import b64encode
 from webhook import __version__
 from webhook.core import bounds, names, podspec
 from webhook.core.draft import Draft, TooManyEdits
-from webhook.core.errors import Denied, Unavailable
+from webhook.core.errors import Denied, MalformedReview, Unavailable
 from webhook.core.injection import copies, own_keys, steps
 from webhook.core.model import Decision, Namespace, Object, Outcome, Reason, World
 from webhook.core.planning import Skip, make_plan
@@ -21,6 +22,9 @@ from webhook.core.review_request import is_new_pod, parse_review
 
 _UNPROCESSABLE: Final = 422
 _STEP: Final = "profile"
+_UID: Final = re.compile(rb'"request"\s*:\s*\{\s*"uid"\s*:\s*"([!#-\[\]-~]{1,256})"')
+_UID_BYTES: Final = 1_024
+"""In how many bytes of a review that is not read ``request.uid`` is looked for: nothing that a user writes stands before it."""
 _LONGEST_MESSAGE: Final = 16_384
 _MOST_PASSES: Final = 3
 _HIDING: Final = {"container": (names.CONTAINER,), "networks": (names.NETWORKS, names.DEFAULT_NETWORK)}
@@ -83,14 +87,13 @@ def decide(
     world: World,
     *,
     profile: str | None = None,
-    bounded: bounds.Bounded | None = None,
 ) -> Verdict:
-    """Decide about a pod whose structure was checked; *pod* is left as it is. *bounded*: as in ``make_plan``.
+    """Decide about a pod whose structure was checked; *pod* is left as it is.
 
     Raises Unavailable where the cluster cannot be asked.
     """
     space = _look_up(pod, namespace, world, profile)
-    verdict = _judge(pod, space, profiles, world, profile, bounded)
+    verdict = _judge(pod, space, profiles, world, profile)
     for _ in range(_MOST_PASSES):
         # What was taken away may have hidden something: a copy's second MASTER_ADDR, a mark by which it was known to train.
         if not verdict.operations or all(each.reason is not Reason.STALE_MANIFEST for each in verdict.decisions):
@@ -112,17 +115,10 @@ def _joined(first: Verdict, again: Verdict) -> Verdict:
     )
 
 
-def _judge(
-    pod: Object,
-    space: Namespace,
-    profiles: Profiles,
-    world: World,
-    profile: str | None,
-    bounded: bounds.Bounded | None = None,
-) -> Verdict:
+def _judge(pod: Object, space: Namespace, profiles: Profiles, world: World, profile: str | None) -> Verdict:
     draft = Draft(pod)
     try:
-        plan = make_plan(pod, space, profiles, world, profile, bounded)
+        plan = make_plan(pod, space, profiles, world, profile)
         if isinstance(plan, Skip):
             skipped = (plan.decision, *copies.undo(draft, plan.decision.message))
             own_keys.remove(draft)
@@ -200,47 +196,50 @@ def _join(faults: list[Denied], prefix: str) -> str:
 
 
 def answer_review(body: bytes, profiles: Profiles, world: World) -> Answer:
-    """Answer an AdmissionReview v1.
+    """Answer an AdmissionReview v1; one of more than ``bounds.REVIEW_BYTES`` is denied unread, whatever it is about.
 
     Raises MalformedReview for other bytes, Unavailable where the answer cannot be known now.
     """
+    if len(body) > bounds.REVIEW_BYTES:
+        return _deny_unread(body)
     request = parse_review(body)
-    return answer_request(request, request["object"] if is_new_pod(request) else None, profiles, world)
-
-
-def answer_request(
-    request: Object, subject: Object | None, profiles: Profiles, world: World, bounded: bounds.Bounded | None = None
-) -> Answer:
-    """Answer a request that was checked, and is about the new pod *subject*, or about something else. *bounded*: as in ``make_plan``.
-
-    Raises Unavailable where the answer cannot be known now.
-    """
+    subject = request["object"] if is_new_pod(request) else None
     uid, namespace, dry_run = request["uid"], request.get("namespace") or "", bool(request.get("dryRun"))
     if subject is None:
         name = request.get("name") or ""
         return Answer(_respond(uid, {"allowed": True}, b""), None, uid, namespace, name, dry_run)
-    verdict = decide(subject, namespace, profiles, world, bounded=bounded)
+    verdict = decide(subject, namespace, profiles, world)
     patch = orjson.dumps(verdict.operations) if verdict.operations else b""
     if len(patch) > bounds.PATCH_BYTES:
         denied = _too_large(subject, f"would take {len(patch)} bytes of changes", bounds.PATCH_BYTES)
         verdict, patch = _denial([denied], subject), b""
+    metadata = subject.get("metadata") or {}
+    name = request.get("name") or metadata.get("name") or metadata.get("generateName") or ""
+    name = name[: bounds.LONGEST_NAME]
+    return Answer(_respond(uid, _response(verdict), patch), verdict, uid, namespace, name, dry_run)
+
+
+def _deny_unread(body: bytes) -> Answer:
+    """Deny a review by its size; only ``request.uid`` is looked for, which the API server writes first."""
+    size = f"the AdmissionReview has {len(body)} bytes, and at most {bounds.REVIEW_BYTES} are read"
+    found = _UID.search(body, 0, _UID_BYTES)
+    if found is None:
+        raise MalformedReview(f"{size}; request.uid does not stand in its first {_UID_BYTES} bytes")
+    uid = found[1].decode("ascii")
+    advice = f"make the pod smaller, or label it {names.PROFILE}={names.PROFILE_NONE} to leave it alone"
+    verdict = _denial([Denied(_STEP, Reason.TOO_LARGE, f"{size}: {advice}")], {})
+    return Answer(_respond(uid, _response(verdict), b""), verdict, uid, "", "", False)
+
+
+def _response(verdict: Verdict) -> Object:
+    """Return the answer to the API server, without uid and patch."""
     response: Object = {"allowed": verdict.allowed}
     if not verdict.allowed:
         failure = {"status": "Failure", "reason": "Invalid"}
         response["status"] = {"code": verdict.code, **failure, "message": verdict.message}
     if verdict.warnings:
         response["warnings"] = list(verdict.warnings)
-    metadata = subject.get("metadata") or {}
-    name = request.get("name") or metadata.get("name") or metadata.get("generateName") or ""
-    name = name[: bounds.LONGEST_NAME]
-    return Answer(_respond(uid, response, patch), verdict, uid, namespace, name, dry_run)
-
-
-def answer_reduced(found: Object, profiles: Profiles, world: World) -> Answer:
-    """Answer what ``reduce_review`` has made of a review. Raises Unavailable where the answer cannot be known now."""
-    pod = found["request"].get("object")
-    bounded = bounds.Bounded(found["excess"], found["seen"] or pod) if pod is not None else None
-    return answer_request(found["request"], pod, profiles, world, bounded)
+    return response
 
 
 def _look_up(pod: Object, namespace: str, world: World, override: str | None) -> Namespace:

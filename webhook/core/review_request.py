@@ -12,7 +12,6 @@ from webhook.core.errors import MalformedReview
 from webhook.core.model import Object
 from webhook.core.pod_check import check_pod
 from webhook.core.printable import printable
-from webhook.core.reading_cost import has_many_escapes, is_mostly_text
 from webhook.core.review_fields import decode_fields
 
 _LONGEST_NAMESPACE: Final = 63
@@ -22,24 +21,18 @@ _SHORT: Final = 2 << 20
 _POD: Final = {"group": "", "version": "v1", "resource": "pods"}
 
 
-def parse_review(body: bytes, *, in_part: bool | None = None) -> Object:
-    """Return the request of an AdmissionReview v1, its pod's structure checked.
+def parse_review(body: bytes) -> Object:
+    """Return the request of an AdmissionReview v1, its pod's structure checked, without the fields that are not read.
 
-    *in_part*: without the fields that are not read; by itself of a small one, or one that is mostly text. Raises MalformedReview
-    naming what is wrong, never anything else.
+    Raises MalformedReview naming what is wrong, never anything else.
     """
-    if in_part is None:
-        in_part = len(body) <= bounds.SMALL or (is_mostly_text(body) and not has_many_escapes(body))
-    if in_part:
-        _check_size(body, bounds.PARSED_BYTES)
-        review = decode_fields(body)
-        if review is not None:
-            try:  # contextlib.suppress costs a microsecond
-                return _checked_request(review)
-            except MalformedReview:  # told below, where nothing was left out
-                pass
-            review = None  # the memory is for one of the two
-    return _checked_request(_parse_json(body, bounds.PARSED_BYTES))
+    review = decode_fields(body)
+    if review is not None:
+        try:  # contextlib.suppress costs a microsecond
+            return _checked_request(review)
+        except MalformedReview:  # told below, where nothing was left out
+            pass
+    return _checked_request(_parse_json(body))
 
 
 def parse_request(body: bytes, most: int) -> Object:
@@ -47,7 +40,12 @@ def parse_request(body: bytes, most: int) -> Object:
 
     Raises MalformedReview naming what is wrong.
     """
-    return _request_of(_parse_json(body, most))
+    if bounds.parsed_bytes(body, most) > most:
+        raise MalformedReview(
+            f"the body has so many objects, lists and values that they take more than {most >> 20} MB of memory, "
+            f"and at most {most >> 20} are given to one"
+        )
+    return _request_of(_parse_json(body))
 
 
 def is_new_pod(request: Object) -> bool:
@@ -87,19 +85,9 @@ def _request_of(review: Any) -> Object:
     return request
 
 
-def _parse_json(body: bytes, most: int) -> Any:
-    """Return what a JSON text holds, which may take *most* bytes of memory."""
-    _check_size(body, most)
+def _parse_json(body: bytes) -> Any:
     try:
         return orjson.loads(body) if len(body) <= _SHORT else msgspec.json.decode(body)
     except (ValueError, msgspec.MsgspecError) as error:
         told = str(error)
     raise MalformedReview(f"the body is not JSON: {printable(told)}")
-
-
-def _check_size(body: bytes, most: int) -> None:
-    if bounds.parsed_bytes(body, most) > most:
-        raise MalformedReview(
-            f"the body has so many objects, lists and values that they take more than {most >> 20} MB of memory, "
-            f"and at most {most >> 20} are given to one"
-        )

@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 
 from webhook.http.endpoint import Endpoint, Limits
-from webhook.http.pool import PoolFull, WorkerPool
 from webhook.http.refusal import OVERLOADED, STARTING, Refusal
 from webhook.http.request import Request, Response, header_lines, response_of
+from webhook.http.threads import Threads, ThreadsBusy
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -52,7 +52,7 @@ class Health(Endpoint):
     def __init__(self, checks: Callable[[], Mapping[str, str]], registry: Callable[[], CollectorRegistry]) -> None:
         super().__init__(Limits(body_bytes=0))
         self._checks, self._registry = checks, registry
-        self._pool = WorkerPool("metrics", waiting=SCRAPES - 1)
+        self._threads = Threads("metrics", threads=1, waiting=SCRAPES - 1)
 
     def answer(self, request: Request) -> Response | Awaitable[Response]:
         """Answer one request."""
@@ -70,12 +70,12 @@ class Health(Endpoint):
 
     def stop(self) -> None:
         """End the thread that writes metrics."""
-        self._pool.stop()
+        self._threads.stop()
 
     async def _metrics(self, accept: str) -> Response:
         try:
-            return await self._pool.run(lambda: _scraped(accept, self._registry()))
-        except PoolFull:
+            return await self._threads.run(lambda: _scraped(accept, self._registry()))
+        except ThreadsBusy:
             return response_of(OVERLOADED)
 
 

@@ -2,10 +2,8 @@
 
 ``run`` prepares what is served from the settings; ``process`` serves it on one event loop until SIGTERM. Of ``webhook.http``,
 ``listener`` and ``connection`` own sockets, TLS and HTTP/1.1, and ``endpoint`` takes whole bodies within bounds. ``admission`` answers
-small reviews at once, and in a thread of ``pool`` those that are large or must ask the cluster. Large ones are read by another
-process, ``review_reader``, which ``review_process`` starts; ``child`` is what such processes have in common.
+reviews at once, and in a thread those that must ask the cluster.
 
-Dry run, page and state are a Flask application in ``page``, which another process runs: ``page_process`` starts it and passes bytes on,
-``questions`` tells it what it asks of the cluster. ``profiles_process`` reads the profiles in a process too; ``slot`` lets one of the
-two run at a time.
+``dry_runs`` serves dry runs on a loopback port, in threads of its own. ``profiles_process`` reads the profiles in a process; ``slot``
+lets one of these run at a time.
 """

@@ -9,16 +9,21 @@ from functools import partial
 from typing import Any, Protocol
 
 from webhook.core import names
-from webhook.core.reading_cost import is_soon_read
+from webhook.core.errors import Unavailable
+from webhook.core.model import World
 from webhook.core.review import Answer
 from webhook.http.endpoint import Limits
 from webhook.http.logs import log_fields
-from webhook.http.pool import WorkerPool
 from webhook.http.refusal import Refusal
 from webhook.http.request import Request, Response
 from webhook.serve.metrics import WebhookMetrics
 from webhook.serve.review_endpoint import ReviewEndpoint
 from webhook.world.lookup import MustAsk
+
+THREADS = 8
+WAITING = 256
+SECONDS = 3.0
+"""How long after a review has come the API server may be asked: it gives up after 5 s, and one answer of it may take one."""
 
 log = logging.getLogger(__name__)
 
@@ -31,45 +36,55 @@ class AdmitInTime(Protocol):
 
 
 class Admission(ReviewEndpoint):
-    """Answer AdmissionReviews of pods: those that are soon read at once, in the event loop, others in a thread.
+    """Answer AdmissionReviews of pods, in the event loop where that need not wait.
 
     *admit* answers a body, and may wait for the cluster; *admit_at_once* raises MustAsk where it would have to: then *admit* is called
-    in *pool*. *admit_large* answers large bodies, in the pool *large*. *refuse* says why none can be answered now, or None.
+    in a thread. *refuse* says why none can be answered now, or None.
     """
 
     def __init__(
         self,
         admit: AdmitInTime,
         admit_at_once: Callable[[bytes], Answer],
-        admit_large: AdmitInTime,
         record: AdmissionRecorder,
         *,
-        pool: WorkerPool,
-        large: WorkerPool,
         refuse: Callable[[], Refusal | None] = lambda: None,
         limits: Limits = Limits(),  # noqa: B008  # frozen
+        threads: int = THREADS,
+        waiting: int = WAITING,
     ) -> None:
-        super().__init__(names.MUTATE_PATH, record, limits, refuse)
-        self._admit, self._admit_at_once, self._admit_large, self._record = admit, admit_at_once, admit_large, record
-        self._pool, self._large = pool, large
+        super().__init__(names.MUTATE_PATH, record, limits, refuse, threads=threads, waiting=waiting)
+        self._admit, self._admit_at_once, self._record = admit, admit_at_once, record
 
-    def review(self, request: Request, body: bytes, *, is_large: bool) -> Response | Awaitable[Response]:
+    def review(self, request: Request, body: bytes) -> Response | Awaitable[Response]:
         """Answer the review of a pod."""
-        if is_large and not is_soon_read(body):
-            return self.reviewed_in(self._large, request, self._in_time(self._admit_large, request, body))
         try:
             return self.reviewed(request, partial(self._answer, self._admit_at_once, request, body))
         except MustAsk:
-            return self.reviewed_in(self._pool, request, self._in_time(self._admit, request, body))
-
-    def _in_time(self, admit: AdmitInTime, request: Request, body: bytes) -> Callable[[], bytes]:
-        came_at = time.monotonic() - (time.perf_counter() - request.received_at)
-        return partial(self._answer, partial(admit, came_at=came_at), request, body)
+            came_at = time.monotonic() - (time.perf_counter() - request.received_at)
+            admit = partial(self._admit, came_at=came_at)
+            return self.reviewed_later(request, partial(self._answer, admit, request, body))
 
     def _answer(self, admit: Callable[[bytes], Answer], request: Request, body: bytes) -> bytes:
         answer = admit(body)
         self._record.answered(answer, request.received_at)
         return answer.body
+
+
+class WorldInTime:
+    """Answer as *world* does until SECONDS after *came_at*, by ``time.monotonic()``; then raise Unavailable.
+
+    A pod may name many networks, for each of which a slow API server would be asked.
+    """
+
+    def __init__(self, world: World, came_at: float) -> None:
+        self._world, self._until = world, came_at + SECONDS
+
+    def __getattr__(self, name: str) -> Any:
+        """Return the method of this name, unless it is too late."""
+        if time.monotonic() > self._until:
+            raise Unavailable(f"what is asked of the cluster takes longer than {SECONDS:g} s: ask again")
+        return getattr(self._world, name)
 
 
 class AdmissionRecorder:

@@ -1,6 +1,6 @@
-"""Turn what processes of ours tell one another into plain data, which JSON holds, and back.
+"""Turn the profiles that another process has read into plain data, which JSON holds, and back.
 
-Pickle would do with less, but who reads a pickle runs whatever its writer wants, and the page's process reads what anybody pastes.
+Pickle would do with less, but who reads a pickle runs whatever its writer wants.
 """
 
 from __future__ import annotations
@@ -11,23 +11,10 @@ from types import MappingProxyType
 from typing import Any
 
 from webhook.core.errors import Problem
-from webhook.core.model import MasterAddress, Namespace, NetworkDefinition
 from webhook.core.profiles import ClusterSettings
 from webhook.core.profiles.profile import SECTIONS
-from webhook.world.held import Master
 
-_CLASSES: dict[str, Any] = {
-    each.__name__: each
-    for each in (
-        *SECTIONS,
-        ClusterSettings,
-        Master,
-        MasterAddress,
-        Namespace,
-        NetworkDefinition,
-        Problem,
-    )
-}
+_CLASSES: dict[str, Any] = {each.__name__: each for each in (*SECTIONS, ClusterSettings, Problem)}
 
 
 def to_plain(value: Any) -> Any:

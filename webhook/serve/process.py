@@ -1,4 +1,4 @@
-"""Run the three listeners on one event loop, and at SIGTERM end them so that no request fails."""
+"""Run the listeners of admission and metrics on one event loop, and at SIGTERM end them so that no request fails."""
 
 from __future__ import annotations
 
@@ -20,18 +20,12 @@ from webhook.http.connection import HttpConnection
 from webhook.http.health import Health, Readiness
 from webhook.http.listener import Listener
 from webhook.http.logs import log_fields
-from webhook.http.pool import WorkerPool
 from webhook.http.signals import StopSignals
 from webhook.serve import allocator
 from webhook.serve.admission import Admission, AdmissionRecorder, AdmitInTime
+from webhook.serve.dry_runs import DryRuns
 from webhook.serve.metrics import WebhookMetrics
-from webhook.serve.page_process import PageProcess
 
-THREADS = 1
-SPARES = 7
-WAITING = 256
-PATIENCE_SECONDS = 4.0
-"""Longest wait for a thread: the API server gives up after 5 s, so that a later answer is of no use."""
 CONNECTIONS = 300
 YOUNG_OBJECTS = 20_000
 """How many new objects make the collector look for cycles: a review makes a thousand, which live for a millisecond."""
@@ -55,7 +49,7 @@ class Sockets:
 class Service:
     """Hold what a process serves.
 
-    *admit*, *admit_at_once*, *admit_large*: as in ``Admission``. *quiet_seconds*: after SIGTERM the process ends once no admission
+    *admit*, *admit_at_once*: as in ``Admission``. *quiet_seconds*: after SIGTERM the process ends once no admission
     request has come for so long; a Service sends new connections for a while. *client_names*: a client's certificate must carry one of
     them; empty: any verified certificate will do, if one is demanded at all. *announcement*: more fields for the log line that says
     where it serves.
@@ -63,8 +57,7 @@ class Service:
 
     admit: AdmitInTime
     admit_at_once: Callable[[bytes], Answer]
-    admit_large: AdmitInTime
-    page: PageProcess
+    dry_runs: DryRuns
     readiness: Readiness
     certificate: ServingCertificate
     metrics: WebhookMetrics
@@ -85,16 +78,10 @@ def serve(service: Service, sockets: Sockets) -> None:
 
 async def _serve(service: Service, sockets: Sockets) -> None:
     recorder = AdmissionRecorder(service.metrics)
-    pool = WorkerPool("admission", threads=THREADS, spares=SPARES, waiting=WAITING, patience_seconds=PATIENCE_SECONDS)
-    # one at a time: what is made of the largest body needs twenty times its size, in the process that reads it
-    large = WorkerPool("large", waiting=WAITING, patience_seconds=PATIENCE_SECONDS)
     admission = Admission(
         service.admit,
         service.admit_at_once,
-        service.admit_large,
         recorder,
-        pool=pool,
-        large=large,
         refuse=service.readiness.refusal,
     )
     service.metrics.in_flight(lambda: admission.in_flight)
@@ -111,9 +98,10 @@ async def _serve(service: Service, sockets: Sockets) -> None:
         Listener(sockets.metrics, health, connections=100),
     )
     stop = StopSignals()
-    for part in (*listeners, service.page):
-        await part.start()
-    urls = {"admission": listeners[0].url, "dryRun": service.page.url, "metrics": listeners[1].url}
+    for listener in listeners:
+        await listener.start()
+    service.dry_runs.start()
+    urls = {"admission": listeners[0].url, "dryRun": service.dry_runs.url, "metrics": listeners[1].url}
     log_fields(log, logging.INFO, "serving", urls | service.announcement)
     await stop.asked.wait()
     service.readiness.draining = True
@@ -124,11 +112,8 @@ async def _serve(service: Service, sockets: Sockets) -> None:
     await listeners[0].close(
         linger_seconds=0.0 if at_once else LINGER_SECONDS, grace_seconds=0.5 if at_once else GRACE_SECONDS
     )
-    await asyncio.gather(
-        listeners[1].close(linger_seconds=0.0, grace_seconds=0.5), service.page.close(grace_seconds=0.5)
-    )
-    pool.stop()
-    large.stop()
+    await listeners[1].close(linger_seconds=0.0, grace_seconds=0.5)
+    admission.stop()
     health.stop()
 
 

@@ -35,9 +35,6 @@ class ProfilesSource(Protocol):
     def faulty(self) -> int:
         """Count what is not in use as it stands."""
 
-    def problems(self) -> list[str]:
-        """Say what is not in use as it stands, and why."""
-
     def checks(self) -> Mapping[str, str]:
         """Say what keeps the profiles from being known."""
 

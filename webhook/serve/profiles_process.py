@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -11,19 +12,18 @@ from typing import Any
 
 from webhook.core.errors import InputError, ProfilesError
 from webhook.core.profiles import ClusterSettings, Profile, Profiles
-from webhook.serve.child import how_ended
 from webhook.serve.plain import from_plain
 from webhook.serve.slot import Slot
 
 SECONDS = 20.0
 DATA_BYTES = 96 << 20
-"""As much as the page's process may have: one of the two runs at a time."""
+"""Most memory for data, whatever the profiles hold: the container has room for it, beside admission's 120 MB."""
 TOO_LARGE = 3
 """Its exit status where that is too little."""
 
 
 def parse_profiles_apart(content: bytes, slot: Slot, seconds: float = SECONDS) -> Profiles:
-    """Read the content of profiles.yaml as ``parse_profiles`` does, in a process that takes *slot* from whoever has it.
+    """Read the content of profiles.yaml as ``parse_profiles`` does, in a process that has *slot* meanwhile.
 
     Raises ProfilesError with every fault, InputError where the process fails or is not done within *seconds*.
     """
@@ -68,7 +68,7 @@ def _run(what: str, content: bytes, slot: Slot, seconds: float = SECONDS) -> Any
     command = [sys.executable, "-m", "webhook", "read-profiles", what]
     noun = "configuration" if what == "configuration" else "profiles"
     try:
-        with slot.evicting(seconds):
+        with slot.held(seconds):
             done = subprocess.run(
                 command,
                 input=content,
@@ -89,6 +89,11 @@ def _run(what: str, content: bytes, slot: Slot, seconds: float = SECONDS) -> Any
         raise InputError(f"the {noun} cannot be read with {DATA_BYTES >> 20} MiB of memory; write less")
     if done.returncode:
         raise InputError(
-            f"the process that reads the {noun} has ended ({how_ended(done.returncode)}); the log may say more"
+            f"the process that reads the {noun} has ended ({_how_ended(done.returncode)}); the log may say more"
         )
     return json.loads(done.stdout)
+
+
+def _how_ended(status: int) -> str:
+    """Say how a process with this exit status has ended, ``Killed`` or ``status 1``."""
+    return (signal.strsignal(-status) if status < 0 else "") or f"status {status}"

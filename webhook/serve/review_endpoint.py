@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from webhook.http.endpoint import Endpoint, Limits
-from webhook.http.pool import PoolFull, WorkerPool
 from webhook.http.refusal import INTERNAL, OVERLOADED, Refusal, refusal_for
 from webhook.http.request import Request, Response, header_lines, response_of
+from webhook.http.threads import Threads, ThreadsBusy
 from webhook.world.lookup import MustAsk
 
 _JSON = header_lines({"content-type": "application/json"})
@@ -26,22 +26,38 @@ class Recorder(Protocol):
 
 
 class ReviewEndpoint(Endpoint):
-    """Answer POSTs of AdmissionReviews to *path*. *refuse* says why none can be answered now, or None."""
+    """Answer POSTs of AdmissionReviews to *path*. *refuse* says why none can be answered now, or None.
 
-    def __init__(self, path: str, record: Recorder, limits: Limits, refuse: Callable[[], Refusal | None]) -> None:
+    Those that may have to wait for the cluster are answered in *threads* threads, and *waiting* more wait for these.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        record: Recorder,
+        limits: Limits,
+        refuse: Callable[[], Refusal | None],
+        *,
+        threads: int,
+        waiting: int,
+    ) -> None:
         super().__init__(limits, refuse=refuse, on_refused=record.refused)
         self._path, self._recorder = path, record
+        self._threads = Threads(path.strip("/"), threads=threads, waiting=waiting)
+
+    def stop(self) -> None:
+        """Begin nothing more in the threads."""
+        self._threads.stop()
 
     @abstractmethod
-    def review(self, request: Request, body: bytes, *, is_large: bool) -> Response | Awaitable[Response]:
-        """Answer the review *body*, by `reviewed` or `reviewed_in`."""
+    def review(self, request: Request, body: bytes) -> Response | Awaitable[Response]:
+        """Answer the review *body*, by `reviewed` or `reviewed_later`."""
 
     def answer(self, request: Request) -> Response | Awaitable[Response]:
         """Answer one request."""
         if refusal := _misdirected(request, self._path):
             return self._refused(request, refusal)
-        is_large = request.body.is_large
-        return self.review(request, request.body.take(), is_large=is_large)
+        return self.review(request, request.body.take())
 
     def reviewed(self, request: Request, work: Callable[[], bytes]) -> Response:
         """Answer with what *work* returns, or with what its failure means; only MustAsk is raised."""
@@ -55,11 +71,11 @@ class ReviewEndpoint(Endpoint):
                 log.error("internal error", exc_info=error)
             return self._refused(request, refusal)
 
-    async def reviewed_in(self, pool: WorkerPool, request: Request, work: Callable[[], bytes]) -> Response:
-        """Answer as `reviewed` does, in a thread of *pool*."""
+    async def reviewed_later(self, request: Request, work: Callable[[], bytes]) -> Response:
+        """Answer as `reviewed` does, in a thread."""
         try:
-            return await pool.run(lambda: self.reviewed(request, work))
-        except PoolFull:
+            return await self._threads.run(lambda: self.reviewed(request, work))
+        except ThreadsBusy:
             return self._refused(request, OVERLOADED)
 
     def _refused(self, request: Request, refusal: Refusal) -> Response:

@@ -5,25 +5,28 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 from certs.handshake import CertificateError, Requirements
 from certs.serving import ServingCertificate
 from webhook.core import names
 from webhook.core.claim_templates import CLAIMS_OF_A_FILE
 from webhook.core.errors import InputError
-from webhook.core.review import Answer, answer_reduced, answer_review
+from webhook.core.model import World
+from webhook.core.review import Answer, answer_review
 from webhook.http import logs
 from webhook.http.health import Readiness
 from webhook.http.listener import ListenAddress, bind
+from webhook.serve.admission import WorldInTime
 from webhook.serve.certificate import CertificateWatch
 from webhook.serve.claims import ClaimsWatch
+from webhook.serve.dry_runs import DryRuns
 from webhook.serve.metrics import WebhookMetrics
-from webhook.serve.page_process import PageProcess
 from webhook.serve.process import Service, Sockets, serve
 from webhook.serve.profiles import (
     ProfilesSource,
@@ -31,15 +34,13 @@ from webhook.serve.profiles import (
     follow_file,
     follow_objects,
 )
-from webhook.serve.questions import Answers, CheckedWorld
-from webhook.serve.review_process import ReviewProcess
 from webhook.serve.slot import Slot
-from webhook.serve.world_in_time import WorldInTime
 from webhook.world.profiles_in_force import ProfilesInForce
 
 if TYPE_CHECKING:
     from webhook.serve.trust import TrustWatch
     from webhook.world.cluster import Cluster
+    from webhook.world.objects import ObjectsWorld
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,6 @@ def run(settings: WebhookSettings) -> None:
     logs.configure()
     metrics = WebhookMetrics()
     slot = Slot()
-    # what is in the slot, the page's process, has the profiles from before
     in_force = ProfilesInForce(
         own_image=settings.image,
         claims_problem=CLAIMS_OF_A_FILE if settings.profiles else "",
@@ -92,7 +92,6 @@ def run(settings: WebhookSettings) -> None:
     claims: ClaimsWatch | None = None
 
     def changed() -> None:
-        slot.evict()
         if claims is not None:
             claims.wake()
 
@@ -105,7 +104,7 @@ def run(settings: WebhookSettings) -> None:
         else None
     )
     with ExitStack() as stack:
-        admission, page, metrics_socket = (
+        admission, dry_run_socket, metrics_socket = (
             stack.enter_context(contextlib.closing(bind(address)))
             for address in (settings.listen, settings.dry_run_listen, settings.metrics_listen)
         )
@@ -130,23 +129,12 @@ def run(settings: WebhookSettings) -> None:
             stack.callback(follower.stop)
 
         at_once = cluster.at_once if cluster else world
-        large = ReviewProcess()
-        stack.callback(large.close)
 
         def admit(body: bytes, came_at: float) -> Answer:
-            return answer_review(body, in_force.current(), WorldInTime(world, at_once, came_at))
+            return answer_review(body, in_force.current(), cast("World", WorldInTime(world, came_at)))
 
         def admit_at_once(body: bytes) -> Answer:
             return answer_review(body, in_force.current(), at_once)
-
-        def admit_large(body: bytes, came_at: float) -> Answer:
-            current = in_force.current()
-            reduced = large.reduce(body, current.pod_label_keys, came_at)
-            return answer_reduced(reduced, current, WorldInTime(world, at_once, came_at))
-
-        def problems() -> Mapping[str, str]:
-            settings = {"configuration": "\n".join(configuration.problems())} if configuration else {}
-            return {"profiles": "\n".join(profiles.problems()), **settings, **world.checks()}
 
         def checks() -> Mapping[str, str]:
             trusted = {"ca-bundle": trust.problem()} if trust else {}
@@ -160,8 +148,9 @@ def run(settings: WebhookSettings) -> None:
         service = Service(
             admit=admit,
             admit_at_once=admit_at_once,
-            admit_large=admit_large,
-            page=PageProcess(page, Answers(world, in_force.current, problems), slot),
+            dry_runs=DryRuns(
+                dry_run_socket, in_force.current, lambda: cast("World", WorldInTime(world, time.monotonic()))
+            ),
             readiness=Readiness(checks),
             certificate=certificate,
             metrics=metrics,
@@ -208,7 +197,7 @@ def _trust(cluster: Cluster, configuration: str, certificate: ServingCertificate
 
 
 @contextlib.contextmanager
-def _world(settings: WebhookSettings, cluster: Cluster | None) -> Iterator[CheckedWorld]:
+def _world(settings: WebhookSettings, cluster: Cluster | None) -> Iterator[Cluster | ObjectsWorld]:
     """Give the files that stand for a cluster, else the cluster, watched from now on."""
     if cluster is None:
         from webhook.world.objects import ObjectsWorld, load_objects

@@ -68,10 +68,6 @@ class FollowedFile(Generic[T]):
         """Return 1 where the file as it stands is not in use."""
         return int(self._error is not None)
 
-    def problems(self) -> list[str]:
-        """Say that the file as it stands is not in use, and why."""
-        return [f"the last good content is in use: {self._error}"] if self._error else []
-
     def look(self) -> T:
         """Read the file in this thread, judge it where it has changed, and return the last good value; for one that is not started.
 

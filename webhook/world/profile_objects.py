@@ -97,10 +97,6 @@ class ProfileObjects:
         """Count the objects that are not in use as they stand."""
         return len(self._faults())
 
-    def problems(self) -> list[str]:
-        """Say which objects are not in use as they stand, and why; or that there can be none."""
-        return [*([] if self._installed else [f"{DEFINITION_TITLE} is not installed"]), *self._faults()]
-
     def checks(self) -> Mapping[str, str]:
         """Say what keeps the profiles from being known; no profile, and no CustomResourceDefinition, are an answer too."""
         why = self._reflector.problem if not self._reflector.synced else "; ".join(self._faults()[:1])

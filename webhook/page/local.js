@@ -1,4 +1,4 @@
-// The views that only a page on one's own machine has, for they need the rights of the one who looks: Status and Check.
+// The views Status and Check, which ask the cluster again and again while they are seen.
 
 import { checkView } from "./check.js";
 import { $, h } from "./dom.js";

@@ -3,8 +3,8 @@
 import { megabytes } from "./dom.js";
 import { keyHeaders } from "./key.js";
 
-const GONE = "The server does not answer. Is kubectl port-forward, or fabric-injector, still running?";
-const CUT = "The server's answer ended early. Is kubectl port-forward, or fabric-injector, still running? Ask again.";
+const GONE = "The server does not answer. Is fabric-injector page still running?";
+const CUT = "The server's answer ended early. Is fabric-injector page still running? Ask again.";
 
 export class Problem extends Error {
   constructor(message, status = 0) {

@@ -1,4 +1,4 @@
-"""Read the files of the page that the dry-run port serves at ``/``: read once at start, and loading nothing from elsewhere."""
+"""Serve the page of ``fabric-injector page``. Its files are read once at start, and load nothing from elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-// The key of a page that fabric-injector page serves; the webhook's own page has none.
+// The key of the page, without which fabric-injector page answers nothing.
 // The printed address holds one after its #, which browsers send nowhere. It is good once: the page exchanges it for a key of its own,
 // which it keeps while its tab is open. A cookie would not do: browsers send it to every port of this machine.
 

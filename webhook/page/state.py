@@ -1,8 +1,8 @@
-"""Describe what a server knows of its profiles and its cluster: the document that ``GET /state`` answers."""
+"""Describe what is known of profiles and cluster: the document that ``GET /state`` answers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -13,14 +13,14 @@ from webhook.core.profiles import Profile, ProfileNetwork, Profiles, RendezvousS
 from webhook.world.held import Master, Snapshot
 
 
-def state_document(profiles: Profiles, snapshot: Snapshot, problems: Mapping[str, str]) -> Object:
-    """Return all that is known, by name. *problems*: why a source cannot be trusted, by its name; an empty text means no problem.
+def state_document(profiles: Profiles, snapshot: Snapshot, problems: Iterable[str]) -> Object:
+    """Return all that is known, by name. *problems*: what could not be read, and why.
 
     Shape: ``{"version", "problems": [text], "namespaces": [], "profiles": [], "networks": [], "jobs": []}``.
     """
     return {
         "version": __version__,
-        "problems": [f"{source}: {problem}" for source, problem in problems.items() if problem],
+        "problems": list(problems),
         "namespaces": [_namespace(space) for _, space in sorted(snapshot.namespaces.items())],
         "profiles": [_profile(profile) for _, profile in sorted(profiles.profiles.items())],
         "networks": [_network(network) for _, network in sorted(snapshot.networks.items())],

@@ -7,7 +7,7 @@ import json
 from tests.world.test_held import pod
 from tests.worlds import namespace, network, profiles
 from webhook.core.model import Object
-from webhook.serve.page.state import state_document
+from webhook.page.state import state_document
 from webhook.world.objects import ObjectsWorld
 
 PROFILES = """
@@ -22,8 +22,8 @@ profiles:
 """
 
 
-def document(*objects: Object, problems: dict[str, str] | None = None, text: str = PROFILES) -> Object:
-    return state_document(profiles(text), ObjectsWorld(objects).snapshot(), problems or {})
+def document(*objects: Object, problems: tuple[str, ...] = (), text: str = PROFILES) -> Object:
+    return state_document(profiles(text), ObjectsWorld(objects).snapshot(), problems)
 
 
 def test_knows_nothing_of_an_empty_cluster() -> None:
@@ -118,5 +118,4 @@ def test_describes_jobs_by_their_live_ranks_0() -> None:
 
 
 def test_tells_what_is_not_to_be_trusted() -> None:
-    problems = {"pods": "not listed yet", "namespaces": ""}
-    assert document(problems=problems)["problems"] == ["pods: not listed yet"]
+    assert document(problems=("pods: not listed yet",))["problems"] == ["pods: not listed yet"]

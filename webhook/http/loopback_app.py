@@ -1,13 +1,16 @@
-"""Keep web pages of other origins from a loopback port: check who asks, and limit what browsers do with the answers."""
+"""Make Flask applications for a loopback port: guarded against web pages of other origins, each failure an answer of ``refusal``."""
 
 from __future__ import annotations
 
 import ipaddress
+import logging
+from http import HTTPStatus
 from urllib.parse import urlsplit
 
 from flask import Flask, Response, request
+from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
-from webhook.http.refusal import Refused
+from webhook.http.refusal import INTERNAL, Refusal, Refused, refusal_for
 
 OWN_SITES = ("", "none", "same-origin")
 """Values of Sec-Fetch-Site: absent outside browsers, ``none`` for an address that a person typed. Source: W3C Fetch Metadata."""
@@ -35,15 +38,19 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 
+log = logging.getLogger(__name__)
 
-def guard(app: Flask) -> None:
-    """Refuse requests under another name (421: DNS rebinding) or from another site (403), and send HEADERS with each answer.
 
-    A link on another site may open ``/``, which tells nothing to that site.
+def make_loopback_app(name: str) -> Flask:
+    """Make an application without routes.
+
+    It refuses requests under another name (421: DNS rebinding) or from another site (403), and sends HEADERS with each answer. A link
+    on another site may open ``/``, which tells nothing to that site. The traceback of an internal error goes to the log only.
     """
+    app = Flask(name, static_folder=None)
 
     @app.before_request
-    def refuse() -> None:
+    def guard() -> None:
         host = request.headers.get("Host", "")
         if not is_loopback(host):
             raise Refused(
@@ -57,11 +64,20 @@ def guard(app: Flask) -> None:
                 403, "cross-site", "the request comes from a web page of another origin: open this port's own"
             )
 
+    @app.errorhandler(Exception)
+    def refuse(error: Exception) -> Response:
+        refusal = _of_http(error) if isinstance(error, HTTPException) else refusal_for(error)
+        if refusal is INTERNAL:
+            log.error("internal error", exc_info=error)
+        return Response(refusal.body, refusal.code, refusal.headers)
+
     @app.after_request
     def bind(response: Response) -> Response:
-        for name, value in HEADERS.items():
-            response.headers.setdefault(name, value)
+        for header, value in HEADERS.items():
+            response.headers.setdefault(header, value)
         return response
+
+    return app
 
 
 def is_loopback(host: str) -> bool:
@@ -85,3 +101,9 @@ def is_own(host: str, origin: str, site: str) -> bool:
         return urlsplit(origin).netloc.lower() == host.lower()
     except ValueError:
         return False
+
+
+def _of_http(error: HTTPException) -> Refusal:
+    code = error.code or HTTPStatus.INTERNAL_SERVER_ERROR
+    headers = {"Allow": ", ".join(sorted(error.valid_methods or ()))} if isinstance(error, MethodNotAllowed) else {}
+    return Refusal(code, HTTPStatus(code).phrase.lower().replace(" ", "-"), error.description or "", headers)

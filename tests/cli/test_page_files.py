@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from webhook.serve import page
-from webhook.serve.page import INDEX, SAMPLES, read_page
+from webhook import page
+from webhook.page import INDEX, SAMPLES, read_page
 
 FOLDER = Path(page.__file__).parent
 FILES = sorted(path for path in FOLDER.iterdir() if path.suffix in (".html", ".css", ".js"))

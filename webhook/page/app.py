@@ -1,0 +1,62 @@
+"""Answer what the page asks: its files, what is known of the cluster, and dry runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from flask import Flask, Response, request
+
+from webhook.core.model import Object
+from webhook.dry_run import DryRun, render_json, render_page
+from webhook.http.loopback_app import make_loopback_app
+from webhook.http.refusal import Refused
+from webhook.page import INDEX, SAMPLES, read_page
+
+MOST_BYTES = 3 << 20
+"""Longest manifest that is taken."""
+OUTPUTS = {"json": render_json, "page": render_page}
+
+
+def make_app(judge: Callable[[str, str | None, str | None], DryRun], state: Callable[[], Object]) -> Flask:
+    """Make the application: *judge* takes a manifest, a namespace and a profile; *state* returns what is known."""
+    app = make_loopback_app(__name__)
+    app.config["MAX_CONTENT_LENGTH"] = MOST_BYTES
+    page = read_page()
+
+    @app.get("/")
+    def index() -> Response:
+        return Response(page[INDEX].content, content_type=page[INDEX].content_type)
+
+    @app.get("/page/<path:path>")
+    def asset(path: str) -> Response:
+        if path not in page:
+            raise Refused(404, "not-found", f"/page/{path} is not a file of the page")
+        return Response(page[path].content, content_type=page[path].content_type)
+
+    @app.get("/state")
+    def known() -> Response:
+        return json_response({**state(), "samples": [sample._asdict() for sample in SAMPLES]})
+
+    @app.post("/dry-run")
+    def dry_run() -> Response:
+        render = OUTPUTS.get(request.args.get("output", "json"))
+        if render is None:
+            raise Refused(400, "output", f"output: choose one of {', '.join(OUTPUTS)}")
+        try:
+            text = request.get_data(cache=False).decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise Refused(400, "encoding", f"byte {error.start} of the body is not UTF-8; send text") from None
+        run = judge(text, request.args.get("namespace"), request.args.get("profile"))
+        if not (run.pods or run.ignored):
+            raise Refused(
+                400, "empty", "expected a manifest, found nothing; paste it, drop a file, or start from a sample"
+            )
+        return Response(render(run), content_type="application/json")
+
+    return app
+
+
+def json_response(document: Object) -> Response:
+    """Answer with a JSON document."""
+    return Response(json.dumps(document, ensure_ascii=False), content_type="application/json")

@@ -1,0 +1,134 @@
+"""Answer ``POST /dry-run`` on a loopback port as admission would answer about each pod, by the same profiles and cluster.
+
+The only module of this process that loads Flask and the dry run, and only with the first request.
+"""
+
+from __future__ import annotations
+
+import gc
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any
+
+import waitress
+
+from webhook.core.model import World
+from webhook.core.profiles import Profiles
+from webhook.http.listener import ListenAddress
+from webhook.http.refusal import Refused
+
+if TYPE_CHECKING:
+    from flask import Flask, Response
+
+MOST_BYTES = 256 << 10
+MOST_PODS = 50
+SECONDS = 5.0
+PARAMETERS = ("namespace", "profile")
+_CONNECTIONS = 8
+_READ_BYTES = 1 << 20
+"""Longest body that waitress reads: a longer one it refuses itself, without a word about what to do."""
+_ANSWER_BYTES = 256 << 20
+"""More than any answer: waitress would write what is beyond into a file, and there is none that may be written."""
+_SWITCH_SECONDS = 0.0001
+"""How long admission waits for the interpreter each time: with Python's 5 ms it would not keep up with 300 requests a second."""
+_ELSEWHERE = "give fewer objects at once, or run fabric-injector dry-run -f FILE"
+
+
+class DryRuns:
+    """Serve the listening socket *sock*. *world* gives the cluster for one manifest; *seconds*: how long its caller waits.
+
+    One manifest is judged at a time, in a thread, which cannot be ended: until it ends others get 503.
+    """
+
+    def __init__(
+        self,
+        sock: socket.socket,
+        profiles: Callable[[], Profiles],
+        world: Callable[[], World],
+        *,
+        seconds: float = SECONDS,
+    ) -> None:
+        self.url = f"http://{ListenAddress(*sock.getsockname()[:2])}"
+        self._socket, self._profiles, self._world, self._seconds = sock, profiles, world, seconds
+        self._app: Flask | None = None
+        self._answer: Future[str] | None = None
+
+    def start(self) -> None:
+        """Start to accept connections, in a thread that ends with the process."""
+        sys.setswitchinterval(_SWITCH_SECONDS)
+        server = waitress.create_server(
+            self._call,
+            sockets=[self._socket],
+            threads=1,
+            connection_limit=_CONNECTIONS,
+            max_request_body_size=_READ_BYTES,
+            inbuf_overflow=_READ_BYTES,
+            outbuf_overflow=_ANSWER_BYTES,
+            ident=None,
+        )
+        threading.Thread(target=server.run, name="dry-run-server", daemon=True).start()
+
+    def _call(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        if self._app is None:
+            self._app = self._make_app()
+        return self._app(environ, start_response)
+
+    def _make_app(self) -> Flask:
+        from flask import Response, request
+
+        from webhook.dry_run import judge as judge_pods
+        from webhook.dry_run import render_json
+        from webhook.dry_run.templates import find_templates, parse_documents
+        from webhook.http.loopback_app import make_loopback_app
+
+        app = make_loopback_app(__name__)
+
+        def judge(text: str, namespace: str | None, profile: str | None) -> str:
+            found = find_templates(parse_documents(text), namespace)
+            if not (found.pods or found.ignored):
+                raise Refused(400, "empty", "expected a manifest, found nothing; send it: curl --data-binary @job.yaml")
+            if len(found.pods) > MOST_PODS:
+                raise Refused(
+                    413, "too-many", f"{len(found.pods)} pods, and at most {MOST_PODS} are judged: {_ELSEWHERE}"
+                )
+            return render_json(judge_pods(found, profile=profile, profiles=self._profiles(), world=self._world()))
+
+        @app.post("/dry-run")
+        def answer() -> Response:
+            if unknown := sorted(request.args.keys() - set(PARAMETERS)):
+                raise Refused(400, "parameter", f"{unknown[0]} is not a parameter: use {', '.join(PARAMETERS)}")
+            if (length := request.content_length or 0) > MOST_BYTES:
+                found = f"the manifest has {length} bytes, and at most {MOST_BYTES} are taken"
+                raise Refused(413, "too-large", f"{found}: {_ELSEWHERE}")
+            try:
+                text = request.get_data(cache=False).decode("utf-8-sig")
+            except UnicodeDecodeError as error:
+                raise Refused(400, "encoding", f"byte {error.start} of the body is not UTF-8; send text") from None
+            named = [request.args.get(name) for name in PARAMETERS]
+            return Response(self._in_time(lambda: judge(text, *named)), content_type="application/json")
+
+        return app
+
+    def _in_time(self, judge: Callable[[], str]) -> str:
+        """Return what *judge* returns, or raise what it raises; Refused where it takes too long, or the one before it still does."""
+        if self._answer and not self._answer.done():
+            raise Refused(503, "busy", "an earlier dry run is still being judged: ask again in a moment")
+        self._answer = answer = Future[str]()
+
+        def work() -> None:
+            gc.disable()  # to look through all that is made of a manifest would stop admission for 0.1 s
+            try:
+                answer.set_result(judge())
+            except BaseException as error:  # the caller gets it
+                answer.set_exception(error)
+            finally:
+                gc.enable()
+
+        threading.Thread(target=work, name="dry-run", daemon=True).start()
+        try:
+            return answer.result(self._seconds)
+        except TimeoutError:
+            raise Refused(503, "slow", f"the dry run takes longer than {self._seconds:g} s: {_ELSEWHERE}") from None
