@@ -265,6 +265,28 @@ def test_a_pattern_that_leaves_one_interface_needs_no_warning() -> None:
     assert (efa.trains, efa.warnings) == ("", ())
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("export NCCL_SOCKET_IFNAME=eth0; torchrun t.py", ""),
+        ("mpirun -x NCCL_SOCKET_IFNAME=^lo,docker -np 16 all_reduce_perf", ""),
+        ("echo $NCCL_SOCKET_IFNAME ${NCCL_SOCKET_IFNAME}; torchrun t.py", NET1),
+    ],
+)
+def test_names_no_place_to_train_where_a_command_sets_the_interface_itself(text: str, told: str) -> None:
+    own = template(container("pytorch", command=["sh", "-c", text]))
+    [summary] = summaries(pytorch_job(pytorchReplicaSpecs=roles(3) | {"Worker": {"replicas": 3, "template": own}}))
+    assert (summary.trains, summary.warnings) == (told, ())
+
+
+def test_the_launcher_of_mpi_sets_the_interface_for_the_workers() -> None:
+    job = mpi_job("v2beta1")
+    launcher = container("mpi", command=["mpirun", "-x", "NCCL_SOCKET_IFNAME=eth0", "all_reduce_perf"], resources={})
+    assert summaries(job)[0].trains == "net1"
+    job["spec"]["mpiReplicaSpecs"]["Launcher"]["template"] = template(launcher)
+    assert summaries(job)[0].trains == ""
+
+
 def test_names_no_place_to_train_where_pods_name_different_interfaces() -> None:
     [summary] = summaries(pytorch_job(pytorchReplicaSpecs=roles(3) | {"Master": role(1, NCCL_SOCKET_IFNAME="eth0")}))
     assert summary.text == f"4 pods: 1 rank 0, 3 workers; meets on {NET1}"

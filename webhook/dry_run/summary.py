@@ -35,6 +35,8 @@ _POD_NETWORK = "the pod network"
 _NODE_NETWORK = "the node's network"
 _MOST_SHOWN = 60
 _NUMBER = re.compile(r"\d+")
+_SETS_INTERFACE = re.compile(rf"(?<![\w${{]){names.ENV_NCCL_SOCKET_IFNAME}\b")
+"""In a command: ``export NCCL_SOCKET_IFNAME=eth0``, ``mpirun -x NCCL_SOCKET_IFNAME``, not ``$NCCL_SOCKET_IFNAME``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,6 +291,8 @@ def _trains(members: Sequence[_Member]) -> tuple[str, list[str]]:
 
     ``eth0`` is where NCCL connects, and not where it trains: devices such as EFA's, which have no interface, carry the data.
     """
+    if any(map(_sets_interface, members)):
+        return "", []
     found: dict[tuple[str, ...], list[_Member]] = {}
     warnings = []
     for each in members:
@@ -313,6 +317,15 @@ def _trains(members: Sequence[_Member]) -> tuple[str, list[str]]:
         networks.setdefault(_network(each.pod.planned)[1], set()).add(each.network)
     taken = [one for one in next(iter(found)) if one not in INTERFACES]
     return _listed([next(iter(networks[one])) if len(networks.get(one, ())) == 1 else one for one in taken]), warnings
+
+
+def _sets_interface(member: _Member) -> bool:
+    """Tell whether a command sets NCCL's interface after the variables of its container, for its own ranks or mpirun's."""
+    return any(
+        _SETS_INTERFACE.search(text)
+        for container in podspec.containers(member.pod.before)
+        for text in (*(container.get("command") or ()), *(container.get("args") or ()))
+    )
 
 
 def _nccl_interfaces(member: _Member) -> tuple[str, ...]:
