@@ -489,6 +489,15 @@ def test_a_pod_whose_label_says_none_makes_no_job_half_injected_but_publishes_no
     assert lonely.endswith(f", which publishes none: pod bert-master-0: label {names.PROFILE} is none")
 
 
+def test_pods_of_one_template_that_meet_nobody_are_no_half_of_a_job() -> None:
+    """With MASTER_ADDR=localhost each pod is a process group of its own; the first one publishes its address all the same."""
+    own = template(container("m", env=[{"name": "MASTER_ADDR", "value": "localhost"}]))
+    spec = {"completionMode": "Indexed", "completions": 4, "parallelism": 4, "template": own}
+    [summary] = summaries(workload("batch/v1", "Job", "sweep", spec))
+    assert summary.text == f"4 pods: 1 rank 0, 3 workers; trains on {NET1}"
+    assert summary.warnings == ()
+
+
 def test_does_not_warn_where_a_pod_that_is_not_shown_may_be_rank_zero() -> None:
     env = [{"name": "MASTER_ADDR", "value": "ddp-3.ddp"}]
     own = template(container("m", env=env))

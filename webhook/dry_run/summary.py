@@ -183,11 +183,16 @@ def _member(pod: PodResult) -> _Member:
         ", ".join(sorted(accelerators)),
         {
             "training system": pod.system,
-            "number of nodes": "one" if any(each.reason is Reason.SINGLE_NODE for each in pod.decisions) else "several",
+            "number of nodes": "one" if _is_one_node(pod) else "several",
             "networks": ", ".join(sorted(key for key, _ in attached)),
             "devices": ", ".join(sorted(devices)),
         },
     )
+
+
+def _is_one_node(pod: PodResult) -> bool:
+    """Tell a pod that meets nobody, by its decisions."""
+    return any(each.reason is Reason.SINGLE_NODE for each in pod.decisions)
 
 
 def _network(pod: Object) -> tuple[str, str]:
@@ -240,12 +245,15 @@ def _role(member: _Member, *, has_first: bool, several: bool) -> str:
     return _WORKER if has_first and member.pod.system else _INJECTED
 
 
-def _meets(members: Iterable[_Member]) -> tuple[str, str]:
+def _meets(members: Sequence[_Member]) -> tuple[str, str]:
     """Say where torchrun's agents meet, empty where the ranks meet there too, and where the ranks do: where they look for rank 0.
 
     With c10d the agents meet at the name of the endpoint, and rank 0 tells the ranks its own address.
     """
-    joined = [each for each in members if each.state == _INJECTED and each.pod.rendezvous]
+    apart = {each.pod.source for each in members if _is_one_node(each.pod)}  # templates of pods that meet nobody
+    joined = [
+        each for each in members if each.state == _INJECTED and each.pod.rendezvous and each.pod.source not in apart
+    ]
     if not joined:
         return "", _POD_NETWORK if any(map(_keeps_name, members)) else ""
     agents: dict[str, None] = {}
@@ -408,7 +416,9 @@ def _half_injected(members: Iterable[_Member]) -> Iterator[str]:
             )
         for other in injected[1:]:
             fact = next((fact for fact, value in injected[0].facts.items() if other.facts[fact] != value), "")
-            if fact:
+            if (
+                fact and other.pod.source != injected[0].pod.source
+            ):  # pods of one template are what their user made alike
                 told = " and ".join(f"{each.facts[fact] or 'none'} ({each.pod.name})" for each in (injected[0], other))
                 yield f"pods that ask for the same accelerators differ in {fact}: {told}; if they train together, make them alike"
                 break
