@@ -489,6 +489,22 @@ def test_a_pod_whose_label_says_none_makes_no_job_half_injected_but_publishes_no
     assert lonely.endswith(f", which publishes none: pod bert-master-0: label {names.PROFILE} is none")
 
 
+def test_names_no_place_where_a_label_leaves_pods_of_the_same_accelerators_alone() -> None:
+    job = pytorch_job(pytorchReplicaSpecs=roles(3))
+    job["metadata"]["namespace"] = "research"
+    worker = job["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]
+    worker["metadata"] = {"labels": {names.PROFILE: names.PROFILE_NONE}}
+    [summary] = summaries(job, profile=None)
+    assert summary.text == "4 pods: 1 rank 0, 3 left alone"
+    assert summary.warnings == (
+        f"label {names.PROFILE}={names.PROFILE_NONE} leaves 3 pods from bert-worker-0 on alone beside injected pods that ask for the "
+        "same accelerators: if they train together, label all of them alike",
+    )
+    worker["spec"]["containers"][0]["resources"] = {}
+    [summary] = summaries(job, profile=None)
+    assert summary.text == f"4 pods: 1 rank 0, 3 left alone; meets and trains on {NET1}"
+
+
 def test_pods_of_one_template_that_meet_nobody_are_no_half_of_a_job() -> None:
     """With MASTER_ADDR=localhost each pod is a process group of its own; the first one publishes its address all the same."""
     own = template(container("m", env=[{"name": "MASTER_ADDR", "value": "localhost"}]))

@@ -250,6 +250,8 @@ def _meets(members: Sequence[_Member]) -> tuple[str, str]:
 
     With c10d the agents meet at the name of the endpoint, and rank 0 tells the ranks its own address.
     """
+    if _left_out(members):
+        return "", ""
     apart = {each.pod.source for each in members if _is_one_node(each.pod)}  # templates of pods that meet nobody
     joined = [
         each for each in members if each.state == _INJECTED and each.pod.rendezvous and each.pod.source not in apart
@@ -303,6 +305,11 @@ def _trains(members: Sequence[_Member]) -> tuple[str, list[str]]:
         return "", []
     found: dict[tuple[str, ...], list[_Member]] = {}
     warnings = []
+    if out := _left_out(members):
+        warnings.append(
+            f"label {names.PROFILE}={names.PROFILE_NONE} leaves {_named(out)} alone beside injected pods that ask for the same "
+            "accelerators: if they train together, label all of them alike"
+        )
     for each in members:
         if each.state == _INJECTED:
             found.setdefault(_nccl_interfaces(each), []).append(each)
@@ -399,12 +406,21 @@ def _may_be(member: _Member, rank_zero: str) -> bool:
     return own != rank_zero and _NUMBER.sub("0", own) == _NUMBER.sub("0", rank_zero)
 
 
+def _is_out(member: _Member) -> bool:
+    return podspec.labels(member.pod.before).get(names.PROFILE) == names.PROFILE_NONE
+
+
+def _left_out(members: Sequence[_Member]) -> list[_Member]:
+    """Return the pods that their label leaves alone, though injected ones ask for the same accelerators."""
+    injected = {each.accelerators for each in members if each.state == _INJECTED}
+    return [each for each in members if each.accelerators in injected - {""} and _is_out(each)]
+
+
 def _half_injected(members: Iterable[_Member]) -> Iterator[str]:
     """Warn of pods that ask for the same accelerators and do not get the same; of those whose label says ``none``, nobody asks it."""
     alike: dict[str, list[_Member]] = {}
     for each in members:
-        is_out = podspec.labels(each.pod.before).get(names.PROFILE) == names.PROFILE_NONE
-        if each.accelerators and each.state != _DENIED and not is_out:
+        if each.accelerators and each.state != _DENIED and not _is_out(each):
             alike.setdefault(each.accelerators, []).append(each)
     for those in alike.values():
         alone = [each for each in those if each.state == _ALONE]
