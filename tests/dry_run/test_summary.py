@@ -438,6 +438,14 @@ def test_a_job_whose_rank_zero_is_on_the_nodes_network_cannot_meet() -> None:
     )
 
 
+def test_workers_on_the_nodes_network_look_for_rank_zero_by_its_name() -> None:
+    own = role(3)
+    own["template"]["spec"] |= {"hostNetwork": True}
+    own["template"]["spec"]["containers"][0]["resources"] = {}
+    [summary] = summaries(pytorch_job(pytorchReplicaSpecs=roles(3) | {"Worker": own}))
+    assert summary.text == f"4 pods: 1 rank 0, 3 workers; meets on {NET1} and the pod network"
+
+
 def test_a_job_that_waits_for_nobody_may_still_be_half_injected() -> None:
     job = half({"command": ["torchrun", "--nnodes=3", "--master_addr=localhost", "t.py"]}, hostNetwork=True)
     worker = job["spec"]["tasks"][1]["template"]["spec"]["containers"][0]

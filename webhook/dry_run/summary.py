@@ -272,6 +272,8 @@ def _meets(members: Sequence[_Member]) -> tuple[str, str]:
             case "":
                 is_moved = any(need.startswith("master-addr") for need in each.needs)
                 places[each.network if is_moved else _POD_NETWORK] = None
+    if any(map(_looks_from_the_node, members)):
+        places[_POD_NETWORK] = None
     meets = " and ".join(filter(None, places))
     return "" if meets in agents else "".join(agents), meets
 
@@ -289,6 +291,12 @@ def _told_by(zero: _Member) -> str:
 def _never_meets(member: _Member) -> bool:
     """Tell a member of which a decision says that its own command can never meet rank 0."""
     return any(each.step == "rendezvous" and each.reason is Reason.DISAGREES for each in member.pod.decisions)
+
+
+def _looks_from_the_node(member: _Member) -> bool:
+    """Tell a member that is given no address, since it is on the node's network."""
+    skipped = any(each.step == "rendezvous" and each.reason is Reason.HOST_NETWORK for each in member.pod.decisions)
+    return skipped and member.state == _INJECTED
 
 
 def _keeps_name(member: _Member) -> bool:
