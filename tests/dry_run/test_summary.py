@@ -265,6 +265,28 @@ def test_a_pattern_that_leaves_one_interface_needs_no_warning() -> None:
     assert (efa.trains, efa.warnings) == ("", ())
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("export NCCL_SOCKET_IFNAME=eth0; torchrun t.py", ""),
+        ("mpirun -x NCCL_SOCKET_IFNAME=^lo,docker -np 16 all_reduce_perf", ""),
+        ("echo $NCCL_SOCKET_IFNAME ${NCCL_SOCKET_IFNAME}; torchrun t.py", NET1),
+    ],
+)
+def test_names_no_place_to_train_where_a_command_sets_the_interface_itself(text: str, told: str) -> None:
+    own = template(container("pytorch", command=["sh", "-c", text]))
+    [summary] = summaries(pytorch_job(pytorchReplicaSpecs=roles(3) | {"Worker": {"replicas": 3, "template": own}}))
+    assert (summary.trains, summary.warnings) == (told, ())
+
+
+def test_the_launcher_of_mpi_sets_the_interface_for_the_workers() -> None:
+    job = mpi_job("v2beta1")
+    launcher = container("mpi", command=["mpirun", "-x", "NCCL_SOCKET_IFNAME=eth0", "all_reduce_perf"], resources={})
+    assert summaries(job)[0].trains == "net1"
+    job["spec"]["mpiReplicaSpecs"]["Launcher"]["template"] = template(launcher)
+    assert summaries(job)[0].trains == ""
+
+
 def test_names_no_place_to_train_where_pods_name_different_interfaces() -> None:
     [summary] = summaries(pytorch_job(pytorchReplicaSpecs=roles(3) | {"Master": role(1, NCCL_SOCKET_IFNAME="eth0")}))
     assert summary.text == f"4 pods: 1 rank 0, 3 workers; meets on {NET1}"
@@ -416,6 +438,14 @@ def test_a_job_whose_rank_zero_is_on_the_nodes_network_cannot_meet() -> None:
     )
 
 
+def test_workers_on_the_nodes_network_look_for_rank_zero_by_its_name() -> None:
+    own = role(3)
+    own["template"]["spec"] |= {"hostNetwork": True}
+    own["template"]["spec"]["containers"][0]["resources"] = {}
+    [summary] = summaries(pytorch_job(pytorchReplicaSpecs=roles(3) | {"Worker": own}))
+    assert summary.text == f"4 pods: 1 rank 0, 3 workers; meets on {NET1} and the pod network"
+
+
 def test_a_job_that_waits_for_nobody_may_still_be_half_injected() -> None:
     job = half({"command": ["torchrun", "--nnodes=3", "--master_addr=localhost", "t.py"]}, hostNetwork=True)
     worker = job["spec"]["tasks"][1]["template"]["spec"]["containers"][0]
@@ -465,6 +495,31 @@ def test_a_pod_whose_label_says_none_makes_no_job_half_injected_but_publishes_no
     assert summary.text == "3 pods: 1 left alone, 2 workers; cannot meet"
     [lonely] = summary.warnings
     assert lonely.endswith(f", which publishes none: pod bert-master-0: label {names.PROFILE} is none")
+
+
+def test_names_no_place_where_a_label_leaves_pods_of_the_same_accelerators_alone() -> None:
+    job = pytorch_job(pytorchReplicaSpecs=roles(3))
+    job["metadata"]["namespace"] = "research"
+    worker = job["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]
+    worker["metadata"] = {"labels": {names.PROFILE: names.PROFILE_NONE}}
+    [summary] = summaries(job, profile=None)
+    assert summary.text == "4 pods: 1 rank 0, 3 left alone"
+    assert summary.warnings == (
+        f"label {names.PROFILE}={names.PROFILE_NONE} leaves 3 pods from bert-worker-0 on alone beside injected pods that ask for the "
+        "same accelerators: if they train together, label all of them alike",
+    )
+    worker["spec"]["containers"][0]["resources"] = {}
+    [summary] = summaries(job, profile=None)
+    assert summary.text == f"4 pods: 1 rank 0, 3 left alone; meets and trains on {NET1}"
+
+
+def test_pods_of_one_template_that_meet_nobody_are_no_half_of_a_job() -> None:
+    """With MASTER_ADDR=localhost each pod is a process group of its own; the first one publishes its address all the same."""
+    own = template(container("m", env=[{"name": "MASTER_ADDR", "value": "localhost"}]))
+    spec = {"completionMode": "Indexed", "completions": 4, "parallelism": 4, "template": own}
+    [summary] = summaries(workload("batch/v1", "Job", "sweep", spec))
+    assert summary.text == f"4 pods: 1 rank 0, 3 workers; trains on {NET1}"
+    assert summary.warnings == ()
 
 
 def test_does_not_warn_where_a_pod_that_is_not_shown_may_be_rank_zero() -> None:

@@ -35,6 +35,8 @@ _POD_NETWORK = "the pod network"
 _NODE_NETWORK = "the node's network"
 _MOST_SHOWN = 60
 _NUMBER = re.compile(r"\d+")
+_SETS_INTERFACE = re.compile(rf"(?<![\w${{]){names.ENV_NCCL_SOCKET_IFNAME}\b")
+"""In a command: ``export NCCL_SOCKET_IFNAME=eth0``, ``mpirun -x NCCL_SOCKET_IFNAME``, not ``$NCCL_SOCKET_IFNAME``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,11 +183,16 @@ def _member(pod: PodResult) -> _Member:
         ", ".join(sorted(accelerators)),
         {
             "training system": pod.system,
-            "number of nodes": "one" if any(each.reason is Reason.SINGLE_NODE for each in pod.decisions) else "several",
+            "number of nodes": "one" if _is_one_node(pod) else "several",
             "networks": ", ".join(sorted(key for key, _ in attached)),
             "devices": ", ".join(sorted(devices)),
         },
     )
+
+
+def _is_one_node(pod: PodResult) -> bool:
+    """Tell a pod that meets nobody, by its decisions."""
+    return any(each.reason is Reason.SINGLE_NODE for each in pod.decisions)
 
 
 def _network(pod: Object) -> tuple[str, str]:
@@ -238,12 +245,17 @@ def _role(member: _Member, *, has_first: bool, several: bool) -> str:
     return _WORKER if has_first and member.pod.system else _INJECTED
 
 
-def _meets(members: Iterable[_Member]) -> tuple[str, str]:
+def _meets(members: Sequence[_Member]) -> tuple[str, str]:
     """Say where torchrun's agents meet, empty where the ranks meet there too, and where the ranks do: where they look for rank 0.
 
     With c10d the agents meet at the name of the endpoint, and rank 0 tells the ranks its own address.
     """
-    joined = [each for each in members if each.state == _INJECTED and each.pod.rendezvous]
+    if _left_out(members):
+        return "", ""
+    apart = {each.pod.source for each in members if _is_one_node(each.pod)}  # templates of pods that meet nobody
+    joined = [
+        each for each in members if each.state == _INJECTED and each.pod.rendezvous and each.pod.source not in apart
+    ]
     if not joined:
         return "", _POD_NETWORK if any(map(_keeps_name, members)) else ""
     agents: dict[str, None] = {}
@@ -260,6 +272,8 @@ def _meets(members: Iterable[_Member]) -> tuple[str, str]:
             case "":
                 is_moved = any(need.startswith("master-addr") for need in each.needs)
                 places[each.network if is_moved else _POD_NETWORK] = None
+    if any(map(_looks_from_the_node, members)):
+        places[_POD_NETWORK] = None
     meets = " and ".join(filter(None, places))
     return "" if meets in agents else "".join(agents), meets
 
@@ -279,6 +293,12 @@ def _never_meets(member: _Member) -> bool:
     return any(each.step == "rendezvous" and each.reason is Reason.DISAGREES for each in member.pod.decisions)
 
 
+def _looks_from_the_node(member: _Member) -> bool:
+    """Tell a member that is given no address, since it is on the node's network."""
+    skipped = any(each.step == "rendezvous" and each.reason is Reason.HOST_NETWORK for each in member.pod.decisions)
+    return skipped and member.state == _INJECTED
+
+
 def _keeps_name(member: _Member) -> bool:
     """Tell a member that the profile leaves on the pod network."""
     return any(each.outcome is Outcome.SKIPPED and each.reason is Reason.KEEPS_NAME for each in member.pod.decisions)
@@ -289,8 +309,15 @@ def _trains(members: Sequence[_Member]) -> tuple[str, list[str]]:
 
     ``eth0`` is where NCCL connects, and not where it trains: devices such as EFA's, which have no interface, carry the data.
     """
+    if any(map(_sets_interface, members)):
+        return "", []
     found: dict[tuple[str, ...], list[_Member]] = {}
     warnings = []
+    if out := _left_out(members):
+        warnings.append(
+            f"label {names.PROFILE}={names.PROFILE_NONE} leaves {_named(out)} alone beside injected pods that ask for the same "
+            "accelerators: if they train together, label all of them alike"
+        )
     for each in members:
         if each.state == _INJECTED:
             found.setdefault(_nccl_interfaces(each), []).append(each)
@@ -313,6 +340,15 @@ def _trains(members: Sequence[_Member]) -> tuple[str, list[str]]:
         networks.setdefault(_network(each.pod.planned)[1], set()).add(each.network)
     taken = [one for one in next(iter(found)) if one not in INTERFACES]
     return _listed([next(iter(networks[one])) if len(networks.get(one, ())) == 1 else one for one in taken]), warnings
+
+
+def _sets_interface(member: _Member) -> bool:
+    """Tell whether a command sets NCCL's interface after the variables of its container, for its own ranks or mpirun's."""
+    return any(
+        _SETS_INTERFACE.search(text)
+        for container in podspec.containers(member.pod.before)
+        for text in (*(container.get("command") or ()), *(container.get("args") or ()))
+    )
 
 
 def _nccl_interfaces(member: _Member) -> tuple[str, ...]:
@@ -378,12 +414,21 @@ def _may_be(member: _Member, rank_zero: str) -> bool:
     return own != rank_zero and _NUMBER.sub("0", own) == _NUMBER.sub("0", rank_zero)
 
 
+def _is_out(member: _Member) -> bool:
+    return podspec.labels(member.pod.before).get(names.PROFILE) == names.PROFILE_NONE
+
+
+def _left_out(members: Sequence[_Member]) -> list[_Member]:
+    """Return the pods that their label leaves alone, though injected ones ask for the same accelerators."""
+    injected = {each.accelerators for each in members if each.state == _INJECTED}
+    return [each for each in members if each.accelerators in injected - {""} and _is_out(each)]
+
+
 def _half_injected(members: Iterable[_Member]) -> Iterator[str]:
     """Warn of pods that ask for the same accelerators and do not get the same; of those whose label says ``none``, nobody asks it."""
     alike: dict[str, list[_Member]] = {}
     for each in members:
-        is_out = podspec.labels(each.pod.before).get(names.PROFILE) == names.PROFILE_NONE
-        if each.accelerators and each.state != _DENIED and not is_out:
+        if each.accelerators and each.state != _DENIED and not _is_out(each):
             alike.setdefault(each.accelerators, []).append(each)
     for those in alike.values():
         alone = [each for each in those if each.state == _ALONE]
@@ -395,7 +440,9 @@ def _half_injected(members: Iterable[_Member]) -> Iterator[str]:
             )
         for other in injected[1:]:
             fact = next((fact for fact, value in injected[0].facts.items() if other.facts[fact] != value), "")
-            if fact:
+            if (
+                fact and other.pod.source != injected[0].pod.source
+            ):  # pods of one template are what their user made alike
                 told = " and ".join(f"{each.facts[fact] or 'none'} ({each.pod.name})" for each in (injected[0], other))
                 yield f"pods that ask for the same accelerators differ in {fact}: {told}; if they train together, make them alike"
                 break
