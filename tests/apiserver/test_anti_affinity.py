@@ -83,6 +83,7 @@ def test_what_would_keep_our_pods_away_is_refused(installed: ControlPlane, tenan
     [
         term(None),
         term(OURS, namespaces=[]),
+        term({}, topology=HOSTNAME, namespaces=["team-a", "team-b"]),
         term({"matchLabels": {"app": "trainer"}}),
         term({"matchLabels": {NAME: "trainer"}}),
         term({"matchLabels": {COMPONENT: "worker"}}),

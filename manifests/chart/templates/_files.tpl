@@ -11,7 +11,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- define "fabric-injector.file" -}}
 {{- $root := index . 0 -}}
 {{- $namespace := $root.Release.Namespace -}}
-{{- $text := $root.Files.Get (printf "files/%s" (index . 1)) | replace "namespace: fabric-injector\n" (printf "namespace: %s\n" $namespace) | replace "request.namespace == \"fabric-injector\"" (printf "request.namespace == %q" $namespace) | replace "fabric-injector.fabric-injector.svc" (printf "fabric-injector.%s.svc" $namespace) -}}
+{{- $text := $root.Files.Get (printf "files/%s" (index . 1)) | replace "namespace: fabric-injector\n" (printf "namespace: %s\n" $namespace) | replace "request.namespace == \"fabric-injector\"" (printf "request.namespace == %q" $namespace) | replace "each == \"fabric-injector\"" (printf "each == %q" $namespace) | replace "fabric-injector.fabric-injector.svc" (printf "fabric-injector.%s.svc" $namespace) -}}
 ---
 {{ regexReplaceAllLiteral "(?m)^  labels:.*$" $text (printf "  labels:%s" (include "fabric-injector.labels" $root | nindent 4)) }}
 {{ end -}}
